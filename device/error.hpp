@@ -1,0 +1,35 @@
+#pragma once
+// Every error of the library. A message is one line: what went wrong, where, and what to do about it.
+
+#include <stdexcept>
+#include <string>
+
+namespace onebit {
+
+/// Base of all errors thrown by the library. what() reads "<what> (<where>); <hint>", parts left out where empty.
+class Error : public std::runtime_error {
+ public:
+  Error(const std::string& what, const std::string& where, const std::string& hint = "");
+};
+
+/// The user asked for something that cannot be: a bad option, configuration or input file. Exit status 2.
+class ConfigError : public Error {
+  using Error::Error;
+};
+
+/// The operating system or HDF5 refused to read or write. Exit status 1 (2 where it is an input that the user named).
+class IoError : public Error {
+  using Error::Error;
+};
+
+/// The numbers went bad: a loss, gradient or parameter that is not finite. Exit status 1.
+class NumericError : public Error {
+  using Error::Error;
+};
+
+/// A backend that this build does not contain was asked for. Exit status 2.
+class NotCompiled : public ConfigError {
+  using ConfigError::ConfigError;
+};
+
+}  // namespace onebit

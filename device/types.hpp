@@ -1,0 +1,25 @@
+#pragma once
+// The few types that every room shares.
+
+#include <cstddef>
+#include <cstdint>
+
+// A function that kernels call on the device as well as on the host.
+#if defined(__CUDACC__)
+#define ONEBIT_HOST_DEVICE __host__ __device__
+#else
+#define ONEBIT_HOST_DEVICE
+#endif
+
+namespace onebit {
+
+/// Every index and size: signed and 64 bits wide, so that differences and products of sizes are safe.
+using Index = std::int64_t;
+
+/// a / b rounded up, for a >= 0 and b > 0.
+ONEBIT_HOST_DEVICE constexpr Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+/// a rounded up to a multiple of b.
+ONEBIT_HOST_DEVICE constexpr Index round_up(Index a, Index b) { return ceil_div(a, b) * b; }
+
+}  // namespace onebit

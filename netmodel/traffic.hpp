@@ -1,0 +1,53 @@
+#pragma once
+// What crossed the wire: one record per exchange. The channels of compress/ write it, the run log stores it, the cost
+// models price it. Nothing here knows of training.
+
+#include <string_view>
+#include <vector>
+
+#include "device/types.hpp"
+#include "netmodel/units.hpp"
+
+namespace onebit::netmodel {
+
+enum class Collective : std::uint8_t { all_reduce, all_to_all, all_gather };
+
+/// Way of the data in a parameter-server picture: `up` carries the workers' contributions, `down` the result.
+/// A dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
+enum class Direction : std::uint8_t { up, down, both };
+
+enum class WireType : std::uint8_t { fp32, bits };
+
+/// One exchange among the workers of a group, seen by one worker.
+struct Traffic {
+  Collective collective = Collective::all_reduce;
+  Direction direction = Direction::both;
+  WireType type = WireType::fp32;
+  Index group_size = 1;              ///< workers that take part, n
+  Index messages = 0;                ///< messages that one worker sends
+  Index payload_bytes = 0;           ///< bytes that one worker hands to the collective: its whole vector for all-reduce
+                                     ///< and all-to-all, its own block for all-gather
+  Index tensor = -1;                 ///< index of the tensor in the model's table; -1: the fused vector
+  bool overlaps_backward = false;    ///< may run while the backward pass still computes
+
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+using TrafficList = std::vector<Traffic>;
+
+/// Bytes that one worker puts on the wire. With n workers and payload S: ring all-reduce 2(n-1)/n S, all-to-all
+/// (n-1)/n S, all-gather (n-1) S. Zero for n = 1.
+Bytes sent_bytes(const Traffic& traffic);
+
+/// The share of sent_bytes that counts in a direction.
+Bytes sent_bytes(const Traffic& traffic, Direction direction);
+
+/// Messages that one worker sends with the algorithms priced by the closed forms: ring all-reduce 2(n-1), pairwise
+/// all-to-all n-1, ring all-gather n-1.
+Index messages_sent(Collective collective, Index group_size);
+
+std::string_view name(Collective collective);
+std::string_view name(Direction direction);
+std::string_view name(WireType type);
+
+}  // namespace onebit::netmodel

@@ -1,0 +1,32 @@
+#pragma once
+// SI units in the types: bytes, seconds, bytes per second. "GB" is 1e9 bytes; bits never appear in the code.
+
+namespace onebit::netmodel {
+
+namespace detail {
+
+/// A number with a unit. Quantities of one unit add and compare; anything else has to go through value.
+template <class Tag>
+struct Quantity {
+  double value = 0;
+
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(double v) : value(v) {}
+
+  constexpr Quantity& operator+=(Quantity other) { return value += other.value, *this; }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value + b.value); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value - b.value); }
+  friend constexpr Quantity operator*(double factor, Quantity a) { return Quantity(factor * a.value); }
+  friend constexpr double operator/(Quantity a, Quantity b) { return a.value / b.value; }
+  friend constexpr auto operator<=>(Quantity a, Quantity b) = default;
+};
+
+}  // namespace detail
+
+using Bytes = detail::Quantity<struct BytesTag>;
+using Seconds = detail::Quantity<struct SecondsTag>;
+using BytesPerSecond = detail::Quantity<struct BytesPerSecondTag>;
+
+constexpr Seconds operator/(Bytes bytes, BytesPerSecond rate) { return Seconds(bytes.value / rate.value); }
+
+}  // namespace onebit::netmodel
