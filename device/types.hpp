@@ -17,9 +17,20 @@ namespace onebit {
 using Index = std::int64_t;
 
 /// a / b rounded up, for a >= 0 and b > 0.
-ONEBIT_HOST_DEVICE constexpr Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+ONEBIT_HOST_DEVICE constexpr Index ceil_div(Index a, Index b) {
+  return (a + b - 1) / b;
+}
 
 /// a rounded up to a multiple of b.
-ONEBIT_HOST_DEVICE constexpr Index round_up(Index a, Index b) { return ceil_div(a, b) * b; }
+ONEBIT_HOST_DEVICE constexpr Index round_up(Index a, Index b) {
+  return ceil_div(a, b) * b;
+}
+
+/// Consecutive items, e.g. a group of workers: [first, first + count).
+struct Range {
+  Index first = 0;
+  Index count = 0;
+  constexpr Index end() const { return first + count; }
+};
 
 }  // namespace onebit

@@ -2,6 +2,7 @@
 // What crossed the wire: one record per exchange. The channels of compress/ write it, the run log stores it, the cost
 // models price it. Nothing here knows of training.
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -23,12 +24,12 @@ struct Traffic {
   Collective collective = Collective::all_reduce;
   Direction direction = Direction::both;
   WireType type = WireType::fp32;
-  Index group_size = 1;              ///< workers that take part, n
-  Index messages = 0;                ///< messages that one worker sends
-  Index payload_bytes = 0;           ///< bytes that one worker hands to the collective: its whole vector for all-reduce
-                                     ///< and all-to-all, its own block for all-gather
-  Index tensor = -1;                 ///< index of the tensor in the model's table; -1: the fused vector
-  bool overlaps_backward = false;    ///< may run while the backward pass still computes
+  Index group_size = 1;            ///< workers that take part, n
+  Index messages = 0;              ///< messages that one worker sends
+  Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce
+                                   ///< and all-to-all, its own block for all-gather
+  Index tensor = -1;               ///< index of the tensor in the model's table; -1: the fused vector
+  bool overlaps_backward = false;  ///< may run while the backward pass still computes
 
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
@@ -36,10 +37,10 @@ struct Traffic {
 using TrafficList = std::vector<Traffic>;
 
 /// Bytes that one worker puts on the wire. With n workers and payload S: ring all-reduce 2(n-1)/n S, all-to-all
-/// (n-1)/n S, all-gather (n-1) S. Zero for n = 1.
+/// (n-1)/n S, all-gather (n-1) S. Zero for n = 1. ConfigError for n < 1 or a negative payload.
 Bytes sent_bytes(const Traffic& traffic);
 
-/// The share of sent_bytes that counts in a direction.
+/// The share of sent_bytes that counts in a direction; all of it for Direction::both.
 Bytes sent_bytes(const Traffic& traffic, Direction direction);
 
 /// Messages that one worker sends with the algorithms priced by the closed forms: ring all-reduce 2(n-1), pairwise

@@ -1,6 +1,8 @@
 #pragma once
 // SI units in the types: bytes, seconds, bytes per second. "GB" is 1e9 bytes; bits never appear in the code.
 
+#include <compare>
+
 namespace onebit::netmodel {
 
 namespace detail {
@@ -27,6 +29,8 @@ using Bytes = detail::Quantity<struct BytesTag>;
 using Seconds = detail::Quantity<struct SecondsTag>;
 using BytesPerSecond = detail::Quantity<struct BytesPerSecondTag>;
 
-constexpr Seconds operator/(Bytes bytes, BytesPerSecond rate) { return Seconds(bytes.value / rate.value); }
+constexpr Seconds operator/(Bytes bytes, BytesPerSecond rate) {
+  return Seconds(bytes.value / rate.value);
+}
 
 }  // namespace onebit::netmodel

@@ -22,10 +22,10 @@ std::string shared_path(const std::string& relative);
 }  // namespace onebit::tests
 
 /// Leaves the test case, shown as skipped, when `available` is false.
-#define ONEBIT_SKIP_UNLESS(available, capability, reason)        \
-  do {                                                           \
-    if (!(available)) {                                          \
-      ::onebit::tests::report_skip((capability), (reason));      \
-      return;                                                    \
-    }                                                            \
+#define ONEBIT_SKIP_UNLESS(available, capability, reason)   \
+  do {                                                      \
+    if (!(available)) {                                     \
+      ::onebit::tests::report_skip((capability), (reason)); \
+      return;                                               \
+    }                                                       \
   } while (false)

@@ -37,4 +37,6 @@ std::string shared_path(const std::string& relative) {
 
 }  // namespace onebit::tests
 
-int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+int main(int argc, char** argv) {
+  return Catch::Session().run(argc, argv);
+}

@@ -1,0 +1,111 @@
+#include "analysis/plot.hpp"
+
+#include <sys/wait.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+
+#include "device/error.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+// Okabe and Ito's palette: told apart by the colour-blind and in print.
+constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
+
+struct ClosePipe {
+  void operator()(FILE* pipe) const { pclose(pipe); }
+};
+
+bool has_gnuplot() {
+  return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+}
+
+/// A string in gnuplot's single quotes: the only character with a meaning is the quote.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
+  return result + "'";
+}
+
+void write_data(const Plot& plot, std::ostringstream& script) {
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    const Curve& curve = plot.curves[c];
+    script << "$curve" << c << " << EOD\n";
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      if (std::isfinite(curve.x[i]) && std::isfinite(curve.y[i]) && !(plot.log_x && curve.x[i] <= 0)) {
+        script << curve.x[i] << " " << curve.y[i] << "\n";
+      } else {
+        script << "\n";
+      }
+    }
+    script << "EOD\n";
+  }
+}
+
+void write_frame(const Plot& plot, std::ostringstream& script) {
+  script << "set title " << quoted(plot.title) << " noenhanced\n"
+         << "set xlabel " << quoted(plot.x_label) << " noenhanced\nset ylabel " << quoted(plot.y_label)
+         << " noenhanced\n"
+         << "set grid lc rgb '#dddddd'\nset key top right noenhanced\nset border 3\nset tics nomirror out\n";
+  if (plot.log_x) script << "set logscale x\nset format x '%.0s%cB'\n";
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    const double x = plot.curves[c].mark_x;
+    if (x <= 0) continue;
+    script << "set arrow from " << x << ", graph 0 to " << x << ", graph 1 nohead dt 2 lc rgb '" << kColours[c % 7]
+           << "'\n";
+  }
+}
+
+void write_plot(const Plot& plot, std::ostringstream& script) {
+  script << "plot ";
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    script << (c > 0 ? ", " : "") << "$curve" << c << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '"
+           << kColours[c % 7] << "' title " << quoted(plot.curves[c].label);
+  }
+  script << "\n";
+}
+
+bool has_points(const Plot& plot) {
+  for (const Curve& curve : plot.curves) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      if (std::isfinite(curve.x[i]) && std::isfinite(curve.y[i]) && !(plot.log_x && curve.x[i] <= 0)) return true;
+    }
+  }
+  return false;
+}
+
+void run_gnuplot(const std::string& script) {
+  const std::unique_ptr<FILE, ClosePipe> pipe(popen("gnuplot 2>&1 >/dev/null", "w"));
+  if (!pipe) throw IoError("cannot start gnuplot", "");
+  std::fputs(script.c_str(), pipe.get());
+}
+
+}  // namespace
+
+std::vector<std::string> draw(const Plot& plot, const std::string& stem) {
+  if (!has_points(plot) || !has_gnuplot()) return {};
+  std::ostringstream data, frame, curves;
+  data.precision(9);
+  write_data(plot, data);
+  write_frame(plot, frame);
+  write_plot(plot, curves);
+  const std::vector<std::pair<std::string, std::string>> outputs = {
+      {stem + ".svg", "svg size 900,560 font 'sans,14' background 'white'"},
+      {stem + ".png", "pngcairo size 900,560 font 'sans,11'"}};
+  std::vector<std::string> paths;
+  for (const auto& [path, terminal] : outputs) {
+    std::filesystem::remove(path);
+    run_gnuplot("set terminal " + terminal + "\nset output " + quoted(path) + "\n" + data.str() + frame.str() +
+                curves.str());
+    std::error_code ignored;
+    if (std::filesystem::file_size(path, ignored) == 0 || ignored) throw IoError("gnuplot wrote no picture", path);
+    paths.push_back(path);
+  }
+  return paths;
+}
+
+}  // namespace onebit::analysis

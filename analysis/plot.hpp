@@ -1,0 +1,25 @@
+#pragma once
+// Pictures by gnuplot: SVG and PNG of the same plot.
+
+#include <string>
+#include <vector>
+
+namespace onebit::analysis {
+
+struct Curve {
+  std::string label;
+  std::vector<double> x, y;  ///< points with a value that is not finite break the line
+  double mark_x = 0;         ///< a vertical mark (the freeze step); 0: none
+};
+
+struct Plot {
+  std::string title, x_label, y_label;
+  bool log_x = false;
+  std::vector<Curve> curves;
+};
+
+/// Writes <stem>.svg and <stem>.png; returns their paths. An empty result: gnuplot is not installed.
+/// Throws IoError where gnuplot fails or nothing can be written.
+std::vector<std::string> draw(const Plot& plot, const std::string& stem);
+
+}  // namespace onebit::analysis

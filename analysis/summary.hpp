@@ -1,0 +1,44 @@
+#pragma once
+// What one run came to, from its log alone.
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "netmodel/cluster.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::analysis {
+
+/// Communication time per step on a cluster, by stage and over the run; NaN where a stage is absent.
+struct CommunicationTime {
+  std::string cluster;
+  double dense_seconds, compressed_seconds, mean_seconds;
+};
+
+struct Summary {
+  std::string path;
+  sim::RunStatus status = sim::RunStatus::running;
+  std::string reason;  ///< last event of a run that did not finish
+  std::uint32_t seed = 0;
+  Index workers = 0;
+  Index parameters = 0;
+  Index steps = 0;        ///< steps that exchanged
+  Index freeze_step = 0;  ///< step after which the variance was frozen; 0: never
+  Index masked = 0;
+  double final_loss = std::numeric_limits<double>::quiet_NaN();             ///< held-out, of the last evaluation
+  double best_loss = std::numeric_limits<double>::quiet_NaN();              ///< held-out
+  double accuracy = std::numeric_limits<double>::quiet_NaN();               ///< held-out, of the last evaluation
+  double bytes = 0;                                                         ///< sent by one worker over the run
+  double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();       ///< sent by one worker in a dense step
+  double compressed_step_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... in a step of the compression stage
+  double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();             ///< bytes of dense fp16 all-reduces / bytes
+  double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
+  double wall_seconds = 0;                       ///< of the steps
+  std::vector<CommunicationTime> communication;  ///< one per cluster asked for
+};
+
+/// Throws ConfigError, IoError as the reader does.
+Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters);
+
+}  // namespace onebit::analysis

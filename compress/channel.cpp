@@ -1,0 +1,99 @@
+#include "compress/channel.hpp"
+
+#include "device/error.hpp"
+
+namespace onebit::compress {
+namespace {
+
+using netmodel::Collective;
+using netmodel::Direction;
+using netmodel::Traffic;
+using netmodel::TrafficList;
+using netmodel::WireType;
+
+Traffic record(Collective collective, Direction direction, WireType type, Index workers, Index bytes, Index tensor) {
+  return {.collective = collective,
+          .direction = direction,
+          .type = type,
+          .group_size = workers,
+          .messages = messages_sent(collective, workers),
+          .payload_bytes = bytes,
+          .tensor = tensor,
+          .overlaps_backward = collective == Collective::all_reduce};
+}
+
+/// Bytes of one exchanged vector: a worker's body and scales, a server's body and scales.
+struct VectorBytes {
+  Index worker_body, worker_scales, server_body, server_scales;
+};
+
+void append(TrafficList& traffic, Index workers, Index tensor, const VectorBytes& bytes) {
+  using enum Direction;
+  traffic.push_back(record(Collective::all_to_all, up, WireType::bits, workers, bytes.worker_body, tensor));
+  traffic.push_back(record(Collective::all_gather, up, WireType::fp32, workers, bytes.worker_scales, tensor));
+  traffic.push_back(record(Collective::all_gather, down, WireType::bits, workers, bytes.server_body, tensor));
+  traffic.push_back(record(Collective::all_gather, down, WireType::fp32, workers, bytes.server_scales, tensor));
+}
+
+void require_sliceable(const Codec& codec) {
+  if (codec.traits().sliceable) return;
+  throw ConfigError("codec does not fit server_mean: its payload cannot be cut into one chunk per server",
+                    std::string(codec.name()), "see 'onebit list codecs'");
+}
+
+}  // namespace
+
+DenseMean::DenseMean(const device::Device& device, Index workers, Index parameters)
+    : workers_(workers), parameters_(parameters), sum_(device, workers, parameters) {}
+
+void DenseMean::exchange(float* mean, TrafficList& traffic) {
+  sum_.take_mean(mean);
+  for (const Traffic& exchange : plan(workers_, parameters_)) traffic.push_back(exchange);
+}
+
+TrafficList DenseMean::plan(Index workers, Index parameters) {
+  const Index bytes = parameters * static_cast<Index>(sizeof(float));
+  return {record(Collective::all_reduce, Direction::both, WireType::fp32, workers, bytes, -1)};
+}
+
+ServerMean::ServerMean(const device::Device& device, const ExchangeLayout& layout, const Codec& up, const Codec& down)
+    : device_(device), layout_(layout), up_(up), down_(down) {
+  require_sliceable(up);
+  require_sliceable(down);
+  worker_payload_ = up.make_payload(device, layout.worker(), layout.workers());
+  server_payload_ = down.make_payload(device, layout.server(), 1);
+}
+
+void ServerMean::absorb(Range group, const EncodeInput& input, device::Buffer<float>& worker_errors) {
+  up_.encode(device_, layout_.worker(), group, input, worker_errors.data(), layout_.state_size(), worker_payload_);
+}
+
+void ServerMean::exchange(device::Buffer<float>& server_error, float* result, TrafficList& traffic) {
+  up_.add_mean(device_, layout_.worker(), worker_payload_, server_error.data());
+  down_.encode(device_, layout_.server(), {0, 1}, {}, server_error.data(), layout_.state_size(), server_payload_);
+  down_.decode(device_, layout_.server(), server_payload_, 0, result);
+  // A vector's bytes are cut from the payload buffers by the offsets that the kernels wrote to.
+  const Index n = layout_.workers();
+  const auto& segments = layout_.worker().segments();
+  const Index worker_scales = worker_payload_.scale_count / layout_.worker().count();
+  const Index server_scales = server_payload_.scale_count / layout_.server().count();
+  for (Index s = 0; s < layout_.worker().count(); ++s) {
+    const bool last = s + 1 == layout_.worker().count();
+    const Index end = last ? worker_payload_.body_bytes : segments[static_cast<std::size_t>(s) + 1].bytes;
+    const Index body = end - segments[static_cast<std::size_t>(s)].bytes;
+    append(traffic, n, layout_.tensor(s), {body, worker_scales * 4, body / n, server_scales * 4});
+  }
+}
+
+TrafficList ServerMean::plan() const {
+  TrafficList traffic;
+  for (Index s = 0; s < layout_.worker().count(); ++s) {
+    const Segment& worker = layout_.worker().segments()[static_cast<std::size_t>(s)];
+    const Segment& server = layout_.server().segments()[static_cast<std::size_t>(s * layout_.workers())];
+    append(traffic, layout_.workers(), layout_.tensor(s),
+           {up_.body_bytes(worker), up_.scale_bytes(worker), down_.body_bytes(server), down_.scale_bytes(server)});
+  }
+  return traffic;
+}
+
+}  // namespace onebit::compress

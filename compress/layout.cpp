@@ -1,0 +1,91 @@
+#include "compress/layout.hpp"
+
+#include <algorithm>
+
+namespace onebit::compress {
+namespace {
+
+template <class Size>
+device::Chunks chunks_of(std::span<const Segment> segments, Size size) {
+  std::vector<Index> sizes;
+  for (const Segment& segment : segments) sizes.push_back(size(segment));
+  return device::Chunks(sizes);
+}
+
+/// Server j takes elements [j * c, (j + 1) * c) of every segment, c = padded / workers.
+std::vector<Segment> server_segments(std::span<const Segment> worker, Index workers) {
+  std::vector<Segment> servers;
+  for (const Segment& segment : worker) {
+    const Index chunk = segment.padded / workers;
+    for (Index begin = 0; begin < segment.padded; begin += chunk) {
+      servers.push_back({.parameter = segment.parameter + begin,
+                         .real = std::clamp(segment.real - begin, Index{0}, chunk),
+                         .state = segment.state + begin,
+                         .active = std::clamp(segment.active - begin, Index{0}, chunk),
+                         .padded = chunk,
+                         .bytes = segment.bytes + begin / 8});
+    }
+  }
+  return servers;
+}
+
+}  // namespace
+
+Side::Side(const device::Device& device, std::vector<Segment> segments)
+    : segments_(std::move(segments)),
+      table_(device, count()),
+      byte_offsets_(device, count()),
+      real_(chunks_of(segments_, [](const Segment& s) { return s.real; })),
+      active_(chunks_of(segments_, [](const Segment& s) { return s.active; })),
+      padding_(chunks_of(segments_, [](const Segment& s) { return s.active - s.real; })) {
+  table_.upload(segments_);
+  std::vector<Index> offsets;
+  for (const Segment& segment : segments_) {
+    offsets.push_back(segment.bytes);
+    packed_bytes_ += segment.padded / 8;
+  }
+  byte_offsets_.upload(offsets);
+}
+
+struct ExchangeLayout::Cut {
+  std::vector<Segment> segments;
+  std::vector<Index> tensors;
+  Index parameters = 0;
+  Index state_size = 0;
+};
+
+ExchangeLayout::Cut ExchangeLayout::cut(std::span<const Index> tensor_sizes, Index workers, Granularity granularity,
+                                        Padding padding) {
+  const Index total = std::accumulate(tensor_sizes.begin(), tensor_sizes.end(), Index{0});
+  const std::vector<Index> fused = {total};
+  const std::span<const Index> vectors =
+      granularity == Granularity::fused ? std::span<const Index>(fused) : tensor_sizes;
+  Cut result;
+  Index bytes = 0;
+  for (std::size_t vector = 0; vector < vectors.size(); ++vector) {
+    const Index size = vectors[vector];
+    if (size == 0) continue;
+    const Index padded = round_up(size, padding_quantum(workers));
+    const Index active = padding == Padding::as_data ? padded : size;
+    result.segments.push_back({result.parameters, size, result.state_size, active, padded, bytes});
+    result.tensors.push_back(granularity == Granularity::fused ? Index{-1} : static_cast<Index>(vector));
+    result.parameters += size;
+    result.state_size += active;
+    bytes += padded / 8;
+  }
+  return result;
+}
+
+ExchangeLayout::ExchangeLayout(const device::Device& device, std::span<const Index> tensor_sizes, Index workers,
+                               Granularity granularity, Padding padding)
+    : ExchangeLayout(device, cut(tensor_sizes, workers, granularity, padding), workers) {}
+
+ExchangeLayout::ExchangeLayout(const device::Device& device, Cut cut, Index workers)
+    : workers_(workers),
+      parameters_(cut.parameters),
+      state_size_(cut.state_size),
+      tensors_(std::move(cut.tensors)),
+      worker_(device, cut.segments),
+      server_(device, server_segments(cut.segments, workers)) {}
+
+}  // namespace onebit::compress

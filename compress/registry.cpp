@@ -1,0 +1,26 @@
+#include "compress/sign.hpp"
+#include "device/error.hpp"
+#include "device/text.hpp"
+
+namespace onebit::compress {
+
+const std::vector<CodecEntry>& codecs() {
+  static const std::vector<CodecEntry> table = {
+      {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor",
+       [] { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l2)); }},
+      {"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor",
+       [] { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l1)); }},
+  };
+  return table;
+}
+
+std::unique_ptr<Codec> make_codec(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const CodecEntry& entry : codecs()) {
+    if (entry.name == name) return entry.make();
+    names.push_back(entry.name);
+  }
+  throw ConfigError("unknown codec", std::string(name), suggestion(name, names));
+}
+
+}  // namespace onebit::compress

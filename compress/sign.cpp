@@ -1,0 +1,73 @@
+#include "compress/sign.hpp"
+
+#include "device/cpu/launch.hpp"
+#include "device/cpu/sign_bits.hpp"
+
+namespace onebit::compress {
+namespace {
+
+/// sums[row * segments + segment] of the scale's norm; leaves y in the errors.
+template <class Queue>
+void feed(const Queue& queue, const Side& side, Index rows, const EncodeInput& input, float* errors, Index stride,
+          ScaleTerm term, double* sums, double* padding_sums) {
+  const Segment* table = side.device_segments();
+  if (input.rows == nullptr) {
+    reduce(queue, rows, side.active(), TermKernel{table, errors, stride, false, term}, sums);
+    return;
+  }
+  reduce(queue, rows, side.real(), FeedKernel{table, input, errors, stride, term}, sums);
+  if (side.padding().count() == 0) return;
+  reduce(queue, rows, side.padding(), TermKernel{table, errors, stride, true, term}, padding_sums);
+  for_each(queue, rows * side.count(), [sums, padding_sums](Index i) { sums[i] += padding_sums[i]; });
+}
+
+device::SignRows sign_rows(const Side& side, Index rows, std::uint8_t* bits, Index row_bytes) {
+  return {rows, bits, row_bytes, side.device_byte_offsets()};
+}
+
+}  // namespace
+
+Traits SignCodec::traits() const {
+  return {.deterministic = true, .unbiased = false, .contraction = norm_ == ScaleNorm::l1, .sliceable = true};
+}
+
+Payload SignCodec::make_payload(const device::Device& device, const Side& side, Index rows) const {
+  Payload payload(device, rows, side.packed_bytes(), side.count());
+  payload.body.upload(std::vector<std::uint8_t>(static_cast<std::size_t>(payload.body.size()), 0xFF));
+  return payload;
+}
+
+void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
+                       float* errors, Index stride, Payload& payload) const {
+  const ScaleTerm term{norm_};
+  const Segment* table = side.device_segments();
+  device::Buffer<double> sums(device, range.count * side.count());
+  device::Buffer<double> padding_sums(device, side.padding().count() > 0 ? sums.size() : 0);
+  float* rows = errors + range.first * stride;
+  float* scales = payload.scales.data() + range.first * payload.scale_count;
+  const device::SignRows bits =
+      sign_rows(side, range.count, payload.body.data() + range.first * payload.body_bytes, payload.body_bytes);
+  device.run([&](const auto& queue) {
+    feed(queue, side, range.count, input, rows, stride, term, sums.data(), padding_sums.data());
+    for_each(queue, sums.size(), ScaleKernel{table, side.count(), sums.data(), scales, term});
+    pack_bits(queue, side.active(), bits, SignKernel{table, side.count(), scales, rows, stride});
+  });
+}
+
+void SignCodec::add_mean(const device::Device& device, const Side& side, const Payload& payload, float* state) const {
+  // The launcher only reads the bits here.
+  const device::SignRows rows =
+      sign_rows(side, payload.rows, const_cast<std::uint8_t*>(payload.body.data()), payload.body_bytes);
+  device.run([&](const auto& queue) {
+    for_each_sign_mean(queue, side.active(), rows, payload.scales.data(), AddMeanKernel{side.device_segments(), state});
+  });
+}
+
+void SignCodec::decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+                       float* parameters) const {
+  const DecodeKernel kernel{side.device_segments(), payload.body.data() + row * payload.body_bytes,
+                            payload.scales.data() + row * payload.scale_count, parameters};
+  device.run([&](const auto& queue) { for_each_segment(queue, 1, side.real(), kernel); });
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "compress/sign_kernels.hpp"
+
+namespace onebit::compress {
+
+/// One bit an element and one float scale a segment: C[y] = scale * sign(y) (1-bit Adam, Tang et al. 2021, section 4;
+/// EF-signSGD, Karimireddy et al. 2019, with the L1 scale).
+///
+/// sign(0) = sign(-0) = +1, so that an all-zero vector decodes to +0 and leaves no error. NaN makes the scale NaN.
+/// Bits are MSB first; padding bits are 1 and mean nothing. The scale counts a segment's active elements.
+/// Contraction: ||y - C[y]||^2 = (1 - ||y||_1^2 / (d ||y||_2^2)) ||y||_2^2 with the L1 scale; the L2 scale keeps the
+/// norm and is a contraction for ||y||_1^2 > d/4 ||y||_2^2 only, error feedback bounds the rest.
+class SignCodec final : public Codec {
+ public:
+  explicit SignCodec(ScaleNorm norm) : norm_(norm) {}
+
+  std::string_view name() const override { return norm_ == ScaleNorm::l2 ? "sign-l2" : "sign-l1"; }
+  Traits traits() const override;
+  Index body_bytes(const Segment& segment) const override { return segment.padded / 8; }
+  Index scale_bytes(const Segment&) const override { return sizeof(float); }
+  Payload make_payload(const device::Device& device, const Side& side, Index rows) const override;
+  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, float* errors,
+              Index stride, Payload& payload) const override;
+  void add_mean(const device::Device& device, const Side& side, const Payload& payload, float* state) const override;
+  void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+              float* parameters) const override;
+
+ private:
+  ScaleNorm norm_;
+};
+
+}  // namespace onebit::compress

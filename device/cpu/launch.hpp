@@ -1,0 +1,100 @@
+#pragma once
+// The CPU launchers: with device/cpu/{sign_bits,dense_sum,gemm} the only places with OpenMP. A kernel is a functor; the
+// same functor type runs under the CUDA launchers of the same names.
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "device/chunks.hpp"
+#include "device/cpu/queue.hpp"
+
+namespace onebit::device::cpu {
+
+/// Calls kernel(i) for i in [0, n).
+template <class Kernel>
+void for_each(const Queue& queue, Index n, Kernel kernel) {
+  constexpr Index block = 16384;
+  parallel(queue, ceil_div(n, block), [&](Index unit) {
+    const Index end = std::min((unit + 1) * block, n);
+#pragma omp simd
+    for (Index i = unit * block; i < end; ++i) kernel(i);
+  });
+}
+
+/// Calls kernel(item) for items that are too large to be elements: a row each.
+template <class Kernel>
+void for_each_item(const Queue& queue, Index n, Kernel kernel) {
+  parallel(queue, n, [&](Index item) { kernel(item); });
+}
+
+/// Calls kernel(row, column) for all rows x columns, a row's columns in order on one thread.
+template <class Kernel>
+void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) {
+  parallel(queue, rows, [&](Index row) {
+#pragma omp simd
+    for (Index column = 0; column < columns; ++column) kernel(row, column);
+  });
+}
+
+/// Calls kernel(row, segment, i) for every element of every chunk of every row.
+template <class Kernel>
+void for_each_segment(const Queue& queue, Index rows, const Chunks& chunks, Kernel kernel) {
+  parallel(queue, rows * chunks.count(), [&](Index unit) {
+    const Index row = unit / chunks.count();
+    const Chunk chunk = chunks[unit % chunks.count()];
+#pragma omp simd
+    for (Index i = chunk.begin; i < chunk.end; ++i) kernel(row, chunk.segment, i);
+  });
+}
+
+/// Sums values in place by a fixed pairwise tree and returns the total.
+inline double tree_sum(double* values, Index n) {
+  if (n == 0) return 0;
+  for (; n > 1; n = (n + 1) / 2) {
+    for (Index i = 0; i < n / 2; ++i) values[i] = values[2 * i] + values[2 * i + 1];
+    if (n % 2 != 0) values[n / 2] = values[n - 1];
+  }
+  return values[0];
+}
+
+namespace detail {
+
+inline constexpr Index kLanes = 16;
+
+/// Sum of term(i) over [begin, end): 16 interleaved partial sums, then a tree. Fixed order, and it vectorises.
+template <class Term>
+double lane_sum(Index begin, Index end, Term term) {
+  std::array<double, kLanes> lanes{};
+  Index i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+#pragma omp simd
+    for (Index lane = 0; lane < kLanes; ++lane) lanes[static_cast<std::size_t>(lane)] += term(i + lane);
+  }
+  for (Index lane = 0; i < end; ++i, ++lane) lanes[static_cast<std::size_t>(lane)] += term(i);
+  return tree_sum(lanes.data(), kLanes);
+}
+
+}  // namespace detail
+
+/// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), i counted from the segment's start,
+/// in double over fixed chunks combined by a fixed tree. The kernel may write to its own element.
+template <class Kernel>
+void reduce(const Queue& queue, Index rows, const Chunks& chunks, Kernel kernel, double* sums) {
+  std::vector<double> partial(static_cast<std::size_t>(rows * chunks.count()));
+  parallel(queue, rows * chunks.count(), [&](Index unit) {
+    const Index row = unit / chunks.count();
+    const Chunk chunk = chunks[unit % chunks.count()];
+    partial[static_cast<std::size_t>(unit)] =
+        detail::lane_sum(chunk.begin, chunk.end, [&](Index i) { return kernel(row, chunk.segment, i); });
+  });
+  for (Index row = 0; row < rows; ++row) {
+    for (Index segment = 0; segment < chunks.segments(); ++segment) {
+      const Index first = chunks.first(segment);
+      sums[row * chunks.segments() + segment] =
+          tree_sum(partial.data() + row * chunks.count() + first, chunks.first(segment + 1) - first);
+    }
+  }
+}
+
+}  // namespace onebit::device::cpu

@@ -1,0 +1,41 @@
+#pragma once
+// Matrix products on row-major float matrices: one entry for plain, one for strided batches.
+
+#include "device/device.hpp"
+
+namespace onebit::device {
+
+/// Rows of a product are computed in tiles of this many; a row's bits depend on neither its place nor its neighbours as
+/// long as the number of rows is a multiple of kGemmRows (so pad rows: round_up(rows, kGemmRows)).
+inline constexpr Index kGemmRows = 16;
+
+/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked.
+struct GemmShape {
+  Index m = 0, n = 0, k = 0;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool accumulate = false;
+};
+
+/// A matrix of a batch: element (i, j) of matrix b is data[b * stride + i * leading + j]. stride 0: all share one
+/// matrix.
+struct MatrixIn {
+  const float* data = nullptr;
+  Index leading = 0;
+  Index stride = 0;
+};
+
+struct MatrixOut {
+  float* data = nullptr;
+  Index leading = 0;
+  Index stride = 0;
+};
+
+/// `batch` products; strides count between the matrices of consecutive products.
+void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch);
+
+inline void gemm(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c) {
+  gemm_batched(device, shape, a, b, c, 1);
+}
+
+}  // namespace onebit::device

@@ -1,0 +1,27 @@
+#pragma once
+// Packed signs: one bit an element, 1 for +, MSB first (element 8k+j is bit 7-j of byte k), as numpy.packbits and the
+// CUDA backend of DeepSpeed write them.
+
+#include "device/types.hpp"
+
+namespace onebit::device {
+
+/// Sign of element i: +1 or -1.
+ONEBIT_HOST_DEVICE inline float sign_at(const std::uint8_t* bits, Index i) {
+  return ((bits[i >> 3] >> (7 - (i & 7))) & 1) != 0 ? 1.0f : -1.0f;
+}
+
+/// The sign that a value is sent with. Zero of either sign is +; NaN is -.
+ONEBIT_HOST_DEVICE inline bool sent_as_plus(float value) {
+  return value >= 0.0f;
+}
+
+/// Where packed signs lie: `rows` payloads of row_bytes bytes; segment s of a payload starts at byte_offset[s].
+struct SignRows {
+  Index rows = 0;
+  std::uint8_t* bits = nullptr;
+  Index row_bytes = 0;
+  const Index* byte_offset = nullptr;
+};
+
+}  // namespace onebit::device

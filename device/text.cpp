@@ -1,0 +1,54 @@
+#include "device/text.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace onebit {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::vector<std::string> sorted(candidates.begin(), candidates.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(word, a) < edit_distance(word, b);
+  });
+  return sorted;
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::vector<std::string> sorted = nearest(word, candidates);
+  if (sorted.empty()) return "";
+  if (edit_distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {
+    return "did you mean " + sorted.front() + "?";
+  }
+  constexpr std::size_t shown = 12;
+  std::vector<std::string> listed(candidates.begin(), candidates.end());
+  if (listed.size() > shown) return "nearest: " + sorted[0] + ", " + sorted[1] + ", " + sorted[2];
+  return "one of " + join(listed, ", ");
+}
+
+std::string join(std::span<const std::string> items, std::string_view separator) {
+  std::string text;
+  for (const std::string& item : items) {
+    if (!text.empty()) text += separator;
+    text += item;
+  }
+  return text;
+}
+
+}  // namespace onebit

@@ -1,0 +1,20 @@
+#pragma once
+// Words for people: suggestions for misspelt names.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onebit {
+
+/// Candidates by edit distance to `word`, nearest first; ties keep their order.
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+/// "did you mean A?" when a candidate is close, else "one of A, B, C".
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
+
+/// Items joined by a separator.
+std::string join(std::span<const std::string> items, std::string_view separator);
+
+}  // namespace onebit

@@ -1,0 +1,186 @@
+#include "experiments/command_line.hpp"
+
+#include <boost/program_options.hpp>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/presets.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace po = boost::program_options;
+
+struct ExtraOption {
+  std::string name;  ///< as Boost takes it: "out,o"
+  std::string help;
+  bool has_value;
+};
+
+const std::vector<ExtraOption>& extra_options() {
+  static const std::vector<ExtraOption> table = {
+      {"out,o", "output: a file, for compare a folder", true},
+      {"config", "INI file with options", true},
+      {"preset", "a named INI file, see 'onebit list presets'", true},
+      {"optimizers", "arms by optimizer: adam,onebit-adam", true},
+      {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
+      {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
+      {"reference", "case in the trace: take its hyper-parameters, compare with its parameters", true},
+      {"overwrite", "replace existing output", false},
+      {"json", "print one JSON object instead of tables", false},
+      {"dry-run", "check and show everything, run nothing", false},
+      {"progress", "show progress although stderr is no terminal", false},
+      {"help,h", "this text", false},
+  };
+  return table;
+}
+
+std::string long_name(const ExtraOption& option) {
+  return option.name.substr(0, option.name.find(','));
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+po::options_description describe(const std::vector<std::string>& extras) {
+  po::options_description description;
+  for (const ExtraOption& option : extra_options()) {
+    if (!contains(extras, long_name(option)) && long_name(option) != "help") continue;
+    if (option.has_value) {
+      description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
+    } else {
+      description.add_options()(option.name.c_str(), option.help.c_str());
+    }
+  }
+  for (const RunOption& option : run_options()) {
+    description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
+  }
+  return description;
+}
+
+std::string suggest(const std::string& name, const std::vector<std::string>& extras) {
+  std::vector<std::string_view> names;
+  for (const RunOption& option : run_options()) names.push_back(option.name);
+  names.insert(names.end(), extras.begin(), extras.end());
+  return suggestion(name, names) + " ('onebit COMMAND --help' lists all)";
+}
+
+std::string without_dashes(const std::string& name) {
+  const std::size_t first = name.find_first_not_of('-');
+  return first == std::string::npos ? name : name.substr(first);
+}
+
+void take(CommandLine& line, const std::string& name, const std::string& value) {
+  if (name == "out") {
+    line.out = value;
+  } else if (name == "arm") {
+    line.arms.push_back(value);
+  } else if (name == "optimizers") {
+    line.optimizers = split(value, ',');
+  } else if (name == "seeds") {
+    line.seeds = parse_integer("seeds", value);
+  } else if (name == "reference") {
+    line.reference = value;
+  } else if (name == "overwrite") {
+    line.overwrite = true;
+  } else if (name == "json") {
+    line.json = true;
+  } else if (name == "dry-run") {
+    line.dry_run = true;
+  } else if (name == "progress") {
+    line.progress = true;
+  } else if (name == "help") {
+    line.help = true;
+  } else {
+    line.run.emplace_back(name, value);
+  }
+}
+
+void take_all(CommandLine& line, const po::parsed_options& parsed, const std::string& where) {
+  for (const auto& option : parsed.options) {
+    if (option.string_key == "config" || option.string_key == "preset") {
+      if (!where.empty()) throw ConfigError("a config file cannot name another", where + ": " + option.string_key);
+      continue;
+    }
+    if (option.string_key.empty()) continue;  // positional
+    take(line, option.string_key, option.value.empty() ? "" : option.value.front());
+  }
+}
+
+void take_file(CommandLine& line, const std::string& path, const std::vector<std::string>& extras) {
+  std::ifstream file(path);
+  if (!file) throw ConfigError("cannot read config file", path);
+  try {
+    take_all(line, po::parse_config_file(file, describe(extras)), path);
+  } catch (const po::unknown_option& error) {
+    throw ConfigError("unknown option", path + ": " + error.get_option_name(),
+                      suggest(error.get_option_name(), extras));
+  } catch (const po::error& error) {
+    throw ConfigError(error.what(), path, "lines are 'key = value'; selectors stand above [sections]");
+  }
+}
+
+po::parsed_options parse_arguments(const std::vector<std::string>& arguments, const std::vector<std::string>& extras) {
+  try {
+    using namespace po::command_line_style;
+    po::options_description description = describe(extras);
+    // Guessing would take --optimizer.weight for --optimizer.weight-decay.
+    return po::command_line_parser(arguments).options(description).style(unix_style & ~allow_guessing).run();
+  } catch (const po::unknown_option& error) {
+    const std::string name = without_dashes(error.get_option_name());
+    throw ConfigError("unknown option", "--" + name, suggest(name, extras));
+  } catch (const po::error& error) {
+    throw ConfigError(error.what(), "command line");
+  }
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
+                               const std::vector<std::string>& extras) {
+  CommandLine line;
+  line.text = "onebit " + command;
+  for (const std::string& argument : arguments) line.text += " " + argument;
+  const po::parsed_options parsed = parse_arguments(arguments, extras);
+  for (const auto& option : parsed.options) {
+    if (option.string_key == "preset") take_file(line, find_preset(option.value.front()), extras);
+  }
+  for (const auto& option : parsed.options) {
+    if (option.string_key == "config") take_file(line, option.value.front(), extras);
+  }
+  // Arms of a preset are replaced, not added to, by arms of the command line.
+  CommandLine typed = line;
+  typed.arms.clear();
+  typed.optimizers.clear();
+  take_all(typed, parsed, "");
+  if (typed.arms.empty() && typed.optimizers.empty()) {
+    typed.arms = line.arms;
+    typed.optimizers = line.optimizers;
+  }
+  for (const auto& option : parsed.options) {
+    if (option.position_key >= 0)
+      typed.arguments.insert(typed.arguments.end(), option.value.begin(), option.value.end());
+  }
+  return typed;
+}
+
+std::string options_help(const std::vector<std::string>& extras, bool run_options_too) {
+  std::ostringstream text;
+  const auto line = [&](const std::string& name, const std::string& help) {
+    text << "  --" << std::left << std::setw(26) << name << " " << help << "\n";
+  };
+  for (const ExtraOption& option : extra_options()) {
+    if (contains(extras, long_name(option))) line(long_name(option), option.help);
+  }
+  if (!run_options_too) return text.str();
+  text << "\noptions of a run [default]\n";
+  const sim::RunConfig defaults;
+  for (const RunOption& option : run_options()) line(option.name, option.help + " [" + option.get(defaults) + "]");
+  return text.str();
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,36 @@
+#pragma once
+// From argv and INI files to settings.
+
+#include <string>
+#include <vector>
+
+#include "experiments/options.hpp"
+
+namespace onebit::experiments {
+
+/// What a command was called with. Options of a run come from the preset, then the config file, then the command line.
+struct CommandLine {
+  Settings run;
+  std::string text;                    ///< the command as typed
+  std::vector<std::string> arguments;  ///< positional
+  std::string out;
+  std::vector<std::string> arms;        ///< compare: 'name:key=value,...'
+  std::vector<std::string> optimizers;  ///< compare
+  Index seeds = 1;                      ///< compare
+  std::string reference;                ///< replay: group of the trace to follow and to compare with
+  bool overwrite = false;
+  bool json = false;
+  bool dry_run = false;
+  bool progress = false;  ///< show progress although stderr is no terminal
+  bool help = false;
+};
+
+/// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,
+/// unreadable file. Every command takes the run options; of the others those in `extras`.
+CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
+                               const std::vector<std::string>& extras);
+
+/// Help text for a command: its extra options, and the run options where it takes them.
+std::string options_help(const std::vector<std::string>& extras, bool run_options_too);
+
+}  // namespace onebit::experiments

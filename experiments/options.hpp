@@ -1,0 +1,39 @@
+#pragma once
+// The options of a run: one table of name, help and place in RunConfig. The command line, INI files, arms, the log's
+// /config group and the help text all follow it.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config.hpp"
+
+namespace onebit::experiments {
+
+/// Option names with values as text, in the order given; a later value wins.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+struct RunOption {
+  std::string name;
+  std::string help;
+  std::function<void(sim::RunConfig&, const std::string&)> set;  ///< throws ConfigError
+  std::function<std::string(const sim::RunConfig&)> get;
+};
+
+const std::vector<RunOption>& run_options();
+
+/// Defaults overridden by settings. Throws ConfigError for unknown names (with the nearest) and malformed values.
+sim::RunConfig make_config(const Settings& settings);
+
+/// Every option with its value.
+Settings values_of(const sim::RunConfig& config);
+
+/// Numbers as options are written. Throw ConfigError naming the option.
+Index parse_integer(const std::string& option, const std::string& text);
+double parse_real(const std::string& option, const std::string& text);
+
+/// Items between separators; empty text gives none.
+std::vector<std::string> split(const std::string& text, char separator);
+
+}  // namespace onebit::experiments

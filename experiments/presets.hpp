@@ -1,0 +1,22 @@
+#pragma once
+// Named INI files, found beside the program: in its build folder, in share/onebit/presets of its installation, or in
+// the folder that the environment variable ONEBIT_PRESETS names.
+
+#include <string>
+#include <vector>
+
+namespace onebit::experiments {
+
+struct Preset {
+  std::string name;
+  std::string path;
+  std::string doc;  ///< the file's first line, a comment
+};
+
+/// All presets by name.
+std::vector<Preset> presets();
+
+/// Path of a preset's file. Throws ConfigError with the nearest names.
+std::string find_preset(const std::string& name);
+
+}  // namespace onebit::experiments

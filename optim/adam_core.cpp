@@ -1,0 +1,92 @@
+#include "optim/adam_core.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "device/cpu/launch.hpp"
+#include "device/error.hpp"
+
+namespace onebit::optim {
+namespace {
+
+void check(bool valid, const std::string& option, double value, const std::string& range) {
+  if (!valid)
+    throw ConfigError("optimizer option out of range", "optimizer." + option + " " + std::to_string(value), range);
+}
+
+}  // namespace
+
+void check_adam(const OptimizerConfig& config) {
+  check(std::isfinite(config.lr) && config.lr > 0, "lr", config.lr, "a finite number above 0");
+  check(config.beta1 >= 0 && config.beta1 < 1, "beta1", config.beta1, "in [0, 1)");
+  check(config.beta2 >= 0 && config.beta2 < 1, "beta2", config.beta2, "in [0, 1)");
+  check(std::isfinite(config.eps) && config.eps > 0, "eps", config.eps, "a finite number above 0");
+  check(std::isfinite(config.weight_decay) && config.weight_decay >= 0, "weight-decay", config.weight_decay,
+        "at least 0");
+  check(std::isfinite(config.clip) && config.clip >= 0, "clip", config.clip, "at least 0; 0 switches clipping off");
+}
+
+AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
+    : device_(problem.device),
+      config_(config),
+      parameters_(std::accumulate(problem.tensor_sizes.begin(), problem.tensor_sizes.end(), Index{0})),
+      whole_(parameters_),
+      channel_(problem.device, problem.workers, parameters_),
+      mean_(problem.device, parameters_),
+      momentum_(problem.device, parameters_),
+      variance_(problem.device, parameters_) {}
+
+template <class Kernel>
+std::vector<double> AdamCore::sum(Index rows, Kernel kernel) const {
+  device::Buffer<double> sums(device_, rows);
+  device_.run([&](const auto& queue) { reduce(queue, rows, whole_, kernel, sums.data()); });
+  return sums.to_host();
+}
+
+template std::vector<double> AdamCore::sum(Index, SquareTerm) const;
+
+double AdamCore::variance_l1() const {
+  return sum(1, AbsoluteTerm{variance_.data()})[0];
+}
+
+double AdamCore::clip_factor(double norm) const {
+  return clips() && norm > config_.clip ? config_.clip / (norm + 1e-6) : 1.0;
+}
+
+AdamStep AdamCore::numbers(Index t, Index variance_t, double lr) const {
+  const bool correct = config_.bias_correction && config_.semantics == Semantics::paper;
+  const auto power = [](double base, Index exponent) { return std::pow(base, static_cast<double>(exponent)); };
+  AdamStep step;
+  step.lr = static_cast<float>(lr);
+  step.beta1 = static_cast<float>(config_.beta1);
+  step.one_minus_beta1 = static_cast<float>(1 - config_.beta1);
+  step.beta2 = static_cast<float>(config_.beta2);
+  step.one_minus_beta2 = static_cast<float>(1 - config_.beta2);
+  step.eps = static_cast<float>(config_.eps);
+  step.weight_decay = static_cast<float>(config_.weight_decay);
+  step.momentum_correction = correct ? static_cast<float>(1 / (1 - power(config_.beta1, t))) : 1.0f;
+  step.root_correction =
+      correct && variance_t > 0 ? static_cast<float>(1 / std::sqrt(1 - power(config_.beta2, variance_t))) : 1.0f;
+  return step;
+}
+
+void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report) {
+  channel_.exchange(mean_.data(), report.traffic);
+  report.grad_norm = std::sqrt(sum(1, SquareTerm{mean_.data(), 0})[0]);
+  const double factor = clip_factor(report.grad_norm);
+  report.clip_share = factor < 1 ? 1 : 0;
+  AdamStep step = numbers(t, t, lr);
+  step.gradient_factor = static_cast<float>(factor);
+  report.update_norm =
+      std::sqrt(sum(1, AdamKernel{step, x.data(), momentum_.data(), variance_.data(), mean_.data()})[0]);
+}
+
+void AdamCore::discard_dense(StepReport& report) {
+  channel_.exchange(mean_.data(), report.traffic);
+}
+
+double AdamCore::frozen_update(const AdamStep& step, bool mask, device::Buffer<float>& x) {
+  return std::sqrt(sum(1, FrozenAdamKernel{step, mask, x.data(), momentum_.data(), variance_.data()})[0]);
+}
+
+}  // namespace onebit::optim

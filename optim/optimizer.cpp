@@ -1,0 +1,33 @@
+#include "optim/optimizer.hpp"
+
+namespace onebit::optim {
+
+std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::dense:
+      return "dense";
+    case Phase::warmup:
+      return "warmup";
+    case Phase::compression:
+      return "compression";
+    case Phase::dry_run:
+      return "dry_run";
+  }
+  return "";
+}
+
+void Optimizer::begin(Index step, double lr) {
+  step_ = step;
+  lr_ = lr;
+  do_begin();
+}
+
+void Optimizer::absorb(Range group, const float* gradients, Index stride) {
+  do_absorb(group, gradients, stride);
+}
+
+StepReport Optimizer::finish(device::Buffer<float>& parameters) {
+  return do_finish(parameters);
+}
+
+}  // namespace onebit::optim

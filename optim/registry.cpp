@@ -1,0 +1,37 @@
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "optim/adam.hpp"
+#include "optim/onebit_adam.hpp"
+
+namespace onebit::optim {
+namespace {
+
+template <class Algorithm>
+std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& config) {
+  return std::make_unique<Algorithm>(problem, config);
+}
+
+}  // namespace
+
+const std::vector<OptimizerEntry>& optimizers() {
+  static const std::vector<OptimizerEntry> table = {
+      {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", false, make<Adam>},
+      {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange", true,
+       make<OnebitAdam>},
+  };
+  return table;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config) {
+  std::vector<std::string_view> names;
+  for (const OptimizerEntry& entry : optimizers()) {
+    if (entry.name == config.name) {
+      check_adam(config);
+      return entry.make(problem, config);
+    }
+    names.push_back(entry.name);
+  }
+  throw ConfigError("unknown optimizer", config.name, suggestion(config.name, names));
+}
+
+}  // namespace onebit::optim

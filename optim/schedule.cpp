@@ -1,0 +1,67 @@
+#include "optim/schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+
+namespace onebit::optim {
+namespace {
+
+double constant(const ScheduleConfig&, Index) {
+  return 1;
+}
+
+/// BERT's schedule in 1-bit Adam: decay^((step - warmup) / decay_steps), continuous exponent.
+double exponential(const ScheduleConfig& config, Index step) {
+  return std::pow(config.decay, static_cast<double>(step - config.warmup) / static_cast<double>(config.decay_steps));
+}
+
+double cosine(const ScheduleConfig& config, Index step) {
+  const double span = static_cast<double>(std::max<Index>(1, config.total_steps - config.warmup));
+  const double share = std::min(1.0, static_cast<double>(step - config.warmup) / span);
+  return config.final + (1 - config.final) * 0.5 * (1 + std::cos(std::numbers::pi * share));
+}
+
+double staircase(const ScheduleConfig& config, Index step) {
+  return std::pow(config.decay, static_cast<double>((step - config.warmup) / config.decay_steps));
+}
+
+void check(bool valid, const std::string& option, const std::string& range) {
+  if (!valid) throw ConfigError("schedule option out of range", option, range);
+}
+
+}  // namespace
+
+const std::vector<ScheduleEntry>& schedules() {
+  static const std::vector<ScheduleEntry> table = {
+      {"constant", "the base rate, after the linear warm-up if there is one", constant},
+      {"exponential", "warm-up, then decay^((step - warmup) / decay-steps): BERT's schedule in 1-bit Adam",
+       exponential},
+      {"cosine", "warm-up, then half a cosine down to the factor schedule.final at the last step", cosine},
+      {"step", "warm-up, then times schedule.decay every schedule.decay-steps steps", staircase},
+  };
+  return table;
+}
+
+Schedule::Schedule(ScheduleConfig config) : config_(std::move(config)), decay_(nullptr) {
+  check(config_.warmup >= 0, "schedule.warmup " + std::to_string(config_.warmup), "steps, at least 0");
+  check(config_.decay > 0 && config_.decay <= 1, "schedule.decay " + std::to_string(config_.decay), "in (0, 1]");
+  check(config_.decay_steps >= 1, "schedule.decay-steps " + std::to_string(config_.decay_steps), "steps, at least 1");
+  check(config_.final >= 0 && config_.final <= 1, "schedule.final " + std::to_string(config_.final), "in [0, 1]");
+  std::vector<std::string_view> names;
+  for (const ScheduleEntry& entry : schedules()) {
+    if (entry.name == config_.name) decay_ = entry.decay;
+    names.push_back(entry.name);
+  }
+  if (decay_ == nullptr) throw ConfigError("unknown schedule", config_.name, suggestion(config_.name, names));
+}
+
+double Schedule::factor(Index step) const {
+  if (step <= config_.warmup) return static_cast<double>(step) / static_cast<double>(config_.warmup);
+  return decay_(config_, step);
+}
+
+}  // namespace onebit::optim

@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# What the scripts share: messages, and getting the packages that they need.
+# shellcheck disable=SC2034 # the lists are for the scripts that include this
+
+build_packages=(build-essential cmake ninja-build ccache libeigen3-dev libboost-program-options-dev libhdf5-dev
+  zlib1g-dev librandom123-dev gnuplot-nox)
+test_packages=(catch2 clang clang-format libomp-dev python3-h5py python3-numpy hdf5-tools git shellcheck)
+build_headers=(Eigen/Core boost/program_options.hpp hdf5.h zlib.h Random123/philox.h)
+
+say() { printf '== %s\n' "$*"; }
+
+fail() {
+  printf '%s: error: %s\n' "$(basename -- "$0")" "$*" >&2
+  exit 1
+}
+
+# quietly LOG COMMAND...: output goes to LOG; the end of it is shown if the command fails, whose status is returned.
+quietly() {
+  local log=$1 status=0
+  shift
+  mkdir -p -- "$(dirname -- "$log")"
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  if ((status)); then
+    tail -n 40 -- "$log" >&2
+    printf 'failed with status %d: %s (all of its output: %s)\n' "$status" "$*" "$log" >&2
+  fi
+  return "$status"
+}
+
+cores() { getconf _NPROCESSORS_ONLN; }
+
+# Those of the named packages that dpkg does not know as installed.
+missing_packages() {
+  local package
+  for package; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || printf '%s\n' "$package"
+  done
+}
+
+# Tools and headers that the build needs and that are not there, however they were installed.
+missing_tools() {
+  local tool header
+  for tool in cmake ninja c++; do command -v "$tool" >/dev/null || printf '%s\n' "$tool"; done
+  for header in "${build_headers[@]}"; do
+    "${CXX:-c++}" -I/usr/include/eigen3 -I/usr/include/hdf5/serial -E -x c++ -include "$header" /dev/null \
+      >/dev/null 2>&1 || printf '%s\n' "$header"
+  done
+}
+
+as_root() {
+  if ((EUID == 0)); then env "$@"; else sudo env "$@"; fi
+}
+
+apt_install() {
+  as_root DEBIAN_FRONTEND=noninteractive apt-get update -qq >/dev/null ||
+    say "apt-get update failed: going on with the package lists that are there"
+  quietly build/apt.log as_root DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y --no-install-recommends -o Acquire::Retries=3 "$@"
+}
+
+# ensure_packages PACKAGE...: installs what is missing where there is apt; elsewhere looks for the tools themselves.
+ensure_packages() {
+  local -a packages=() tools=()
+  if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+    mapfile -t packages < <(missing_packages "$@")
+    ((${#packages[@]})) || return 0
+    if ((EUID == 0)) || command -v sudo >/dev/null; then
+      say "installing ${packages[*]}"
+      if apt_install "${packages[@]}"; then return 0; fi
+    fi
+  fi
+  mapfile -t tools < <(missing_tools)
+  ((${#tools[@]} == 0)) || fail "missing: ${tools[*]}; install what provides them (on Debian and Ubuntu, as root:" \
+    "apt-get install $*)"
+  say "going on without ${packages[*]:-apt}: compiler, CMake and headers are there"
+}
+
+# Presets and junit reports need CMake 3.24.
+check_cmake() {
+  local version
+  version=$(cmake --version | sed -n '1s/[^0-9]*\([0-9][0-9.]*\).*/\1/p')
+  printf '3.24\n%s\n' "$version" | sort -V -C || fail "CMake $version is too old: 3.24 or newer is needed"
+}

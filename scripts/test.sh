@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Everything that has to hold before a commit lands: walls, format, scripts, tests with gcc, tests with clang and
+# sanitizers. --long adds the test cases tagged [.long]. The last line counts; a check that cannot run is a skip, and
+# a failure where ONEBIT_REQUIRE (comma-separated) names it.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+long=no
+case "$#:${1:-}" in
+  0:) ;;
+  1:--long) long=yes ;;
+  *) fail "usage: scripts/test.sh [--long]" ;;
+esac
+
+passed=0 failed=0 skipped=0 # test cases, and the checks and jobs that failed or could not run
+summary=()
+
+pass() { summary+=("passed   $*"); }
+
+flunk() {
+  failed=$((failed + 1))
+  summary+=("FAILED   $*")
+}
+
+# skip NAME REASON
+skip() {
+  if [[ ",${ONEBIT_REQUIRE:-}," == *",$1,"* ]]; then
+    flunk "$1: ONEBIT_REQUIRE names it, but: $2"
+  else
+    skipped=$((skipped + 1))
+    summary+=("SKIPPED  $1: $2")
+  fi
+}
+
+# check NAME COMMAND...
+check() {
+  local name=$1
+  shift
+  say "$name"
+  if "$@"; then pass "$name"; else flunk "$name"; fi
+}
+
+check_format() {
+  local -a files=()
+  local version
+  version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p') || true
+  mapfile -t files < <(git ls-files '*.hpp' '*.cpp' 2>/dev/null)
+  if [[ "$version" != 14 ]]; then
+    skip clang-format "version 14 decides, found ${version:-none}"
+  elif ((${#files[@]} == 0)); then
+    skip clang-format "git lists no files here"
+  else
+    check clang-format clang-format --dry-run --Werror "${files[@]}"
+  fi
+}
+
+check_shell() {
+  if command -v shellcheck >/dev/null; then
+    check shellcheck shellcheck -x scripts/*.sh .ci/run
+  else
+    skip shellcheck "not installed"
+  fi
+}
+
+# count NAME STATUS FILE: adds the results in FILE; a bad exit status without a failed test is a failure too
+count() {
+  local p f s
+  read -r p f s < <(scripts/count-tests "$3") || true
+  passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
+  if ((${f:-1})); then
+    summary+=("FAILED   $1: ${f:-all} of $((${p:-0} + ${f:-0})) tests")
+  elif (($2)); then
+    flunk "$1: exit status $2 without a failed test"
+  else
+    pass "$1: $p tests"
+  fi
+}
+
+# job PRESET PARALLEL: build and ctest
+job() {
+  local preset=$1 parallel=$2 folder=$PWD/build/$1 status=0
+  say "$preset: building"
+  if ! quietly "$folder/configure.log" cmake --preset "$preset" --fresh ||
+    ! quietly "$folder/build.log" cmake --build --preset "$preset" --parallel "$parallel"; then
+    flunk "$preset: does not build"
+    return 0
+  fi
+  say "$preset: testing"
+  rm -f -- "$folder/junit.xml"
+  ctest --preset "$preset" --parallel "$parallel" --output-junit "$folder/junit.xml" || status=$?
+  count "$preset" "$status" "$folder/junit.xml"
+}
+
+# long_tests PRESET: the hidden test cases tagged [.long] of every test program
+long_tests() {
+  local program log status
+  for program in build/"$1"/tests/*/test_*; do
+    [[ -f "$program" && -x "$program" ]] || continue
+    log=build/$1/long-${program##*/}.log status=0
+    say "$program [.long]"
+    "$program" "[.long]" >"$log" 2>&1 || status=$?
+    if grep -q "No test cases matched" "$log"; then continue; fi
+    if ((status)); then cat -- "$log"; fi
+    count "${program##*/} [.long]" "$status" "$log"
+  done
+}
+
+# Links with every run-time library that the sanitized job needs?
+clang_works() {
+  echo 'int main() {}' | clang++ -x c++ -fsanitize=address,undefined -fopenmp -o /dev/null - 2>/dev/null
+}
+
+say "installing packages where they are missing"
+ensure_packages "${build_packages[@]}" "${test_packages[@]}"
+if command -v apt-get >/dev/null && command -v clang >/dev/null; then
+  clang_major=$(clang -dumpversion)
+  ensure_packages "libclang-rt-${clang_major%%.*}-dev" # clang's sanitizers; no release-independent name on Ubuntu
+fi
+check_cmake
+
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
+
+check check-rooms scripts/check-rooms
+check_format
+check_shell
+job ci "$(cores)"
+if [[ $long == yes ]]; then long_tests ci; fi
+if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers and OpenMP does not work here"; fi
+
+if ((passed + failed == 0)); then flunk "no test ran"; fi
+printf '\n'
+printf '%s\n' "${summary[@]}"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+((failed == 0))

@@ -1,0 +1,49 @@
+#include "sim/config.hpp"
+
+#include <cmath>
+
+#include "device/error.hpp"
+
+namespace onebit::sim {
+namespace {
+
+void check_range(const std::string& option, Index value, Index low, Index high) {
+  if (value >= low && value <= high) return;
+  throw ConfigError("option out of range", option + " " + std::to_string(value),
+                    "from " + std::to_string(low) + " to " + std::to_string(high));
+}
+
+void check_not_negative(const std::string& option, double value) {
+  if (!(std::isfinite(value) && value >= 0)) {
+    throw ConfigError("option out of range", option + " " + std::to_string(value), "a finite number, at least 0");
+  }
+}
+
+}  // namespace
+
+void validate(const RunConfig& config) {
+  constexpr Index many = Index{1} << 32;
+  check_range("workers", config.workers, 1, 1 << 16);
+  check_range("batch", config.batch, 1, 1 << 20);
+  check_range("steps", config.steps, 0, many);
+  check_range("worker-group", config.worker_group, 0, config.workers);
+  check_range("log.every", config.log.every, 1, many);
+  check_range("log.workers-every", config.log.workers_every, 0, many);
+  check_range("log.tensors-every", config.log.tensors_every, 0, many);
+  check_range("eval.every", config.eval.every, 0, many);
+  check_range("eval.examples", config.eval.examples, 1, many);
+  check_not_negative("log.flush", config.log.flush_seconds);
+  check_not_negative("epochs", config.epochs);
+  if (config.steps > 0 && config.epochs > 0) {
+    throw ConfigError("both steps and epochs are given", "steps, epochs", "give one of them");
+  }
+}
+
+Index total_steps(const RunConfig& config, Index examples) {
+  if (config.steps > 0) return config.steps;
+  if (config.epochs == 0) return 1000;
+  const double per_epoch = static_cast<double>(examples) / static_cast<double>(config.workers * config.batch);
+  return std::max<Index>(1, std::llround(config.epochs * per_epoch));
+}
+
+}  // namespace onebit::sim

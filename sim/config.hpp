@@ -1,0 +1,48 @@
+#pragma once
+// Every option of a run, typed and validated. experiments/ only turns text into it.
+
+#include <string>
+
+#include "optim/optimizer.hpp"
+#include "optim/schedule.hpp"
+#include "sim/data/data.hpp"
+#include "sim/model.hpp"
+
+namespace onebit::sim {
+
+struct LogConfig {
+  Index every = 1;           ///< steps between rows of /steps
+  Index workers_every = 10;  ///< steps between rows of /workers; they read every worker's errors
+  Index tensors_every = 10;  ///< steps between rows of /tensors
+  double flush_seconds = 2;  ///< longest time between flushes
+};
+
+struct EvalConfig {
+  Index every = 0;        ///< steps between evaluations; 0: a twentieth of the run
+  Index examples = 8192;  ///< held-out examples, evenly spread; all where there are fewer
+};
+
+struct RunConfig {
+  ModelConfig model;
+  DataConfig data;
+  optim::OptimizerConfig optimizer;
+  optim::ScheduleConfig schedule;
+  LogConfig log;
+  EvalConfig eval;
+  Index workers = 16;
+  Index batch = 16;        ///< examples per worker and step
+  Index steps = 0;         ///< 0: from epochs
+  double epochs = 0;       ///< 0: from steps; both 0: 1,000 steps
+  std::uint32_t seed = 1;  ///< initial weights and sampling
+  std::string device = "cpu";
+  int threads = 0;         ///< 0: one per core
+  Index worker_group = 0;  ///< workers whose gradients exist at a time; 0: all
+};
+
+/// Checks ranges and combinations. Throws ConfigError naming the option.
+void validate(const RunConfig& config);
+
+/// Steps of a run over a training split of `examples` examples.
+Index total_steps(const RunConfig& config, Index examples);
+
+}  // namespace onebit::sim

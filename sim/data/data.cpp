@@ -1,0 +1,75 @@
+#include "sim/data/data.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "device/error.hpp"
+#include "device/philox.hpp"
+#include "device/text.hpp"
+#include "sim/data/idx.hpp"
+#include "sim/data/synthetic.hpp"
+#include "sim/data/text.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr std::array entries = {
+    DataEntry{"text", "predict the next byte of any text files (--data.path FILE|FOLDER,.. --data.context)", make_text},
+    DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)", make_idx},
+    DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
+              make_synthetic},
+};
+
+}  // namespace
+
+DataSource::~DataSource() = default;
+
+DataSource::DataSource(DataFacts facts, std::uint32_t seed) : facts_(std::move(facts)), seed_(seed) {}
+
+void DataSource::resize(Index workers, Index batch, Batch& out) const {
+  out.workers = workers;
+  out.batch = batch;
+  out.features.resize(static_cast<std::size_t>(out.rows() * facts_.features));
+  out.tokens.resize(static_cast<std::size_t>(out.rows() * facts_.context));
+  out.labels.resize(static_cast<std::size_t>(out.rows()));
+}
+
+void DataSource::sample(Index step, WorkerRange workers, Index batch, Batch& out) const {
+  if (step < 0 || workers.first < 0 || workers.count < 0 || batch < 0) {
+    throw Error("negative step, worker or batch size", "DataSource::sample");
+  }
+  resize(workers.count, batch, out);
+  const device::RandomKey key{seed_, device::Purpose::sampling};
+  for (Index w = 0; w < workers.count; ++w) {
+    for (Index b = 0; b < batch; ++b) {
+      const Index example = device::uniform_index(key, {step, workers.first + w, b}, facts_.train);
+      copy(Split::train, example, w * batch + b, out);
+    }
+  }
+}
+
+void DataSource::holdout(Index first, Index count, Batch& out) const {
+  if (first < 0 || count < 0 || first > facts_.holdout || count > facts_.holdout - first) {
+    throw Error("held-out examples " + std::to_string(first) + " + " + std::to_string(count) + " of " +
+                    std::to_string(facts_.holdout),
+                "DataSource::holdout");
+  }
+  resize(1, count, out);
+  for (Index row = 0; row < count; ++row) copy(Split::holdout, first + row, row, out);
+}
+
+std::span<const DataEntry> data_sources() {
+  return entries;
+}
+
+std::unique_ptr<DataSource> make_data(const DataConfig& config) {
+  std::vector<std::string_view> names;
+  for (const DataEntry& entry : entries) {
+    if (entry.name == config.name) return entry.make(config);
+    names.push_back(entry.name);
+  }
+  throw ConfigError("unknown data source \"" + config.name + "\"", "--data", suggestion(config.name, names));
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,108 @@
+#pragma once
+// Where training examples come from. A source is read or made once, when it is constructed; afterwards it is constant
+// and may be used from several threads, each with a Batch of its own.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/types.hpp"
+
+namespace onebit::sim {
+
+/// The workers [first, first + count).
+struct WorkerRange {
+  Index first = 0;
+  Index count = 0;
+};
+
+/// One batch for a range of workers: rows are grouped by worker, row = (worker - first) * batch + b.
+struct Batch {
+  Index workers = 0;
+  Index batch = 0;                   ///< examples per worker
+  std::vector<float> features;       ///< [rows x feature_count], standardised; empty for token data
+  std::vector<std::uint8_t> tokens;  ///< [rows x context], the bytes before the target, oldest first; empty if dense
+  std::vector<std::int32_t> labels;  ///< [rows], in [0, classes)
+
+  Index rows() const { return workers * batch; }
+};
+
+/// What is known of a source once it has been read.
+struct DataFacts {
+  std::string name = {};
+  Index features = 0;  ///< values per example; 0 for token data
+  Index context = 0;   ///< bytes per example; 0 for dense data
+  Index classes = 0;
+  Index train = 0;                           ///< examples in the training split, 1 .. 2^32
+  Index holdout = 0;                         ///< examples in the held-out split; 0 if the share asked for is 0
+  std::string hash = {};                     ///< 16 hex digits over all bytes read: tells data apart, is no protection
+  std::vector<std::string> provenance = {};  ///< one line per file: path, size, what became of it
+};
+
+/// Labelled examples in two splits that share none.
+class DataSource {
+ public:
+  virtual ~DataSource();
+  DataSource(const DataSource&) = delete;
+  DataSource& operator=(const DataSource&) = delete;
+
+  const std::string& name() const { return facts_.name; }
+  Index feature_count() const { return facts_.features; }
+  Index context() const { return facts_.context; }
+  Index classes() const { return facts_.classes; }
+  Index train_size() const { return facts_.train; }
+  Index holdout_size() const { return facts_.holdout; }
+  const std::string& hash() const { return facts_.hash; }
+  const std::vector<std::string>& provenance() const { return facts_.provenance; }
+
+  /// Fills `out` with `batch` training examples for each of `workers`. Drawn with replacement:
+  /// example = uniform_index({seed, sampling}, {step, worker, b}), so a worker's examples do not depend on who is
+  /// beside it. Buffers are reused: no allocation while the size stays the same. Throws Error if a number is negative.
+  void sample(Index step, WorkerRange workers, Index batch, Batch& out) const;
+
+  /// Fills `out` with the held-out examples [first, first + count) as one worker's. Throws Error outside the split.
+  void holdout(Index first, Index count, Batch& out) const;
+
+ protected:
+  enum class Split { train, holdout };
+
+  DataSource(DataFacts facts, std::uint32_t seed);
+
+ private:
+  /// Writes example `example` of a split to row `row` of `out`, whose buffers have their final size.
+  virtual void copy(Split split, Index example, Index row, Batch& out) const = 0;
+  void resize(Index workers, Index batch, Batch& out) const;
+
+  DataFacts facts_;
+  std::uint32_t seed_;
+};
+
+/// Options of all sources; each uses those that its registry line names.
+struct DataConfig {
+  std::string name = "text";
+  std::vector<std::string> paths = {};
+  double holdout = 0.1;    ///< share of the examples held out, in [0, 1)
+  std::uint32_t seed = 1;  ///< of sampling, and of `synthetic`'s examples; never of the split
+  Index context = 8;       ///< text: bytes before the target
+  Index features = 32;     ///< synthetic
+  Index classes = 10;      ///< synthetic
+  Index examples = 10000;  ///< synthetic: both splits together
+};
+
+struct DataEntry {
+  std::string_view name;
+  std::string_view doc;
+  std::unique_ptr<DataSource> (*make)(const DataConfig&);
+};
+
+/// Every source that there is.
+std::span<const DataEntry> data_sources();
+
+/// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out
+/// of range and input that is missing, damaged or too large; IoError where the system refuses to read.
+std::unique_ptr<DataSource> make_data(const DataConfig& config);
+
+}  // namespace onebit::sim

@@ -1,0 +1,18 @@
+#pragma once
+// Finds the two files of an IDX data set.
+
+#include <string>
+#include <vector>
+
+namespace onebit::sim {
+
+struct IdxPair {
+  std::string images;
+  std::string labels;
+  std::string note;  ///< why this pair, where a choice was made; else empty
+};
+
+/// See make_idx for the rules. Throws ConfigError if there is no pair, or no way to choose one.
+IdxPair find_idx_pair(const std::vector<std::string>& paths);
+
+}  // namespace onebit::sim

@@ -1,0 +1,84 @@
+#include "sim/data/synthetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "device/error.hpp"
+#include "device/philox.hpp"
+#include "sim/data/dense.hpp"
+#include "sim/data/hash.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr Index width = 32;  // of the teacher
+
+std::vector<float> normals(std::uint32_t seed, Index stream, Index count) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  const device::RandomKey key{seed, device::Purpose::data};
+  for (Index i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = device::normal(key, {stream, 0, i});
+  return values;
+}
+
+/// weights [out.size() x in.size()] times in, times scale.
+void multiply(std::span<const float> weights, std::span<const double> in, double scale, std::span<double> out) {
+  for (std::size_t row = 0; row < out.size(); ++row) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < in.size(); ++i) sum += static_cast<double>(weights[row * in.size() + i]) * in[i];
+    out[row] = sum * scale;
+  }
+}
+
+std::vector<std::int32_t> teach(const DataConfig& config, std::span<const float> features) {
+  const std::vector<float> first = normals(config.seed, 1, width * config.features);
+  const std::vector<float> second = normals(config.seed, 2, config.classes * width);
+  std::vector<double> x(static_cast<std::size_t>(config.features)), hidden(width);
+  std::vector<double> logits(static_cast<std::size_t>(config.classes));
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(config.examples));
+  for (std::size_t example = 0; example < labels.size(); ++example) {
+    const auto row = features.subspan(example * x.size(), x.size());
+    std::copy(row.begin(), row.end(), x.begin());
+    multiply(first, x, 1.0 / std::sqrt(static_cast<double>(config.features)), hidden);
+    for (double& value : hidden) value = std::tanh(value);
+    multiply(second, hidden, 1.0, logits);
+    labels[example] = static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+  return labels;
+}
+
+void check_size(Index value, Index least, const std::string& option) {
+  if (value < least) {
+    throw ConfigError(std::to_string(value) + " is too small", option, "it is at least " + std::to_string(least));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> make_synthetic(const DataConfig& config) {
+  if (!config.paths.empty()) throw ConfigError("synthetic data reads no file", "--data.path", "leave it out");
+  check_size(config.features, 1, "--data.features");
+  check_size(config.classes, 2, "--data.classes");
+  check_size(config.examples, 1, "--data.examples");
+  const Index volume = dense_volume({config.examples, config.features}, "--data.examples x --data.features");
+  dense_volume({config.classes, width}, "--data.classes x teacher width");
+  dense_volume({config.features, width}, "--data.features x teacher width");
+
+  DenseExamples examples;
+  examples.facts = {.name = "synthetic", .features = config.features, .classes = config.classes};
+  examples.features = normals(config.seed, 0, volume);
+  examples.labels = teach(config, examples.features);
+  Fnv1a hash;
+  hash.add(examples.features.data(), examples.features.size() * sizeof(float));
+  hash.add(examples.labels.data(), examples.labels.size() * sizeof(std::int32_t));
+  examples.facts.hash = hash.hex();
+  examples.facts.provenance = {"synthetic: " + std::to_string(config.examples) + " examples, " +
+                               std::to_string(config.features) + " features, " + std::to_string(config.classes) +
+                               " classes, seed " + std::to_string(config.seed)};
+  return make_dense(std::move(examples), config);
+}
+
+}  // namespace onebit::sim

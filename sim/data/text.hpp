@@ -1,0 +1,20 @@
+#pragma once
+// Predict the next byte of any text.
+
+#include <memory>
+
+#include "sim/data/data.hpp"
+
+namespace onebit::sim {
+
+/// The corpus is all files of config.paths one after the other: paths in the order given, folders with all that is
+/// below them, sorted by path, without hidden entries and symbolic links. A file with a NUL byte in its first 8 KiB is
+/// binary and skipped, as is one that was already read; provenance says so. Without paths: Debian's licence texts,
+/// else the program's own sources where they still are.
+///
+/// 256 classes. The last config.holdout of the bytes is held out. An example is a place with config.context bytes
+/// before it in its own split, so no byte is seen in both. The hash is that of the corpus.
+/// Throws ConfigError if there is no readable text, too little or more than 4 GiB; IoError if reading fails.
+std::unique_ptr<DataSource> make_text(const DataConfig& config);
+
+}  // namespace onebit::sim

@@ -1,0 +1,134 @@
+#pragma once
+// The maths of the layers, an element or a row at a time. Rows are grouped by worker: row = worker * batch + b. Weights
+// of worker w start at data + w * stride; stride 0 means that all workers share them.
+
+#include <cmath>
+
+#include "device/types.hpp"
+
+namespace onebit::sim {
+
+enum class Activation { none, relu, gelu };
+
+/// GELU is the exact one, x Phi(x).
+ONEBIT_HOST_DEVICE inline float activate(Activation activation, float x) {
+  switch (activation) {
+    case Activation::relu:
+      return x > 0.0f ? x : 0.0f;
+    case Activation::gelu:
+      return 0.5f * x * (1.0f + std::erf(x * 0.70710678f));
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
+ONEBIT_HOST_DEVICE inline float activation_slope(Activation activation, float x) {
+  switch (activation) {
+    case Activation::relu:
+      return x > 0.0f ? 1.0f : 0.0f;
+    case Activation::gelu:
+      return 0.5f * (1.0f + std::erf(x * 0.70710678f)) + x * 0.39894228f * std::exp(-0.5f * x * x);
+    case Activation::none:
+      break;
+  }
+  return 1.0f;
+}
+
+/// pre += bias; post = activation(pre).
+struct BiasActivationKernel {
+  Activation activation;
+  Index batch;
+  Index width;
+  const float* bias;
+  Index bias_stride;
+  float* pre;
+  float* post;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
+    float& x = pre[row * width + column];
+    x += bias[row / batch * bias_stride + column];
+    post[row * width + column] = activate(activation, x);
+  }
+};
+
+/// delta *= activation'(pre).
+struct ActivationSlopeKernel {
+  Activation activation;
+  const float* pre;
+  float* delta;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { delta[i] *= activation_slope(activation, pre[i]); }
+};
+
+/// Gradient of a bias: the sum of a worker's rows of delta, in row order.
+struct BiasGradientKernel {
+  Index batch;
+  Index width;
+  const float* delta;
+  float* gradient;
+  Index gradient_stride;
+  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
+    double sum = 0;
+    for (Index b = 0; b < batch; ++b) sum += static_cast<double>(delta[(worker * batch + b) * width + column]);
+    gradient[worker * gradient_stride + column] = static_cast<float>(sum);
+  }
+};
+
+/// Softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first of equals) is the
+/// label's, and factor * (p - onehot) over the logits.
+struct CrossEntropyKernel {
+  Index classes;
+  float factor;
+  const std::int32_t* labels;
+  float* logits;  ///< becomes the gradient
+  double* loss;
+  std::uint8_t* correct;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    float* z = logits + row * classes;
+    const Index label = labels[row];
+    Index best = 0;
+    for (Index c = 1; c < classes; ++c) best = z[c] > z[best] ? c : best;
+    const float top = z[best];
+    const float label_logit = z[label];
+    double total = 0;
+    for (Index c = 0; c < classes; ++c) {
+      z[c] = std::exp(z[c] - top);
+      total += static_cast<double>(z[c]);
+    }
+    const auto scale = static_cast<float>(static_cast<double>(factor) / total);
+    for (Index c = 0; c < classes; ++c) z[c] *= scale;
+    z[label] -= factor;
+    loss[row] = std::log(total) - static_cast<double>(label_logit - top);
+    correct[row] = best == label ? 1 : 0;
+  }
+};
+
+/// output[row] = embeddings of the row's tokens, side by side.
+struct EmbedKernel {
+  Index batch, context, width;
+  const std::uint8_t* tokens;
+  const float* table;
+  Index table_stride;
+  float* output;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
+    const Index token = tokens[row * context + column / width];
+    output[row * context * width + column] = table[row / batch * table_stride + token * width + column % width];
+  }
+};
+
+/// One column of a worker's embedding gradient: zeroed, then its tokens added in order. No two calls write one element.
+struct EmbedGradientKernel {
+  Index batch, context, width, vocabulary;
+  const std::uint8_t* tokens;
+  const float* delta;
+  float* gradient;
+  Index gradient_stride;
+  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
+    float* own = gradient + worker * gradient_stride + column;
+    for (Index v = 0; v < vocabulary; ++v) own[v * width] = 0.0f;
+    for (Index p = worker * batch * context; p < (worker + 1) * batch * context; ++p) {
+      own[tokens[p] * width] += delta[p * width + column];
+    }
+  }
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,18 @@
+#pragma once
+// Measures the state of a run for the log: norms in double, by the deterministic reductions.
+
+#include "sim/log/schema.hpp"
+#include "sim/virtual_cluster.hpp"
+
+namespace onebit::sim {
+
+/// The row of /steps after a step. Columns that the optimizer has no state for, or that are not due, are NaN.
+StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome);
+
+/// The row of /workers: losses and error norms. Reads every worker's errors.
+WorkerRow measure_workers(const VirtualCluster& cluster, const StepOutcome& outcome);
+
+/// The row of /tensors: norms per tensor.
+TensorRow measure_tensors(const VirtualCluster& cluster, Index step);
+
+}  // namespace onebit::sim

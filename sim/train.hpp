@@ -1,0 +1,41 @@
+#pragma once
+// A whole run: steps, evaluations, log. Prints nothing; an observer may.
+
+#include <functional>
+#include <string>
+
+#include "sim/log/writer.hpp"
+#include "sim/virtual_cluster.hpp"
+
+namespace onebit::sim {
+
+/// Facts of a run that the library cannot know.
+struct RunIdentity {
+  std::string program_version, git_commit, command_line;
+  std::vector<std::pair<std::string, std::string>> options;  ///< every option with its final value
+};
+
+/// Called after each step.
+struct Progress {
+  Index step = 0;
+  Index steps = 0;
+  double loss = 0;
+  double samples_per_second = 0;
+};
+
+struct RunControl {
+  std::function<void(const Progress&)> on_step = [](const Progress&) {};
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+struct RunResult {
+  RunStatus status = RunStatus::running;
+  std::string reason;  ///< why it did not finish; empty for finished
+};
+
+/// Trains `cluster` to its end, to a stop request or to a divergence, and logs to `path`. Whatever happens the log is
+/// complete up to there. Throws ConfigError (path), IoError (log cannot be written).
+RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, bool overwrite,
+                const RunIdentity& identity, const RunControl& control);
+
+}  // namespace onebit::sim
