@@ -46,26 +46,34 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-po::options_description describe(const std::vector<std::string>& extras) {
+/// The options that a command accepts.
+struct Accepted {
+  const std::vector<std::string>& extras;
+  bool run_options_too;
+};
+
+po::options_description describe(const Accepted& accepted) {
   po::options_description description;
   for (const ExtraOption& option : extra_options()) {
-    if (!contains(extras, long_name(option)) && long_name(option) != "help") continue;
+    if (!contains(accepted.extras, long_name(option)) && long_name(option) != "help") continue;
     if (option.has_value) {
       description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
     } else {
       description.add_options()(option.name.c_str(), option.help.c_str());
     }
   }
+  if (!accepted.run_options_too) return description;
   for (const RunOption& option : run_options()) {
     description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
   }
   return description;
 }
 
-std::string suggest(const std::string& name, const std::vector<std::string>& extras) {
-  std::vector<std::string_view> names;
-  for (const RunOption& option : run_options()) names.push_back(option.name);
-  names.insert(names.end(), extras.begin(), extras.end());
+std::string suggest(const std::string& name, const Accepted& accepted) {
+  std::vector<std::string_view> names(accepted.extras.begin(), accepted.extras.end());
+  if (accepted.run_options_too) {
+    for (const RunOption& option : run_options()) names.push_back(option.name);
+  }
   return suggestion(name, names) + " ('onebit COMMAND --help' lists all)";
 }
 
@@ -111,28 +119,28 @@ void take_all(CommandLine& line, const po::parsed_options& parsed, const std::st
   }
 }
 
-void take_file(CommandLine& line, const std::string& path, const std::vector<std::string>& extras) {
+void take_file(CommandLine& line, const std::string& path, const Accepted& accepted) {
   std::ifstream file(path);
   if (!file) throw ConfigError("cannot read config file", path);
   try {
-    take_all(line, po::parse_config_file(file, describe(extras)), path);
+    take_all(line, po::parse_config_file(file, describe(accepted)), path);
   } catch (const po::unknown_option& error) {
     throw ConfigError("unknown option", path + ": " + error.get_option_name(),
-                      suggest(error.get_option_name(), extras));
+                      suggest(error.get_option_name(), accepted));
   } catch (const po::error& error) {
     throw ConfigError(error.what(), path, "lines are 'key = value'; selectors stand above [sections]");
   }
 }
 
-po::parsed_options parse_arguments(const std::vector<std::string>& arguments, const std::vector<std::string>& extras) {
+po::parsed_options parse_arguments(const std::vector<std::string>& arguments, const Accepted& accepted) {
   try {
     using namespace po::command_line_style;
-    po::options_description description = describe(extras);
+    po::options_description description = describe(accepted);
     // Guessing would take --optimizer.weight for --optimizer.weight-decay.
     return po::command_line_parser(arguments).options(description).style(unix_style & ~allow_guessing).run();
   } catch (const po::unknown_option& error) {
     const std::string name = without_dashes(error.get_option_name());
-    throw ConfigError("unknown option", "--" + name, suggest(name, extras));
+    throw ConfigError("unknown option", "--" + name, suggest(name, accepted));
   } catch (const po::error& error) {
     throw ConfigError(error.what(), "command line");
   }
@@ -141,16 +149,17 @@ po::parsed_options parse_arguments(const std::vector<std::string>& arguments, co
 }  // namespace
 
 CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
-                               const std::vector<std::string>& extras) {
+                               const std::vector<std::string>& extras, bool run_options_too) {
+  const Accepted accepted{extras, run_options_too};
   CommandLine line;
   line.text = "onebit " + command;
   for (const std::string& argument : arguments) line.text += " " + argument;
-  const po::parsed_options parsed = parse_arguments(arguments, extras);
+  const po::parsed_options parsed = parse_arguments(arguments, accepted);
   for (const auto& option : parsed.options) {
-    if (option.string_key == "preset") take_file(line, find_preset(option.value.front()), extras);
+    if (option.string_key == "preset") take_file(line, find_preset(option.value.front()), accepted);
   }
   for (const auto& option : parsed.options) {
-    if (option.string_key == "config") take_file(line, option.value.front(), extras);
+    if (option.string_key == "config") take_file(line, option.value.front(), accepted);
   }
   // Arms of a preset are replaced, not added to, by arms of the command line.
   CommandLine typed = line;

@@ -26,9 +26,9 @@ struct CommandLine {
 };
 
 /// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,
-/// unreadable file. Every command takes the run options; of the others those in `extras`.
+/// unreadable file. A command takes the options in `extras`, and the run options where `run_options_too`.
 CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
-                               const std::vector<std::string>& extras);
+                               const std::vector<std::string>& extras, bool run_options_too);
 
 /// Help text for a command: its extra options, and the run options where it takes them.
 std::string options_help(const std::vector<std::string>& extras, bool run_options_too);

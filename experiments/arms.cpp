@@ -1,0 +1,68 @@
+#include "experiments/arms.hpp"
+
+#include <set>
+
+#include "device/error.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+const char* const kForm = "write 'name:key=value,key=value'";
+
+/// Settings of 'key=value,key=value'. A part without '=' belongs to the value before it: layers have commas.
+Settings parse_settings(const std::string& arm, const std::string& text) {
+  Settings settings;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals != std::string::npos) {
+      settings.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    } else if (!settings.empty()) {
+      settings.back().second += "," + part;
+    } else {
+      throw ConfigError("malformed arm", arm, kForm);
+    }
+  }
+  return settings;
+}
+
+/// The name becomes part of a file name.
+void check_name(const std::string& name) {
+  const bool plain =
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") == std::string::npos;
+  if (name.empty() || name.front() == '.' || !plain) {
+    throw ConfigError("bad arm name", "'" + name + "'", "use letters, digits and ._+-");
+  }
+}
+
+Arm parse_arm(const std::string& text, const Settings& common) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) throw ConfigError("malformed arm", text, kForm);
+  Arm arm{text.substr(0, colon), common};
+  check_name(arm.name);
+  for (auto& setting : parse_settings(text, text.substr(colon + 1))) arm.settings.push_back(std::move(setting));
+  return arm;
+}
+
+Arm optimizer_arm(const std::string& optimizer, const Settings& common) {
+  Arm arm{optimizer, common};
+  arm.settings.emplace_back("optimizer", optimizer);
+  return arm;
+}
+
+}  // namespace
+
+std::vector<Arm> arms_of(const CommandLine& line) {
+  std::vector<Arm> arms;
+  std::vector<std::string> optimizers = line.optimizers;
+  if (optimizers.empty() && line.arms.empty()) optimizers = {"adam", "onebit-adam"};
+  for (const std::string& optimizer : optimizers) arms.push_back(optimizer_arm(optimizer, line.run));
+  for (const std::string& text : line.arms) arms.push_back(parse_arm(text, line.run));
+  std::set<std::string> names;
+  for (const Arm& arm : arms) {
+    if (!names.insert(arm.name).second) throw ConfigError("two arms of one name", arm.name, "give each its own");
+    make_config(arm.settings);
+  }
+  return arms;
+}
+
+}  // namespace onebit::experiments

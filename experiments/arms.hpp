@@ -1,0 +1,19 @@
+#pragma once
+// The arms of a comparison: named variations of one configuration.
+
+#include <string>
+#include <vector>
+
+#include "experiments/command_line.hpp"
+
+namespace onebit::experiments {
+
+struct Arm {
+  std::string name;
+  Settings settings;  ///< the common ones, then the arm's own
+};
+
+/// Arms from --optimizers and --arm; without either, adam and onebit-adam. Throws ConfigError: malformed or duplicate.
+std::vector<Arm> arms_of(const CommandLine& line);
+
+}  // namespace onebit::experiments

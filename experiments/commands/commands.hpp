@@ -1,0 +1,27 @@
+#pragma once
+// The commands of the program, one file each, and their table.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/command_line.hpp"
+
+namespace onebit::experiments {
+
+struct Command {
+  std::string_view name;
+  std::string_view usage;  ///< arguments
+  std::string_view doc;
+  std::vector<std::string> extras;  ///< options that are not options of a run
+  bool takes_run_options;
+  int (*run)(const CommandLine&);  ///< exit status; throws Error
+};
+
+int run_command(const CommandLine& line);
+int compare_command(const CommandLine& line);
+int replay_command(const CommandLine& line);
+int list_command(const CommandLine& line);
+int inspect_command(const CommandLine& line);
+
+}  // namespace onebit::experiments

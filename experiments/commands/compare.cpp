@@ -1,0 +1,113 @@
+#include <filesystem>
+#include <iostream>
+
+#include "device/error.hpp"
+#include "experiments/arms.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/comparison.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const CommandLine& line) {
+  if (!line.arguments.empty())
+    throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
+  if (line.seeds < 1 || line.seeds > 10000) {
+    throw ConfigError("option out of range", "seeds " + std::to_string(line.seeds), "from 1 to 10000");
+  }
+  if (line.out.empty()) throw ConfigError("no output folder", "compare", "give -o DIR");
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!fs::is_directory(path)) throw ConfigError("cannot create output folder", path, error ? error.message() : "");
+}
+
+std::string log_path(const CommandLine& line, const Arm& arm, std::uint32_t seed) {
+  return line.out + "/" + arm.name + "-" + std::to_string(seed) + ".h5";
+}
+
+/// Nothing is trained before every configuration has been checked and every output is free.
+void check_runs(const CommandLine& line, const std::vector<Arm>& arms) {
+  for (const Arm& arm : arms) {
+    const sim::RunConfig config = make_config(arm.settings);
+    sim::VirtualCluster checked(config);
+    for (Index s = 0; s < line.seeds; ++s) {
+      const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
+      if (fs::exists(path) && !line.overwrite) {
+        throw ConfigError("output exists", path, "give --overwrite or another -o DIR");
+      }
+    }
+  }
+}
+
+/// False: stopped by a signal.
+bool run_arm(const CommandLine& line, const Arm& arm, ArmRuns& result) {
+  for (Index s = 0; s < line.seeds; ++s) {
+    sim::RunConfig config = make_config(arm.settings);
+    config.seed += static_cast<std::uint32_t>(s);
+    const std::string path = log_path(line, arm, config.seed);
+    const sim::RunResult run = run_and_log(config, path, line, arm.name + " seed " + std::to_string(config.seed));
+    result.runs.push_back(analysis::summarize(sim::LogReader(path), netmodel::clusters()));
+    if (run.status == sim::RunStatus::stopped) return false;
+  }
+  return true;
+}
+
+void print_pictures(const std::vector<std::string>& pictures) {
+  if (pictures.empty()) {
+    std::cout << "\nno pictures: gnuplot is not installed\n";
+    return;
+  }
+  std::cout << "\npictures\n";
+  for (const std::string& picture : pictures) std::cout << "  " << picture << "\n";
+}
+
+/// A diverged run is a result; one that did not do what it was asked is a failure.
+int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
+  int status = complete ? kExitDone : kExitStopped;
+  for (const ArmRuns& arm : results) {
+    for (const analysis::Summary& run : arm.runs) {
+      if (run.status != sim::RunStatus::failed) continue;
+      std::cerr << "onebit: error: " << run.reason << " (" << run.path << ")\n";
+      status = kExitFailed;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+int compare_command(const CommandLine& line) {
+  check(line);
+  const std::vector<Arm> arms = arms_of(line);
+  make_folder(line.out);
+  check_runs(line, arms);
+  if (line.dry_run) {
+    for (const Arm& arm : arms) std::cout << arm.name << ": " << line.seeds << " runs\n";
+    return kExitDone;
+  }
+  install_stop_handler();
+  std::vector<ArmRuns> results;
+  bool complete = true;
+  for (const Arm& arm : arms) {
+    results.push_back({arm.name, {}});
+    complete = run_arm(line, arm, results.back());
+    if (!complete) break;
+  }
+  write_csv(results, line.out + "/runs.csv");
+  const std::vector<std::string> pictures = draw_pictures(results, line.out);
+  if (line.json) {
+    std::cout << to_json(results, pictures).text() << "\n";
+  } else {
+    print_comparison(results, std::cout);
+    print_pictures(pictures);
+  }
+  return comparison_status(results, complete);
+}
+
+}  // namespace onebit::experiments

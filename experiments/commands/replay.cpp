@@ -1,0 +1,136 @@
+#include <cmath>
+#include <iostream>
+#include <optional>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/output.hpp"
+#include "experiments/session.hpp"
+#include "sim/trace.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// How far a replayed parameter vector is from the reference.
+struct Deviation {
+  double worst = 0;
+  Index worst_step = 0;
+};
+
+/// Hyper-parameters of a reference case as options. Throws ConfigError for one that has no option.
+Settings case_settings(const sim::GradientTrace& trace, const std::string& name) {
+  Settings settings;
+  for (const auto& [key, value] : trace.attributes(name)) {
+    const auto text = [&value = value](std::size_t i) {
+      char digits[40];
+      std::snprintf(digits, sizeof digits, "%.17g", value.numbers.at(i));
+      return std::string(digits);
+    };
+    if (key == "optimizer") {
+      settings.emplace_back("optimizer", value.text);
+    } else if (key == "betas") {
+      settings.emplace_back("optimizer.beta1", text(0));
+      settings.emplace_back("optimizer.beta2", text(1));
+    } else if (key == "lr" || key == "eps") {
+      settings.emplace_back("optimizer." + key, text(0));
+    } else if (key == "weight_decay") {
+      settings.emplace_back("optimizer.weight-decay", text(0));
+    } else if (key == "freeze_step") {
+      settings.emplace_back("freeze", "fixed:" + text(0));
+    } else {
+      throw ConfigError("the case has a hyper-parameter without an option", name + ": " + key,
+                        "this version replays adam and onebit-adam");
+    }
+  }
+  return settings;
+}
+
+/// Relative L2 difference of the displacements x - x0.
+double displacement_difference(const std::vector<float>& x, const std::vector<float>& reference,
+                               const std::vector<float>& x0) {
+  double difference = 0, displacement = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto d = static_cast<double>(x[i]) - static_cast<double>(reference[i]);
+    const auto r = static_cast<double>(reference[i]) - static_cast<double>(x0[i]);
+    difference += d * d;
+    displacement += r * r;
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / displacement);
+}
+
+Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, const std::string& reference,
+                 sim::TraceWriter* out) {
+  const device::Device device = device::Device::parse(config.device, config.threads);
+  const optim::Problem problem{.device = device,
+                               .tensor_sizes = trace.tensor_sizes(),
+                               .workers = trace.workers(),
+                               .total_steps = trace.steps(),
+                               .lr_warmup = config.schedule.warmup};
+  optim::ScheduleConfig schedule_config = config.schedule;
+  schedule_config.total_steps = trace.steps();
+  const optim::Schedule schedule(schedule_config);
+  const auto optimizer = make_optimizer(problem, config.optimizer);
+  device::Buffer<float> x(device, trace.parameters());
+  x.upload(trace.x0());
+  device::Buffer<float> gradients(device, trace.workers() * trace.parameters());
+  std::vector<float> host;
+  Deviation deviation;
+  for (Index step = 1; step <= trace.steps(); ++step) {
+    trace.read_step(step - 1, host);
+    gradients.upload(host);
+    optimizer->begin(step, config.optimizer.lr * schedule.factor(step));
+    optimizer->absorb({0, trace.workers()}, gradients.data(), trace.parameters());
+    optimizer->finish(x);
+    const std::vector<float> now = x.to_host();
+    if (out != nullptr) out->write_step(step - 1, now);
+    if (reference.empty()) continue;
+    const double difference = displacement_difference(now, trace.reference(reference, step - 1), trace.x0());
+    if (!(difference <= deviation.worst)) deviation = {difference, step};
+  }
+  if (!optimizer->unfulfilled().empty()) throw Error(optimizer->unfulfilled(), "replay");
+  return deviation;
+}
+
+void print(const CommandLine& line, const sim::GradientTrace& trace, const Deviation& deviation) {
+  if (line.json) {
+    std::vector<std::pair<std::string, Json>> members = {
+        {"steps", trace.steps()}, {"workers", trace.workers()}, {"parameters", trace.parameters()}, {"out", line.out}};
+    if (!line.reference.empty()) {
+      members.emplace_back("reference", line.reference);
+      members.emplace_back("worst_relative_difference", deviation.worst);
+      members.emplace_back("worst_step", deviation.worst_step);
+    }
+    std::cout << Json::object(members).text() << "\n";
+    return;
+  }
+  std::cout << "replayed " << trace.steps() << " steps, " << trace.workers() << " workers, " << trace.parameters()
+            << " parameters\n";
+  if (!line.out.empty()) std::cout << "parameters in " << line.out << "\n";
+  if (line.reference.empty()) return;
+  std::cout << "worst relative difference of the displacement to " << line.reference << ": "
+            << number(deviation.worst, 3) << " at step " << deviation.worst_step << "\n";
+}
+
+}  // namespace
+
+int replay_command(const CommandLine& line) {
+  if (line.arguments.size() != 1) throw ConfigError("give one trace", "replay", "onebit replay TRACE.h5 [options]");
+  if (line.out.empty() && line.reference.empty()) {
+    throw ConfigError("nothing to do", "replay",
+                      "give -o FILE.h5 for the parameters, --reference CASE to compare, or both");
+  }
+  const sim::GradientTrace trace(line.arguments.front());
+  Settings settings;
+  if (!line.reference.empty()) settings = case_settings(trace, line.reference);
+  settings.insert(settings.end(), line.run.begin(), line.run.end());
+  const sim::RunConfig config = make_config(settings);
+  std::optional<sim::TraceWriter> out;
+  if (!line.out.empty()) out.emplace(line.out, trace.parameters(), line.overwrite);
+  const Deviation deviation = replay(trace, config, line.reference, out ? &*out : nullptr);
+  if (out) out->close();
+  print(line, trace, deviation);
+  return kExitDone;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,197 @@
+#include "experiments/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <ostream>
+
+#include "analysis/paired.hpp"
+#include "analysis/plot.hpp"
+#include "device/error.hpp"
+#include "experiments/summary_output.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Interval;
+using analysis::Summary;
+
+std::string status_name(const Summary& run) {
+  return std::string(sim::run_status_names[static_cast<std::size_t>(run.status)]);
+}
+
+std::string percent(double share, int digits = 4) {
+  return std::isfinite(share) ? number(100 * share, digits) + "%" : "-";
+}
+
+std::string freeze_text(const Summary& run) {
+  return run.freeze_step > 0 ? std::to_string(run.freeze_step) : "-";
+}
+
+std::string interval_text(const Interval& interval, double factor, int digits, const std::string& unit) {
+  if (!std::isfinite(interval.mean)) return "-";
+  std::string text = number(factor * interval.mean, digits);
+  if (std::isfinite(interval.half_width)) text += " +- " + number(factor * interval.half_width, 2);
+  return text + unit;
+}
+
+bool several_seeds(const std::vector<ArmRuns>& arms) {
+  return std::any_of(arms.begin(), arms.end(), [](const ArmRuns& arm) { return arm.runs.size() > 1; });
+}
+
+void print_runs(const std::vector<ArmRuns>& arms, std::ostream& out) {
+  Table table({"arm", "seed", "status", "final loss", "best loss", "accuracy", "freeze step", "bytes/worker",
+               "dense step", "compressed step", "vs fp16", "vs fp32", "wall"});
+  for (const ArmRuns& arm : arms) {
+    for (const Summary& run : arm.runs) {
+      table.add({arm.name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
+                 number(run.best_loss, 5), percent(run.accuracy), freeze_text(run), bytes_text(run.bytes),
+                 bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
+                 number(run.ratio_fp16, 3) + "x", number(run.ratio_fp32, 3) + "x", seconds_text(run.wall_seconds)});
+    }
+  }
+  table.print(out);
+}
+
+std::vector<double> finals(const ArmRuns& arm) {
+  std::vector<double> values;
+  for (const Summary& run : arm.runs) {
+    values.push_back(run.status == sim::RunStatus::finished ? run.final_loss : std::nan(""));
+  }
+  return values;
+}
+
+/// Means over seeds and the paired difference to the first arm. An arm with a run that did not finish has none.
+void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
+  Table table(
+      {"arm", "finished", "final loss (95% interval)", "accuracy", "paired difference to " + arms.front().name});
+  for (const ArmRuns& arm : arms) {
+    const std::vector<double> losses = finals(arm);
+    std::vector<double> accuracies;
+    for (const Summary& run : arm.runs) accuracies.push_back(run.accuracy);
+    const auto done = std::count_if(losses.begin(), losses.end(), [](double loss) { return std::isfinite(loss); });
+    const bool first = &arm == &arms.front();
+    const Interval paired = analysis::paired_relative_difference(finals(arms.front()), losses);
+    table.add({arm.name, std::to_string(done) + "/" + std::to_string(losses.size()),
+               interval_text(analysis::mean_interval(losses), 1, 5, ""),
+               interval_text(analysis::mean_interval(accuracies), 100, 4, "%"),
+               first ? "-" : interval_text(paired, 100, 3, "%")});
+  }
+  table.print(out);
+}
+
+/// Stages as the cheapest readable thing: seconds per step of the first run of each arm.
+void print_communication(const std::vector<ArmRuns>& arms, std::ostream& out) {
+  std::vector<std::string> header = {"communication per step"};
+  for (const analysis::CommunicationTime& time : arms.front().runs.front().communication)
+    header.push_back(time.cluster);
+  Table table(header);
+  const auto add = [&](const ArmRuns& arm, const std::string& stage, double analysis::CommunicationTime::*seconds) {
+    std::vector<std::string> row = {arm.name + ", " + stage};
+    for (const analysis::CommunicationTime& time : arm.runs.front().communication) {
+      row.push_back(seconds_text(time.*seconds));
+    }
+    table.add(row);
+  };
+  for (const ArmRuns& arm : arms) {
+    add(arm, "dense stage", &analysis::CommunicationTime::dense_seconds);
+    if (arm.runs.front().freeze_step == 0) continue;
+    add(arm, "compression stage", &analysis::CommunicationTime::compressed_seconds);
+    add(arm, "mean over the run", &analysis::CommunicationTime::mean_seconds);
+  }
+  table.print(out);
+}
+
+/// Mean over the arm's seeds of a column of evaluations; a run that stopped early ends the curve.
+template <class X>
+analysis::Curve mean_loss_curve(const ArmRuns& arm, X x) {
+  std::vector<std::vector<sim::EvaluationRow>> rows;
+  std::size_t length = 0;
+  for (const Summary& run : arm.runs) {
+    rows.push_back(sim::LogReader(run.path).evaluations());
+    length = rows.size() == 1 ? rows.back().size() : std::min(length, rows.back().size());
+  }
+  analysis::Curve curve{.label = arm.name, .x = {}, .y = {}};
+  for (std::size_t i = 0; i < length; ++i) {
+    double sum = 0;
+    for (const auto& run : rows) sum += run[i].loss;
+    curve.x.push_back(x(rows.front()[i]));
+    curve.y.push_back(sum / static_cast<double>(rows.size()));
+  }
+  return curve;
+}
+
+analysis::Curve variance_curve(const ArmRuns& arm) {
+  const sim::LogReader log(arm.runs.front().path);
+  return {.label = arm.name,
+          .x = log.column("steps/step"),
+          .y = log.column("steps/variance_ratio"),
+          .mark_x = static_cast<double>(arm.runs.front().freeze_step)};
+}
+
+void append(std::vector<std::string>& list, const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+void print_comparison(const std::vector<ArmRuns>& arms, std::ostream& out) {
+  print_runs(arms, out);
+  out << "\n";
+  if (several_seeds(arms)) {
+    print_arms(arms, out);
+    out << "\n";
+  }
+  print_communication(arms, out);
+}
+
+void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
+  std::ofstream file(path);
+  file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
+          "compressed_step_bytes,ratio_fp16,ratio_fp32,wall_seconds,log\n";
+  file.precision(17);
+  for (const ArmRuns& arm : arms) {
+    for (const Summary& run : arm.runs) {
+      file << arm.name << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ',' << run.freeze_step
+           << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
+           << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.ratio_fp16
+           << ',' << run.ratio_fp32 << ',' << run.wall_seconds << ',' << run.path << '\n';
+    }
+  }
+  if (!file.flush()) throw IoError("cannot write table", path);
+}
+
+std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const std::string& folder) {
+  analysis::Plot steps{
+      .title = "Held-out loss against step", .x_label = "step", .y_label = "held-out loss", .curves = {}};
+  analysis::Plot bytes{.title = "Held-out loss against bytes sent per worker",
+                       .x_label = "bytes sent per worker",
+                       .y_label = "held-out loss",
+                       .log_x = true,
+                       .curves = {}};
+  analysis::Plot variance{
+      .title = "Stability of the variance: ||v(t)||_1 against ||v(t - lag)||_1, dashed: freeze step",
+      .x_label = "step",
+      .y_label = "min(r, 1/r)",
+      .curves = {}};
+  for (const ArmRuns& arm : arms) {
+    steps.curves.push_back(mean_loss_curve(arm, [](const auto& row) { return static_cast<double>(row.step); }));
+    bytes.curves.push_back(mean_loss_curve(arm, [](const auto& row) { return row.bytes; }));
+    variance.curves.push_back(variance_curve(arm));
+  }
+  std::vector<std::string> files = analysis::draw(steps, folder + "/loss-step");
+  append(files, analysis::draw(bytes, folder + "/loss-bytes"));
+  append(files, analysis::draw(variance, folder + "/variance-ratio"));
+  return files;
+}
+
+Json to_json(const std::vector<ArmRuns>& arms, const std::vector<std::string>& pictures) {
+  std::vector<Json> runs, files;
+  for (const ArmRuns& arm : arms) {
+    for (const Summary& run : arm.runs) runs.push_back(Json::object({{"arm", arm.name}, {"run", to_json(run)}}));
+  }
+  for (const std::string& picture : pictures) files.emplace_back(picture);
+  return Json::object({{"runs", Json::array(runs)}, {"pictures", Json::array(files)}});
+}
+
+}  // namespace onebit::experiments

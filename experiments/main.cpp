@@ -1,0 +1,115 @@
+// The program `onebit`: finds the command, turns errors into one line and an exit status.
+
+#include <algorithm>
+#include <iostream>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {
+      {"run",
+       "",
+       "train once and log",
+       {"out", "config", "preset", "json", "dry-run", "overwrite", "progress"},
+       true,
+       run_command},
+      {"compare",
+       "",
+       "train several arms on the same data and initial weights: table and pictures",
+       {"out", "config", "preset", "optimizers", "arm", "seeds", "json", "dry-run", "overwrite", "progress"},
+       true,
+       compare_command},
+      {"replay",
+       "TRACE.h5",
+       "run an optimizer on recorded gradients",
+       {"out", "config", "preset", "reference", "json", "overwrite"},
+       true,
+       replay_command},
+      {"list",
+       "[WHAT...]",
+       "what there is: optimizers, codecs, models, data, clusters, ...",
+       {"json"},
+       false,
+       list_command},
+      {"inspect",
+       "LOG.h5...",
+       "show what a run log holds, also of a live or killed run",
+       {"json"},
+       false,
+       inspect_command},
+  };
+  return table;
+}
+
+void print_help() {
+  std::cout << "onebit " << program_version() << ": a laboratory for communication-compressed training\n\n"
+            << "usage: onebit COMMAND [options]\n\n";
+  for (const Command& command : commands()) {
+    std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ') << command.doc << "\n";
+  }
+  std::cout << "\n'onebit COMMAND --help' lists the command's options.\n";
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Command& command : commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+  }
+  throw ConfigError("unknown command", name, suggestion(name, names) + ", or 'onebit --help'");
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    print_help();
+    return arguments.empty() ? kExitUsage : kExitDone;
+  }
+  if (arguments[0] == "--version") {
+    std::cout << "onebit " << program_version() << "\n";
+    return kExitDone;
+  }
+  const Command& command = find_command(arguments[0]);
+  const CommandLine line = parse_command_line(arguments[0], {arguments.begin() + 1, arguments.end()}, command.extras,
+                                              command.takes_run_options);
+  if (line.help) {
+    std::cout << "usage: onebit " << command.name << " " << command.usage << " [options]\n"
+              << command.doc << "\n\n"
+              << options_help(command.extras, command.takes_run_options);
+    return kExitDone;
+  }
+  return command.run(line);
+}
+
+/// Control characters in user input must not break the promise of one line.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+  return text;
+}
+
+int fail(const std::exception& error, int status) {
+  std::cerr << "onebit: error: " << one_line(error.what()) << "\n";
+  return status;
+}
+
+}  // namespace
+}  // namespace onebit::experiments
+
+int main(int argc, char** argv) {
+  using namespace onebit::experiments;
+  try {
+    return dispatch({argv + 1, argv + argc});
+  } catch (const onebit::ConfigError& error) {
+    return fail(error, kExitUsage);
+  } catch (const std::bad_alloc&) {
+    return fail(onebit::Error("out of memory", "", "fewer workers, a smaller model, or --worker-group"), kExitFailed);
+  } catch (const std::exception& error) {
+    return fail(error, kExitFailed);
+  }
+}

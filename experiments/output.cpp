@@ -1,0 +1,91 @@
+#include "experiments/output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+namespace onebit::experiments {
+namespace {
+
+std::string format(const char* pattern, int digits, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, digits, value);
+  return text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += std::string("\\") + c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      result += code;
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+}  // namespace
+
+void Table::print(std::ostream& out) const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string padding(widths[c] - row[c].size(), ' ');
+      line += (c > 0 ? "  " : "") + (c < text_columns_ ? row[c] + padding : padding + row[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << "\n";
+  }
+}
+
+Json Json::object(const std::vector<std::pair<std::string, Json>>& members) {
+  Json json;
+  for (const auto& [key, value] : members)
+    json.text_ += (json.text_.empty() ? "" : ", ") + escaped(key) + ": " + value.text();
+  json.text_ = "{" + json.text_ + "}";
+  return json;
+}
+
+Json Json::array(const std::vector<Json>& items) {
+  Json json;
+  for (const Json& item : items) json.text_ += (json.text_.empty() ? "" : ", ") + item.text();
+  json.text_ = "[" + json.text_ + "]";
+  return json;
+}
+
+Json::Json(const std::string& text) : text_(escaped(text)) {}
+Json::Json(double value) : text_(std::isfinite(value) ? format("%.*g", 17, value) : "null") {}
+Json::Json(long value) : text_(std::to_string(value)) {}
+
+std::string number(double value, int digits) {
+  return std::isfinite(value) ? format("%.*g", digits, value) : "-";
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
+  if (!std::isfinite(bytes)) return "-";
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  return (unit == 0 ? format("%.*f", 0, bytes) : number(bytes, 4)) + " " + units[unit];
+}
+
+std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds >= 1) return number(seconds, 3) + " s";
+  if (seconds >= 1e-3) return number(seconds * 1e3, 3) + " ms";
+  return number(seconds * 1e6, 3) + " us";
+}
+
+}  // namespace onebit::experiments

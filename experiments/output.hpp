@@ -1,0 +1,46 @@
+#pragma once
+// What the program prints: aligned tables for people, one JSON object for programs.
+
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace onebit::experiments {
+
+/// A table with a header row. Columns of text are left-aligned, by default the first only; the others right-aligned.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header, std::size_t text_columns = 1)
+      : rows_{std::move(header)}, text_columns_(text_columns) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print(std::ostream& out) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::size_t text_columns_;
+};
+
+/// A JSON value built as text.
+class Json {
+ public:
+  static Json object(const std::vector<std::pair<std::string, Json>>& members);
+  static Json array(const std::vector<Json>& items);
+  Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals
+  Json(const char* text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
+  Json(double value);  // NOLINT(google-explicit-constructor): null where it is not finite
+  Json(long value);    // NOLINT(google-explicit-constructor)
+  const std::string& text() const { return text_; }
+
+ private:
+  Json() = default;
+  std::string text_;
+};
+
+/// A number with `digits` significant digits; "-" where it is not finite.
+std::string number(double value, int digits = 4);
+/// 12.3 kB, 4.56 MB: powers of 1000.
+std::string bytes_text(double bytes);
+std::string seconds_text(double seconds);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,94 @@
+#include "experiments/session.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+namespace onebit::experiments {
+namespace {
+
+std::atomic<bool> stop_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void request_stop(int) {
+  stop_flag.store(true);
+}
+
+/// A line on stderr that overwrites itself, at most ten times a second.
+class ProgressLine {
+ public:
+  ProgressLine(std::string label, bool shown) : label_(std::move(label)), shown_(shown) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+
+  void show(const sim::Progress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!shown_ || (now - last_ < std::chrono::milliseconds(100) && progress.step != progress.steps)) return;
+    last_ = now;
+    const std::chrono::duration<double> elapsed = now - start_;
+    const double share = static_cast<double>(progress.step) / static_cast<double>(progress.steps);
+    std::string bar(20, '.');
+    bar.replace(0, static_cast<std::size_t>(share * 20), static_cast<std::size_t>(share * 20), '#');
+    std::fprintf(stderr, "\r\033[K%s [%s] %ld/%ld  loss %.4f  %.0f samples/s  ETA %.0f s", label_.c_str(), bar.c_str(),
+                 static_cast<long>(progress.step), static_cast<long>(progress.steps), progress.loss,
+                 progress.samples_per_second, elapsed.count() * (1 - share) / share);
+    std::fflush(stderr);
+  }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  std::string label_;
+  bool shown_;
+  Time start_ = std::chrono::steady_clock::now();
+  Time last_ = {};
+};
+
+}  // namespace
+
+std::string program_version() {
+  return ONEBIT_VERSION;
+}
+
+void install_stop_handler() {
+  struct sigaction action = {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool stop_requested() {
+  return stop_flag.load();
+}
+
+sim::RunResult run_and_log(const sim::RunConfig& config, const std::string& path, const CommandLine& line,
+                           const std::string& label) {
+  sim::VirtualCluster cluster(config);
+  const sim::RunIdentity identity{.program_version = program_version(),
+                                  .git_commit = ONEBIT_GIT_COMMIT,
+                                  .command_line = line.text,
+                                  .options = values_of(config)};
+  ProgressLine progress(label, line.progress || isatty(STDERR_FILENO) == 1);
+  const sim::RunControl control{.on_step = [&](const sim::Progress& step) { progress.show(step); },
+                                .stop_requested = stop_requested};
+  return sim::train(cluster, config, path, line.overwrite, identity, control);
+}
+
+int exit_status(sim::RunStatus status) {
+  switch (status) {
+    case sim::RunStatus::finished:
+      return kExitDone;
+    case sim::RunStatus::stopped:
+      return kExitStopped;
+    default:
+      return kExitFailed;
+  }
+}
+
+}  // namespace onebit::experiments

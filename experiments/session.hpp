@@ -1,0 +1,30 @@
+#pragma once
+// One run as the program does it: training with progress on stderr and a clean stop on Ctrl-C.
+
+#include <string>
+
+#include "experiments/command_line.hpp"
+#include "sim/train.hpp"
+
+namespace onebit::experiments {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitStopped = 130;
+
+std::string program_version();
+
+/// Ctrl-C and SIGTERM ask for a stop from now on; a second one ends the program at once.
+void install_stop_handler();
+bool stop_requested();
+
+/// Trains and logs to `path`. `label` names the run on the progress line, which is shown on a terminal or when asked
+/// for.
+sim::RunResult run_and_log(const sim::RunConfig& config, const std::string& path, const CommandLine& line,
+                           const std::string& label);
+
+/// Exit status of a run.
+int exit_status(sim::RunStatus status);
+
+}  // namespace onebit::experiments

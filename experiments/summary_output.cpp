@@ -1,0 +1,57 @@
+#include "experiments/summary_output.hpp"
+
+#include <cmath>
+#include <ostream>
+
+namespace onebit::experiments {
+
+Json to_json(const analysis::Summary& s) {
+  std::vector<std::pair<std::string, Json>> times;
+  for (const analysis::CommunicationTime& time : s.communication) {
+    times.emplace_back(time.cluster, Json::object({{"dense_seconds", time.dense_seconds},
+                                                   {"compressed_seconds", time.compressed_seconds},
+                                                   {"mean_seconds", time.mean_seconds}}));
+  }
+  return Json::object({{"log", s.path},
+                       {"status", std::string(sim::run_status_names[static_cast<std::size_t>(s.status)])},
+                       {"reason", s.reason},
+                       {"seed", static_cast<long>(s.seed)},
+                       {"workers", s.workers},
+                       {"parameters", s.parameters},
+                       {"steps", s.steps},
+                       {"freeze_step", s.freeze_step},
+                       {"masked", s.masked},
+                       {"final_loss", s.final_loss},
+                       {"best_loss", s.best_loss},
+                       {"accuracy", s.accuracy},
+                       {"bytes_per_worker", s.bytes},
+                       {"dense_step_bytes", s.dense_step_bytes},
+                       {"compressed_step_bytes", s.compressed_step_bytes},
+                       {"ratio_fp16", s.ratio_fp16},
+                       {"ratio_fp32", s.ratio_fp32},
+                       {"wall_seconds", s.wall_seconds},
+                       {"communication", Json::object(times)}});
+}
+
+void print_summary(const analysis::Summary& s, std::ostream& out) {
+  Table table({"log", s.path}, 2);
+  std::string status(sim::run_status_names[static_cast<std::size_t>(s.status)]);
+  if (!s.reason.empty()) status += ": " + s.reason;
+  table.add({"status", status});
+  table.add({"workers, parameters, steps",
+             std::to_string(s.workers) + ", " + std::to_string(s.parameters) + ", " + std::to_string(s.steps)});
+  table.add({"held-out loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
+  table.add({"held-out accuracy", number(100 * s.accuracy, 4) + " %"});
+  table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});
+  table.add({"sent per worker", bytes_text(s.bytes)});
+  table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});
+  table.add({"  in a compressed step", bytes_text(s.compressed_step_bytes)});
+  table.add({"volume against dense fp16, fp32", number(s.ratio_fp16, 3) + "x, " + number(s.ratio_fp32, 3) + "x less"});
+  for (const analysis::CommunicationTime& time : s.communication) {
+    table.add({"communication per step on " + time.cluster, seconds_text(time.mean_seconds)});
+  }
+  table.add({"wall time of the steps", seconds_text(s.wall_seconds)});
+  table.print(out);
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,14 @@
+#pragma once
+// A run's summary as text and as JSON.
+
+#include "analysis/summary.hpp"
+#include "experiments/output.hpp"
+
+namespace onebit::experiments {
+
+Json to_json(const analysis::Summary& summary);
+
+/// Two columns, what and value.
+void print_summary(const analysis::Summary& summary, std::ostream& out);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,159 @@
+#include "sim/trace.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "sim/log/h5.hpp"
+#include "sim/log/output_file.hpp"
+
+namespace onebit::sim {
+namespace {
+
+[[noreturn]] void bad_trace(const std::string& path, const std::string& why) {
+  throw ConfigError("cannot read gradient trace: " + why, path,
+                    "a trace holds gradients [steps, workers, parameters], x0 [parameters], tensor_sizes [tensors]");
+}
+
+h5::Object open_trace(const std::string& path) {
+  if (!std::filesystem::exists(path)) bad_trace(path, "no such file");
+  try {
+    return h5::open_file(path, false);
+  } catch (const IoError&) {
+    bad_trace(path, "not an HDF5 file, or truncated");
+  }
+}
+
+/// Sizes of a dataset of `rank` dimensions; they are what HDF5 stores, so reading them cannot run past the file.
+std::vector<Index> sizes_of(const h5::Object& file, const std::string& name, std::size_t rank) {
+  if (!h5::exists(file, name)) bad_trace(file.where.file, "no dataset " + name);
+  const std::vector<hsize_t> sizes = h5::extents(h5::open_dataset(file, name));
+  if (sizes.size() != rank) bad_trace(file.where.file, name + " has " + std::to_string(sizes.size()) + " dimensions");
+  std::vector<Index> result;
+  for (hsize_t size : sizes) {
+    if (size > hsize_t{1} << 40) bad_trace(file.where.file, name + " is implausibly large");
+    result.push_back(static_cast<Index>(size));
+  }
+  return result;
+}
+
+template <class T>
+std::vector<T> read_vector(const h5::Object& file, const std::string& name, hid_t type, Index size) {
+  std::vector<T> values(static_cast<std::size_t>(size));
+  h5::read_rows(h5::open_dataset(file, name), type, values.data(), size);
+  return values;
+}
+
+/// h5py writes texts of variable length, others of fixed length.
+std::string read_text(const h5::Id& attribute, const h5::Id& type, const h5::Where& where) {
+  if (H5Tis_variable_str(type.get()) > 0) {
+    char* text = nullptr;
+    h5::check(H5Aread(attribute.get(), type.get(), &text), where);
+    const std::string copy = text == nullptr ? "" : text;
+    H5free_memory(text);
+    return copy;
+  }
+  std::string text(H5Tget_size(type.get()), '\0');
+  h5::check(H5Aread(attribute.get(), type.get(), text.data()), where);
+  return text.substr(0, text.find('\0'));
+}
+
+GradientTrace::Attribute read_attribute(const h5::Object& group, const std::string& name) {
+  const h5::Id attribute(h5::check(H5Aopen(group.id.get(), name.c_str(), H5P_DEFAULT), group.where), H5Aclose);
+  const h5::Id type(h5::check(H5Aget_type(attribute.get()), group.where), H5Tclose);
+  if (H5Tget_class(type.get()) == H5T_STRING) return {{}, read_text(attribute, type, group.where)};
+  const h5::Id space(h5::check(H5Aget_space(attribute.get()), group.where), H5Sclose);
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  if (count < 0 || count > 1024) h5::fail(group.where, "implausible attribute " + name);
+  GradientTrace::Attribute value{std::vector<double>(static_cast<std::size_t>(count)), ""};
+  h5::check(H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, value.numbers.data()), group.where);
+  return value;
+}
+
+}  // namespace
+
+struct GradientTrace::File {
+  h5::Object file;
+  h5::Object gradients;
+};
+
+GradientTrace::GradientTrace(const std::string& path) : file_(new File{open_trace(path), {}}) {
+  const h5::Object& file = file_->file;
+  const std::vector<Index> shape = sizes_of(file, "gradients", 3);
+  steps_ = shape[0];
+  workers_ = shape[1];
+  parameters_ = shape[2];
+  if (steps_ < 1 || workers_ < 1 || parameters_ < 1) bad_trace(path, "gradients is empty");
+  if (sizes_of(file, "x0", 1)[0] != parameters_) bad_trace(path, "x0 and gradients differ in parameters");
+  x0_ = read_vector<float>(file, "x0", H5T_NATIVE_FLOAT, parameters_);
+  const Index tensors = sizes_of(file, "tensor_sizes", 1)[0];
+  if (tensors > parameters_) bad_trace(path, "more tensors than parameters");
+  tensor_sizes_ = read_vector<Index>(file, "tensor_sizes", H5T_NATIVE_INT64, tensors);
+  Index left = parameters_;
+  for (Index size : tensor_sizes_) {
+    if (size < 0 || size > left) bad_trace(path, "tensor_sizes does not sum to the parameters");
+    left -= size;
+  }
+  if (left != 0) bad_trace(path, "tensor_sizes does not sum to the parameters");
+  file_->gradients = h5::open_dataset(file, "gradients");
+}
+
+GradientTrace::~GradientTrace() = default;
+
+void GradientTrace::read_step(Index step, std::vector<float>& gradients) const {
+  gradients.resize(static_cast<std::size_t>(workers_ * parameters_));
+  h5::read_rows(file_->gradients, H5T_NATIVE_FLOAT, gradients.data(), 1, step);
+}
+
+std::vector<std::string> GradientTrace::cases() const {
+  std::vector<std::string> names;
+  for (const std::string& name : h5::link_names(file_->file)) {
+    if (h5::exists(file_->file, name + "/params")) names.push_back(name);
+  }
+  return names;
+}
+
+std::map<std::string, GradientTrace::Attribute> GradientTrace::attributes(const std::string& name) const {
+  const std::vector<std::string> known = cases();
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw ConfigError("unknown case", file_->file.where.file + ": " + name, suggestion(name, views));
+  }
+  const std::vector<Index> shape = sizes_of(file_->file, name + "/params", 2);
+  if (shape[0] != steps_ || shape[1] != parameters_)
+    bad_trace(file_->file.where.file, name + "/params has another shape");
+  const h5::Object group = h5::open_group(file_->file, name);
+  std::map<std::string, Attribute> values;
+  for (const std::string& attribute : h5::attribute_names(group)) values[attribute] = read_attribute(group, attribute);
+  return values;
+}
+
+std::vector<float> GradientTrace::reference(const std::string& name, Index step) const {
+  std::vector<float> values(static_cast<std::size_t>(parameters_));
+  h5::read_rows(h5::open_dataset(file_->file, name + "/params"), H5T_NATIVE_FLOAT, values.data(), 1, step);
+  return values;
+}
+
+struct TraceWriter::File {
+  h5::Object file;
+  h5::Object params;
+};
+
+TraceWriter::TraceWriter(const std::string& path, Index parameters, bool overwrite)
+    : file_(new File{create_output(path, overwrite), {}}) {
+  file_->params = h5::create_rows(file_->file, "params", H5T_NATIVE_FLOAT, parameters);
+}
+
+TraceWriter::~TraceWriter() = default;
+
+void TraceWriter::write_step(Index step, const std::vector<float>& parameters) {
+  h5::append_rows(file_->params, H5T_NATIVE_FLOAT, parameters.data(), step, 1);
+}
+
+void TraceWriter::close() {
+  h5::flush(file_->file);
+  file_.reset();
+}
+
+}  // namespace onebit::sim

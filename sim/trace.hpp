@@ -1,0 +1,69 @@
+#pragma once
+// Gradient traces: recorded gradients that any framework can write, and the parameters that a replay makes of them.
+// Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
+// optionally a group per reference case, with hyper-parameters as attributes and params [steps, parameters].
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/types.hpp"
+
+namespace onebit::sim {
+
+class GradientTrace {
+ public:
+  /// Throws ConfigError: missing, not HDF5, a dataset missing or of a shape that does not fit the others.
+  explicit GradientTrace(const std::string& path);
+  ~GradientTrace();
+  GradientTrace(const GradientTrace&) = delete;
+  GradientTrace& operator=(const GradientTrace&) = delete;
+
+  Index steps() const { return steps_; }
+  Index workers() const { return workers_; }
+  Index parameters() const { return parameters_; }
+  const std::vector<Index>& tensor_sizes() const { return tensor_sizes_; }
+  const std::vector<float>& x0() const { return x0_; }
+
+  /// Gradients of one step, 0-based: [workers][parameters]. Only this step is in memory.
+  void read_step(Index step, std::vector<float>& gradients) const;
+
+  /// Names of the reference cases.
+  std::vector<std::string> cases() const;
+  /// Attributes of a case: numbers (one or more) or text. Throws ConfigError for an unknown case.
+  struct Attribute {
+    std::vector<double> numbers;
+    std::string text;
+  };
+  std::map<std::string, Attribute> attributes(const std::string& name) const;
+  /// params of a case after one step, 0-based.
+  std::vector<float> reference(const std::string& name, Index step) const;
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+  Index steps_ = 0, workers_ = 0, parameters_ = 0;
+  std::vector<Index> tensor_sizes_;
+  std::vector<float> x0_;
+};
+
+/// Writes the parameters of a replay: params float32 [steps, parameters].
+class TraceWriter {
+ public:
+  /// Throws ConfigError where the file exists (and overwrite is false) or cannot be created.
+  TraceWriter(const std::string& path, Index parameters, bool overwrite);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  void write_step(Index step, const std::vector<float>& parameters);
+  /// Throws IoError where the data did not arrive.
+  void close();
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+}  // namespace onebit::sim
