@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -36,11 +37,8 @@ void write_data(const Plot& plot, std::ostringstream& script) {
     const Curve& curve = plot.curves[c];
     script << "$curve" << c << " << EOD\n";
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      if (std::isfinite(curve.x[i]) && std::isfinite(curve.y[i]) && !(plot.log_x && curve.x[i] <= 0)) {
-        script << curve.x[i] << " " << curve.y[i] << "\n";
-      } else {
-        script << "\n";
-      }
+      if (std::isfinite(curve.y[i])) script << curve.x[i] << " " << curve.y[i];
+      script << "\n";
     }
     script << "EOD\n";
   }
@@ -69,25 +67,30 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
   script << "\n";
 }
 
-bool has_points(const Plot& plot) {
-  for (const Curve& curve : plot.curves) {
+/// The plot with what can be drawn: finite points (breaks where they are not), positive where the axis is logarithmic.
+Plot drawable(Plot plot) {
+  for (Curve& curve : plot.curves) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      if (std::isfinite(curve.x[i]) && std::isfinite(curve.y[i]) && !(plot.log_x && curve.x[i] <= 0)) return true;
+      if (!std::isfinite(curve.x[i]) || (plot.log_x && curve.x[i] <= 0)) curve.y[i] = std::nan("");
     }
   }
-  return false;
+  std::erase_if(plot.curves, [](const Curve& curve) {
+    return std::none_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
+  });
+  return plot;
 }
 
 void run_gnuplot(const std::string& script) {
-  const std::unique_ptr<FILE, ClosePipe> pipe(popen("gnuplot 2>&1 >/dev/null", "w"));
+  const std::unique_ptr<FILE, ClosePipe> pipe(popen("gnuplot >/dev/null 2>&1", "w"));
   if (!pipe) throw IoError("cannot start gnuplot", "");
   std::fputs(script.c_str(), pipe.get());
 }
 
 }  // namespace
 
-std::vector<std::string> draw(const Plot& plot, const std::string& stem) {
-  if (!has_points(plot) || !has_gnuplot()) return {};
+std::vector<std::string> draw(const Plot& request, const std::string& stem) {
+  const Plot plot = drawable(request);
+  if (plot.curves.empty() || !has_gnuplot()) return {};
   std::ostringstream data, frame, curves;
   data.precision(9);
   write_data(plot, data);

@@ -21,8 +21,10 @@ void feed(const Queue& queue, const Side& side, Index rows, const EncodeInput& i
   for_each(queue, rows * side.count(), [sums, padding_sums](Index i) { sums[i] += padding_sums[i]; });
 }
 
-device::SignRows sign_rows(const Side& side, Index rows, std::uint8_t* bits, Index row_bytes) {
-  return {rows, bits, row_bytes, side.device_byte_offsets()};
+/// The rows [range] of a payload; launchers that read take them as well, hence the cast.
+device::SignRows sign_rows(const Side& side, const Payload& payload, Range range) {
+  auto* bits = const_cast<std::uint8_t*>(payload.body.data()) + range.first * payload.body_bytes;
+  return {range.count, bits, payload.body_bytes, side.device_byte_offsets()};
 }
 
 }  // namespace
@@ -45,8 +47,7 @@ void SignCodec::encode(const device::Device& device, const Side& side, Range ran
   device::Buffer<double> padding_sums(device, side.padding().count() > 0 ? sums.size() : 0);
   float* rows = errors + range.first * stride;
   float* scales = payload.scales.data() + range.first * payload.scale_count;
-  const device::SignRows bits =
-      sign_rows(side, range.count, payload.body.data() + range.first * payload.body_bytes, payload.body_bytes);
+  const device::SignRows bits = sign_rows(side, payload, range);
   device.run([&](const auto& queue) {
     feed(queue, side, range.count, input, rows, stride, term, sums.data(), padding_sums.data());
     for_each(queue, sums.size(), ScaleKernel{table, side.count(), sums.data(), scales, term});
@@ -55,19 +56,20 @@ void SignCodec::encode(const device::Device& device, const Side& side, Range ran
 }
 
 void SignCodec::add_mean(const device::Device& device, const Side& side, const Payload& payload, float* state) const {
-  // The launcher only reads the bits here.
-  const device::SignRows rows =
-      sign_rows(side, payload.rows, const_cast<std::uint8_t*>(payload.body.data()), payload.body_bytes);
+  const device::SignRows rows = sign_rows(side, payload, {0, payload.rows});
   device.run([&](const auto& queue) {
     for_each_sign_mean(queue, side.active(), rows, payload.scales.data(), AddMeanKernel{side.device_segments(), state});
   });
 }
 
+/// The mean of one row.
 void SignCodec::decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
                        float* parameters) const {
-  const DecodeKernel kernel{side.device_segments(), payload.body.data() + row * payload.body_bytes,
-                            payload.scales.data() + row * payload.scale_count, parameters};
-  device.run([&](const auto& queue) { for_each_segment(queue, 1, side.real(), kernel); });
+  const device::SignRows rows = sign_rows(side, payload, {row, 1});
+  const float* scales = payload.scales.data() + row * payload.scale_count;
+  device.run([&](const auto& queue) {
+    for_each_sign_mean(queue, side.real(), rows, scales, DecodeKernel{side.device_segments(), parameters});
+  });
 }
 
 }  // namespace onebit::compress

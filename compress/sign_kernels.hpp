@@ -32,13 +32,28 @@ struct FeedKernel {
   float* errors;
   Index stride;
   ScaleTerm term;
-  ONEBIT_HOST_DEVICE double operator()(Index row, Index segment, Index i) const {
-    const Index parameter = segments[segment].parameter + i;
-    const float fresh =
-        input.shared_factor * input.shared[parameter] + input.factors[row] * input.rows[row * input.stride + parameter];
-    float& error = errors[row * stride + segments[segment].state + i];
-    error = fresh + error;
-    return term(error);
+
+  struct Element {
+    const float* shared;
+    const float* row;
+    float* error;
+    float shared_factor, factor;
+    ScaleTerm term;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const float fresh = shared_factor * shared[i] + factor * row[i];
+      const float y = fresh + error[i];
+      error[i] = y;
+      return term(y);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
+    const Segment& s = segments[segment];
+    return {input.shared + s.parameter,
+            input.rows + row * input.stride + s.parameter,
+            errors + row * stride + s.state,
+            input.shared_factor,
+            input.factors[row],
+            term};
   }
 };
 
@@ -49,9 +64,15 @@ struct TermKernel {
   Index stride;
   bool skip_real;
   ScaleTerm term;
-  ONEBIT_HOST_DEVICE double operator()(Index row, Index segment, Index i) const {
-    const Index begin = segments[segment].state + (skip_real ? segments[segment].real : 0);
-    return term(errors[row * stride + begin + i]);
+
+  struct Element {
+    const float* error;
+    ScaleTerm term;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return term(error[i]); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
+    const Segment& s = segments[segment];
+    return {errors + row * stride + s.state + (skip_real ? s.real : 0), term};
   }
 };
 
@@ -73,12 +94,19 @@ struct SignKernel {
   const float* scales;
   float* errors;
   Index stride;
-  ONEBIT_HOST_DEVICE bool operator()(Index row, Index segment, Index i) const {
-    const float scale = scales[row * segment_count + segment];
-    float& error = errors[row * stride + segments[segment].state + i];
-    const bool plus = device::sent_as_plus(error);
-    error = error - (plus ? scale : -scale);
-    return plus;
+
+  struct Element {
+    float* error;
+    float scale;
+    ONEBIT_HOST_DEVICE bool operator()(Index i) const {
+      const float y = error[i];
+      const bool plus = device::sent_as_plus(y);
+      error[i] = y - (plus ? scale : -scale);
+      return plus;
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
+    return {errors + row * stride + segments[segment].state, scales[row * segment_count + segment]};
   }
 };
 
@@ -86,21 +114,25 @@ struct SignKernel {
 struct AddMeanKernel {
   const Segment* segments;
   float* state;
-  ONEBIT_HOST_DEVICE void operator()(Index segment, Index i, double mean) const {
-    float& y = state[segments[segment].state + i];
-    y = static_cast<float>(static_cast<double>(y) + mean);
-  }
+
+  struct Element {
+    float* state;
+    ONEBIT_HOST_DEVICE void operator()(Index i, double mean) const {
+      state[i] = static_cast<float>(static_cast<double>(state[i]) + mean);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state}; }
 };
 
 struct DecodeKernel {
   const Segment* segments;
-  const std::uint8_t* bits;
-  const float* scales;
   float* parameters;
-  ONEBIT_HOST_DEVICE void operator()(Index, Index segment, Index i) const {
-    const Segment& s = segments[segment];
-    parameters[s.parameter + i] = device::sign_at(bits + s.bytes, i) * scales[segment];
-  }
+
+  struct Element {
+    float* parameters;
+    ONEBIT_HOST_DEVICE void operator()(Index i, double value) const { parameters[i] = static_cast<float>(value); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {parameters + segments[segment].parameter}; }
 };
 
 }  // namespace onebit::compress

@@ -43,12 +43,14 @@ class Log:
     """A snapshot: make another one to see what a live run has written since."""
 
     def __init__(self, path):
+        with open(path, "rb") as file:
+            start = file.read(48).ljust(48, b"\0")  # superblock: version at 8, end of the file at 28
+        if start[8] == 3 and os.path.getsize(path) < max(48, int.from_bytes(start[28:36], "little")):
+            raise OSError(f"{path}: the file is truncated")  # HDF5 would read its end as zeros, or hang
         try:
             self.file = h5py.File(path, "r")
         except OSError:  # a live or killed run: HDF5 opens it for SWMR reading only
             self.file = h5py.File(path, "r", swmr=True)
-        if os.path.getsize(path) < self.file.id.get_filesize():
-            raise OSError(f"{path}: the file is truncated")
         self.header = {name: _text(value) for name, value in self.file.attrs.items()}
         version = self.header.get("format_version")
         if self.header.get("format") != "onebit-run" or version > FORMAT_VERSION:

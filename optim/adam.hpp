@@ -8,7 +8,7 @@ namespace onebit::optim {
 /// correction; eps outside the square root, as in PyTorch. In deepspeed semantics there is no bias correction.
 class Adam final : public Optimizer {
  public:
-  Adam(const Problem& problem, const OptimizerConfig& config) : core_(problem, config) {}
+  Adam(const Problem& problem, const OptimizerConfig& config) : core_(problem, without_freeze(config)) {}
 
   StateView state() const override { return {.momentum = &core_.momentum(), .variance = &core_.variance()}; }
 
@@ -20,6 +20,11 @@ class Adam final : public Optimizer {
     StepReport report;
     core_.dense_update(step(), lr(), parameters, report);
     return report;
+  }
+
+  static OptimizerConfig without_freeze(OptimizerConfig config) {
+    config.freeze.policy = "never";
+    return config;
   }
 
   AdamCore core_;

@@ -29,6 +29,8 @@ void check_adam(const OptimizerConfig& config) {
 AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
     : device_(problem.device),
       config_(config),
+      policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2),
+      stability_(policy_.lag()),
       parameters_(std::accumulate(problem.tensor_sizes.begin(), problem.tensor_sizes.end(), Index{0})),
       whole_(parameters_),
       channel_(problem.device, problem.workers, parameters_),
@@ -44,10 +46,6 @@ std::vector<double> AdamCore::sum(Index rows, Kernel kernel) const {
 }
 
 template std::vector<double> AdamCore::sum(Index, SquareTerm) const;
-
-double AdamCore::variance_l1() const {
-  return sum(1, AbsoluteTerm{variance_.data()})[0];
-}
 
 double AdamCore::clip_factor(double norm) const {
   return clips() && norm > config_.clip ? config_.clip / (norm + 1e-6) : 1.0;
@@ -79,6 +77,7 @@ void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepRe
   step.gradient_factor = static_cast<float>(factor);
   report.update_norm =
       std::sqrt(sum(1, AdamKernel{step, x.data(), momentum_.data(), variance_.data(), mean_.data()})[0]);
+  report.variance_ratio = stability_.push(sum(1, AbsoluteTerm{variance_.data()})[0]);
 }
 
 void AdamCore::discard_dense(StepReport& report) {

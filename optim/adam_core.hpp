@@ -15,6 +15,8 @@ class AdamCore {
  public:
   AdamCore(const Problem& problem, const OptimizerConfig& config);
 
+  const FreezePolicy& freeze_policy() const { return policy_; }
+
   Index parameters() const { return parameters_; }
   device::Buffer<float>& momentum() { return momentum_; }
   const device::Buffer<float>& momentum() const { return momentum_; }
@@ -38,8 +40,6 @@ class AdamCore {
   template <class Kernel>
   std::vector<double> sum(Index rows, Kernel kernel) const;
 
-  double variance_l1() const;
-
   /// Clipping factor for a gradient norm; 1 when the norm is below the bound or clipping is off.
   double clip_factor(double norm) const;
   bool clips() const { return config_.clip > 0; }
@@ -47,6 +47,8 @@ class AdamCore {
  private:
   device::Device device_;
   OptimizerConfig config_;
+  FreezePolicy policy_;
+  StabilityRatio stability_;
   Index parameters_;
   device::Chunks whole_;
   compress::DenseMean channel_;

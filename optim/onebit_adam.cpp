@@ -46,13 +46,9 @@ OnebitAdam::Compression::Compression(const Problem& problem, const OptimizerConf
       factors(problem.device, problem.workers) {}
 
 OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config)
-    : problem_(problem),
-      config_(config),
-      policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2),
-      stability_(policy_.lag()),
-      core_(problem, config),
-      phase_(deepspeed() ? Phase::dry_run : Phase::warmup) {
-  if (!deepspeed() && policy_.kind() == FreezePolicy::Kind::fixed && policy_.fixed_updates() < 1) {
+    : problem_(problem), config_(config), core_(problem, config), phase_(deepspeed() ? Phase::dry_run : Phase::warmup) {
+  if (!deepspeed() && core_.freeze_policy().kind() == FreezePolicy::Kind::fixed &&
+      core_.freeze_policy().fixed_updates() < 1) {
     throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config.freeze.policy,
                       "freeze after at least 1 dense update");
   }
@@ -71,7 +67,7 @@ StateView OnebitAdam::state() const {
 }
 
 std::string OnebitAdam::unfulfilled() const {
-  if (policy_.kind() == FreezePolicy::Kind::never || phase_ == Phase::compression) return "";
+  if (core_.freeze_policy().kind() == FreezePolicy::Kind::never || phase_ == Phase::compression) return "";
   return "the run was asked to compress but never left the warm-up stage: the variance ratio stayed below the "
          "threshold "
          "(freeze " +
@@ -173,9 +169,8 @@ StepReport OnebitAdam::do_finish(device::Buffer<float>& parameters) {
 
 void OnebitAdam::finish_warmup(device::Buffer<float>& parameters, StepReport& report) {
   core_.dense_update(++updates_, lr(), parameters, report);
-  report.variance_ratio = stability_.push(core_.variance_l1());
   // DeepSpeed compares its step counter, which counted the dry run.
-  if (policy_.freeze_now(deepspeed() ? step() : updates_, report.variance_ratio)) freeze(report);
+  if (core_.freeze_policy().freeze_now(deepspeed() ? step() : updates_, report.variance_ratio)) freeze(report);
 }
 
 void OnebitAdam::freeze(StepReport& report) {

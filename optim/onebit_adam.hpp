@@ -55,8 +55,6 @@ class OnebitAdam final : public Optimizer {
 
   Problem problem_;
   OptimizerConfig config_;
-  FreezePolicy policy_;
-  StabilityRatio stability_;
   AdamCore core_;
   Phase phase_;
   Index updates_ = 0;         ///< parameter updates so far

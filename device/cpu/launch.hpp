@@ -37,14 +37,26 @@ void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) 
   });
 }
 
+/// A segmented kernel at one row and segment, as a function of the element. A kernel may offer bind(row, segment) to
+/// look its pointers and scales up once a chunk instead of once an element.
+template <class Kernel>
+auto at(const Kernel& kernel, Index row, Index segment) {
+  if constexpr (requires { kernel.bind(row, segment); }) {
+    return kernel.bind(row, segment);
+  } else {
+    return [kernel, row, segment](Index i) { return kernel(row, segment, i); };
+  }
+}
+
 /// Calls kernel(row, segment, i) for every element of every chunk of every row.
 template <class Kernel>
 void for_each_segment(const Queue& queue, Index rows, const Chunks& chunks, Kernel kernel) {
   parallel(queue, rows * chunks.count(), [&](Index unit) {
     const Index row = unit / chunks.count();
     const Chunk chunk = chunks[unit % chunks.count()];
+    const auto element = at(kernel, row, chunk.segment);
 #pragma omp simd
-    for (Index i = chunk.begin; i < chunk.end; ++i) kernel(row, chunk.segment, i);
+    for (Index i = chunk.begin; i < chunk.end; ++i) element(i);
   });
 }
 
@@ -85,8 +97,7 @@ void reduce(const Queue& queue, Index rows, const Chunks& chunks, Kernel kernel,
   parallel(queue, rows * chunks.count(), [&](Index unit) {
     const Index row = unit / chunks.count();
     const Chunk chunk = chunks[unit % chunks.count()];
-    partial[static_cast<std::size_t>(unit)] =
-        detail::lane_sum(chunk.begin, chunk.end, [&](Index i) { return kernel(row, chunk.segment, i); });
+    partial[static_cast<std::size_t>(unit)] = detail::lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
   });
   for (Index row = 0; row < rows; ++row) {
     for (Index segment = 0; segment < chunks.segments(); ++segment) {

@@ -63,11 +63,11 @@ void pack_bits(const Queue& queue, const Chunks& chunks, const SignRows& out, Ke
     const Index row = unit / chunks.count();
     const Chunk chunk = chunks[unit % chunks.count()];
     std::uint8_t* bytes = out.bits + row * out.row_bytes + out.byte_offset[chunk.segment] + chunk.begin / 8;
-    detail::pack_run(chunk.begin, chunk.end, bytes, [&](Index i) { return kernel(row, chunk.segment, i); });
+    detail::pack_run(chunk.begin, chunk.end, bytes, at(kernel, row, chunk.segment));
   });
 }
 
-/// Calls kernel(segment, i, mean) for every element, where mean is the average over the rows of
+/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of
 /// sign * scales[row * chunks.segments() + segment], summed in double in row order.
 template <class Kernel>
 void for_each_sign_mean(const Queue& queue, const Chunks& chunks, const SignRows& rows, const float* scales,
@@ -81,10 +81,9 @@ void for_each_sign_mean(const Queue& queue, const Chunks& chunks, const SignRows
                          sums.data());
     }
     const auto n = static_cast<double>(rows.rows);
+    const auto element = kernel.bind(chunk.segment);
 #pragma omp simd
-    for (Index i = chunk.begin; i < chunk.end; ++i) {
-      kernel(chunk.segment, i, sums[static_cast<std::size_t>(i - chunk.begin)] / n);
-    }
+    for (Index i = chunk.begin; i < chunk.end; ++i) element(i, sums[static_cast<std::size_t>(i - chunk.begin)] / n);
   });
 }
 

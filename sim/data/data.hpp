@@ -85,7 +85,7 @@ struct DataConfig {
   std::string name = "text";
   std::vector<std::string> paths = {};
   double holdout = 0.1;    ///< share of the examples held out, in [0, 1)
-  std::uint32_t seed = 1;  ///< of sampling, and of `synthetic`'s examples; never of the split
+  std::uint32_t seed = 1;  ///< of sampling; never of the examples or the split
   Index context = 8;       ///< text: bytes before the target
   Index features = 32;     ///< synthetic
   Index classes = 10;      ///< synthetic

@@ -17,9 +17,9 @@ namespace {
 
 constexpr Index width = 32;  // of the teacher
 
-std::vector<float> normals(std::uint32_t seed, Index stream, Index count) {
+std::vector<float> normals(Index stream, Index count) {
   std::vector<float> values(static_cast<std::size_t>(count));
-  const device::RandomKey key{seed, device::Purpose::data};
+  const device::RandomKey key{0, device::Purpose::data};
   for (Index i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = device::normal(key, {stream, 0, i});
   return values;
 }
@@ -34,8 +34,8 @@ void multiply(std::span<const float> weights, std::span<const double> in, double
 }
 
 std::vector<std::int32_t> teach(const DataConfig& config, std::span<const float> features) {
-  const std::vector<float> first = normals(config.seed, 1, width * config.features);
-  const std::vector<float> second = normals(config.seed, 2, config.classes * width);
+  const std::vector<float> first = normals(1, width * config.features);
+  const std::vector<float> second = normals(2, config.classes * width);
   std::vector<double> x(static_cast<std::size_t>(config.features)), hidden(width);
   std::vector<double> logits(static_cast<std::size_t>(config.classes));
   std::vector<std::int32_t> labels(static_cast<std::size_t>(config.examples));
@@ -69,7 +69,7 @@ std::unique_ptr<DataSource> make_synthetic(const DataConfig& config) {
 
   DenseExamples examples;
   examples.facts = {.name = "synthetic", .features = config.features, .classes = config.classes};
-  examples.features = normals(config.seed, 0, volume);
+  examples.features = normals(0, volume);
   examples.labels = teach(config, examples.features);
   Fnv1a hash;
   hash.add(examples.features.data(), examples.features.size() * sizeof(float));
@@ -77,7 +77,7 @@ std::unique_ptr<DataSource> make_synthetic(const DataConfig& config) {
   examples.facts.hash = hash.hex();
   examples.facts.provenance = {"synthetic: " + std::to_string(config.examples) + " examples, " +
                                std::to_string(config.features) + " features, " + std::to_string(config.classes) +
-                               " classes, seed " + std::to_string(config.seed)};
+                               " classes"};
   return make_dense(std::move(examples), config);
 }
 
