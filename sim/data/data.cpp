@@ -35,7 +35,7 @@ void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.labels.resize(static_cast<std::size_t>(out.rows()));
 }
 
-void DataSource::sample(Index step, WorkerRange workers, Index batch, Batch& out) const {
+void DataSource::sample(Index step, Range workers, Index batch, Batch& out) const {
   if (step < 0 || workers.first < 0 || workers.count < 0 || batch < 0) {
     throw Error("negative step, worker or batch size", "DataSource::sample");
   }

@@ -13,12 +13,6 @@
 
 namespace onebit::sim {
 
-/// The workers [first, first + count).
-struct WorkerRange {
-  Index first = 0;
-  Index count = 0;
-};
-
 /// One batch for a range of workers: rows are grouped by worker, row = (worker - first) * batch + b.
 struct Batch {
   Index workers = 0;
@@ -61,7 +55,7 @@ class DataSource {
   /// Fills `out` with `batch` training examples for each of `workers`. Drawn with replacement:
   /// example = uniform_index({seed, sampling}, {step, worker, b}), so a worker's examples do not depend on who is
   /// beside it. Buffers are reused: no allocation while the size stays the same. Throws Error if a number is negative.
-  void sample(Index step, WorkerRange workers, Index batch, Batch& out) const;
+  void sample(Index step, Range workers, Index batch, Batch& out) const;
 
   /// Fills `out` with the held-out examples [first, first + count) as one worker's. Throws Error outside the split.
   void holdout(Index first, Index count, Batch& out) const;

@@ -63,6 +63,19 @@ int write_for_ever(const std::string& path, const std::string& ready) {
   }
 }
 
+/// A log whose writer was killed after a flush; always the same bytes.
+void write_killed(const std::string& path) {
+  Child child([&] {
+    LogWriter log(path, sample_header(), false);
+    append_samples(log, 0, 1500);
+    log.append(0, {netmodel::Traffic{}});
+    log.flush();
+    append_samples(log, 1500, 1600);
+    return raise(SIGKILL);
+  });
+  CHECK(WTERMSIG(child.wait()) == SIGKILL);
+}
+
 void write_closed(const std::string& path) {
   LogWriter log(path, sample_header(), false);
   append_samples(log, 0, 60);
@@ -145,14 +158,7 @@ class SmallDisk {
 TEST_CASE("log: a killed run keeps what was flushed") {
   const Folder folder;
   const std::string path = folder / "run.h5";
-  Child child([&] {
-    LogWriter log(path, sample_header(), false);
-    append_samples(log, 0, 1500);
-    log.flush();
-    append_samples(log, 1500, 1600);
-    return raise(SIGKILL);
-  });
-  CHECK(WTERMSIG(child.wait()) == SIGKILL);
+  write_killed(path);
   const LogReader log(path);
   CHECK(intact_samples(log) == 1500);
   CHECK(log.status() == RunStatus::running);
@@ -172,7 +178,7 @@ import numpy, onebit_log
 log = onebit_log.Log(sys.argv[1])
 assert log.status == 'running' and log.steps.rows >= 100 and log.steps.rows % 50 == 0
 assert (log.steps['loss'] == 1 / numpy.arange(1, log.steps.rows + 1)).all()
-assert len(log.traffic) == log.workers.rows == log.steps.rows // 50
+assert len(log.traffic) >= 2 and log.workers['loss'][-1].tolist() == [1, 2, 3]
 )";
   CHECK(python.run(script, path) == 0);  // while the run goes on
   child.kill();
@@ -194,7 +200,8 @@ TEST_CASE("log: a live run can be read at any moment, and killed at any moment")
       CHECK(now >= before);
       CHECK(now >= 100);
       CHECK(now % 50 == 0);
-      CHECK(static_cast<Index>(log.traffic().size()) == log.committed_rows("workers"));
+      CHECK(log.traffic().size() >= 2);
+      CHECK(log.workers().back().error_norm == std::vector<double>{4, 5, 6});
       before = now;
     }
     child.kill();
@@ -302,9 +309,7 @@ TEST_CASE("log: files that are no log") {
 TEST_CASE("log: truncated at any length is an error") {
   const Folder folder;
   write_closed(folder / "closed.h5");
-  Child child([&] { return write_for_ever(folder / "killed.h5", folder / "ready"); });
-  wait_for(folder / "ready");
-  child.kill();
+  write_killed(folder / "killed.h5");
   for (const std::string name : {"closed.h5", "killed.h5"}) {
     const std::string content = read_file(folder / name);
     for (std::size_t size = 0; size < content.size(); size += size < 100 ? 1 : content.size() / 100) {
@@ -317,15 +322,18 @@ TEST_CASE("log: truncated at any length is an error") {
 
 TEST_CASE("log: flipped bytes never crash the reader") {
   const Folder folder;
-  write_closed(folder / "run.h5");
-  const std::string content = read_file(folder / "run.h5");
-  std::mt19937 random(1);
-  for (int i = 0; i < 400; ++i) {
-    std::string damaged = content;
-    for (int flips = 0; flips < 8; ++flips) damaged[random() % damaged.size()] ^= static_cast<char>(1 + random() % 255);
-    write_file(folder / "damaged.h5", damaged);
-    INFO("round " << i);
-    CHECK(reads_or_complains(folder / "damaged.h5"));
+  write_closed(folder / "closed.h5");
+  write_killed(folder / "killed.h5");
+  std::mt19937 random(std::getenv("FLIPSEED") ? static_cast<unsigned>(atoi(std::getenv("FLIPSEED"))) : 1);
+  for (const auto& [name, rounds] : {std::pair{"closed.h5", 300}, {"killed.h5", 30}}) {
+    const std::string content = read_file(folder / name);
+    for (int i = 0; i < rounds; ++i) {
+      std::string damaged = content;
+      for (int k = 0; k < 8; ++k) damaged[random() % damaged.size()] ^= static_cast<char>(1 + random() % 255);
+      write_file(folder / "damaged.h5", damaged);
+      INFO(name << " round " << i);
+      CHECK(reads_or_complains(folder / "damaged.h5"));
+    }
   }
 }
 
@@ -346,7 +354,10 @@ TEST_CASE("log: counts, names and versions are not trusted") {
     }
   });
   CHECK_THROWS_WITH(LogReader(path).events(), Contains("its size is implausible") && Contains("/events/step"));
-  edit(path, [](hid_t file) { H5Ldelete(file, "steps/loss", H5P_DEFAULT); });
+  edit(path, [](hid_t file) {
+    set_count(file, "committed_rows", 60);
+    H5Ldelete(file, "steps/loss", H5P_DEFAULT);
+  });
   CHECK_THROWS_WITH(LogReader(path).steps(), "log has no column steps/loss (" + path + ")");
   edit(path, [](hid_t file) {
     H5Lmove(file, "steps/lr", file, "steps/zeta", H5P_DEFAULT, H5P_DEFAULT);
