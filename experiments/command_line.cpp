@@ -119,11 +119,21 @@ void take_all(CommandLine& line, const po::parsed_options& parsed, const std::st
   }
 }
 
+/// One file may serve several commands: an option of another command is refused by name, not as unknown.
 void take_file(CommandLine& line, const std::string& path, const Accepted& accepted) {
   std::ifstream file(path);
   if (!file) throw ConfigError("cannot read config file", path);
+  std::vector<std::string> every_extra;
+  for (const ExtraOption& option : extra_options()) every_extra.push_back(long_name(option));
   try {
-    take_all(line, po::parse_config_file(file, describe(accepted)), path);
+    const po::parsed_options parsed = po::parse_config_file(file, describe({every_extra, true}));
+    for (const auto& option : parsed.options) {
+      if (contains(every_extra, option.string_key) && !contains(accepted.extras, option.string_key)) {
+        throw ConfigError("option of another command", path + ": " + option.string_key,
+                          "is the file meant for 'onebit compare'?");
+      }
+    }
+    take_all(line, parsed, path);
   } catch (const po::unknown_option& error) {
     throw ConfigError("unknown option", path + ": " + error.get_option_name(),
                       suggest(error.get_option_name(), accepted));

@@ -61,43 +61,67 @@ std::vector<double> finals(const ArmRuns& arm) {
   return values;
 }
 
-/// Means over seeds and the paired difference to the first arm. An arm with a run that did not finish has none.
+std::string paired_text(const ArmRuns& baseline, const ArmRuns& arm) {
+  if (&baseline == &arm) return "-";
+  return interval_text(analysis::paired_relative_difference(finals(baseline), finals(arm)), 100, 3, "%");
+}
+
+/// Means over seeds and paired differences. An arm with a run that did not finish has none.
 void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
-  Table table(
-      {"arm", "finished", "final loss (95% interval)", "accuracy", "paired difference to " + arms.front().name});
+  Table table({"arm", "finished", "final loss (95% interval)", "accuracy", "paired difference to " + arms.front().name,
+               "to the arm above"});
+  const ArmRuns* above = &arms.front();
   for (const ArmRuns& arm : arms) {
     const std::vector<double> losses = finals(arm);
     std::vector<double> accuracies;
     for (const Summary& run : arm.runs) accuracies.push_back(run.accuracy);
     const auto done = std::count_if(losses.begin(), losses.end(), [](double loss) { return std::isfinite(loss); });
-    const bool first = &arm == &arms.front();
-    const Interval paired = analysis::paired_relative_difference(finals(arms.front()), losses);
     table.add({arm.name, std::to_string(done) + "/" + std::to_string(losses.size()),
                interval_text(analysis::mean_interval(losses), 1, 5, ""),
-               interval_text(analysis::mean_interval(accuracies), 100, 4, "%"),
-               first ? "-" : interval_text(paired, 100, 3, "%")});
+               interval_text(analysis::mean_interval(accuracies), 100, 4, "%"), paired_text(arms.front(), arm),
+               paired_text(*above, arm)});
+    above = &arm;
   }
   table.print(out);
 }
 
-/// Stages as the cheapest readable thing: seconds per step of the first run of each arm.
+/// Rows of one arm: seconds per step in each stage, from its first run.
+std::vector<std::vector<std::string>> communication_rows(const ArmRuns& arm) {
+  const Summary& run = arm.runs.front();
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const std::string& stage, double analysis::CommunicationTime::*seconds) {
+    rows.push_back({stage});
+    for (const analysis::CommunicationTime& time : run.communication)
+      rows.back().push_back(seconds_text(time.*seconds));
+  };
+  add("dense stage", &analysis::CommunicationTime::dense_seconds);
+  if (run.freeze_step == 0) return rows;
+  add("compression stage", &analysis::CommunicationTime::compressed_seconds);
+  add("mean over the run", &analysis::CommunicationTime::mean_seconds);
+  return rows;
+}
+
+/// Arms with the same times share their rows.
 void print_communication(const std::vector<ArmRuns>& arms, std::ostream& out) {
   std::vector<std::string> header = {"communication per step"};
   for (const analysis::CommunicationTime& time : arms.front().runs.front().communication)
     header.push_back(time.cluster);
   Table table(header);
-  const auto add = [&](const ArmRuns& arm, const std::string& stage, double analysis::CommunicationTime::*seconds) {
-    std::vector<std::string> row = {arm.name + ", " + stage};
-    for (const analysis::CommunicationTime& time : arm.runs.front().communication) {
-      row.push_back(seconds_text(time.*seconds));
+  std::vector<bool> shown(arms.size(), false);
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    if (shown[a]) continue;
+    const auto rows = communication_rows(arms[a]);
+    std::string names = arms[a].name;
+    for (std::size_t b = a + 1; b < arms.size(); ++b) {
+      if (shown[b] || communication_rows(arms[b]) != rows) continue;
+      shown[b] = true;
+      names += ", " + arms[b].name;
     }
-    table.add(row);
-  };
-  for (const ArmRuns& arm : arms) {
-    add(arm, "dense stage", &analysis::CommunicationTime::dense_seconds);
-    if (arm.runs.front().freeze_step == 0) continue;
-    add(arm, "compression stage", &analysis::CommunicationTime::compressed_seconds);
-    add(arm, "mean over the run", &analysis::CommunicationTime::mean_seconds);
+    table.add({names});
+    for (std::vector<std::string> row : rows) {
+      row.front() = "  " + row.front();
+      table.add(row);
+    }
   }
   table.print(out);
 }

@@ -37,12 +37,12 @@ void Table::print(std::ostream& out) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (std::size_t c = 0; c < row.size() && row.size() > 1; ++c) widths[c] = std::max(widths[c], row[c].size());
   }
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string padding(widths[c] - row[c].size(), ' ');
+      const std::string padding(widths[c] - std::min(widths[c], row[c].size()), ' ');
       line += (c > 0 ? "  " : "") + (c < text_columns_ ? row[c] + padding : padding + row[c]);
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -8,7 +8,8 @@
 
 namespace onebit::experiments {
 
-/// A table with a header row. Columns of text are left-aligned, by default the first only; the others right-aligned.
+/// A table with a header row. Columns of text are left-aligned, by default the first only; the others right-aligned. A
+/// row of one cell is a heading: it may be wider than its column.
 class Table {
  public:
   explicit Table(std::vector<std::string> header, std::size_t text_columns = 1)

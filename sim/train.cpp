@@ -34,6 +34,14 @@ std::string host_name() {
   return text;
 }
 
+/// What was read, shortened where a folder held very many files; the data hash covers them all.
+std::string read_text(const std::vector<std::string>& provenance) {
+  constexpr std::size_t shown = 100;
+  const std::span<const std::string> lines(provenance);
+  if (lines.size() <= shown) return join(lines, "; ");
+  return join(lines.first(shown), "; ") + "; and " + std::to_string(lines.size() - shown) + " more";
+}
+
 LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity) {
   LogHeader header;
   header.program_version = identity.program_version;
@@ -47,7 +55,7 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
   header.workers = config.workers;
   header.tensors = cluster.model().tensors();
   header.config = identity.options;
-  header.config.emplace_back("data.read", join(cluster.data().provenance(), "; "));
+  header.config.emplace_back("data.read", read_text(cluster.data().provenance()));
   header.variance_lag = cluster.variance_lag();
   header.per_worker = config.log.workers_every > 0;
   header.per_tensor = config.log.tensors_every > 0;

@@ -1,0 +1,283 @@
+#include "sim/log/h5.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "device/error.hpp"
+
+namespace onebit::sim::h5 {
+namespace {
+
+constexpr std::size_t chunk_bytes = 32 * 1024;
+constexpr hsize_t chunk_rows = 1024;
+
+// A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. HDF5's default of 100 attempts is
+// for ever on a damaged file; these are 0.1 s in all.
+constexpr unsigned swmr_read_attempts = 26;
+
+constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // beyond it a size in the file is damage
+
+// Once closing a file has failed, HDF5 1.10 keeps an identifier of freed memory, and its exit handler crashes on it. We
+// close what we open, so the handler has no other work. It has to be refused before HDF5 is used: hence here.
+[[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
+
+// Keeps the operating system's message if one turns up, else the innermost description.
+herr_t collect_reason(unsigned, const H5E_error2_t* error, void* data) noexcept {
+  auto& text = *static_cast<std::string*>(data);
+  const std::string_view description = error->desc ? error->desc : "";
+  static constexpr std::string_view marker = "error message = '";
+  if (const auto begin = description.find(marker); begin != description.npos) {
+    const auto message = description.substr(begin + marker.size());
+    text = message.substr(0, message.find('\''));
+    return 1;
+  }
+  if (text.empty()) text = description;
+  return 0;
+}
+
+// For links and attributes. Always iterate in native order: in any other, HDF5 1.10 first builds a table, and frees
+// wild pointers when damage makes it give up halfway.
+template <class Info>
+herr_t collect_name(hid_t, const char* name, const Info*, void* data) noexcept {
+  static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+  return 0;
+}
+
+Where inside(const Object& parent, std::string_view name) {
+  const std::string& folder = parent.where.object;
+  return {parent.where.access, parent.where.file, (folder == "/" ? folder : folder + "/") + std::string(name)};
+}
+
+void silence() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Object create_dataset(const Object& file, std::string_view name, hid_t type, const Id& space, const Id& creation) {
+  const Where where = inside(file, name);
+  check(space.get(), where);
+  check(creation.get(), where);
+  const hid_t id =
+      H5Dcreate2(file.id.get(), std::string(name).c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT);
+  return {Id(check(id, where), H5Dclose), where};
+}
+
+Id open_attribute(const Object& object, const std::string& name, const Where& where) {
+  Id attribute(check(H5Aopen(object.id.get(), name.c_str(), H5P_DEFAULT), where), H5Aclose);
+  const Id space(check(H5Aget_space(attribute.get()), where), H5Sclose);
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) fail(where, "the attribute has several values");
+  return attribute;
+}
+
+Where attribute_place(const Object& object, const std::string& name) {
+  return {object.where.access, object.where.file, object.where.object + " attribute " + name};
+}
+
+void put_attribute(const Object& object, const std::string& name, hid_t type, const void* value) {
+  const Where where = attribute_place(object, name);
+  const Id space(check(H5Screate(H5S_SCALAR), where), H5Sclose);
+  const hid_t id = H5Acreate2(object.id.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT);
+  const Id attribute(check(id, where), H5Aclose);
+  check(H5Awrite(attribute.get(), type, value), where);
+}
+
+// The part of a dataset from row `first` on, in the file and packed in memory.
+struct Selection {
+  Id file;
+  Id memory;
+};
+
+Selection select_rows(const Object& dataset, Index first, Index rows) {
+  std::vector<hsize_t> count = extents(dataset);
+  std::vector<hsize_t> start(count.size(), 0);
+  start[0] = static_cast<hsize_t>(first);
+  count[0] = static_cast<hsize_t>(rows);
+  Id file(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
+  const herr_t status = H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+  check(status, dataset.where);
+  const hid_t memory = H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr);
+  return {std::move(file), Id(check(memory, dataset.where), H5Sclose)};
+}
+
+}  // namespace
+
+std::string reason() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_reason, &text);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text.empty() ? "HDF5 gives no reason" : text;
+}
+
+void fail(const Where& where, const std::string& why) {
+  const char* verb = where.access == Access::read ? "read" : "write";
+  const std::string place = where.object == "/" ? where.file : where.file + ": " + where.object;
+  throw IoError("cannot " + std::string(verb) + " log: " + why, place);
+}
+
+void fail(const Where& where) {
+  fail(where, reason());
+}
+
+Object create_file(const std::string& path) {
+  silence();
+  const Where where{Access::write, path};
+  const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
+  return {Id(check(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), where), H5Fclose), where};
+}
+
+Object open_file(const std::string& path, bool swmr) {
+  silence();
+  const Where where{Access::read, path};
+  const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
+  if (swmr) check(H5Pset_metadata_read_attempts(access.get(), swmr_read_attempts), where);
+  const unsigned flags = H5F_ACC_RDONLY | (swmr ? H5F_ACC_SWMR_READ : 0u);
+  return {Id(check(H5Fopen(path.c_str(), flags, access.get()), where), H5Fclose), where};
+}
+
+Object create_group(const Object& file, std::string_view name) {
+  const Where where = inside(file, name);
+  const hid_t id = H5Gcreate2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  return {Id(check(id, where), H5Gclose), where};
+}
+
+Object open_group(const Object& file, std::string_view name) {
+  const Where where = inside(file, name);
+  return {Id(check(H5Gopen2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), where), H5Gclose), where};
+}
+
+bool exists(const Object& file, std::string_view name) {
+  // HDF5 answers only for the last part of a path, so ask for every part.
+  for (auto end = name.find('/'); end != name.npos; end = name.find('/', end + 1)) {
+    if (H5Lexists(file.id.get(), std::string(name.substr(0, end)).c_str(), H5P_DEFAULT) <= 0) return false;
+  }
+  return H5Lexists(file.id.get(), std::string(name).c_str(), H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> link_names(const Object& group) {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  const herr_t status =
+      H5Literate(group.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_name<H5L_info_t>, &names);
+  check(status, group.where);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Id text_type(std::size_t size) {
+  const Where where{Access::write, "in memory", "text type"};
+  Id type(check(H5Tcopy(H5T_C_S1), where), H5Tclose);
+  check(H5Tset_size(type.get(), std::max<std::size_t>(size, 1)), where);
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), where);
+  check(H5Tset_cset(type.get(), H5T_CSET_UTF8), where);
+  return type;
+}
+
+Object create_scalar(const Object& file, std::string_view name, hid_t type) {
+  return create_dataset(file, name, type, Id(H5Screate(H5S_SCALAR), H5Sclose),
+                        Id(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
+}
+
+Object create_array(const Object& file, std::string_view name, hid_t type, Index count) {
+  const auto size = static_cast<hsize_t>(count);
+  return create_dataset(file, name, type, Id(H5Screate_simple(1, &size, nullptr), H5Sclose),
+                        Id(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
+}
+
+Object create_rows(const Object& file, std::string_view name, hid_t type, Index width) {
+  const int rank = width < 0 ? 1 : 2;
+  const auto columns = static_cast<hsize_t>(std::max<Index>(width, 0));
+  const hsize_t chunk_columns = std::max<hsize_t>(columns, 1);
+  const hsize_t fitting = chunk_bytes / (H5Tget_size(type) * chunk_columns);
+  const std::array<hsize_t, 2> size = {0, columns};
+  const std::array<hsize_t, 2> limit = {H5S_UNLIMITED, columns};
+  const std::array<hsize_t, 2> chunk = {std::clamp<hsize_t>(fitting, 1, chunk_rows), chunk_columns};
+  Id creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  check(H5Pset_chunk(creation.get(), rank, chunk.data()), inside(file, name));
+  return create_dataset(file, name, type, Id(H5Screate_simple(rank, size.data(), limit.data()), H5Sclose), creation);
+}
+
+Object open_dataset(const Object& file, std::string_view name) {
+  const Where where = inside(file, name);
+  return {Id(check(H5Dopen2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), where), H5Dclose), where};
+}
+
+std::vector<hsize_t> extents(const Object& dataset) {
+  const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space.get()), dataset.where)));
+  if (!sizes.empty()) check(H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr), dataset.where);
+  return sizes;
+}
+
+void write(const Object& dataset, hid_t memory_type, const void* data) {
+  check(H5Dwrite(dataset.id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), dataset.where);
+}
+
+void append_rows(const Object& dataset, hid_t memory_type, const void* data, Index written, Index rows) {
+  std::vector<hsize_t> size = extents(dataset);
+  size[0] = static_cast<hsize_t>(written + rows);
+  check(H5Dset_extent(dataset.id.get(), size.data()), dataset.where);
+  if (size.back() == 0) return;
+  const Selection part = select_rows(dataset, written, rows);
+  const herr_t status = H5Dwrite(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
+  check(status, dataset.where);
+}
+
+void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows, Index first) {
+  const std::vector<hsize_t> size = extents(dataset);
+  if (size.empty()) {
+    check(H5Dread(dataset.id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), dataset.where);
+    return;
+  }
+  if (rows == 0 || size.back() == 0) return;
+  const Selection part = select_rows(dataset, first, rows);
+  const herr_t status = H5Dread(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
+  check(status, dataset.where);
+}
+
+std::vector<std::string> attribute_names(const Object& object) {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  const herr_t status =
+      H5Aiterate2(object.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_name<H5A_info_t>, &names);
+  check(status, object.where);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void put_attribute(const Object& object, const std::string& name, std::string_view text) {
+  // HDF5 would read past the end of an empty text: its strings have at least one byte.
+  const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
+  put_attribute(object, name, text_type(padded.size()).get(), padded.data());
+}
+
+void put_attribute(const Object& object, const std::string& name, Index value) {
+  put_attribute(object, name, H5T_NATIVE_INT64, &value);
+}
+
+std::string text_attribute(const Object& object, const std::string& name) {
+  const Where where = attribute_place(object, name);
+  const Id attribute = open_attribute(object, name, where);
+  const Id type(check(H5Aget_type(attribute.get()), where), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0) {
+    fail(where, "not a text of fixed length");
+  }
+  const std::size_t size = H5Tget_size(type.get());
+  if (size > attribute_limit) fail(where, "the text is implausibly long");
+  std::string text(size, '\0');
+  check(H5Aread(attribute.get(), type.get(), text.data()), where);
+  return text.substr(0, text.find('\0'));
+}
+
+Index integer_attribute(const Object& object, const std::string& name) {
+  const Where where = attribute_place(object, name);
+  const Id attribute = open_attribute(object, name, where);
+  Index value = 0;
+  check(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), where);
+  return value;
+}
+
+void flush(const Object& file) {
+  check(H5Fflush(file.id.get(), H5F_SCOPE_LOCAL), file.where);
+}
+
+}  // namespace onebit::sim::h5

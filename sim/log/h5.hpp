@@ -1,0 +1,114 @@
+#pragma once
+// Thin owners of HDF5 identifiers. Every C call is checked and becomes an IoError that names file and object; HDF5's
+// own printing to stderr is off. Internal to sim: only sim/log and sim/trace include hdf5.h.
+
+#include <hdf5.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/types.hpp"
+
+namespace onebit::sim::h5 {
+
+/// Owns one identifier and closes it with the function that belongs to its kind.
+class Id {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Id() = default;
+  Id(hid_t id, Close closer) : id_(id), close_(closer) {}
+  Id(Id&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Id& operator=(Id&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  ~Id() { close(); }
+
+  hid_t get() const { return id_; }
+
+  /// False when HDF5 reports a failure; the identifier is gone in either case.
+  bool close() noexcept {
+    const hid_t id = std::exchange(id_, H5I_INVALID_HID);
+    return id < 0 || close_(id) >= 0;
+  }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  Close close_ = nullptr;
+};
+
+enum class Access { read, write };
+
+/// What an error message needs to know.
+struct Where {
+  Access access = Access::read;
+  std::string file;
+  std::string object = "/";
+};
+
+/// A file, group or dataset together with its place.
+struct Object {
+  Id id;
+  Where where;
+};
+
+/// Innermost reason of the last failed HDF5 call, one line: the operating system's message where there is one.
+std::string reason();
+
+/// Throws IoError "cannot read|write log: <reason> (<file>: <object>)".
+[[noreturn]] void fail(const Where& where);
+[[noreturn]] void fail(const Where& where, const std::string& why);
+
+/// Passes a result through, or throws as fail() does when it is negative.
+template <class Result>
+Result check(Result result, const Where& where) {
+  if (result < 0) fail(where);
+  return result;
+}
+
+/// Creates a file in the newest format, as SWMR needs. Throws IoError, also where the file exists.
+Object create_file(const std::string& path);
+
+/// Opens a file for reading; swmr: one whose writer is alive or was killed. Throws IoError.
+Object open_file(const std::string& path, bool swmr);
+
+Object create_group(const Object& file, std::string_view name);
+Object open_group(const Object& file, std::string_view name);
+bool exists(const Object& file, std::string_view name);
+/// In alphabetic order.
+std::vector<std::string> link_names(const Object& group);
+std::vector<std::string> attribute_names(const Object& object);
+
+Id text_type(std::size_t size);  ///< fixed length, UTF-8, padded with NUL
+
+/// A dataset of one element.
+Object create_scalar(const Object& file, std::string_view name, hid_t type);
+/// A dataset with `count` elements.
+Object create_array(const Object& file, std::string_view name, hid_t type, Index count);
+/// A chunked dataset with no rows yet. width < 0: one value a row, else `width` values a row.
+Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
+Object open_dataset(const Object& file, std::string_view name);
+
+/// Sizes of a dataset, slowest first; empty for a scalar.
+std::vector<hsize_t> extents(const Object& dataset);
+/// Writes the whole dataset.
+void write(const Object& dataset, hid_t memory_type, const void* data);
+/// Extends the dataset from `written` rows by `rows` and writes them.
+void append_rows(const Object& dataset, hid_t memory_type, const void* data, Index written, Index rows);
+/// Reads `rows` rows from row `first` on (the whole dataset where it is a scalar). The caller has made sure that they
+/// exist.
+void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows, Index first = 0);
+
+void put_attribute(const Object& object, const std::string& name, std::string_view text);
+void put_attribute(const Object& object, const std::string& name, Index value);
+/// Throw IoError where the attribute is missing or of another kind.
+std::string text_attribute(const Object& object, const std::string& name);
+Index integer_attribute(const Object& object, const std::string& name);
+
+void flush(const Object& file);
+
+}  // namespace onebit::sim::h5

@@ -1,0 +1,63 @@
+#pragma once
+// Reads the log of a run: finished, killed, or still being written. See docs/log-format.md for the file.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netmodel/traffic.hpp"
+#include "sim/log/schema.hpp"
+
+namespace onebit::sim {
+
+struct StepTraffic {
+  Index step = 0;
+  netmodel::Traffic traffic;
+
+  friend bool operator==(const StepTraffic&, const StepTraffic&) = default;
+};
+
+/// A snapshot: rows that a live run commits after construction are not seen. Only committed rows are ever returned.
+/// Nothing in the file is trusted; damage shows as an error, never as a crash or a wrong size.
+class LogReader {
+ public:
+  /// Throws ConfigError: the file is missing, not HDF5, truncated, not a run log, incomplete, or of a newer version.
+  explicit LogReader(const std::string& path);
+  ~LogReader();
+  LogReader(LogReader&&) noexcept;
+  LogReader& operator=(LogReader&&) noexcept;
+
+  const std::string& path() const;
+  const LogHeader& header() const;
+
+  /// How the run ended. `running` where it still runs, or was killed.
+  RunStatus status() const;
+
+  /// The writer has closed the file. False: it is at work, or was killed.
+  bool closed() const;
+
+  /// Rows of a group: "steps", "workers", "tensors", "evaluations", "events", "traffic". 0 where the log has none.
+  Index committed_rows(std::string_view group = "steps") const;
+
+  /// A numeric column such as "steps/loss", one value per committed row; columns of /workers and /tensors row after
+  /// row. Unknown columns can be read as well. Throws ConfigError where there is no such column, IoError on damage.
+  std::vector<double> column(const std::string& name) const;
+
+  /// Committed rows. Throw ConfigError where a column is missing, IoError on damage.
+  std::vector<StepRow> steps() const;
+  std::vector<WorkerRow> workers() const;
+  std::vector<TensorRow> tensors() const;
+  std::vector<EvaluationRow> evaluations() const;
+  std::vector<Event> events() const;
+  std::vector<StepTraffic> traffic() const;
+
+  /// Datasets and groups in the file that this program does not know, as "group/name".
+  const std::vector<std::string>& unknown_columns() const;
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+}  // namespace onebit::sim

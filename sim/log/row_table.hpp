@@ -1,0 +1,130 @@
+#pragma once
+// One group of rows of a log under writing: rows in memory, datasets in the file. Internal to sim/log.
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "device/error.hpp"
+#include "sim/log/types.hpp"
+
+namespace onebit::sim {
+
+/// Attributes `units` and `doc`.
+void describe(const h5::Object& dataset, const Column& column);
+
+/// A scalar dataset of the column table.
+h5::Object create_scalar(const h5::Object& file, std::string_view path);
+
+/// `text` cut to at most `bytes` bytes, between UTF-8 characters.
+std::string_view cut_text(std::string_view text, std::size_t bytes);
+
+template <class Row>
+class RowTable {
+ public:
+  /// Creates datasets and the count of committed rows. Throws IoError.
+  RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header)
+      : committed_(create_scalar(file, group.committed)) {
+    h5::write(committed_, H5T_NATIVE_INT64, &written_);  // takes the space now: under SWMR it would be too late
+    if constexpr (is_compound) {
+      h5::Id type = h5::traffic_type();
+      const h5::Id storage = h5::packed(type);
+      add_dataset(file, log_column(group.name), std::move(type), storage, -1);
+    } else {
+      h5::create_group(file, group.name);
+      for_each_field<Row>([&](const Column& column, auto) {
+        const Index width = column.shape == Shape::rows_by_workers   ? header.workers
+                            : column.shape == Shape::rows_by_tensors ? static_cast<Index>(header.tensors.size())
+                                                                     : -1;
+        add_dataset(file, column, h5::column_type(column.type), h5::column_type(column.type), width);
+        if (width >= 0) width_ = width;
+      });
+    }
+  }
+
+  /// Throws ConfigError where the row has another width than the file.
+  void add(Row row) {
+    for_each_field<Row>([&](const Column& column, auto member) { check_width(column, row.*member); });
+    pending_.push_back(std::move(row));
+  }
+
+  /// Enough rows in memory.
+  bool full() const {
+    const auto rows = static_cast<Index>(pending_.size());
+    return rows >= max_rows || rows * width_ >= max_values;
+  }
+
+  void write() {
+    const auto rows = static_cast<Index>(pending_.size());
+    if (rows == 0) return;
+    if constexpr (is_compound) {
+      h5::append_rows(datasets_[0].object, datasets_[0].type.get(), pending_.data(), written_, rows);
+    } else {
+      auto dataset = datasets_.begin();
+      for_each_field<Row>([&](const Column&, auto member) { write_column(*dataset++, member); });
+    }
+    written_ += rows;
+    pending_.clear();
+  }
+
+  void commit() { h5::write(committed_, H5T_NATIVE_INT64, &written_); }
+
+ private:
+  struct Dataset {
+    h5::Object object;
+    h5::Id type;  // in memory
+  };
+
+  static constexpr bool is_compound = std::is_same_v<Row, TrafficRow>;
+  static constexpr Index max_rows = 4096;
+  static constexpr Index max_values = Index{1} << 20;  // 8 MiB in the widest column
+
+  void add_dataset(const h5::Object& file, const Column& column, h5::Id memory, const h5::Id& storage, Index width) {
+    datasets_.push_back({h5::create_rows(file, path_of(column), storage.get(), width), std::move(memory)});
+    describe(datasets_.back().object, column);
+  }
+
+  template <class Value>
+  void check_width(const Column&, const Value&) const {}
+
+  void check_width(const Column& column, const std::vector<double>& values) const {
+    if (static_cast<Index>(values.size()) == width_) return;
+    throw ConfigError("log row has " + std::to_string(values.size()) + " values, the log has " + std::to_string(width_),
+                      path_of(column));
+  }
+
+  template <class Value>
+  void write_column(const Dataset& dataset, Value Row::*member) {
+    std::vector<Value> values;
+    for (const Row& row : pending_) values.push_back(row.*member);
+    append(dataset, values.data());
+  }
+
+  void write_column(const Dataset& dataset, std::vector<double> Row::*member) {
+    std::vector<double> values;
+    for (const Row& row : pending_) values.insert(values.end(), (row.*member).begin(), (row.*member).end());
+    append(dataset, values.data());
+  }
+
+  void write_column(const Dataset& dataset, std::string Row::*member) {
+    const std::size_t size = H5Tget_size(dataset.type.get());
+    std::string values;
+    for (const Row& row : pending_) {
+      const std::string_view text = cut_text(row.*member, size);
+      values.append(text).append(size - text.size(), '\0');
+    }
+    append(dataset, values.data());
+  }
+
+  void append(const Dataset& dataset, const void* values) {
+    h5::append_rows(dataset.object, dataset.type.get(), values, written_, static_cast<Index>(pending_.size()));
+  }
+
+  h5::Object committed_;
+  std::vector<Dataset> datasets_;  // in the order of the column table
+  std::vector<Row> pending_;
+  Index written_ = 0;
+  Index width_ = 1;
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,140 @@
+#include "sim/log/schema.hpp"
+
+#include <algorithm>
+
+namespace onebit::sim {
+namespace {
+
+using Text = std::string_view;
+using enum ColumnType;
+
+// Type and shape of a column follow from the field that it comes from.
+template <class Row>
+constexpr Column row(Text group, Text name, Index Row::*field, Text units, Text doc) {
+  return {group, name, int64, Shape::rows, units, doc, field};
+}
+
+template <class Row>
+constexpr Column row(Text group, Text name, double Row::*field, Text units, Text doc) {
+  return {group, name, float64, Shape::rows, units, doc, field};
+}
+
+constexpr Column row(Text group, Text name, std::vector<double> WorkerRow::*field, Text units, Text doc) {
+  return {group, name, float64, Shape::rows_by_workers, units, doc, field};
+}
+
+constexpr Column row(Text group, Text name, std::vector<double> TensorRow::*field, Text units, Text doc) {
+  return {group, name, float64, Shape::rows_by_tensors, units, doc, field};
+}
+
+constexpr Column row(Text group, Text name, ColumnType type, std::string Event::*field, Text doc) {
+  return {group, name, type, Shape::rows, "", doc, field};
+}
+
+constexpr Column member(Text name, ColumnType type, Field field, Text units, Text doc) {
+  return {"traffic", name, type, Shape::member, units, doc, field};
+}
+
+constexpr Column plain(Text group, Text name, ColumnType type, Shape shape, Text units, Text doc) {
+  return {group, name, type, shape, units, doc, {}};
+}
+
+constexpr Column table[] = {
+    plain("", "status", text16, Shape::scalar, "", "running, finished, stopped, diverged or failed"),
+    plain("", "committed_rows", int64, Shape::scalar, "1", "rows of /steps that are whole: trust no more"),
+    plain("committed", "workers", int64, Shape::scalar, "1", "rows of /workers that are whole"),
+    plain("committed", "tensors", int64, Shape::scalar, "1", "rows of /tensors that are whole"),
+    plain("committed", "evaluations", int64, Shape::scalar, "1", "rows of /evaluations that are whole"),
+    plain("committed", "events", int64, Shape::scalar, "1", "rows of /events that are whole"),
+    plain("committed", "traffic", int64, Shape::scalar, "1", "rows of /traffic that are whole"),
+
+    plain("model", "tensors", compound, Shape::tensors, "1",
+          "tensors of the flat parameter vector: name, offset, size"),
+
+    row("steps", "step", &StepRow::step, "1", "number of the step"),
+    row("steps", "samples", &StepRow::samples, "1", "training samples seen by all workers so far"),
+    row("steps", "lr", &StepRow::lr, "1", "learning rate of the step"),
+    row("steps", "loss", &StepRow::loss, "1", "training loss before the update, mean over workers"),
+    row("steps", "param_norm", &StepRow::param_norm, "1", "l2 norm of the parameters"),
+    row("steps", "grad_norm", &StepRow::grad_norm, "1", "l2 norm of the gradient averaged over workers"),
+    row("steps", "clip_share", &StepRow::clip_share, "1", "share of gradients that clipping shortened"),
+    row("steps", "update_norm", &StepRow::update_norm, "1", "l2 norm of the change of the parameters"),
+    row("steps", "momentum_norm", &StepRow::momentum_norm, "1", "l2 norm of the momentum"),
+    row("steps", "variance_l1", &StepRow::variance_l1, "1", "l1 norm of the variance"),
+    row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance"),
+    row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
+        "norm of the variance `lag` steps ago over its norm now (attributes norm, lag)"),
+    row("steps", "lr_drift", &StepRow::lr_drift, "1",
+        "drift of the effective learning rate since the variance was frozen"),
+    row("steps", "worker_error_norm", &StepRow::worker_error_norm, "1", "l2 norm of the workers' feedback errors"),
+    row("steps", "server_error_norm", &StepRow::server_error_norm, "1", "l2 norm of the servers' feedback errors"),
+    row("steps", "worker_codec_error", &StepRow::worker_codec_error, "1",
+        "relative l2 error of the workers' codec, with feedback added before"),
+    row("steps", "server_codec_error", &StepRow::server_codec_error, "1",
+        "relative l2 error of the servers' codec, with feedback added before"),
+    row("steps", "sign_density", &StepRow::sign_density, "1",
+        "squared l1 norm over (size times squared l2 norm) of what the workers encode"),
+    row("steps", "masked", &StepRow::masked, "1", "coordinates that are not updated because their variance is 0"),
+    row("steps", "phase", &StepRow::phase, "", "number of the optimizer's phase; 0 is its first"),
+    row("steps", "bytes_up", &StepRow::bytes_up, "byte", "bytes that one worker sends up in the step"),
+    row("steps", "bytes_down", &StepRow::bytes_down, "byte", "bytes that one worker sends down in the step"),
+    row("steps", "messages", &StepRow::messages, "1", "messages that one worker sends in the step"),
+    row("steps", "wall_seconds", &StepRow::wall_seconds, "s", "wall time of the step"),
+    row("steps", "compute_seconds", &StepRow::compute_seconds, "s", "wall time in forward and backward passes"),
+    row("steps", "codec_seconds", &StepRow::codec_seconds, "s", "wall time in codecs and exchanges"),
+
+    row("workers", "step", &WorkerRow::step, "1", "step of the row"),
+    row("workers", "loss", &WorkerRow::loss, "1", "training loss of each worker"),
+    row("workers", "error_norm", &WorkerRow::error_norm, "1", "l2 norm of each worker's feedback error"),
+
+    row("tensors", "step", &TensorRow::step, "1", "step of the row"),
+    row("tensors", "momentum_l2", &TensorRow::momentum_l2, "1", "l2 norm of the momentum of each tensor"),
+    row("tensors", "variance_l1", &TensorRow::variance_l1, "1", "l1 norm of the variance of each tensor"),
+
+    row("evaluations", "step", &EvaluationRow::step, "1", "steps taken before the evaluation"),
+    row("evaluations", "samples", &EvaluationRow::samples, "1", "training samples seen before the evaluation"),
+    row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples"),
+    row("evaluations", "accuracy", &EvaluationRow::accuracy, "1", "share of held-out samples classified correctly"),
+    row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker has sent before the evaluation"),
+
+    row("events", "step", &Event::step, "1", "step of the event"),
+    row("events", "kind", text16, &Event::kind, "freeze, divergence, resume, masked or stop"),
+    row("events", "text", text256, &Event::text, "the event in words"),
+
+    plain("", "traffic", compound, Shape::rows, "", "one row per exchange, as one worker sees it"),
+    member("step", int64, &TrafficRow::step, "1", "step of the exchange"),
+    member("collective", collective, &TrafficRow::collective, "", "all_reduce, all_to_all or all_gather"),
+    member("direction", direction, &TrafficRow::direction, "", "up, down or both"),
+    member("dtype", wire_type, &TrafficRow::dtype, "", "what the payload is made of"),
+    member("group_size", int64, &TrafficRow::group_size, "1", "workers that take part"),
+    member("messages", int64, &TrafficRow::messages, "1", "messages that one worker sends"),
+    member("payload_bytes", int64, &TrafficRow::payload_bytes, "byte", "bytes that one worker hands to the collective"),
+    member("tensor", int64, &TrafficRow::tensor, "", "row of /model/tensors; -1: the fused vector"),
+    member("overlaps_backward", uint8, &TrafficRow::overlaps_backward, "", "1: may run during the backward pass"),
+};
+
+constexpr RowGroup groups[] = {
+    {"steps", "committed_rows"},      {"workers", "committed/workers"},
+    {"tensors", "committed/tensors"}, {"evaluations", "committed/evaluations"},
+    {"events", "committed/events"},   {"traffic", "committed/traffic"},
+};
+
+}  // namespace
+
+std::span<const Column> log_columns() {
+  return table;
+}
+
+std::span<const RowGroup> row_groups() {
+  return groups;
+}
+
+std::string path_of(const Column& column) {
+  return column.group.empty() ? std::string(column.name) : std::string(column.group) + "/" + std::string(column.name);
+}
+
+const Column& log_column(std::string_view path) {
+  return *std::ranges::find_if(log_columns(), [&](const Column& column) { return path_of(column) == path; });
+}
+
+}  // namespace onebit::sim

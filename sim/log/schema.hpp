@@ -1,0 +1,159 @@
+#pragma once
+// What a run log holds: its records, and one table of everything that is in the file. Writer, reader and
+// docs/log-format.md follow the table.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "device/types.hpp"
+#include "sim/tensor_info.hpp"
+
+namespace onebit::sim {
+
+inline constexpr std::string_view log_format = "onebit-run";
+inline constexpr Index log_format_version = 1;
+
+/// Value of a floating column that does not apply to a run.
+inline constexpr double not_applicable = std::numeric_limits<double>::quiet_NaN();
+
+/// What is known of a run before its first step.
+struct LogHeader {
+  std::string program_version, git_commit, created_utc, command_line, host, devices, data_hash;
+  std::uint32_t seed = 0;
+  Index workers = 1;
+  std::vector<TensorInfo> tensors;
+  std::vector<std::pair<std::string, std::string>> config;  ///< option, final value; the reader sorts them by option
+  std::string variance_norm = "l1";                         ///< norm in variance_ratio
+  Index variance_lag = 0;                                   ///< steps between the variances in variance_ratio
+  bool per_worker = true;                                   ///< has /workers
+  bool per_tensor = true;                                   ///< has /tensors
+
+  friend bool operator==(const LogHeader&, const LogHeader&) = default;
+};
+
+enum class RunStatus { running, finished, stopped, diverged, failed };
+inline constexpr std::string_view run_status_names[] = {"running", "finished", "stopped", "diverged", "failed"};
+
+struct StepRow {
+  Index step = 0;
+  Index samples = 0;
+  double lr = not_applicable;
+  double loss = not_applicable;
+  double param_norm = not_applicable;
+  double grad_norm = not_applicable;
+  double clip_share = not_applicable;
+  double update_norm = not_applicable;
+  double momentum_norm = not_applicable;
+  double variance_l1 = not_applicable;
+  double variance_l2 = not_applicable;
+  double variance_ratio = not_applicable;
+  double lr_drift = not_applicable;
+  double worker_error_norm = not_applicable;
+  double server_error_norm = not_applicable;
+  double worker_codec_error = not_applicable;
+  double server_codec_error = not_applicable;
+  double sign_density = not_applicable;
+  Index masked = 0;
+  Index phase = 0;
+  double bytes_up = not_applicable;
+  double bytes_down = not_applicable;
+  Index messages = 0;
+  double wall_seconds = not_applicable;
+  double compute_seconds = not_applicable;
+  double codec_seconds = not_applicable;
+};
+
+struct WorkerRow {
+  Index step = 0;
+  std::vector<double> loss, error_norm;  ///< [workers]
+};
+
+struct TensorRow {
+  Index step = 0;
+  std::vector<double> momentum_l2, variance_l1;  ///< [tensors]
+};
+
+struct EvaluationRow {
+  Index step = 0;
+  Index samples = 0;
+  double loss = not_applicable;
+  double accuracy = not_applicable;
+  double bytes = not_applicable;
+};
+
+struct Event {
+  Index step = 0;
+  std::string kind;  ///< freeze, divergence, resume, masked, stop; at most kind_bytes
+  std::string text;  ///< cut to text_bytes, between UTF-8 characters
+
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+/// One exchange as the file stores it; enumerations are those of netmodel/traffic.hpp.
+struct TrafficRow {
+  Index step = 0;
+  std::uint8_t collective = 0, direction = 0, dtype = 0;
+  Index group_size = 0, messages = 0, payload_bytes = 0, tensor = 0;
+  std::uint8_t overlaps_backward = 0;
+};
+
+inline constexpr std::size_t status_bytes = 16;
+inline constexpr std::size_t kind_bytes = 16;
+inline constexpr std::size_t text_bytes = 256;
+
+enum class ColumnType { float64, int64, uint8, text16, text256, collective, direction, wire_type, compound };
+
+enum class Shape { scalar, rows, rows_by_workers, rows_by_tensors, tensors, member };
+
+/// Where the writer finds the value of a column, and the reader puts it.
+using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, Index WorkerRow::*,
+                           std::vector<double> WorkerRow::*, Index TensorRow::*, std::vector<double> TensorRow::*,
+                           Index EvaluationRow::*, double EvaluationRow::*, Index Event::*, std::string Event::*,
+                           Index TrafficRow::*, std::uint8_t TrafficRow::*>;
+
+/// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).
+struct Column {
+  std::string_view group;  ///< empty: the root
+  std::string_view name;
+  ColumnType type;
+  Shape shape;
+  std::string_view units;  ///< "1": a pure number or a count; empty: not a number
+  std::string_view doc;
+  Field field;
+};
+
+/// The table, in file order.
+std::span<const Column> log_columns();
+
+/// "steps/loss"
+std::string path_of(const Column& column);
+
+/// Row by name. Precondition: it is in the table.
+const Column& log_column(std::string_view path);
+
+/// Groups of rows that have a count of committed rows of their own, and the path of that count.
+struct RowGroup {
+  std::string_view name;
+  std::string_view committed;
+};
+std::span<const RowGroup> row_groups();
+
+/// Calls use(column, pointer to member) for every column whose value is a member of Row.
+template <class Row, class Use>
+void for_each_field(Use use) {
+  for (const Column& column : log_columns()) {
+    std::visit(
+        [&]<class Member>(Member member) {
+          if constexpr (requires(Row row) { row.*member; }) use(column, member);
+        },
+        column.field);
+  }
+}
+
+}  // namespace onebit::sim

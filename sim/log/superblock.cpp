@@ -1,0 +1,62 @@
+#include "sim/log/superblock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+#include "device/error.hpp"
+
+namespace onebit::sim {
+namespace {
+
+// Layout of versions 2 and 3 with 8-byte addresses (HDF5 file format specification, II.A).
+constexpr std::array<unsigned char, 8> signature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+constexpr std::size_t version_at = 8;
+constexpr std::size_t address_bytes_at = 9;
+constexpr std::size_t flags_at = 11;
+constexpr std::size_t end_at = 28;
+constexpr unsigned swmr_flag = 4;
+
+using Bytes = std::array<unsigned char, 48>;
+
+Bytes read_start(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) throw ConfigError("no such log", path);
+  if (!std::filesystem::is_regular_file(path, error)) throw ConfigError("cannot read log: not a regular file", path);
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw ConfigError("cannot read log: cannot open the file", path, "check its permissions");
+  Bytes bytes{};
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (stream.gcount() == 0) throw ConfigError("cannot read log: the file is empty", path, damaged_log_hint);
+  return bytes;
+}
+
+std::uint64_t end_of_file(const Bytes& bytes) {
+  std::uint64_t end = 0;
+  for (std::size_t i = 8; i-- > 0;) end = end << 8 | bytes[end_at + i];
+  return end;
+}
+
+}  // namespace
+
+Superblock read_superblock(const std::string& path) {
+  const Bytes bytes = read_start(path);
+  if (!std::equal(signature.begin(), signature.end(), bytes.begin())) {
+    throw ConfigError("cannot read log: not an HDF5 file", path, "a log is written by `onebit run`");
+  }
+  const bool has_flags = bytes[version_at] == 3 && bytes[address_bytes_at] == 8;
+  if (!has_flags) return {};  // rewritten by another tool, and so not being written
+  // The size is asked for last: a live file grows first and says so in its superblock afterwards.
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  const std::uint64_t end = std::max<std::uint64_t>(end_of_file(bytes), bytes.size());
+  if (error || end > size) {
+    throw ConfigError("cannot read log: truncated to " + std::to_string(size) + " of " + std::to_string(end) + " bytes",
+                      path, damaged_log_hint);
+  }
+  return {(bytes[flags_at] & swmr_flag) != 0};
+}
+
+}  // namespace onebit::sim

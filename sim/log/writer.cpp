@@ -1,0 +1,242 @@
+#include "sim/log/writer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "sim/log/output_file.hpp"
+#include "sim/log/row_table.hpp"
+
+namespace onebit::sim {
+namespace {
+
+void write_header(const h5::Object& file, const LogHeader& header) {
+  h5::put_attribute(file, "format", log_format);
+  h5::put_attribute(file, "format_version", log_format_version);
+  h5::put_attribute(file, "program_version", header.program_version);
+  h5::put_attribute(file, "git_commit", header.git_commit);
+  h5::put_attribute(file, "created_utc", header.created_utc);
+  h5::put_attribute(file, "command_line", header.command_line);
+  h5::put_attribute(file, "host", header.host);
+  h5::put_attribute(file, "devices", header.devices);
+  h5::put_attribute(file, "data_hash", header.data_hash);
+  h5::put_attribute(file, "seed", Index{header.seed});
+  h5::put_attribute(file, "workers", header.workers);
+  const h5::Object config = h5::create_group(file, "config");
+  for (const auto& [option, value] : header.config) h5::put_attribute(config, option, value);
+}
+
+void write_tensors(const h5::Object& file, const std::vector<TensorInfo>& tensors) {
+  std::size_t name_bytes = 1;
+  for (const TensorInfo& tensor : tensors) name_bytes = std::max(name_bytes, tensor.name.size());
+  std::string rows;
+  for (const TensorInfo& tensor : tensors) {
+    rows.append(tensor.name).append(name_bytes - tensor.name.size(), '\0');
+    for (const Index value : {tensor.offset, tensor.size}) {
+      rows.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  }
+  const h5::Id type = h5::tensor_type(name_bytes);
+  h5::create_group(file, "model");
+  const auto table = h5::create_array(file, "model/tensors", type.get(), static_cast<Index>(tensors.size()));
+  describe(table, log_column("model/tensors"));
+  if (!tensors.empty()) h5::write(table, type.get(), rows.data());
+}
+
+const RowGroup& row_group(std::string_view name) {
+  return *std::ranges::find(row_groups(), name, &RowGroup::name);
+}
+
+}  // namespace
+
+void describe(const h5::Object& dataset, const Column& column) {
+  h5::put_attribute(dataset, "units", column.units);
+  h5::put_attribute(dataset, "doc", column.doc);
+}
+
+h5::Object create_scalar(const h5::Object& file, std::string_view path) {
+  const Column& column = log_column(path);
+  h5::Object dataset = h5::create_scalar(file, path, h5::column_type(column.type).get());
+  describe(dataset, column);
+  return dataset;
+}
+
+std::string_view cut_text(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0u) == 0x80u) --bytes;
+  return text.substr(0, bytes);
+}
+
+struct LogWriter::File {
+  struct Tables {
+    Tables(const h5::Object& file, const LogHeader& header)
+        : status(create_scalar(file, "status")),
+          steps(file, row_group("steps"), header),
+          evaluations(file, row_group("evaluations"), header),
+          events(file, row_group("events"), header),
+          traffic(file, row_group("traffic"), header) {
+      if (header.per_worker) workers.emplace(file, row_group("workers"), header);
+      if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header);
+    }
+
+    template <class Use>
+    void for_each(Use use) {
+      use(steps);
+      use(evaluations);
+      use(events);
+      use(traffic);
+      if (workers) use(*workers);
+      if (tensors) use(*tensors);
+    }
+
+    h5::Object status;
+    RowTable<StepRow> steps;
+    RowTable<EvaluationRow> evaluations;
+    RowTable<Event> events;
+    RowTable<TrafficRow> traffic;
+    std::optional<RowTable<WorkerRow>> workers;
+    std::optional<RowTable<TensorRow>> tensors;
+  };
+
+  h5::Object object;
+  std::optional<Tables> tables;
+  bool failed = false;
+
+  void create(const LogHeader& header) {
+    write_header(object, header);
+    h5::create_group(object, "committed");
+    write_tensors(object, header.tensors);
+    tables.emplace(object, header);
+    const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
+    h5::put_attribute(ratio, "norm", header.variance_norm);
+    h5::put_attribute(ratio, "lag", header.variance_lag);
+    write_status(RunStatus::running);
+    h5::flush(object);
+  }
+
+  void write_status(RunStatus status) {
+    std::string text(run_status_names[static_cast<std::size_t>(status)]);
+    text.resize(status_bytes);
+    h5::write(tables->status, h5::text_type(status_bytes).get(), text.data());
+  }
+
+  // The counts may only reach the disk after the rows that they count: hence two flushes.
+  void flush() {
+    try {
+      tables->for_each([](auto& table) { table.write(); });
+      h5::flush(object);
+      tables->for_each([](auto& table) { table.commit(); });
+      h5::flush(object);
+    } catch (...) {
+      failed = true;
+      throw;
+    }
+  }
+
+  void require_healthy() const {
+    if (failed) h5::fail(object.where, "an earlier write failed");
+  }
+
+  template <class Row>
+  void add(RowTable<Row>& table, Row row) {
+    require_healthy();
+    table.add(std::move(row));
+    if (table.full()) flush();
+  }
+
+  template <class Row>
+  void add(std::optional<RowTable<Row>>& table, Row row) {
+    if (!table) throw ConfigError("log was created without rows per worker or tensor", object.where.file);
+    add(*table, std::move(row));
+  }
+
+  void close(RunStatus status) {
+    flush();
+    write_status(status);
+    h5::flush(object);
+    tables.reset();  // while a dataset is open HDF5 would put the closing off
+    if (!object.id.close()) h5::fail(object.where);
+  }
+};
+
+// A file whose writing failed stays open until the process ends: closing it would write more of what does not fit, in
+// no safe order, and HDF5 1.10 frees memory that it goes on to use. Readers see it as they see a killed run's.
+void LogWriter::abandon(std::unique_ptr<File> file) {
+  static auto& abandoned = *new std::vector<std::unique_ptr<File>>;  // never destroyed
+  abandoned.push_back(std::move(file));
+}
+
+LogWriter::LogWriter(const std::string& path, const LogHeader& header, bool overwrite)
+    : file_(new File{create_output(path, overwrite), {}, false}) {
+  try {
+    file_->create(header);
+    start_swmr(file_->object);
+  } catch (...) {
+    remove_output(file_->object);
+    abandon(std::move(file_));
+    throw;
+  }
+}
+
+LogWriter::~LogWriter() {
+  try {
+    close(RunStatus::failed);
+  } catch (...) {
+    // The run is on its way down with an error of its own; what was committed is safe.
+  }
+}
+
+LogWriter::File& LogWriter::file() const {
+  if (!file_) throw IoError("cannot write log: it is closed", "");
+  return *file_;
+}
+
+void LogWriter::append(const StepRow& row) {
+  file().add(file().tables->steps, row);
+}
+void LogWriter::append(const WorkerRow& row) {
+  file().add(file().tables->workers, row);
+}
+void LogWriter::append(const TensorRow& row) {
+  file().add(file().tables->tensors, row);
+}
+void LogWriter::append(const EvaluationRow& row) {
+  file().add(file().tables->evaluations, row);
+}
+void LogWriter::append(const Event& event) {
+  file().add(file().tables->events, event);
+}
+
+void LogWriter::append(Index step, const netmodel::TrafficList& exchanges) {
+  for (const netmodel::Traffic& e : exchanges) {
+    const TrafficRow row{step,
+                         static_cast<std::uint8_t>(e.collective),
+                         static_cast<std::uint8_t>(e.direction),
+                         static_cast<std::uint8_t>(e.type),
+                         e.group_size,
+                         e.messages,
+                         e.payload_bytes,
+                         e.tensor,
+                         e.overlaps_backward};
+    file().add(file().tables->traffic, row);
+  }
+}
+
+void LogWriter::flush() {
+  file().require_healthy();
+  file().flush();
+}
+
+void LogWriter::close(RunStatus status) {
+  std::unique_ptr<File> file = std::move(file_);
+  if (!file) return;
+  try {
+    if (!file->failed) file->close(status);
+  } catch (...) {
+    abandon(std::move(file));
+    throw;
+  }
+  if (file->failed) abandon(std::move(file));
+}
+
+}  // namespace onebit::sim
