@@ -48,7 +48,8 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
   script << "set title " << quoted(plot.title) << " noenhanced\n"
          << "set xlabel " << quoted(plot.x_label) << " noenhanced\nset ylabel " << quoted(plot.y_label)
          << " noenhanced\n"
-         << "set grid lc rgb '#dddddd'\nset key top right noenhanced\nset border 3\nset tics nomirror out\n";
+         << "set grid lc rgb '#dddddd'\nset key " << plot.legend
+         << " noenhanced\nset border 3\nset tics nomirror out\n";
   if (plot.log_x) script << "set logscale x\nset format x '%.0s%cB'\n";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;

@@ -197,6 +197,7 @@ std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const s
       .title = "Stability of the variance: ||v(t)||_1 against ||v(t - lag)||_1, dashed: freeze step",
       .x_label = "step",
       .y_label = "min(r, 1/r)",
+      .legend = "bottom right",
       .curves = {}};
   for (const ArmRuns& arm : arms) {
     steps.curves.push_back(mean_loss_curve(arm, [](const auto& row) { return static_cast<double>(row.step); }));
