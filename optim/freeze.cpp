@@ -53,19 +53,18 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   lag_ = config.lag > 0 ? config.lag : std::max<Index>(1, std::llround(1 / (1 - beta2)));
   threshold_ = config.threshold;
   if (config.policy == "never") return;
-  if (config.policy == "auto") {
-    kind_ = Kind::automatic;
-    after_ = std::max(config.after, lr_warmup);
-    return;
-  }
-  kind_ = Kind::fixed;
-  updates_ = fixed_point(config.policy, total_steps);
+  const bool automatic = config.policy == "auto";
+  kind_ = automatic ? Kind::automatic : Kind::fixed;
+  after_ = std::max(config.after, lr_warmup);
+  if (!automatic) updates_ = fixed_point(config.policy, total_steps);
   if (updates_ < 0) throw ConfigError("negative number of dense updates", "freeze " + config.policy, kForms);
-  if (updates_ >= total_steps) {
-    throw ConfigError("the run would never reach the compression stage",
-                      "freeze " + config.policy + " with " + std::to_string(total_steps) + " steps",
-                      "freeze earlier, train longer, or say --freeze never");
-  }
+  const Index earliest = automatic ? std::max(after_, lag_ + 1) : updates_;
+  if (earliest < total_steps) return;
+  throw ConfigError("the run would never reach the compression stage",
+                    "freeze " + config.policy + " comes after " + std::to_string(earliest) +
+                        " dense updates or later, steps " + std::to_string(total_steps),
+                    automatic ? "shorten --freeze.lag, train longer, or use fraction:F"
+                              : "freeze earlier, train longer, or say --freeze never");
 }
 
 bool FreezePolicy::freeze_now(Index updates, double ratio) const {

@@ -9,10 +9,10 @@
 namespace onebit::optim {
 
 struct FreezeConfig {
-  std::string policy = "auto";  ///< fixed:K | fraction:F | auto | never
-  double threshold = 0.96;      ///< auto: smallest min(r, 1/r), r = ||v_t||_1 / ||v_{t-lag}||_1
-  Index lag = 0;                ///< auto: steps between the two norms; 0 means round(1 / (1 - beta2))
-  Index after = 0;              ///< auto: not before this many dense updates; at least the learning-rate warm-up
+  std::string policy = "fraction:0.15";  ///< fixed:K | fraction:F | auto | never
+  double threshold = 0.96;               ///< auto: smallest min(r, 1/r), r = ||v_t||_1 / ||v_{t-lag}||_1
+  Index lag = 0;                         ///< auto: steps between the two norms; 0 means round(1 / (1 - beta2))
+  Index after = 0;  ///< auto: not before this many dense updates; at least the learning-rate warm-up
 };
 
 /// Ratio min(r, 1/r) of a norm to its value `lag` updates ago; NaN as long as there is none.
