@@ -35,6 +35,17 @@ void append(TrafficList& traffic, Index workers, Index tensor, const VectorBytes
   traffic.push_back(record(Collective::all_gather, down, WireType::fp32, workers, bytes.server_scales, tensor));
 }
 
+/// Bytes of one segment's body in a filled payload: up to where the next one begins.
+Index body_of(const Side& side, const Payload& payload, Index segment) {
+  const auto segments = side.segments();
+  const auto s = static_cast<std::size_t>(segment);
+  return (s + 1 < segments.size() ? segments[s + 1].bytes : payload.body_bytes) - segments[s].bytes;
+}
+
+Index scales_of(const Side& side, const Payload& payload) {
+  return payload.scale_count / side.count() * static_cast<Index>(sizeof(float));
+}
+
 void require_sliceable(const Codec& codec) {
   if (codec.traits().sliceable) return;
   throw ConfigError("codec does not fit server_mean: its payload cannot be cut into one chunk per server",
@@ -72,16 +83,11 @@ void ServerMean::exchange(device::Buffer<float>& server_error, float* result, Tr
   up_.add_mean(device_, layout_.worker(), worker_payload_, server_error.data());
   down_.encode(device_, layout_.server(), {0, 1}, {}, server_error.data(), layout_.state_size(), server_payload_);
   down_.decode(device_, layout_.server(), server_payload_, 0, result);
-  // A vector's bytes are cut from the payload buffers by the offsets that the kernels wrote to.
   const Index n = layout_.workers();
-  const auto& segments = layout_.worker().segments();
-  const Index worker_scales = worker_payload_.scale_count / layout_.worker().count();
-  const Index server_scales = server_payload_.scale_count / layout_.server().count();
   for (Index s = 0; s < layout_.worker().count(); ++s) {
-    const bool last = s + 1 == layout_.worker().count();
-    const Index end = last ? worker_payload_.body_bytes : segments[static_cast<std::size_t>(s) + 1].bytes;
-    const Index body = end - segments[static_cast<std::size_t>(s)].bytes;
-    append(traffic, n, layout_.tensor(s), {body, worker_scales * 4, body / n, server_scales * 4});
+    append(traffic, n, layout_.tensor(s),
+           {body_of(layout_.worker(), worker_payload_, s), scales_of(layout_.worker(), worker_payload_),
+            body_of(layout_.server(), server_payload_, s * n), scales_of(layout_.server(), server_payload_)});
   }
 }
 

@@ -39,9 +39,9 @@ struct Payload {
 };
 
 /// What a worker w encodes: y = shared_factor * shared + factors[w] * rows[w] + error[w], in parameter order. For 1-bit
-/// Adam shared is the momentum and rows are the gradients. A null `rows` means that y is in `error` already.
+/// Adam shared is the momentum and rows are the gradients. All pointers null: y is in `error` already.
 struct EncodeInput {
-  const float* shared = nullptr;  ///< [parameters], null: absent
+  const float* shared = nullptr;  ///< [parameters]
   float shared_factor = 0;
   const float* rows = nullptr;  ///< row of the group's worker g at rows + g * stride
   Index stride = 0;

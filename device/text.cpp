@@ -1,6 +1,7 @@
 #include "device/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 namespace onebit {
@@ -40,6 +41,12 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
   std::vector<std::string> listed(candidates.begin(), candidates.end());
   if (listed.size() > shown) return "nearest: " + sorted[0] + ", " + sorted[1] + ", " + sorted[2];
   return "one of " + join(listed, ", ");
+}
+
+std::string shortest(double value) {
+  char text[64];
+  const auto [end, code] = std::to_chars(text, text + sizeof text, value);
+  return std::string(text, end);
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {

@@ -14,6 +14,9 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
 /// "did you mean A?" when a candidate is close, else "one of A, B, C".
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
+/// A number in the shortest form that reads back as the same number.
+std::string shortest(double value);
+
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 

@@ -34,9 +34,7 @@ std::string to_text(const std::string& value) {
 }
 
 std::string to_text(double value) {
-  char text[64];
-  const auto [end, code] = std::to_chars(text, text + sizeof text, value);
-  return std::string(text, end);
+  return shortest(value);
 }
 
 void parse_into(const std::string& option, const std::string& text, Index& value) {

@@ -5,13 +5,13 @@
 
 #include "device/cpu/launch.hpp"
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::optim {
 namespace {
 
 void check(bool valid, const std::string& option, double value, const std::string& range) {
-  if (!valid)
-    throw ConfigError("optimizer option out of range", "optimizer." + option + " " + std::to_string(value), range);
+  if (!valid) throw ConfigError("optimizer option out of range", "optimizer." + option + " " + shortest(value), range);
 }
 
 }  // namespace
@@ -29,7 +29,8 @@ void check_adam(const OptimizerConfig& config) {
 AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
     : device_(problem.device),
       config_(config),
-      policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2),
+      policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2,
+              config.semantics == Semantics::deepspeed ? 1 : 0),
       stability_(policy_.lag()),
       parameters_(std::accumulate(problem.tensor_sizes.begin(), problem.tensor_sizes.end(), Index{0})),
       whole_(parameters_),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -37,17 +38,20 @@ Index fixed_point(const std::string& policy, Index total_steps) {
 }  // namespace
 
 double StabilityRatio::push(double norm) {
-  double& slot = history_[static_cast<std::size_t>(count_ % lag())];
-  const double before = slot;
-  slot = norm;
-  if (++count_ <= lag() || before <= 0 || norm <= 0) return std::numeric_limits<double>::quiet_NaN();
+  double before = 0;
+  if (static_cast<Index>(history_.size()) == lag_) {
+    before = history_.front();
+    history_.pop_front();
+  }
+  history_.push_back(norm);
+  if (before <= 0 || norm <= 0) return std::numeric_limits<double>::quiet_NaN();
   return std::min(norm / before, before / norm);
 }
 
-FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2) {
+FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2,
+                           Index dry_runs) {
   if (!(config.threshold > 0 && config.threshold <= 1)) {
-    throw ConfigError("freeze threshold out of range", "freeze.threshold " + std::to_string(config.threshold),
-                      "in (0, 1]");
+    throw ConfigError("freeze threshold out of range", "freeze.threshold " + shortest(config.threshold), "in (0, 1]");
   }
   if (config.lag < 0 || config.after < 0) throw ConfigError("negative number of steps", "freeze.lag, freeze.after");
   lag_ = config.lag > 0 ? config.lag : std::max<Index>(1, std::llround(1 / (1 - beta2)));
@@ -58,11 +62,11 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   after_ = std::max(config.after, lr_warmup);
   if (!automatic) updates_ = fixed_point(config.policy, total_steps);
   if (updates_ < 0) throw ConfigError("negative number of dense updates", "freeze " + config.policy, kForms);
-  const Index earliest = automatic ? std::max(after_, lag_ + 1) : updates_;
+  const Index earliest = automatic ? std::max(after_, lag_ + 1) + dry_runs : std::max(updates_, 1 + dry_runs);
   if (earliest < total_steps) return;
   throw ConfigError("the run would never reach the compression stage",
-                    "freeze " + config.policy + " comes after " + std::to_string(earliest) +
-                        " dense updates or later, steps " + std::to_string(total_steps),
+                    "freeze " + config.policy + " comes after " + std::to_string(earliest) + " steps or later, steps " +
+                        std::to_string(total_steps),
                     automatic ? "shorten --freeze.lag, train longer, or use fraction:F"
                               : "freeze earlier, train longer, or say --freeze never");
 }

@@ -1,8 +1,8 @@
 #pragma once
 // When the variance may be frozen: the end of 1-bit Adam's warm-up stage.
 
+#include <deque>
 #include <string>
-#include <vector>
 
 #include "device/types.hpp"
 
@@ -18,24 +18,24 @@ struct FreezeConfig {
 /// Ratio min(r, 1/r) of a norm to its value `lag` updates ago; NaN as long as there is none.
 class StabilityRatio {
  public:
-  explicit StabilityRatio(Index lag) : history_(static_cast<std::size_t>(lag)) {}
+  explicit StabilityRatio(Index lag) : lag_(lag) {}
 
   /// Takes the norm after one more update and returns the ratio.
   double push(double norm);
-  Index lag() const { return static_cast<Index>(history_.size()); }
 
  private:
-  std::vector<double> history_;  // ring: the last `lag` norms
-  Index count_ = 0;
+  Index lag_;
+  std::deque<double> history_;  // the last norms, at most lag_
 };
 
 /// Decides after each dense update whether the variance is frozen now (1-bit Adam, Tang et al. 2021, section 7.1: the
 /// automatic rule; DeepSpeed has the fixed one only).
 class FreezePolicy {
  public:
-  /// total_steps and lr_warmup in updates; beta2 gives the default lag. Throws ConfigError for a malformed policy,
-  /// values out of range, or a fixed point at or beyond the end of the run (the run would never compress).
-  FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2);
+  /// total_steps, lr_warmup and dry_runs (steps that update nothing) in steps; beta2 gives the default lag. Throws
+  /// ConfigError for a malformed policy, values out of range, or a fixed point at or beyond the end of the run (the run
+  /// would never compress).
+  FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2, Index dry_runs = 0);
 
   enum class Kind { fixed, automatic, never };
   Kind kind() const { return kind_; }

@@ -67,11 +67,13 @@ StateView OnebitAdam::state() const {
 }
 
 std::string OnebitAdam::unfulfilled() const {
-  if (core_.freeze_policy().kind() == FreezePolicy::Kind::never || phase_ == Phase::compression) return "";
-  return "the run was asked to compress but never left the warm-up stage: the variance ratio stayed below the "
-         "threshold "
-         "(freeze " +
-         config_.freeze.policy + ")";
+  const FreezePolicy& policy = core_.freeze_policy();
+  const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
+  if (policy.kind() == FreezePolicy::Kind::never || compressed) return "";
+  std::string text = "the run was asked to compress but never did (freeze " + config_.freeze.policy + ")";
+  if (policy.kind() == FreezePolicy::Kind::automatic)
+    text += ": the variance ratio reached the threshold too late or never";
+  return text;
 }
 
 void OnebitAdam::do_begin() {

@@ -48,9 +48,9 @@ const std::vector<ScheduleEntry>& schedules() {
 
 Schedule::Schedule(ScheduleConfig config) : config_(std::move(config)), decay_(nullptr) {
   check(config_.warmup >= 0, "schedule.warmup " + std::to_string(config_.warmup), "steps, at least 0");
-  check(config_.decay > 0 && config_.decay <= 1, "schedule.decay " + std::to_string(config_.decay), "in (0, 1]");
+  check(config_.decay > 0 && config_.decay <= 1, "schedule.decay " + shortest(config_.decay), "in (0, 1]");
   check(config_.decay_steps >= 1, "schedule.decay-steps " + std::to_string(config_.decay_steps), "steps, at least 1");
-  check(config_.final >= 0 && config_.final <= 1, "schedule.final " + std::to_string(config_.final), "in [0, 1]");
+  check(config_.final >= 0 && config_.final <= 1, "schedule.final " + shortest(config_.final), "in [0, 1]");
   std::vector<std::string_view> names;
   for (const ScheduleEntry& entry : schedules()) {
     if (entry.name == config_.name) decay_ = entry.decay;

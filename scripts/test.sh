@@ -121,6 +121,7 @@ fi
 check_cmake
 
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
 
 check check-rooms scripts/check-rooms

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -15,7 +16,7 @@ void check_range(const std::string& option, Index value, Index low, Index high) 
 
 void check_not_negative(const std::string& option, double value) {
   if (!(std::isfinite(value) && value >= 0)) {
-    throw ConfigError("option out of range", option + " " + std::to_string(value), "a finite number, at least 0");
+    throw ConfigError("option out of range", option + " " + shortest(value), "a finite number, at least 0");
   }
 }
 

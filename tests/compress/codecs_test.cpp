@@ -1,0 +1,169 @@
+// What holds for every codec of the table.
+#include <cmath>
+
+#include "compress/codec.hpp"
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/oracle/random.hpp"
+#include "tests/oracle/vectors.hpp"
+
+using namespace onebit;
+using namespace onebit::compress;
+
+namespace {
+
+constexpr Index kWorkers = 7;
+
+struct Setting {
+  Granularity granularity;
+  Padding padding;
+};
+
+std::vector<Setting> settings() {
+  return {{Granularity::fused, Padding::wire_only},
+          {Granularity::fused, Padding::as_data},
+          {Granularity::tensor, Padding::wire_only},
+          {Granularity::tensor, Padding::as_data}};
+}
+
+/// kWorkers rows of gradients with a momentum before them, encoded in groups.
+struct Encoding {
+  Encoding(const Codec& codec, const Setting& setting, int threads, Index group)
+      : device(device::Device::cpu(threads)),
+        layout(device, std::vector<Index>{4200, 0, 1, 37}, kWorkers, setting.granularity, setting.padding),
+        payload(codec.make_payload(device, layout.worker(), kWorkers)),
+        before(oracle::normals(kWorkers * layout.state_size(), 1)),
+        errors(before),
+        shared(oracle::normals(layout.parameters(), 2)),
+        rows(oracle::normals(kWorkers * layout.parameters(), 3)) {
+    for (Index w = 0; w < kWorkers; ++w) factors.push_back(0.1f * static_cast<float>(w + 1));
+    for (Index first = 0; first < kWorkers; first += group) {
+      codec.encode(device, layout.worker(), {first, std::min(group, kWorkers - first)},
+                   {.shared = shared.data(),
+                    .shared_factor = 0.9f,
+                    .rows = rows.data() + first * layout.parameters(),
+                    .stride = layout.parameters(),
+                    .factors = factors.data() + first},
+                   errors.data(), layout.state_size(), payload);
+    }
+  }
+
+  /// What was encoded at a real element, in double.
+  double y(Index worker, const Segment& segment, Index i) const {
+    const auto parameter = static_cast<std::size_t>(segment.parameter + i);
+    const auto row = static_cast<std::size_t>(worker * layout.parameters()) + parameter;
+    const auto state = static_cast<std::size_t>(worker * layout.state_size() + segment.state + i);
+    const auto factor = static_cast<double>(factors[static_cast<std::size_t>(worker)]);
+    return 0.9 * static_cast<double>(shared[parameter]) + factor * static_cast<double>(rows[row]) +
+           static_cast<double>(before[state]);
+  }
+
+  device::Device device;
+  ExchangeLayout layout;
+  Payload payload;
+  std::vector<float> before, errors, shared, rows, factors;
+};
+
+}  // namespace
+
+TEST_CASE("codec names and texts are there, and a name makes its codec") {
+  for (const CodecEntry& entry : codecs()) {
+    CHECK_FALSE(entry.doc.empty());
+    CHECK(make_codec(entry.name)->name() == entry.name);
+  }
+}
+
+TEST_CASE("an unknown codec is named with the nearest ones") {
+  CHECK_THROWS_WITH(make_codec("sign-l3"), "unknown codec (sign-l3); did you mean sign-l2?");
+  CHECK_THROWS_WITH(make_codec("qqqq"), "unknown codec (qqqq); one of sign-l2, sign-l1");
+  CHECK_THROWS_AS(make_codec(""), ConfigError);
+}
+
+TEST_CASE("a payload occupies what its codec says") {
+  for (const CodecEntry& entry : codecs()) {
+    const auto codec = entry.make();
+    for (const Setting& setting : settings()) {
+      const Encoding encoding(*codec, setting, 1, kWorkers);
+      for (const Side* side : {&encoding.layout.worker(), &encoding.layout.server()}) {
+        const Payload payload = codec->make_payload(encoding.device, *side, 3);
+        Index body = 0, scales = 0;
+        for (const Segment& segment : side->segments()) {
+          body += codec->body_bytes(segment);
+          scales += codec->scale_bytes(segment);
+        }
+        CHECK(payload.body_bytes == body);
+        CHECK(payload.scale_count * 4 == scales);
+        CHECK(payload.body.size() == 3 * body);
+        CHECK(payload.scales.size() * 4 == 3 * scales);
+        CHECK(payload.wire_bytes() == body + scales);
+      }
+    }
+  }
+}
+
+TEST_CASE("payloads and errors have the same bits for all groups and threads") {
+  for (const CodecEntry& entry : codecs()) {
+    const auto codec = entry.make();
+    for (const Setting& setting : settings()) {
+      const Encoding reference(*codec, setting, 1, kWorkers);
+      for (const auto& [threads, group] :
+           std::vector<std::pair<int, Index>>{{1, 1}, {1, 3}, {2, kWorkers}, {7, 1}, {7, kWorkers}}) {
+        CAPTURE(entry.name, threads, group);
+        const Encoding other(*codec, setting, threads, group);
+        CHECK(other.payload.body.to_host() == reference.payload.body.to_host());
+        CHECK(other.payload.scales.to_host() == reference.payload.scales.to_host());
+        CHECK(other.errors == reference.errors);
+      }
+    }
+  }
+}
+
+TEST_CASE("what is decoded and the new error add up to what was encoded") {
+  for (const CodecEntry& entry : codecs()) {
+    const auto codec = entry.make();
+    for (const Setting& setting : settings()) {
+      const Encoding encoding(*codec, setting, 2, 3);
+      std::vector<float> decoded(static_cast<std::size_t>(encoding.layout.parameters()));
+      double worst = 0;
+      for (Index w = 0; w < kWorkers; ++w) {
+        codec->decode(encoding.device, encoding.layout.worker(), encoding.payload, w, decoded.data());
+        for (const Segment& segment : encoding.layout.worker().segments()) {
+          for (Index i = 0; i < segment.real; ++i) {
+            const double y = encoding.y(w, segment, i);
+            const auto state = static_cast<std::size_t>(w * encoding.layout.state_size() + segment.state + i);
+            const auto sent = static_cast<double>(decoded[static_cast<std::size_t>(segment.parameter + i)]);
+            worst = std::max(worst, std::fabs(sent + static_cast<double>(encoding.errors[state]) - y) /
+                                        (1 + std::fabs(y) + std::fabs(sent)));
+          }
+        }
+      }
+      CAPTURE(entry.name);
+      CHECK(worst < 2e-7);
+    }
+  }
+}
+
+TEST_CASE("a contraction's error is shorter than the row") {
+  for (const CodecEntry& entry : codecs()) {
+    const auto codec = entry.make();
+    if (!codec->traits().contraction) continue;
+    const device::Device device = device::Device::cpu(1);
+    const ExchangeLayout layout(device, std::vector<Index>{100}, 1, Granularity::fused, Padding::wire_only);
+    Payload payload = codec->make_payload(device, layout.worker(), 1);
+    std::vector<float> one_hot(100);
+    one_hot[3] = 5;
+    for (const std::vector<float>& row : {oracle::normals(100, 4), one_hot, std::vector<float>(100, -2.0f)}) {
+      std::vector<float> error = row;
+      codec->encode(device, layout.worker(), {0, 1}, {}, error.data(), 100, payload);
+      CAPTURE(entry.name);
+      CHECK(oracle::norm(error) < oracle::norm(row));
+    }
+  }
+}
+
+TEST_CASE("only the L1 scale promises a contraction") {
+  CHECK(make_codec("sign-l1")->traits().contraction);
+  CHECK_FALSE(make_codec("sign-l2")->traits().contraction);
+  CHECK(make_codec("sign-l2")->traits().sliceable);
+  CHECK(make_codec("sign-l2")->traits().deterministic);
+}

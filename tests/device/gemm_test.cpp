@@ -1,0 +1,155 @@
+#include "device/gemm.hpp"
+
+#include <numeric>
+
+#include "tests/catch.hpp"
+#include "tests/oracle/random.hpp"
+
+using namespace onebit;
+using namespace onebit::device;
+
+namespace {
+
+using Values = std::vector<float>;
+
+std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// op(A) op(B) in double, element by element, and how large the sum of its absolute terms is.
+struct Element {
+  double value = 0;
+  double magnitude = 0;
+};
+
+Element element(const GemmShape& shape, const float* a, Index lda, const float* b, Index ldb, Index i, Index j) {
+  Element result;
+  for (Index p = 0; p < shape.k; ++p) {
+    const auto left = static_cast<double>(shape.transpose_a ? a[p * lda + i] : a[i * lda + p]);
+    const auto right = static_cast<double>(shape.transpose_b ? b[j * ldb + p] : b[p * ldb + j]);
+    result.value += left * right;
+    result.magnitude += std::fabs(left * right);
+  }
+  return result;
+}
+
+/// Largest error of a product relative to the sum of absolute terms; leading dimensions are wider than the matrices.
+double worst_error(const GemmShape& shape, int threads) {
+  const Index lda = (shape.transpose_a ? shape.m : shape.k) + 2;
+  const Index ldb = (shape.transpose_b ? shape.k : shape.n) + 3;
+  const Index ldc = shape.n + 1;
+  const Values a = oracle::normals((shape.transpose_a ? shape.k : shape.m) * lda + 1, 1);  // not empty for k = 0
+  const Values b = oracle::normals((shape.transpose_b ? shape.n : shape.k) * ldb + 1, 2);
+  const Values before = oracle::normals(shape.m * ldc, 3);
+  Values c = before;
+  gemm(Device::cpu(threads), shape, {a.data(), lda, 0}, {b.data(), ldb, 0}, {c.data(), ldc, 0});
+  double worst = 0;
+  for (Index i = 0; i < shape.m; ++i) {
+    for (Index j = 0; j < shape.n; ++j) {
+      Element exact = element(shape, a.data(), lda, b.data(), ldb, i, j);
+      const auto old = static_cast<double>(before[at(i * ldc + j)]);
+      if (shape.accumulate) exact.value += old;
+      exact.magnitude += 1 + std::fabs(old);
+      worst = std::max(worst, std::fabs(static_cast<double>(c[at(i * ldc + j)]) - exact.value) / exact.magnitude);
+    }
+    if (c[at(i * ldc + shape.n)] != before[at(i * ldc + shape.n)]) return 1;  // wrote beside the matrix
+  }
+  return worst;
+}
+
+/// Rows [first, first + rows) of a product with the matrix b [k x n], or its transpose.
+Values product_of_rows(const Values& a, const Values& b, GemmShape shape, Index first, Index rows) {
+  shape.m = rows;
+  Values c(at(rows * shape.n));
+  gemm(Device::cpu(1), shape, {a.data() + first * shape.k, shape.k, 0},
+       {b.data(), shape.transpose_b ? shape.k : shape.n, 0}, {c.data(), shape.n, 0});
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("products agree with sums in double for all transposes") {
+  for (const Index m : {1, 16, 33, 130}) {
+    for (const Index n : {1, 10, 65}) {
+      for (const Index k : {0, 1, 7, 100}) {
+        for (const bool transpose_a : {false, true}) {
+          for (const bool transpose_b : {false, true}) {
+            for (const bool accumulate : {false, true}) {
+              CAPTURE(m, n, k, transpose_a, transpose_b, accumulate);
+              CHECK(worst_error({m, n, k, transpose_a, transpose_b, accumulate}, 2) < 1e-6);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("products of whole numbers are exact") {
+  constexpr Index m = 33, n = 17, k = 50;
+  const Values a = oracle::whole_numbers(m * k, 30, 4);
+  const Values b = oracle::whole_numbers(k * n, 30, 5);
+  Values c(at(m * n));
+  const GemmShape shape{m, n, k};
+  gemm(Device::cpu(1), shape, {a.data(), k, 0}, {b.data(), n, 0}, {c.data(), n, 0});
+  bool exact = true;
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      exact = exact && static_cast<double>(c[at(i * n + j)]) == element(shape, a.data(), k, b.data(), n, i, j).value;
+    }
+  }
+  CHECK(exact);
+}
+
+TEST_CASE("a batch is its products, with strides, with shared matrices and on any number of threads") {
+  constexpr Index batch = 5, m = 70, n = 10, k = 20;
+  const Values a = oracle::normals(batch * m * k, 6);
+  const Values b = oracle::normals(batch * k * n, 7);
+  for (const Index stride_a : {Index{0}, m * k}) {
+    for (const Index stride_b : {Index{0}, k * n}) {
+      Values expected(at(batch * m * n));
+      for (Index i = 0; i < batch; ++i) {
+        gemm(Device::cpu(1), {m, n, k}, {a.data() + i * stride_a, k, 0}, {b.data() + i * stride_b, n, 0},
+             {expected.data() + i * m * n, n, 0});
+      }
+      for (const int threads : {1, 2, 3, 7, 16}) {
+        CAPTURE(stride_a, stride_b, threads);
+        Values c(at(batch * m * n));
+        gemm_batched(Device::cpu(threads), {m, n, k}, {a.data(), k, stride_a}, {b.data(), n, stride_b},
+                     {c.data(), n, m * n}, batch);
+        CHECK(c == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("a row's bits depend on neither its place nor its neighbours where rows are padded to kGemmRows") {
+  constexpr Index rows = 256;
+  for (const Index k : {3, 17, 64, 257, 784}) {
+    const Values a = oracle::normals(rows * k, 8);
+    for (const Index n : {10, 32, 128, 256, 257}) {
+      const Values b = oracle::normals(k * n, 9);
+      for (const bool transpose_b : {false, true}) {
+        const GemmShape shape{.n = n, .k = k, .transpose_b = transpose_b};
+        const Values whole = product_of_rows(a, b, shape, 0, rows);
+        for (const Range slice : {Range{0, 16}, Range{16, 32}, Range{80, 48}, Range{7, 16}, Range{101, 80}}) {
+          CAPTURE(k, n, transpose_b, slice.first, slice.count);
+          const Values part = product_of_rows(a, b, shape, slice.first, slice.count);
+          CHECK(std::equal(part.begin(), part.end(), whole.begin() + slice.first * n));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a row among other rows keeps its bits") {
+  constexpr Index k = 100, n = 37;
+  const Values a = oracle::normals(kGemmRows * k, 10);
+  const Values b = oracle::normals(k * n, 11);
+  Values others = oracle::normals(kGemmRows * k, 12);
+  std::copy_n(a.begin() + 3 * k, k, others.begin() + 9 * k);
+  const GemmShape shape{.n = n, .k = k};
+  const Values first = product_of_rows(a, b, shape, 0, kGemmRows);
+  const Values second = product_of_rows(others, b, shape, 0, kGemmRows);
+  CHECK(std::equal(first.begin() + 3 * n, first.begin() + 4 * n, second.begin() + 9 * n));
+}

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "compress/channel.hpp"
+#include "device/cpu/launch.hpp"
+#include "optim/optimizer.hpp"
+
+namespace onebit::optim {
+
+struct SgdKernel {
+  float lr;
+  const float* gradient;
+  float* x;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { x[i] -= lr * gradient[i]; }
+};
+
+/// Stochastic gradient descent on the dense mean gradient (Robbins and Monro 1951).
+class Sgd final : public Optimizer {
+ public:
+  Sgd(const Problem& problem, Index parameters)
+      : device_(problem.device),
+        channel_(problem.device, problem.workers, parameters),
+        mean_(problem.device, parameters) {}
+
+  StateView state() const override { return {}; }
+
+ private:
+  void do_absorb(Range group, const float* gradients, Index stride) override {
+    channel_.absorb(group, gradients, stride);
+  }
+
+  StepReport do_finish(device::Buffer<float>& parameters) override {
+    StepReport report;
+    channel_.exchange(mean_.data(), report.traffic);
+    const SgdKernel kernel{static_cast<float>(lr()), mean_.data(), parameters.data()};
+    device_.run([&](const auto& queue) { for_each(queue, mean_.size(), kernel); });
+    return report;
+  }
+
+  device::Device device_;
+  compress::DenseMean channel_;
+  device::Buffer<float> mean_;
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,130 @@
+// What holds for every optimizer of the table.
+#include "optim/optimizer.hpp"
+
+#include <functional>
+
+#include "tests/catch.hpp"
+#include "tests/optim/training.hpp"
+
+using namespace onebit;
+using namespace onebit::optim;
+using namespace onebit::tests;
+
+namespace {
+
+TrainingOptions options_of(const OptimizerEntry& entry) {
+  TrainingOptions options;
+  options.config.name = entry.name;
+  options.config.freeze.policy = "fixed:3";
+  options.config.weight_decay = 0.01;
+  options.config.clip = 100;
+  options.tensors = {9000, 0, 17, 8000};
+  options.workers = 6;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown optimizer is named with the nearest one") {
+  OptimizerConfig config;
+  config.name = "onebit_adam";
+  CHECK(refusal([&] {
+          make_optimizer({device::Device::cpu(1), {1}}, config);
+        }) == "unknown optimizer (onebit_adam); did you mean onebit-adam?");
+}
+
+TEST_CASE("every optimizer names the option that is out of range") {
+  struct Bad {
+    std::string option;
+    std::function<void(OptimizerConfig&)> set;
+  };
+  const double nan = std::nan("");
+  const double inf = std::numeric_limits<double>::infinity();
+  std::vector<Bad> bad;
+  for (const double value : {0.0, -1.0, nan, inf}) {
+    bad.push_back({"optimizer.lr", [value](OptimizerConfig& c) { c.lr = value; }});
+    bad.push_back({"optimizer.eps", [value](OptimizerConfig& c) { c.eps = value; }});
+  }
+  for (const double value : {-0.1, 1.0, nan, inf}) {
+    bad.push_back({"optimizer.beta1", [value](OptimizerConfig& c) { c.beta1 = value; }});
+    bad.push_back({"optimizer.beta2", [value](OptimizerConfig& c) { c.beta2 = value; }});
+  }
+  for (const double value : {-0.1, nan, inf}) {
+    bad.push_back({"optimizer.weight-decay", [value](OptimizerConfig& c) { c.weight_decay = value; }});
+    bad.push_back({"optimizer.clip", [value](OptimizerConfig& c) { c.clip = value; }});
+  }
+  for (const OptimizerEntry& entry : optimizers()) {
+    for (const Bad& one : bad) {
+      TrainingOptions options = options_of(entry);
+      one.set(options.config);
+      CAPTURE(entry.name, one.option);
+      CHECK(contains(refusal([&] { Training{options}; }), one.option + " "));
+    }
+    CHECK(refusal([&] { Training{options_of(entry)}; }) == "accepted");
+  }
+}
+
+TEST_CASE("every optimizer has the same bits for all groups and threads") {
+  constexpr Index steps = 6;
+  for (const OptimizerEntry& entry : optimizers()) {
+    for (const auto semantics : {Semantics::paper, Semantics::deepspeed}) {
+      TrainingOptions options = options_of(entry);
+      options.config.semantics = semantics;
+      std::vector<FloatRows> gradients;
+      for (Index step = 1; step <= steps; ++step) gradients.push_back(GradientStream{6, 17017}(step));
+      const auto train = [&] {
+        Training training(options, oracle::normals(17017, 3));
+        for (const FloatRows& rows : gradients) training.step(rows);
+        return training.parameters();
+      };
+      const std::vector<float> expected = train();
+      for (const auto& [threads, group] : std::vector<std::pair<int, Index>>{{1, 1}, {2, 4}, {2, 0}, {7, 5}}) {
+        options.threads = threads;
+        options.group = group;
+        CAPTURE(entry.name, threads, group);
+        CHECK(train() == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay, in every stage") {
+  for (const OptimizerEntry& entry : optimizers()) {
+    TrainingOptions options = options_of(entry);
+    options.config.lr = 0.125;
+    options.config.weight_decay = 0.25;
+    options.tensors = {33};
+    Training training(options, std::vector<float>(33, -4.0f));
+    const FloatRows zeros(6, std::vector<float>(33));
+    float expected = -4;
+    for (int step = 1; step <= 8; ++step) {
+      const StepReport report = training.step(zeros);
+      expected -= 0.125f * (0.25f * expected);
+      CAPTURE(entry.name, step, static_cast<int>(report.phase));
+      CHECK(training.parameters() == std::vector<float>(33, expected));
+    }
+    CHECK(static_cast<double>(expected) == Approx(-4 * std::pow(1 - 0.125 * 0.25, 8)));
+  }
+}
+
+TEST_CASE("the update norm is the length of the step taken") {
+  for (const OptimizerEntry& entry : optimizers()) {
+    TrainingOptions options = options_of(entry);
+    options.tensors = {50};
+    Training training(options, oracle::normals(50, 4));
+    for (Index step = 1; step <= 6; ++step) {
+      const std::vector<float> before = training.parameters();
+      const StepReport report = training.step(GradientStream{6, 50}(step));
+      CAPTURE(entry.name, step);
+      CHECK(report.update_norm == Approx(oracle::distance(training.parameters(), before)).epsilon(1e-3));
+    }
+  }
+}
+
+TEST_CASE("phases have names") {
+  CHECK(name(Phase::dense) == "dense");
+  CHECK(name(Phase::warmup) == "warmup");
+  CHECK(name(Phase::compression) == "compression");
+  CHECK(name(Phase::dry_run) == "dry_run");
+  CHECK(static_cast<int>(Phase::compression) == 2);  // what logs hold
+}

@@ -1,0 +1,125 @@
+#pragma once
+// An optimizer on a stream of gradients, a step at a time.
+
+#include <algorithm>
+#include <numeric>
+
+#include "device/error.hpp"
+#include "optim/optimizer.hpp"
+#include "tests/oracle/random.hpp"
+#include "tests/oracle/vectors.hpp"
+
+namespace onebit::tests {
+
+using FloatRows = std::vector<std::vector<float>>;
+
+/// Gradients of a noisy problem: a slope for every coordinate that turns slowly, and noise of every worker's own.
+struct GradientStream {
+  Index workers = 1;
+  Index parameters = 1;
+  std::uint32_t seed = 1;
+  std::vector<Index> silent = {};  ///< coordinates whose gradient is always zero
+
+  FloatRows operator()(Index step) const {
+    const std::vector<float> slope = oracle::normals(parameters, seed);
+    const std::vector<float> phase = oracle::normals(parameters, seed + 1000);
+    FloatRows rows;
+    for (Index w = 0; w < workers; ++w) {
+      std::vector<float> row = oracle::normals(parameters, seed, step, w + 1);
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        row[i] = 0.5f * row[i] + slope[i] * std::cos(0.05f * static_cast<float>(step) + phase[i]);
+      }
+      for (const Index i : silent) row[static_cast<std::size_t>(i)] = 0;
+      rows.push_back(row);
+    }
+    return rows;
+  }
+};
+
+struct TrainingOptions {
+  optim::OptimizerConfig config;
+  std::vector<Index> tensors = {1};
+  Index workers = 1;
+  Index total_steps = 1000;
+  Index lr_warmup = 0;
+  int threads = 1;
+  Index group = 0;  ///< workers absorbed at once; 0: all
+};
+
+class Training {
+ public:
+  Training(const TrainingOptions& training_options, const std::vector<float>& x0)
+      : options(training_options),
+        device(device::Device::cpu(options.threads)),
+        optimizer(optim::make_optimizer(
+            {device, options.tensors, options.workers, options.total_steps, options.lr_warmup}, options.config)),
+        x(device, static_cast<Index>(x0.size())) {
+    x.upload(x0);
+  }
+  explicit Training(const TrainingOptions& training_options)
+      : Training(training_options, std::vector<float>(static_cast<std::size_t>(std::accumulate(
+                                       training_options.tensors.begin(), training_options.tensors.end(), Index{0})))) {}
+
+  optim::StepReport step(const FloatRows& gradients) {
+    optimizer->begin(++steps, options.config.lr);
+    const Index group = options.group > 0 ? options.group : options.workers;
+    for (Index first = 0; first < options.workers; first += group) {
+      const Index count = std::min(group, options.workers - first);
+      std::vector<float> flat;
+      for (Index w = first; w < first + count; ++w) {
+        const std::vector<float>& row = gradients[static_cast<std::size_t>(w)];
+        flat.insert(flat.end(), row.begin(), row.end());
+      }
+      optimizer->absorb({first, count}, flat.data(), x.size());
+    }
+    return optimizer->finish(x);
+  }
+
+  std::vector<float> parameters() const { return x.to_host(); }
+
+  TrainingOptions options;
+  device::Device device;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  device::Buffer<float> x;
+  Index steps = 0;
+};
+
+inline oracle::Rows wide(const FloatRows& rows) {
+  oracle::Rows result;
+  for (const std::vector<float>& row : rows) result.emplace_back(row.begin(), row.end());
+  return result;
+}
+
+/// Largest relative difference of the displacement from x0 over `steps` steps beside an oracle.
+template <class Oracle>
+double worst_displacement(Training& training, Oracle& oracle, const GradientStream& gradients, Index steps) {
+  const std::vector<float> x0 = training.parameters();
+  double worst = 0;
+  for (Index step = 1; step <= steps; ++step) {
+    const FloatRows rows = gradients(step);
+    training.step(rows);
+    oracle.step(training.options.config.lr, wide(rows));
+    const double moved = oracle::distance(oracle.x, x0);
+    const double difference = oracle::distance(training.parameters(), oracle.x);
+    if (moved == 0 && difference == 0) continue;
+    worst = std::max(worst, std::isfinite(difference) ? difference / moved : 1e9);
+  }
+  return worst;
+}
+
+/// The message of the ConfigError that an action must throw.
+template <class Action>
+std::string refusal(Action action) {
+  try {
+    action();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace onebit::tests
