@@ -21,20 +21,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Edits between a word and a candidate; one where the word is its beginning, typed short.
+std::size_t distance(std::string_view word, std::string_view candidate) {
+  if (word.size() >= 3 && candidate.size() > word.size() && candidate.starts_with(word)) return 1;
+  return edit_distance(word, candidate);
+}
+
 }  // namespace
 
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::vector<std::string> sorted(candidates.begin(), candidates.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const std::string& a, const std::string& b) {
-    return edit_distance(word, a) < edit_distance(word, b);
-  });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const std::string& a, const std::string& b) { return distance(word, a) < distance(word, b); });
   return sorted;
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
   const std::vector<std::string> sorted = nearest(word, candidates);
   if (sorted.empty()) return "";
-  if (edit_distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {
+  if (distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {
     return "did you mean " + sorted.front() + "?";
   }
   constexpr std::size_t shown = 12;

@@ -20,10 +20,6 @@ std::string status_name(const Summary& run) {
   return std::string(sim::run_status_names[static_cast<std::size_t>(run.status)]);
 }
 
-std::string percent(double share, int digits = 4) {
-  return std::isfinite(share) ? number(100 * share, digits) + "%" : "-";
-}
-
 std::string freeze_text(const Summary& run) {
   return run.freeze_step > 0 ? std::to_string(run.freeze_step) : "-";
 }
@@ -45,25 +41,28 @@ void print_runs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   for (const ArmRuns& arm : arms) {
     for (const Summary& run : arm.runs) {
       table.add({arm.name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
-                 number(run.best_loss, 5), percent(run.accuracy), freeze_text(run), bytes_text(run.bytes),
-                 bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
-                 number(run.ratio_fp16, 3) + "x", number(run.ratio_fp32, 3) + "x", seconds_text(run.wall_seconds)});
+                 number(run.best_loss, 5), percent_text(run.accuracy), freeze_text(run), bytes_text(run.bytes),
+                 bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes), ratio_text(run.ratio_fp16),
+                 ratio_text(run.ratio_fp32), seconds_text(run.wall_seconds)});
     }
   }
   table.print(out);
 }
 
-std::vector<double> finals(const ArmRuns& arm) {
+/// A figure of every run; NaN for one that did not finish.
+std::vector<double> of_finished(const ArmRuns& arm, double Summary::*figure) {
   std::vector<double> values;
   for (const Summary& run : arm.runs) {
-    values.push_back(run.status == sim::RunStatus::finished ? run.final_loss : std::nan(""));
+    values.push_back(run.status == sim::RunStatus::finished ? run.*figure : std::nan(""));
   }
   return values;
 }
 
 std::string paired_text(const ArmRuns& baseline, const ArmRuns& arm) {
   if (&baseline == &arm) return "-";
-  return interval_text(analysis::paired_relative_difference(finals(baseline), finals(arm)), 100, 3, "%");
+  return interval_text(analysis::paired_relative_difference(of_finished(baseline, &Summary::final_loss),
+                                                            of_finished(arm, &Summary::final_loss)),
+                       100, 3, "%");
 }
 
 /// Means over seeds and paired differences. An arm with a run that did not finish has none.
@@ -72,9 +71,8 @@ void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
                "to the arm above"});
   const ArmRuns* above = &arms.front();
   for (const ArmRuns& arm : arms) {
-    const std::vector<double> losses = finals(arm);
-    std::vector<double> accuracies;
-    for (const Summary& run : arm.runs) accuracies.push_back(run.accuracy);
+    const std::vector<double> losses = of_finished(arm, &Summary::final_loss);
+    const std::vector<double> accuracies = of_finished(arm, &Summary::accuracy);
     const auto done = std::count_if(losses.begin(), losses.end(), [](double loss) { return std::isfinite(loss); });
     table.add({arm.name, std::to_string(done) + "/" + std::to_string(losses.size()),
                interval_text(analysis::mean_interval(losses), 1, 5, ""),

@@ -65,6 +65,12 @@ Json Json::array(const std::vector<Json>& items) {
   return json;
 }
 
+Json Json::boolean(bool value) {
+  Json json;
+  json.text_ = value ? "true" : "false";
+  return json;
+}
+
 Json::Json(const std::string& text) : text_(escaped(text)) {}
 Json::Json(double value) : text_(std::isfinite(value) ? format("%.*g", 17, value) : "null") {}
 Json::Json(long value) : text_(std::to_string(value)) {}
@@ -86,6 +92,14 @@ std::string seconds_text(double seconds) {
   if (seconds >= 1) return number(seconds, 3) + " s";
   if (seconds >= 1e-3) return number(seconds * 1e3, 3) + " ms";
   return number(seconds * 1e6, 3) + " us";
+}
+
+std::string percent_text(double share) {
+  return std::isfinite(share) ? number(100 * share) + "%" : "-";
+}
+
+std::string ratio_text(double ratio) {
+  return std::isfinite(ratio) ? number(ratio, 3) + "x" : "-";
 }
 
 }  // namespace onebit::experiments

@@ -27,6 +27,7 @@ class Json {
  public:
   static Json object(const std::vector<std::pair<std::string, Json>>& members);
   static Json array(const std::vector<Json>& items);
+  static Json boolean(bool value);
   Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals
   Json(const char* text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
   Json(double value);  // NOLINT(google-explicit-constructor): null where it is not finite
@@ -43,5 +44,8 @@ std::string number(double value, int digits = 4);
 /// 12.3 kB, 4.56 MB: powers of 1000.
 std::string bytes_text(double bytes);
 std::string seconds_text(double seconds);
+std::string percent_text(double share);
+/// 5.66x
+std::string ratio_text(double ratio);
 
 }  // namespace onebit::experiments

@@ -41,12 +41,12 @@ void print_summary(const analysis::Summary& s, std::ostream& out) {
   table.add({"workers, parameters, steps",
              std::to_string(s.workers) + ", " + std::to_string(s.parameters) + ", " + std::to_string(s.steps)});
   table.add({"held-out loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
-  table.add({"held-out accuracy", number(100 * s.accuracy, 4) + " %"});
+  table.add({"held-out accuracy", percent_text(s.accuracy)});
   table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});
   table.add({"sent per worker", bytes_text(s.bytes)});
   table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});
   table.add({"  in a compressed step", bytes_text(s.compressed_step_bytes)});
-  table.add({"volume against dense fp16, fp32", number(s.ratio_fp16, 3) + "x, " + number(s.ratio_fp32, 3) + "x less"});
+  table.add({"dense fp16, fp32 volume / sent", ratio_text(s.ratio_fp16) + ", " + ratio_text(s.ratio_fp32)});
   for (const analysis::CommunicationTime& time : s.communication) {
     table.add({"communication per step on " + time.cluster, seconds_text(time.mean_seconds)});
   }

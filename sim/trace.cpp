@@ -28,7 +28,11 @@ h5::Object open_trace(const std::string& path) {
 /// Sizes of a dataset of `rank` dimensions; they are what HDF5 stores, so reading them cannot run past the file.
 std::vector<Index> sizes_of(const h5::Object& file, const std::string& name, std::size_t rank) {
   if (!h5::exists(file, name)) bad_trace(file.where.file, "no dataset " + name);
-  const std::vector<hsize_t> sizes = h5::extents(h5::open_dataset(file, name));
+  const h5::Object dataset = h5::open_dataset(file, name);
+  const h5::Id type(h5::check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) bad_trace(file.where.file, name + " does not hold numbers");
+  const std::vector<hsize_t> sizes = h5::extents(dataset);
   if (sizes.size() != rank) bad_trace(file.where.file, name + " has " + std::to_string(sizes.size()) + " dimensions");
   std::vector<Index> result;
   for (hsize_t size : sizes) {
@@ -145,7 +149,9 @@ TraceWriter::TraceWriter(const std::string& path, Index parameters, bool overwri
   file_->params = h5::create_rows(file_->file, "params", H5T_NATIVE_FLOAT, parameters);
 }
 
-TraceWriter::~TraceWriter() = default;
+TraceWriter::~TraceWriter() {
+  if (file_) remove_output(file_->file);  // not closed: the replay failed
+}
 
 void TraceWriter::write_step(Index step, const std::vector<float>& parameters) {
   h5::append_rows(file_->params, H5T_NATIVE_FLOAT, parameters.data(), step, 1);

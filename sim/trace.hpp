@@ -53,6 +53,7 @@ class TraceWriter {
  public:
   /// Throws ConfigError where the file exists (and overwrite is false) or cannot be created.
   TraceWriter(const std::string& path, Index parameters, bool overwrite);
+  /// Removes the file unless close() was called.
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;

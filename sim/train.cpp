@@ -124,7 +124,10 @@ class Run {
     if (cluster_.data().holdout_size() == 0) return;
     const Evaluation result = cluster_.evaluate();
     log_.append(EvaluationRow{step, samples, result.mean_loss(), result.accuracy(), bytes_});
-    if (!std::isfinite(result.loss)) throw NumericError("held-out loss is not finite", "step " + std::to_string(step));
+    if (!std::isfinite(result.loss)) {
+      throw NumericError("held-out loss is not finite: " + cluster_.first_bad_tensor(), "step " + std::to_string(step),
+                         "lower the learning rate or clip gradients");
+    }
   }
 
   void flush_when_due() {

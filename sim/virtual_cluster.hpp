@@ -38,9 +38,12 @@ class VirtualCluster {
   /// Loss and accuracy on the held-out split.
   Evaluation evaluate();
 
+  /// Names the first tensor, in the order of the parameter vector, with a value that is not finite: weights, else
+  /// gradients.
+  std::string first_bad_tensor() const;
+
  private:
   double run_group(Range group, StepOutcome& outcome);
-  std::string first_bad_tensor() const;
 
   RunConfig config_;
   device::Device device_;

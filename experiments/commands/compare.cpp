@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "device/error.hpp"
 #include "experiments/arms.hpp"
@@ -35,6 +36,9 @@ std::string log_path(const CommandLine& line, const Arm& arm, std::uint32_t seed
 void check_runs(const CommandLine& line, const std::vector<Arm>& arms) {
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
+    if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
+      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
+    }
     sim::VirtualCluster checked(config);
     for (Index s = 0; s < line.seeds; ++s) {
       const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
@@ -85,12 +89,12 @@ int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
 int compare_command(const CommandLine& line) {
   check(line);
   const std::vector<Arm> arms = arms_of(line);
-  make_folder(line.out);
   check_runs(line, arms);
   if (line.dry_run) {
     for (const Arm& arm : arms) std::cout << arm.name << ": " << line.seeds << " runs\n";
     return kExitDone;
   }
+  make_folder(line.out);
   install_stop_handler();
   std::vector<ArmRuns> results;
   bool complete = true;

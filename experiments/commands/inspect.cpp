@@ -32,7 +32,7 @@ Json log_json(const sim::LogReader& log) {
     rows.emplace_back(group, log.committed_rows(group));
   }
   return Json::object({{"summary", to_json(analysis::summarize(log, {}))},
-                       {"closed", std::string(log.closed() ? "yes" : "no")},
+                       {"closed", Json::boolean(log.closed())},
                        {"committed_rows", Json::object(rows)}});
 }
 

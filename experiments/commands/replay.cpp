@@ -59,8 +59,7 @@ double displacement_difference(const std::vector<float>& x, const std::vector<fl
   return difference == 0 ? 0 : std::sqrt(difference / displacement);
 }
 
-Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, const std::string& reference,
-                 sim::TraceWriter* out) {
+Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, const CommandLine& line) {
   const device::Device device = device::Device::parse(config.device, config.threads);
   const optim::Problem problem{.device = device,
                                .tensor_sizes = trace.tensor_sizes(),
@@ -71,6 +70,8 @@ Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, 
   schedule_config.total_steps = trace.steps();
   const optim::Schedule schedule(schedule_config);
   const auto optimizer = make_optimizer(problem, config.optimizer);
+  std::optional<sim::TraceWriter> out;  // only now: what cannot be replayed leaves no file
+  if (!line.out.empty()) out.emplace(line.out, trace.parameters(), line.overwrite);
   device::Buffer<float> x(device, trace.parameters());
   x.upload(trace.x0());
   device::Buffer<float> gradients(device, trace.workers() * trace.parameters());
@@ -83,12 +84,13 @@ Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, 
     optimizer->absorb({0, trace.workers()}, gradients.data(), trace.parameters());
     optimizer->finish(x);
     const std::vector<float> now = x.to_host();
-    if (out != nullptr) out->write_step(step - 1, now);
-    if (reference.empty()) continue;
-    const double difference = displacement_difference(now, trace.reference(reference, step - 1), trace.x0());
+    if (out) out->write_step(step - 1, now);
+    if (line.reference.empty()) continue;
+    const double difference = displacement_difference(now, trace.reference(line.reference, step - 1), trace.x0());
     if (!(difference <= deviation.worst)) deviation = {difference, step};
   }
   if (!optimizer->unfulfilled().empty()) throw Error(optimizer->unfulfilled(), "replay");
+  if (out) out->close();
   return deviation;
 }
 
@@ -125,10 +127,7 @@ int replay_command(const CommandLine& line) {
   if (!line.reference.empty()) settings = case_settings(trace, line.reference);
   settings.insert(settings.end(), line.run.begin(), line.run.end());
   const sim::RunConfig config = make_config(settings);
-  std::optional<sim::TraceWriter> out;
-  if (!line.out.empty()) out.emplace(line.out, trace.parameters(), line.overwrite);
-  const Deviation deviation = replay(trace, config, line.reference, out ? &*out : nullptr);
-  if (out) out->close();
+  const Deviation deviation = replay(trace, config, line);
   print(line, trace, deviation);
   return kExitDone;
 }

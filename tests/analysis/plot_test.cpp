@@ -1,0 +1,104 @@
+#include "analysis/plot.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/log_fixture.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const bool gnuplot = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+
+Plot sample() {
+  return {.title = "A title",
+          .x_label = "step",
+          .y_label = "loss",
+          .curves = {{.label = "one", .x = {1, 2, 3}, .y = {3, 2, 1}, .mark_x = 2},
+                     {.label = "two", .x = {1, 2, 3}, .y = {1, std::nan(""), 1}}}};
+}
+
+/// Sets an environment variable for a while.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Environment() { setenv(name_, before_.c_str(), 1); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+};
+
+}  // namespace
+
+TEST_CASE("plot: an SVG and a PNG are written") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  CHECK(draw(sample(), folder / "p") == std::vector<std::string>{folder / "p.svg", folder / "p.png"});
+  const std::string svg = read_file(folder / "p.svg");
+  CHECK_THAT(svg, Contains("A title") && Contains("one") && Contains("two") && Contains("</svg>"));
+  CHECK_THAT(read_file(folder / "p.png"), StartsWith("\x89PNG"));
+  CHECK(read_file(folder / "p.png").size() > 2000);
+}
+
+TEST_CASE("plot: texts are drawn as they are, and run nothing") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  Plot plot = sample();
+  plot.curves[0].label = "it's 'so' \"quoted\"; a_b^{c} %s \\n";
+  plot.title = "'; system 'touch " + (folder / "owned") + "' ; '`touch " + (folder / "owned") + "`";
+  REQUIRE(draw(plot, folder / "p's").size() == 2);
+  const std::string svg = read_file(folder / "p's.svg");
+  CHECK_THAT(svg, Contains("a_b^{c} %s \\n") && Contains("it's 'so'"));
+  CHECK_FALSE(std::filesystem::exists(folder / "owned"));
+}
+
+TEST_CASE("plot: points that cannot be drawn are left out, with a logarithmic axis too") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Plot plot = sample();
+  plot.log_x = true;
+  plot.curves[0] = {.label = "one", .x = {0, 10, 100, 1000, infinity}, .y = {1, infinity, 2, 3, 4}};
+  plot.curves[1] = {.label = "gone", .x = {0, 10}, .y = {1, std::nan("")}};
+  REQUIRE(draw(plot, folder / "p").size() == 2);
+  CHECK_THAT(read_file(folder / "p.svg"), Contains("one") && !Contains("gone"));
+}
+
+TEST_CASE("plot: a single point and a constant curve can be drawn") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  Plot plot = sample();
+  plot.curves = {{.label = "flat", .x = {1, 2}, .y = {3, 3}}, {.label = "point", .x = {1}, .y = {3}}};
+  CHECK(draw(plot, folder / "p").size() == 2);
+}
+
+TEST_CASE("plot: without gnuplot, or with nothing to draw, there is no picture") {
+  const Folder folder;
+  Plot nothing = sample();
+  nothing.curves.clear();
+  CHECK(draw(nothing, folder / "p").empty());
+  const Environment path("PATH", folder / "nowhere");
+  CHECK(draw(sample(), folder / "p").empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "p.svg"));
+}
+
+TEST_CASE("plot: a picture that cannot be written is an error with its path") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  CHECK_THROWS_AS(draw(sample(), folder / "absent/p"), IoError);
+  CHECK_THROWS_WITH(draw(sample(), folder / "absent/p"), Contains(folder / "absent/p.svg"));
+}

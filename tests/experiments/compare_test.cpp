@@ -1,0 +1,137 @@
+// Comparisons through the program: table, logs, CSV, pictures.
+
+#include "sim/log/reader.hpp"
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const bool gnuplot = std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+
+Arguments two_arms(const Arguments& more = {}) {
+  return tiny_run("compare", joined({"-o", "out", "--seeds", "2", "--arm", "small:optimizer=adam,model.layers=4,6,3",
+                                     "--arm", "big:optimizer=onebit-adam,model.layers=4,8,7,3,freeze=fixed:2"},
+                                    more));
+}
+
+Index lines(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+}  // namespace
+
+TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, two_arms());
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.err.empty());
+  for (const std::string arm : {"small", "big"}) {
+    CHECK_THAT(run.out, Contains("\n" + arm));
+    for (const std::string seed : {"1", "2"}) {
+      const sim::LogReader log(folder / ("out/" + arm + "-" + seed + ".h5"));
+      CHECK(log.status() == sim::RunStatus::finished);
+      CHECK(log.committed_rows() == 6);
+      CHECK(log.header().tensors.size() == (arm == "small" ? 4 : 6));
+    }
+  }
+  CHECK_THAT(run.out, Contains("2/2") && Contains("paired difference") && Contains("compression stage"));
+  CHECK_THAT(run.out, Contains("eth1") && Contains("ib100"));
+  const std::string csv = read_file(folder / "out/runs.csv");
+  CHECK_THAT(
+      csv, StartsWith("arm,seed,status,") && Contains("\nsmall,1,finished,6,0,") && Contains("\nbig,2,finished,6,2,"));
+  CHECK(lines(csv) == 5);
+}
+
+TEST_CASE("compare: arms of one seed see the same data and initial weights") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("compare", {"-o", "out", "--freeze", "fixed:4", "--seeds", "2"})).status == 0);
+  const auto losses = [&](const std::string& name) {
+    return sim::LogReader(folder / ("out/" + name + ".h5")).column("steps/loss");
+  };
+  const std::vector<double> adam = losses("adam-1"), compressed = losses("onebit-adam-1");
+  REQUIRE(adam.size() == 6);
+  for (std::size_t step = 0; step < 5; ++step) CHECK(adam[step] == compressed[step]);  // the fifth uses dense weights
+  CHECK(adam[5] != compressed[5]);
+  CHECK(losses("adam-2")[0] != adam[0]);
+}
+
+TEST_CASE("compare: pictures are drawn and named") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  const Outcome run = run_onebit(folder, two_arms());
+  REQUIRE(run.status == 0);
+  for (const std::string name : {"loss-step", "loss-bytes"}) {
+    for (const std::string type : {".svg", ".png"}) {
+      CHECK_THAT(run.out, Contains("out/" + name + type));
+      CHECK(std::filesystem::file_size(folder / ("out/" + name + type)) > 1000);
+    }
+    CHECK_THAT(read_file(folder / ("out/" + name + ".svg")), Contains("small") && Contains("big"));
+  }
+}
+
+TEST_CASE("compare: the variance ratio is drawn where there is one") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  const Outcome run = run_onebit(folder, two_arms({"--freeze.lag", "1", "--optimizer.beta2", "0.5"}));
+  REQUIRE(run.status == 0);
+  CHECK(std::filesystem::file_size(folder / "out/variance-ratio.svg") > 1000);
+}
+
+TEST_CASE("compare: without gnuplot it says so, and all else is there") {
+  const Folder folder;
+  const Variable path("PATH", folder / "nowhere");
+  const Outcome run = run_onebit(folder, two_arms());
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, Contains("no pictures: gnuplot is not installed"));
+  CHECK(std::filesystem::exists(folder / "out/runs.csv"));
+}
+
+TEST_CASE("compare: an arm that diverges is a row") {
+  const Folder folder;
+  const Outcome run =
+      run_onebit(folder, tiny_run("compare", {"-o", "out", "--seeds", "2", "--arm", "wild:optimizer.lr=1e39", "--arm",
+                                              "tame:optimizer.lr=1e-3", "--eval.every", "6"}));
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+  CHECK_THAT(line_of(run.out, "wild"), Contains("diverged"));
+  CHECK_THAT(line_of(run.out, "tame"), Contains("finished"));
+  CHECK_THAT(run.out, Contains("0/2") && Contains("2/2"));
+  CHECK(sim::LogReader(folder / "out/wild-1.h5").status() == sim::RunStatus::diverged);
+  CHECK_THAT(read_file(folder / "out/runs.csv"), Contains("\nwild,1,diverged,"));
+  CHECK(lines(read_file(folder / "out/runs.csv")) == 5);
+}
+
+TEST_CASE("compare: an arm that never compresses although asked to is a failure after the table") {
+  const Folder folder;
+  const Outcome run = run_onebit(
+      folder, tiny_run("compare", {"-o", "out", "--freeze", "auto", "--freeze.lag", "2", "--freeze.threshold", "1"}));
+  CHECK(run.status == 1);
+  CHECK_THAT(run.err, StartsWith("onebit: error: ") && Contains("out/onebit-adam-1.h5"));
+  CHECK_THAT(line_of(run.out, "adam"), Contains("finished"));
+  CHECK_THAT(line_of(run.out, "onebit-adam"), Contains("failed"));
+}
+
+TEST_CASE("compare: --overwrite replaces the runs of before") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, two_arms()).status == 0);
+  CHECK(run_onebit(folder, two_arms()).status == 2);
+  CHECK(run_onebit(folder, two_arms({"--overwrite", "--steps", "8"})).status == 0);
+  CHECK(sim::LogReader(folder / "out/big-2.h5").committed_rows() == 8);
+}
+
+TEST_CASE("compare: arms of the command line replace those of a preset") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "presets");
+  write_file(folder / "presets/mine.ini", "arm = one:optimizer.lr=1e-3\narm = two:optimizer.lr=1e-2\n");
+  const Variable presets("ONEBIT_PRESETS", folder / "presets");
+  const Outcome both = run_onebit(folder, tiny_run("compare", {"--dry-run", "-o", "out", "--preset", "mine"}));
+  CHECK(both.out == "one: 1 runs\ntwo: 1 runs\n");
+  const Outcome own =
+      run_onebit(folder, tiny_run("compare", {"--dry-run", "-o", "out", "--preset", "mine", "--optimizers", "adam"}));
+  CHECK(own.out == "adam: 1 runs\n");
+}

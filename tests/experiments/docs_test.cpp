@@ -1,0 +1,121 @@
+// Commands in the documentation run as they are written: those in fenced blocks marked `console`, after "$ ". A page is
+// played in one folder, with the sample data as data/ and the scripts of docs/ beside it.
+
+#include <sstream>
+
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool begins(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+/// Commands of `onebit` and `python3` on a page. A backslash at the end of a line continues it.
+std::vector<std::string> commands_of(const std::string& page) {
+  std::vector<std::string> commands;
+  std::stringstream lines(page);
+  bool console = false, continued = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (begins(line, "```")) {
+      console = line == "```console";
+      continued = false;
+      continue;
+    }
+    const bool command = console && (begins(line, "$ onebit ") || begins(line, "$ python3 "));
+    if (!command && !continued) continue;
+    if (command) commands.emplace_back();
+    commands.back() += (command ? line.substr(2) : line);
+    continued = !line.empty() && line.back() == '\\';
+    if (continued) commands.back().back() = ' ';
+  }
+  return commands;
+}
+
+bool mentions(const std::vector<std::string>& commands, const std::string& word) {
+  return std::any_of(commands.begin(), commands.end(),
+                     [&](const std::string& command) { return command.find(word) != std::string::npos; });
+}
+
+std::vector<fs::path> pages() {
+  const fs::path root = ONEBIT_SOURCE_DIR;
+  std::vector<fs::path> result;
+  if (fs::exists(root / "README.md")) result.push_back(root / "README.md");
+  for (const auto& entry : fs::directory_iterator(root / "docs")) {
+    if (entry.path().extension() == ".md") result.push_back(entry.path());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+/// The folder of a page: data/, the scripts, and bin/ with the program and a Python that has h5py.
+class Terminal {
+ public:
+  explicit Terminal(const std::string& python) : path_("PATH", (tools_ / "") + ":" + std::getenv("PATH")) {
+    fs::create_symlink(ONEBIT_PROGRAM, tools_ / "onebit");
+    if (!python.empty()) {
+      write_file(tools_ / "python3", "#!/bin/sh\nPATH=${PATH#*:}\nexec " + python + " \"$@\"\n");
+      fs::permissions(tools_ / "python3", fs::perms::owner_all);
+    }
+    if (fs::exists(shared_path("data")))
+      fs::create_directory_symlink(fs::canonical(shared_path("data")), work_ / "data");
+    for (const auto& entry : fs::directory_iterator(fs::path(ONEBIT_SOURCE_DIR) / "docs")) {
+      if (entry.path().extension() == ".py") fs::copy(entry.path(), work_ / "");
+    }
+  }
+
+  Outcome run(const std::string& command) const { return run_in(work_, {"sh", "-c", command}); }
+
+ private:
+  Folder tools_, work_;
+  Variable path_;
+};
+
+void check_page(const fs::path& page, const std::vector<std::string>& commands, const std::string& python) {
+  CAPTURE(page.string());
+  const Terminal terminal(python);
+  for (const std::string& command : commands) {
+    const Outcome run = terminal.run(command);
+    CAPTURE(command, run.err, run.out);
+    CHECK(run.status == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("docs: commands are found where they are marked, and only there") {
+  const std::string page =
+      "text $ onebit no\n```console\n$ onebit list\noutput of onebit\n$ ls\n$ python3 a.py \\\n  --more\n```\n"
+      "$ onebit no\n```sh\n$ onebit no\n```\n```console\n$ onebit run -o x\n```\n";
+  CHECK(commands_of(page) == std::vector<std::string>{"onebit list", "python3 a.py    --more", "onebit run -o x"});
+  CHECK(commands_of("no block\n").empty());
+}
+
+TEST_CASE("docs: a command that fails is seen") {
+  const Terminal terminal("");
+  CHECK(terminal.run("onebit list").status == 0);
+  CHECK(terminal.run("onebit lst").status == 2);
+}
+
+TEST_CASE("docs: every command runs as it is written") {
+  const std::string python = find_python("h5py");
+  std::size_t count = 0, without_data = 0, without_python = 0;
+  const bool shared = fs::exists(shared_path("data"));
+  for (const fs::path& page : pages()) {
+    const std::vector<std::string> commands = commands_of(read_file(page.string()));
+    const bool lacks_data = !shared && mentions(commands, "data/");
+    const bool lacks_python = python.empty() && mentions(commands, "python3");
+    without_data += lacks_data ? 1 : 0;
+    without_python += lacks_python ? 1 : 0;
+    if (!lacks_data && !lacks_python) check_page(page, commands, python);
+    count += commands.size();
+  }
+  CHECK(count > 0);
+  ONEBIT_SKIP_UNLESS(without_data == 0, "shared", "pages use sample data that is not here");
+  ONEBIT_SKIP_UNLESS(without_python == 0, "h5py", "pages use python3 with h5py");
+}

@@ -1,0 +1,375 @@
+// Whatever goes wrong is one line that says what and where, an exit status, and no file left behind.
+
+#include "tests/experiments/program.hpp"
+
+#include "sim/log/reader.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+void check_line(const Outcome& run, int status, const std::vector<std::string>& needles) {
+  CAPTURE(run.out, run.err);
+  CHECK(run.status == status);
+  CHECK_THAT(run.err, StartsWith("onebit: error: "));
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  CHECK(run.err.back() == '\n');
+  for (const std::string& needle : needles) CHECK_THAT(run.err, Contains(needle));
+}
+
+/// Runs it and expects one line with all of `needles`, nothing on stdout, and the folder as it was.
+void check_error(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
+                 int status = kUsage) {
+  const auto before = entries(folder);
+  const Outcome run = run_onebit(folder, arguments);
+  check_line(run, status, needles);
+  CHECK(run.out.empty());
+  CHECK(entries(folder) == before);
+}
+
+void check_error(const Arguments& arguments, const std::vector<std::string>& needles) {
+  check_error(Folder(), arguments, needles);
+}
+
+Arguments run_with(const Arguments& more) {
+  return tiny_run("run", joined({"-o", "run.h5"}, more));
+}
+
+/// A small pair of IDX files: 20 images of 2 x 2.
+std::string idx_images() {
+  return std::string("\0\0\x08\x03\0\0\0\x14\0\0\0\2\0\0\0\2", 16) + std::string(80, 'i');
+}
+std::string idx_labels() {
+  std::string text("\0\0\x08\x01\0\0\0\x14", 8);
+  for (int i = 0; i < 20; ++i) text += static_cast<char>(i % 3);
+  return text;
+}
+
+Arguments idx_run() {
+  return {"run", "--model", "softmax", "--data", "idx", "--data.path", "images,labels", "--steps", "3", "-o", "run.h5"};
+}
+
+/// A file system of its own that is soon full.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& size) {
+    mounted_ =
+        std::system(("mount -t tmpfs -o size=" + size + " none '" + (folder_ / "") + "' 2>/dev/null").c_str()) == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_ && std::system(("umount '" + (folder_ / "") + "'").c_str()) != 0) WARN("cannot unmount");
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  bool mounted() const { return mounted_; }
+  const Folder& folder() const { return folder_; }
+
+ private:
+  Folder folder_;
+  bool mounted_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("errors: the run that the other cases break is fine by itself") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, run_with({}));
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK_THAT(run.out, Contains("finished"));
+  CHECK(entries(folder) == std::set<std::string>{folder / "run.h5"});
+}
+
+TEST_CASE("errors: an unknown command") {
+  check_error({"rnu"}, {"rnu", "run"});
+  check_error({""}, {"unknown command"});
+}
+
+TEST_CASE("errors: no command at all shows the help, as an error") {
+  const Outcome run = run_onebit(Folder(), {});
+  CHECK(run.status == kUsage);
+  CHECK_THAT(run.out, Contains("usage: onebit COMMAND"));
+}
+
+TEST_CASE("errors: a misspelt option") {
+  check_error(run_with({"--optimizer.weight", "0.1"}), {"--optimizer.weight", "optimizer.weight-decay"});
+  check_error(run_with({"--step", "9"}), {"--step", "did you mean steps?"});
+  check_error(run_with({"--Workers", "9"}), {"--Workers", "workers"});
+  check_error(run_with({"-x"}), {"x"});
+}
+
+TEST_CASE("errors: an option of another command") {
+  check_error(run_with({"--seeds", "2"}), {"--seeds"});
+  check_error({"list", "--workers", "2"}, {"--workers"});
+}
+
+TEST_CASE("errors: an option without a value, and a value without an option") {
+  check_error(run_with({"--workers"}), {"workers"});
+  check_error(run_with({"stray"}), {"stray"});
+}
+
+TEST_CASE("errors: a misspelt optimizer, model, codec, data source or schedule") {
+  check_error(run_with({"--optimizer", "adm"}), {"adm", "did you mean adam?"});
+  check_error(run_with({"--model", "mlpp"}), {"mlpp", "did you mean mlp?"});
+  check_error(run_with({"--optimizer", "onebit-adam", "--freeze", "fixed:2", "--codec", "sing-l2"}),
+              {"sing-l2", "did you mean sign-l2"});
+  check_error(run_with({"--optimizer", "onebit-adam", "--freeze", "fixed:2", "--codec.down", "sing-l1"}),
+              {"sing-l1", "did you mean sign-l1"});
+  check_error(run_with({"--data", "syntetic"}), {"syntetic", "did you mean synthetic?"});
+  check_error(run_with({"--schedule", "cosin"}), {"cosin", "did you mean cosine?"});
+}
+
+TEST_CASE("errors: a misspelt preset, device or list") {
+  check_error({"run", "--preset", "quikstart", "-o", "run.h5"}, {"quikstart", "did you mean quickstart?"});
+  check_error(run_with({"--devices", "cup"}), {"cup", "cpu"});
+  check_error({"list", "optimisers"}, {"optimisers", "did you mean optimizers?"});
+}
+
+TEST_CASE("errors: a missing IDX file") {
+  const Folder folder;
+  check_error(folder, idx_run(), {"images"});
+  write_file(folder / "images", idx_images());
+  check_error(folder, idx_run(), {"labels"});
+}
+
+TEST_CASE("errors: a truncated IDX file") {
+  const Folder folder;
+  write_file(folder / "images", idx_images());
+  write_file(folder / "labels", idx_labels());
+  REQUIRE(run_onebit(folder, joined(idx_run(), {"-o", "fine.h5"})).status == 0);
+  for (const std::size_t bytes : {90u, 16u, 10u, 3u, 0u}) {
+    CAPTURE(bytes);
+    write_file(folder / "images", idx_images().substr(0, bytes));
+    check_error(folder, idx_run(), {"images"});
+  }
+  write_file(folder / "images", idx_images());
+  write_file(folder / "labels", idx_labels().substr(0, 20));
+  check_error(folder, idx_run(), {"labels"});
+}
+
+TEST_CASE("errors: a text folder without readable text") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "texts");
+  const Arguments run = {"run", "--model", "ngram", "--data", "text", "--data.path", "texts", "-o", "run.h5"};
+  check_error(folder, run, {"no readable text", "texts"});
+  write_file(folder / "texts/binary", std::string("a\0b", 3));
+  write_file(folder / "texts/.hidden", std::string(5000, 'h'));
+  check_error(folder, run, {"no readable text", "texts"});
+  check_error(folder, joined(run, {"--data.path", "absent"}), {"absent"});
+}
+
+TEST_CASE("errors: a number of workers that cannot be") {
+  check_error(run_with({"--workers", "0"}), {"workers 0", "from 1"});
+  check_error(run_with({"--workers", "-1"}), {"workers", "-1"});
+  check_error(run_with({"--workers=-1"}), {"workers -1"});
+  check_error(run_with({"--workers", "99999999999999999999"}), {"workers", "99999999999999999999"});
+  check_error(run_with({"--worker-group", "3"}), {"worker-group 3", "to 2"});
+}
+
+TEST_CASE("errors: whole numbers that are none") {
+  for (const std::string value : {"", "2.5", "1e3", "two", "2 ", "0x10", "nan"}) {
+    CAPTURE(value);
+    check_error(run_with({"--workers=" + value}), {"workers", value});
+  }
+  check_error(run_with({"--model.layers", "4,,3"}), {"model.layers"});
+  check_error(run_with({"--seed", "-1"}), {"seed -1"});
+  check_error(run_with({"--threads", "-1"}), {"threads"});
+}
+
+TEST_CASE("errors: a learning rate that is no number") {
+  for (const std::string value : {"nan", "NaN", "inf", "-inf", "abc", "1e-3x", "", "1e999"}) {
+    CAPTURE(value);
+    check_error(run_with({"--optimizer.lr=" + value}), {"optimizer.lr", value});
+  }
+  check_error(run_with({"--optimizer.lr=-1"}), {"optimizer.lr"});
+  check_error(run_with({"--optimizer.beta1=1"}), {"optimizer.beta1"});
+}
+
+TEST_CASE("errors: booleans and words that are none") {
+  check_error(run_with({"--optimizer.bias-correction", "maybe"}), {"optimizer.bias-correction", "maybe", "true"});
+  check_error(run_with({"--optimizer.bias-correction="}), {"optimizer.bias-correction"});
+  check_error(run_with({"--optimizer.semantics", "papers"}), {"optimizer.semantics", "papers", "deepspeed"});
+  check_error(run_with({"--feedback", "true"}), {"feedback", "true", "none"});
+}
+
+TEST_CASE("errors: a freeze that the run never reaches, or that is malformed") {
+  const auto frozen = [](const std::string& freeze) {
+    return run_with({"--optimizer", "onebit-adam", "--freeze", freeze});
+  };
+  check_error(frozen("fixed:6"), {"freeze fixed:6", "never reach"});
+  check_error(frozen("fixed:0"), {"freeze fixed:0"});
+  check_error(frozen("fixed:"), {"freeze fixed:", "malformed"});
+  check_error(frozen("fixed:2.5"), {"freeze fixed:2.5"});
+  check_error(frozen("fraction:1"), {"freeze fraction:1"});
+  check_error(frozen("fraction:nan"), {"freeze fraction:nan"});
+  check_error(frozen("auto"), {"freeze auto", "never reach", "--freeze.lag"});
+  check_error(frozen("sometimes"), {"freeze sometimes", "fixed:K"});
+}
+
+TEST_CASE("errors: layers that do not fit the data") {
+  check_error(run_with({"--model.layers", "5,3"}), {"model.layers", "must be 4"});
+  check_error(run_with({"--model", "ngram"}), {"ngram", "synthetic"});
+}
+
+TEST_CASE("errors: a run without an output file") {
+  check_error(tiny_run("run"), {"no output file", "-o"});
+  check_error(tiny_run("compare"), {"no output folder", "-o"});
+}
+
+TEST_CASE("errors: output that cannot be written") {
+  const Folder folder;
+  write_file(folder / "file", "a file, not a folder");
+  check_error(folder, run_with({"-o", "file/run.h5"}), {"file/run.h5"});
+  check_error(folder, run_with({"-o", "absent/run.h5"}), {"absent/run.h5"});
+  check_error(folder, run_with({"-o", "."}), {"."});
+  check_error(folder, tiny_run("compare", {"-o", "file"}), {"file"});
+  check_error(folder, tiny_run("compare", {"-o", "file/below"}), {"file/below"});
+}
+
+TEST_CASE("errors: output that exists is not replaced without --overwrite") {
+  const Folder folder;
+  write_file(folder / "run.h5", "mine");
+  check_error(folder, run_with({}), {"run.h5", "--overwrite"});
+  CHECK(read_file(folder / "run.h5") == "mine");
+  std::filesystem::create_directory(folder / "out");
+  write_file(folder / "out/onebit-adam-1.h5", "mine");
+  check_error(folder, tiny_run("compare", {"-o", "out", "--freeze", "fixed:2"}),
+              {"out/onebit-adam-1.h5", "--overwrite"});
+  CHECK(read_file(folder / "out/onebit-adam-1.h5") == "mine");
+  CHECK(run_onebit(folder, run_with({"--overwrite"})).status == 0);
+  CHECK(read_file(folder / "run.h5") != "mine");
+}
+
+TEST_CASE("errors: a disk that is full from the start") {
+  const SmallDisk disk("4k");
+  ONEBIT_SKIP_UNLESS(disk.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
+  check_error(disk.folder(), run_with({}), {"run.h5", "No space left"}, kFailed);
+}
+
+TEST_CASE("errors: a disk that becomes full keeps what was committed") {
+  const SmallDisk disk("1m");
+  ONEBIT_SKIP_UNLESS(disk.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
+  const Outcome run = run_onebit(disk.folder(), run_with({"--steps", "20000", "--log.flush", "0"}));
+  check_line(run, kFailed, {"run.h5", "No space left"});
+  CHECK(run.out.empty());
+  const Folder elsewhere;
+  const Outcome shown = run_onebit(elsewhere, {"inspect", disk.folder() / "run.h5", "--json"});
+  CHECK(shown.status == 0);
+  CHECK(std::stol(json_value(shown.out, "steps")) > 10);
+}
+
+TEST_CASE("errors: a config file that is missing or holds junk") {
+  const Folder folder;
+  const Arguments run = run_with({"--config", "c.ini"});
+  check_error(folder, run, {"cannot read config file", "c.ini"});
+  const auto refused = [&](const std::string& content, const std::vector<std::string>& needles) {
+    CAPTURE(content);
+    write_file(folder / "c.ini", content);
+    check_error(folder, run, needles);
+  };
+  refused("just words\n", {"c.ini"});
+  refused("wrokers = 3\n", {"c.ini", "wrokers", "did you mean workers?"});
+  refused("[optimizer]\nlearning = 3\n", {"c.ini", "optimizer.learning"});
+  refused("[optimizer\nlr = 3\n", {"c.ini"});
+  refused("batch = many\n", {"batch", "many"});
+  refused("config = other.ini\n", {"c.ini", "config"});
+  refused("arm = a:optimizer=adam\n", {"c.ini", "arm"});
+  refused(std::string("\x7f\x45\x4c\x46\x02\x00\xff\xfe", 8), {"c.ini"});
+}
+
+TEST_CASE("errors: a malformed arm") {
+  const auto compare = [](const std::string& arm) { return tiny_run("compare", {"-o", "out", "--arm", arm}); };
+  check_error(compare("adam"), {"malformed arm", "adam", "name:key=value"});
+  check_error(compare("a:optimizer"), {"malformed arm", "a:optimizer"});
+  check_error(compare("a/b:optimizer=adam"), {"arm name", "a/b"});
+  check_error(compare(":optimizer=adam"), {"arm name"});
+  check_error(compare("..:optimizer=adam"), {"arm name", ".."});
+  check_error(compare("a:optimizr=adam"), {"optimizr", "did you mean optimizer?"});
+  check_error(compare("a:batch=x"), {"batch", "x"});
+  check_error(tiny_run("compare", {"-o", "out", "--optimizers", "adam,adam"}), {"two arms of one name", "adam"});
+}
+
+TEST_CASE("errors: an arm that cannot be built stops the comparison before it leaves anything") {
+  check_error(tiny_run("compare", {"-o", "out", "--optimizers", "adam,admw"}), {"admw", "adam"});
+  check_error(tiny_run("compare", {"-o", "out", "--arm", "a:freeze=fixed:99,optimizer=onebit-adam"}), {"fixed:99"});
+  check_error(tiny_run("compare", {"-o", "out", "--seeds", "0"}), {"seeds 0"});
+}
+
+TEST_CASE("errors: a log to inspect that is missing, empty, truncated or garbage") {
+  const Folder folder;
+  check_error(folder, {"inspect"}, {"no log named"});
+  check_error(folder, {"inspect", "run.h5"}, {"run.h5"});
+  REQUIRE(run_onebit(folder, run_with({})).status == 0);
+  const std::string whole = read_file(folder / "run.h5");
+  const auto refused = [&](const std::string& content) {
+    write_file(folder / "bad.h5", content);
+    check_error(folder, {"inspect", "bad.h5"}, {"bad.h5"});
+  };
+  refused("");
+  refused(std::string(100'000, 'g'));
+  refused(whole.substr(0, whole.size() / 2));
+  refused(whole.substr(0, 40));
+  check_error(folder, {"inspect", "."}, {"."});
+}
+
+TEST_CASE("errors: a trace to replay that is missing or damaged, and a replay of nothing") {
+  const Folder folder;
+  check_error(folder, {"replay", "trace.h5", "-o", "params.h5"}, {"trace.h5", "no such file"});
+  check_error(folder, {"replay", "trace.h5"}, {"nothing to do", "--reference"});
+  check_error(folder, {"replay", "-o", "params.h5"}, {"one trace"});
+  write_file(folder / "trace.h5", "no trace");
+  check_error(folder, {"replay", "trace.h5", "-o", "params.h5"}, {"trace.h5", "not an HDF5 file"});
+}
+
+TEST_CASE("errors: a replay that fails leaves no output, and keeps the one that was there") {
+  const bool shared = std::filesystem::exists(shared_path("golden"));
+  ONEBIT_SKIP_UNLESS(shared, "shared", "no golden trajectories");
+  const Folder folder;
+  const Arguments replay = {"replay", shared_path("golden/deepspeed_n4.h5"), "-o", "params.h5"};
+  check_error(folder, joined(replay, {"--optimizer", "adm"}), {"adm", "did you mean adam?"});
+  check_error(folder, joined(replay, {"--optimizer", "onebit-adam", "--freeze", "fixed:60"}), {"fixed:60"});
+  check_error(folder, joined(replay, {"--reference", "adam"}), {"unknown case", "adam"});
+  check_error(folder,
+              joined(replay, {"--optimizer", "onebit-adam", "--freeze", "auto", "--freeze.lag", "2",
+                              "--freeze.threshold", "1"}),
+              {"never left"}, kFailed);
+  write_file(folder / "params.h5", "mine");
+  check_error(folder, joined(replay, {"--optimizer", "adm", "--overwrite"}), {"adm"});
+  CHECK((read_file(folder / "params.h5") == "mine"));
+}
+
+TEST_CASE("errors: a replay does not write over its own trace") {
+  const bool shared = std::filesystem::exists(shared_path("golden"));
+  ONEBIT_SKIP_UNLESS(shared, "shared", "no golden trajectories");
+  const Folder folder;
+  std::filesystem::copy(shared_path("golden/torch_n4.h5"), folder / "trace.h5");
+  const std::string before = read_file(folder / "trace.h5");
+  check_error(folder, {"replay", "trace.h5", "-o", "trace.h5", "--overwrite"}, {"trace.h5"});
+  CHECK((read_file(folder / "trace.h5") == before));
+}
+
+TEST_CASE("errors: a run that is asked to compress but never does has failed") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, run_with({"--optimizer", "onebit-adam", "--freeze", "auto", "--freeze.lag",
+                                                   "2", "--freeze.threshold", "1"}));
+  check_line(run, kFailed, {"asked to compress but never did", "freeze auto"});
+  CHECK_THAT(line_of(run.out, "status"), Contains("failed"));
+  const Outcome shown = run_onebit(folder, {"inspect", "run.h5"});
+  CHECK(shown.status == 0);
+  CHECK_THAT(line_of(shown.out, "status"), Contains("failed") && Contains("asked to compress but never did"));
+}
+
+TEST_CASE("errors: a run that diverges has failed, and its log says where") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, run_with({"--optimizer.lr", "1e39", "--eval.every", "6"}));
+  check_line(run, kFailed, {"step 2", "tensor layer1.weight"});
+  CHECK_THAT(line_of(run.out, "status"), Contains("diverged"));
+  CHECK(sim::LogReader(folder / "run.h5").status() == sim::RunStatus::diverged);
+}
