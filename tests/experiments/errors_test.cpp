@@ -339,7 +339,7 @@ TEST_CASE("errors: a replay that fails leaves no output, and keeps the one that 
   check_error(folder,
               joined(replay, {"--optimizer", "onebit-adam", "--freeze", "auto", "--freeze.lag", "2",
                               "--freeze.threshold", "1"}),
-              {"never left"}, kFailed);
+              {"asked to compress but never did"}, kFailed);
   write_file(folder / "params.h5", "mine");
   check_error(folder, joined(replay, {"--optimizer", "adm", "--overwrite"}), {"adm"});
   CHECK((read_file(folder / "params.h5") == "mine"));
