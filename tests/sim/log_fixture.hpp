@@ -43,7 +43,7 @@ inline void write_file(const std::string& path, const std::string& content) {
 
 /// A file of the docs folder of the source tree.
 inline std::string docs_path(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "../../docs" / name).string();
+  return std::string(ONEBIT_SOURCE_DIR) + "/docs/" + name;
 }
 
 inline sim::LogHeader sample_header() {
