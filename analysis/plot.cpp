@@ -21,8 +21,8 @@ struct ClosePipe {
   void operator()(FILE* pipe) const { pclose(pipe); }
 };
 
-bool has_gnuplot() {
-  return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+bool has_points(const Curve& curve) {
+  return std::any_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
 }
 
 /// A string in gnuplot's single quotes: the only character with a meaning is the quote.
@@ -59,11 +59,14 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
   }
 }
 
+/// A curve without points keeps its colour and its freeze mark, not its line.
 void write_plot(const Plot& plot, std::ostringstream& script) {
-  script << "plot ";
+  const char* separator = "plot ";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
-    script << (c > 0 ? ", " : "") << "$curve" << c << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '"
-           << kColours[c % 7] << "' title " << quoted(plot.curves[c].label);
+    if (!has_points(plot.curves[c])) continue;
+    script << separator << "$curve" << c << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '" << kColours[c % 7]
+           << "' title " << quoted(plot.curves[c].label);
+    separator = ", ";
   }
   script << "\n";
 }
@@ -75,9 +78,6 @@ Plot drawable(Plot plot) {
       if (!std::isfinite(curve.x[i]) || (plot.log_x && curve.x[i] <= 0)) curve.y[i] = std::nan("");
     }
   }
-  std::erase_if(plot.curves, [](const Curve& curve) {
-    return std::none_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
-  });
   return plot;
 }
 
@@ -89,9 +89,13 @@ void run_gnuplot(const std::string& script) {
 
 }  // namespace
 
+bool has_gnuplot() {
+  return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+}
+
 std::vector<std::string> draw(const Plot& request, const std::string& stem) {
   const Plot plot = drawable(request);
-  if (plot.curves.empty() || !has_gnuplot()) return {};
+  if (std::none_of(plot.curves.begin(), plot.curves.end(), has_points) || !has_gnuplot()) return {};
   std::ostringstream data, frame, curves;
   data.precision(9);
   write_data(plot, data);

@@ -19,8 +19,10 @@ struct Plot {
   std::vector<Curve> curves;
 };
 
-/// Writes <stem>.svg and <stem>.png; returns their paths. An empty result: gnuplot is not installed.
-/// Throws IoError where gnuplot fails or nothing can be written.
+bool has_gnuplot();
+
+/// Writes <stem>.svg and <stem>.png; returns their paths. An empty result: gnuplot is not installed, or there is no
+/// point. Throws IoError where gnuplot fails or nothing can be written.
 std::vector<std::string> draw(const Plot& plot, const std::string& stem);
 
 }  // namespace onebit::analysis

@@ -55,7 +55,6 @@ void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
     summary.bytes += bytes;
     (is_dense(step) ? dense : compressed).add(bytes);
   }
-  summary.steps = static_cast<Index>(steps.size());
   summary.dense_step_bytes = dense.value();
   summary.compressed_step_bytes = compressed.value();
   const double fp32 = sent(compress::DenseMean::plan(summary.workers, summary.parameters));
@@ -97,6 +96,7 @@ void add_events(const sim::LogReader& log, Summary& summary) {
 
 void add_steps(const sim::LogReader& log, Summary& summary) {
   for (const sim::StepRow& row : log.steps()) {
+    summary.steps = std::max(summary.steps, row.step);
     summary.masked = row.masked;
     summary.wall_seconds += row.wall_seconds;
   }
@@ -113,10 +113,10 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
   summary.workers = header.workers;
   for (const sim::TensorInfo& tensor : header.tensors) summary.parameters += tensor.size;
   const std::vector<TrafficList> steps = traffic_by_step(log);
+  add_steps(log, summary);
   add_bytes(steps, summary);
   add_evaluations(log, summary);
   add_events(log, summary);
-  add_steps(log, summary);
   for (const netmodel::Cluster& cluster : clusters) summary.communication.push_back(price(steps, cluster));
   return summary;
 }

@@ -1,7 +1,6 @@
 #include "compress/sign.hpp"
 
-#include "device/cpu/launch.hpp"
-#include "device/cpu/sign_bits.hpp"
+#include "device/launch.hpp"
 
 namespace onebit::compress {
 namespace {
@@ -18,7 +17,7 @@ void feed(const Queue& queue, const Side& side, Index rows, const EncodeInput& i
   reduce(queue, rows, side.real(), FeedKernel{table, input, errors, stride, term}, sums);
   if (side.padding().count() == 0) return;
   reduce(queue, rows, side.padding(), TermKernel{table, errors, stride, true, term}, padding_sums);
-  for_each(queue, rows * side.count(), [sums, padding_sums](Index i) { sums[i] += padding_sums[i]; });
+  for_each(queue, rows * side.count(), AddKernel{sums, padding_sums});
 }
 
 /// The rows [range] of a payload; launchers that read take them as well, hence the cast.

@@ -76,6 +76,13 @@ struct TermKernel {
   }
 };
 
+/// sums += more.
+struct AddKernel {
+  double* sums;
+  const double* more;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { sums[i] += more[i]; }
+};
+
 struct ScaleKernel {
   const Segment* segments;
   Index segment_count;

@@ -21,9 +21,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Edits between a word and a candidate; one where the word is its beginning, typed short.
+/// Edits between a word and a candidate; one where the word is its beginning, or its end behind a dot.
 std::size_t distance(std::string_view word, std::string_view candidate) {
-  if (word.size() >= 3 && candidate.size() > word.size() && candidate.starts_with(word)) return 1;
+  if (candidate.size() > word.size()) {
+    const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';
+    if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
+  }
   return edit_distance(word, candidate);
 }
 

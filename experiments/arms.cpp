@@ -49,12 +49,21 @@ Arm optimizer_arm(const std::string& optimizer, const Settings& common) {
   return arm;
 }
 
+/// Adam and 1-bit Adam, unless the common options name an optimizer: then that one.
+std::vector<std::string> default_optimizers(const Settings& common) {
+  std::vector<std::string> named = {"adam", "onebit-adam"};
+  for (const auto& [name, value] : common) {
+    if (name == "optimizer") named = {value};
+  }
+  return named;
+}
+
 }  // namespace
 
 std::vector<Arm> arms_of(const CommandLine& line) {
   std::vector<Arm> arms;
   std::vector<std::string> optimizers = line.optimizers;
-  if (optimizers.empty() && line.arms.empty()) optimizers = {"adam", "onebit-adam"};
+  if (optimizers.empty() && line.arms.empty()) optimizers = default_optimizers(line.run);
   for (const std::string& optimizer : optimizers) arms.push_back(optimizer_arm(optimizer, line.run));
   for (const std::string& text : line.arms) arms.push_back(parse_arm(text, line.run));
   std::set<std::string> names;

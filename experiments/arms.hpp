@@ -13,7 +13,8 @@ struct Arm {
   Settings settings;  ///< the common ones, then the arm's own
 };
 
-/// Arms from --optimizers and --arm; without either, adam and onebit-adam. Throws ConfigError: malformed or duplicate.
+/// Arms from --optimizers and --arm; without either, the common options' optimizer, or adam
+/// and onebit-adam. Throws ConfigError: malformed or duplicate.
 std::vector<Arm> arms_of(const CommandLine& line);
 
 }  // namespace onebit::experiments

@@ -1,6 +1,8 @@
 #include "experiments/command_line.hpp"
 
+#include <algorithm>
 #include <boost/program_options.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <sstream>
@@ -89,6 +91,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.arms.push_back(value);
   } else if (name == "optimizers") {
     line.optimizers = split(value, ',');
+    if (line.optimizers.empty())
+      throw ConfigError("no optimizer named", "optimizers", "e.g. --optimizers adam,onebit-adam");
   } else if (name == "seeds") {
     line.seeds = parse_integer("seeds", value);
   } else if (name == "reference") {
@@ -119,10 +123,22 @@ void take_all(CommandLine& line, const po::parsed_options& parsed, const std::st
   }
 }
 
+/// In a file a flag has a value; one that is false is not given.
+po::parsed_options without_false_flags(po::parsed_options parsed, const std::string& path) {
+  std::erase_if(parsed.options, [&](const po::option& option) {
+    const bool flag = std::any_of(extra_options().begin(), extra_options().end(), [&](const ExtraOption& extra) {
+      return !extra.has_value && long_name(extra) == option.string_key;
+    });
+    const bool empty = option.value.empty() || option.value.front().empty();
+    return flag && !empty && !parse_boolean(path + ": " + option.string_key, option.value.front());
+  });
+  return parsed;
+}
+
 /// One file may serve several commands: an option of another command is refused by name, not as unknown.
 void take_file(CommandLine& line, const std::string& path, const Accepted& accepted) {
   std::ifstream file(path);
-  if (!file) throw ConfigError("cannot read config file", path);
+  if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read config file", path);
   std::vector<std::string> every_extra;
   for (const ExtraOption& option : extra_options()) every_extra.push_back(long_name(option));
   try {
@@ -133,7 +149,7 @@ void take_file(CommandLine& line, const std::string& path, const Accepted& accep
                           "is the file meant for 'onebit compare'?");
       }
     }
-    take_all(line, parsed, path);
+    take_all(line, without_false_flags(parsed, path), path);
   } catch (const po::unknown_option& error) {
     throw ConfigError("unknown option", path + ": " + error.get_option_name(),
                       suggest(error.get_option_name(), accepted));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iomanip>
 #include <ostream>
 
 #include "analysis/paired.hpp"
@@ -159,6 +160,11 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 
 void print_comparison(const std::vector<ArmRuns>& arms, std::ostream& out) {
   print_runs(arms, out);
+  for (const ArmRuns& arm : arms) {
+    for (const Summary& run : arm.runs) {
+      if (run.status != sim::RunStatus::finished) out << arm.name << " seed " << run.seed << ": " << run.reason << "\n";
+    }
+  }
   out << "\n";
   if (several_seeds(arms)) {
     print_arms(arms, out);
@@ -177,7 +183,7 @@ void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
       file << arm.name << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ',' << run.freeze_step
            << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
            << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.ratio_fp16
-           << ',' << run.ratio_fp32 << ',' << run.wall_seconds << ',' << run.path << '\n';
+           << ',' << run.ratio_fp32 << ',' << run.wall_seconds << ',' << std::quoted(run.path, '"', '"') << '\n';
     }
   }
   if (!file.flush()) throw IoError("cannot write table", path);

@@ -104,7 +104,9 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
   try {
-    return dispatch({argv + 1, argv + argc});
+    const int status = dispatch({argv + 1, argv + argc});
+    if (!std::cout.flush()) throw onebit::IoError("cannot write to standard output", "");
+    return status;
   } catch (const onebit::ConfigError& error) {
     return fail(error, kExitUsage);
   } catch (const std::bad_alloc&) {

@@ -48,13 +48,7 @@ void parse_into(const std::string&, const std::string& text, std::string& value)
 }
 
 void parse_into(const std::string& option, const std::string& text, bool& value) {
-  if (text == "true" || text == "on" || text == "1" || text == "yes") {
-    value = true;
-  } else if (text == "false" || text == "off" || text == "0" || text == "no") {
-    value = false;
-  } else {
-    malformed(option, text, "true or false");
-  }
+  value = parse_boolean(option, text);
 }
 
 /// An option that is a field of the configuration.
@@ -110,6 +104,7 @@ RunOption layers_option() {
   return {"model.layers", "mlp: widths from input to output, e.g. 784,256,10; empty: features,128,classes",
           [](RunConfig& config, const std::string& text) {
             config.model.layers.clear();
+            if (text.ends_with(',')) malformed("model.layers", text, "widths separated by commas");
             for (const std::string& width : split(text, ',')) {
               config.model.layers.push_back(parse_integer("model.layers", width));
             }
@@ -123,7 +118,12 @@ RunOption layers_option() {
 
 RunOption paths_option() {
   return {"data.path", "files or folders, separated by commas",
-          [](RunConfig& config, const std::string& text) { config.data.paths = split(text, ','); },
+          [](RunConfig& config, const std::string& text) {
+            config.data.paths = split(text, ',');
+            for (const std::string& path : config.data.paths) {
+              if (path.empty()) malformed("data.path", text, "files or folders separated by single commas");
+            }
+          },
           [](const RunConfig& config) { return join(config.data.paths, ","); }};
 }
 
@@ -164,7 +164,7 @@ std::vector<RunOption> run_size_options() {
       field("log.tensors-every", "steps between rows of /tensors; 0: none", PLACE(log.tensors_every)),
       field("log.flush", "longest time between flushes, in seconds", PLACE(log.flush_seconds)),
       field("eval.every", "steps between evaluations; 0: a twentieth of the run", PLACE(eval.every)),
-      field("eval.examples", "held-out examples per evaluation", PLACE(eval.examples)),
+      field("eval.examples", "held-out examples per evaluation, evenly spread", PLACE(eval.examples)),
   };
 }
 
@@ -217,6 +217,12 @@ Index parse_integer(const std::string& option, const std::string& text) {
   Index value = 0;
   if (!parse_whole(text, value)) malformed(option, text, "a whole number");
   return value;
+}
+
+bool parse_boolean(const std::string& option, const std::string& text) {
+  if (text == "true" || text == "on" || text == "1" || text == "yes") return true;
+  if (text == "false" || text == "off" || text == "0" || text == "no") return false;
+  malformed(option, text, "true or false");
 }
 
 double parse_real(const std::string& option, const std::string& text) {

@@ -29,8 +29,9 @@ sim::RunConfig make_config(const Settings& settings);
 /// Every option with its value.
 Settings values_of(const sim::RunConfig& config);
 
-/// Numbers as options are written. Throw ConfigError naming the option.
+/// Values as options are written. Throw ConfigError naming the option.
 Index parse_integer(const std::string& option, const std::string& text);
+bool parse_boolean(const std::string& option, const std::string& text);
 double parse_real(const std::string& option, const std::string& text);
 
 /// Items between separators; empty text gives none.

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "device/cpu/launch.hpp"
 #include "device/error.hpp"
+#include "device/launch.hpp"
 #include "device/text.hpp"
 
 namespace onebit::optim {
@@ -14,13 +14,19 @@ void check(bool valid, const std::string& option, double value, const std::strin
   if (!valid) throw ConfigError("optimizer option out of range", "optimizer." + option + " " + shortest(value), range);
 }
 
+/// Positive and finite once it is the float that the kernels use.
+bool float_positive(double value) {
+  const auto narrow = static_cast<float>(value);
+  return std::isfinite(narrow) && narrow > 0;
+}
+
 }  // namespace
 
 void check_adam(const OptimizerConfig& config) {
-  check(std::isfinite(config.lr) && config.lr > 0, "lr", config.lr, "a finite number above 0");
+  check(float_positive(config.lr), "lr", config.lr, "above 0 and finite in single precision");
   check(config.beta1 >= 0 && config.beta1 < 1, "beta1", config.beta1, "in [0, 1)");
   check(config.beta2 >= 0 && config.beta2 < 1, "beta2", config.beta2, "in [0, 1)");
-  check(std::isfinite(config.eps) && config.eps > 0, "eps", config.eps, "a finite number above 0");
+  check(float_positive(config.eps), "eps", config.eps, "above 0 and finite in single precision");
   check(std::isfinite(config.weight_decay) && config.weight_decay >= 0, "weight-decay", config.weight_decay,
         "at least 0");
   check(std::isfinite(config.clip) && config.clip >= 0, "clip", config.clip, "at least 0; 0 switches clipping off");

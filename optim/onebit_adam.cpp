@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "device/cpu/launch.hpp"
 #include "device/error.hpp"
+#include "device/launch.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -52,8 +52,6 @@ OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config)
     throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config.freeze.policy,
                       "freeze after at least 1 dense update");
   }
-  compress::make_codec(config.codec);  // an unknown name is an error now, not at the freeze
-  if (!config.codec_down.empty()) compress::make_codec(config.codec_down);
 }
 
 StateView OnebitAdam::state() const {
@@ -145,7 +143,7 @@ void OnebitAdam::watch_masked(Range group, const float* gradients, Index stride)
     c.masked_gradient_seen = true;
     events_.push_back({"masked", "worker " + std::to_string(group.first + static_cast<Index>(g)) +
                                      " has a gradient at " + std::to_string(static_cast<Index>(counts[g])) +
-                                     " masked coordinates (v = 0 at the freeze): they do not move"});
+                                     " masked coordinates (v = 0 at the freeze): their momentum stays 0"});
   }
 }
 

@@ -11,7 +11,8 @@ namespace onebit::optim {
 /// exchange (compression stage); the frozen variance preconditions the update.
 ///
 /// paper semantics, where they differ from the paper's text: bias correction (optional, on): 1/(1-beta1^t) goes on, the
-/// variance keeps v_K/(1-beta2^K); coordinates with v_K = 0 are masked; clipping in the compression stage bounds each
+/// variance keeps v_K/(1-beta2^K); coordinates with v_K = 0 are masked
+/// (their momentum stays 0; their errors still count in the scales); clipping in the compression stage bounds each
 /// worker's gradient by its own norm (no other norm is known before the exchange).
 ///
 /// deepspeed semantics (DeepSpeed 0.19.6, fp32 path): the first step is a dry run whose gradient is averaged and thrown

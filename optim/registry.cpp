@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "optim/adam.hpp"
@@ -9,6 +11,14 @@ namespace {
 template <class Algorithm>
 std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& config) {
   return std::make_unique<Algorithm>(problem, config);
+}
+
+/// What is wrong is wrong for every optimizer, also for one that would not use it: arms share options.
+void check_common(const OptimizerConfig& config) {
+  check_adam(config);
+  FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
+  compress::make_codec(config.codec);
+  if (!config.codec_down.empty()) compress::make_codec(config.codec_down);
 }
 
 }  // namespace
@@ -26,7 +36,7 @@ std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const Optimize
   std::vector<std::string_view> names;
   for (const OptimizerEntry& entry : optimizers()) {
     if (entry.name == config.name) {
-      check_adam(config);
+      check_common(config);
       return entry.make(problem, config);
     }
     names.push_back(entry.name);

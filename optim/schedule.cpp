@@ -51,6 +51,10 @@ Schedule::Schedule(ScheduleConfig config) : config_(std::move(config)), decay_(n
   check(config_.decay > 0 && config_.decay <= 1, "schedule.decay " + shortest(config_.decay), "in (0, 1]");
   check(config_.decay_steps >= 1, "schedule.decay-steps " + std::to_string(config_.decay_steps), "steps, at least 1");
   check(config_.final >= 0 && config_.final <= 1, "schedule.final " + shortest(config_.final), "in [0, 1]");
+  if (config_.total_steps > 0) {
+    check(config_.warmup <= config_.total_steps, "schedule.warmup " + std::to_string(config_.warmup),
+          "at most the run's " + std::to_string(config_.total_steps) + " steps");
+  }
   std::vector<std::string_view> names;
   for (const ScheduleEntry& entry : schedules()) {
     if (entry.name == config_.name) decay_ = entry.decay;

@@ -44,7 +44,10 @@ Index total_steps(const RunConfig& config, Index examples) {
   if (config.steps > 0) return config.steps;
   if (config.epochs == 0) return 1000;
   const double per_epoch = static_cast<double>(examples) / static_cast<double>(config.workers * config.batch);
-  return std::max<Index>(1, std::llround(config.epochs * per_epoch));
+  const double steps = config.epochs * per_epoch;
+  if (steps > 0x1p32)
+    throw ConfigError("option out of range", "epochs " + shortest(config.epochs), "at most 2^32 steps");
+  return std::max<Index>(1, std::llround(steps));
 }
 
 }  // namespace onebit::sim

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "device/cpu/launch.hpp"
+#include "device/launch.hpp"
 #include "optim/kernels.hpp"
 
 namespace onebit::sim {
@@ -79,8 +79,6 @@ StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome) 
   row.masked = report.masked;
   row.phase = static_cast<Index>(report.phase);
   add_traffic(report.traffic, row);
-  row.compute_seconds = outcome.compute_seconds;
-  row.codec_seconds = report.codec_seconds;
   return row;
 }
 

@@ -6,7 +6,8 @@
 
 namespace onebit::sim {
 
-/// The row of /steps after a step. Columns that the optimizer has no state for, or that are not due, are NaN.
+/// The row of /steps after a step, without its times. Columns that the optimizer has no state for, or that are not due,
+/// are NaN.
 StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome);
 
 /// The row of /workers: losses and error norms. Reads every worker's errors.

@@ -18,6 +18,7 @@ namespace {
 
 h5::Object open_trace(const std::string& path) {
   if (!std::filesystem::exists(path)) bad_trace(path, "no such file");
+  if (!std::filesystem::is_regular_file(path)) bad_trace(path, "not an HDF5 file but a folder or a device");
   try {
     return h5::open_file(path, false);
   } catch (const IoError&) {

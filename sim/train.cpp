@@ -89,7 +89,7 @@ class Run {
   void step() {
     const Clock::time_point start = Clock::now();
     const StepOutcome outcome = cluster_.advance();
-    log_step(outcome, start);
+    log_step(outcome);
     for (const optim::Event& event : outcome.report.events) log_.append(Event{outcome.step, event.kind, event.text});
     const bool last = outcome.step == cluster_.steps();
     if (outcome.step % eval_every_ == 0 || last) evaluate(outcome.step, outcome.samples);
@@ -97,17 +97,25 @@ class Run {
     report_progress(outcome, seconds_between(start, Clock::now()));
   }
 
-  void log_step(const StepOutcome& outcome, Clock::time_point start) {
+  void log_step(const StepOutcome& outcome) {
     const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || outcome.step == 1); };
     log_.append(outcome.step, outcome.report.traffic);
     for (const netmodel::Traffic& exchange : outcome.report.traffic) bytes_ += sent_bytes(exchange).value;
+    compute_seconds_ += outcome.compute_seconds;
+    codec_seconds_ += outcome.report.codec_seconds;
     const bool workers_due = due(config_.log.workers_every);
     WorkerRow workers;
     if (workers_due) workers = measure_workers(cluster_, outcome);
     if (due(config_.log.every) || outcome.step == cluster_.steps()) {
       StepRow row = measure_step(cluster_, outcome);
       if (workers_due) row.worker_error_norm = root_mean_square(workers.error_norm);
-      row.wall_seconds = seconds_between(start, Clock::now());
+      // Times cover the steps since the row before, so that their sums hold for any cadence.
+      const Clock::time_point now = Clock::now();
+      row.wall_seconds = seconds_between(last_row_, now) - idle_seconds_;
+      row.compute_seconds = compute_seconds_;
+      row.codec_seconds = codec_seconds_;
+      last_row_ = now;
+      idle_seconds_ = compute_seconds_ = codec_seconds_ = 0;
       log_.append(row);
     }
     if (workers_due) log_.append(workers);
@@ -122,7 +130,9 @@ class Run {
 
   void evaluate(Index step, Index samples) {
     if (cluster_.data().holdout_size() == 0) return;
+    const Clock::time_point start = Clock::now();
     const Evaluation result = cluster_.evaluate();
+    idle_seconds_ += seconds_between(start, Clock::now());
     log_.append(EvaluationRow{step, samples, result.mean_loss(), result.accuracy(), bytes_});
     if (!std::isfinite(result.loss)) {
       throw NumericError("held-out loss is not finite: " + cluster_.first_bad_tensor(), "step " + std::to_string(step),
@@ -154,6 +164,9 @@ class Run {
   Index eval_every_ = 1;
   double bytes_ = 0;  ///< sent by one worker so far
   Clock::time_point last_flush_ = Clock::now();
+  Clock::time_point last_row_ = last_flush_;
+  double idle_seconds_ = 0;                         ///< spent in evaluations since the last row
+  double compute_seconds_ = 0, codec_seconds_ = 0;  ///< since the last row
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -70,6 +71,10 @@ StepOutcome VirtualCluster::advance() {
   const double sum = std::accumulate(outcome.worker_losses.begin(), outcome.worker_losses.end(), 0.0);
   outcome.loss = sum / static_cast<double>(config_.workers);
   outcome.report = optimizer_->finish(weights_);
+  if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(outcome.report.update_norm)) {
+    throw NumericError("the update is not finite: " + first_bad_tensor(), "step " + std::to_string(step_),
+                       "lower the learning rate or clip gradients");
+  }
   return outcome;
 }
 
@@ -92,28 +97,38 @@ double VirtualCluster::run_group(Range group, StepOutcome& outcome) {
   return elapsed.count();
 }
 
-/// The first tensor, in the order of the parameter vector, with a value that is not finite: weights, else gradients.
 std::string VirtualCluster::first_bad_tensor() const {
   const std::vector<float> weights = weights_.to_host();
   const std::vector<float> gradients = gradients_.to_host();
-  const auto parameters = static_cast<std::size_t>(model_->parameters());
-  const auto finite = [](const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
-    return all_finite(std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
-                                                static_cast<std::size_t>(tensor.size)));
+  const auto values_of = [](const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
+    return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
+                                     static_cast<std::size_t>(tensor.size));
   };
-  for (const TensorInfo& tensor : model_->tensors()) {
-    if (!finite(weights, 0, tensor)) return "tensor " + tensor.name + " went bad first";
+  const std::vector<TensorInfo>& tensors = model_->tensors();
+  for (const TensorInfo& tensor : tensors) {
+    if (!all_finite(values_of(weights, 0, tensor))) return "tensor " + tensor.name + " went bad first";
   }
-  for (const TensorInfo& tensor : model_->tensors()) {
-    for (std::size_t row = 0; row < gradients.size(); row += parameters) {
-      if (!finite(gradients, row, tensor)) return "the gradient of tensor " + tensor.name + " went bad first";
+  // Backward passes reach the last tensor first.
+  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+    for (std::size_t row = 0; row < gradients.size(); row += static_cast<std::size_t>(model_->parameters())) {
+      if (!all_finite(values_of(gradients, row, *tensor)))
+        return "the gradient of tensor " + tensor->name + " went bad first";
     }
   }
-  return "weights and gradients are finite, the logits are not";
+  const auto largest = [&](const TensorInfo& tensor) {
+    float most = 0;
+    for (float value : values_of(weights, 0, tensor)) most = std::max(most, std::fabs(value));
+    return most;
+  };
+  const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
+    return largest(a) < largest(b);
+  });
+  return "the logits overflow, tensor " + worst->name + " has weights up to " +
+         shortest(static_cast<double>(largest(*worst)));
 }
 
 Evaluation VirtualCluster::evaluate() {
-  constexpr Index block = 256;
+  const Index block = std::min<Index>(256, config_.eval.examples);
   const Index size = data_->holdout_size();
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;

@@ -38,8 +38,8 @@ class VirtualCluster {
   /// Loss and accuracy on the held-out split.
   Evaluation evaluate();
 
-  /// Names the first tensor, in the order of the parameter vector, with a value that is not finite: weights, else
-  /// gradients.
+  /// Names the tensor that went bad first: of the weights, else of the gradients; else the largest, whose product
+  /// overflowed.
   std::string first_bad_tensor() const;
 
  private:

@@ -19,6 +19,9 @@ void report_skip(const std::string& capability, const std::string& reason);
 /// Folder with golden/ and data/: environment variable ONEBIT_SHARED, else the CMake cache variable of that name.
 std::string shared_path(const std::string& relative);
 
+/// A file of the source tree.
+std::string source_path(const std::string& relative);
+
 }  // namespace onebit::tests
 
 /// Leaves the test case, shown as skipped, when `available` is false.

@@ -35,6 +35,10 @@ std::string shared_path(const std::string& relative) {
   return std::string(environment && *environment ? environment : ONEBIT_SHARED_DEFAULT) + "/" + relative;
 }
 
+std::string source_path(const std::string& relative) {
+  return std::string(ONEBIT_SOURCE_DIR) + "/" + relative;
+}
+
 }  // namespace onebit::tests
 
 int main(int argc, char** argv) {

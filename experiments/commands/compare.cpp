@@ -2,6 +2,7 @@
 #include <iostream>
 #include <limits>
 
+#include "analysis/plot.hpp"
 #include "device/error.hpp"
 #include "experiments/arms.hpp"
 #include "experiments/commands/commands.hpp"
@@ -64,7 +65,8 @@ bool run_arm(const CommandLine& line, const Arm& arm, ArmRuns& result) {
 
 void print_pictures(const std::vector<std::string>& pictures) {
   if (pictures.empty()) {
-    std::cout << "\nno pictures: gnuplot is not installed\n";
+    std::cout << "\nno pictures: " << (analysis::has_gnuplot() ? "nothing to draw" : "gnuplot is not installed")
+              << "\n";
     return;
   }
   std::cout << "\npictures\n";
@@ -91,6 +93,12 @@ int compare_command(const CommandLine& line) {
   const std::vector<Arm> arms = arms_of(line);
   check_runs(line, arms);
   if (line.dry_run) {
+    std::vector<Json> names;
+    for (const Arm& arm : arms) names.emplace_back(arm.name);
+    if (line.json) {
+      std::cout << Json::object({{"arms", Json::array(names)}, {"seeds", line.seeds}}).text() << "\n";
+      return kExitDone;
+    }
     for (const Arm& arm : arms) std::cout << arm.name << ": " << line.seeds << " runs\n";
     return kExitDone;
   }
@@ -104,11 +112,11 @@ int compare_command(const CommandLine& line) {
     if (!complete) break;
   }
   write_csv(results, line.out + "/runs.csv");
+  if (!line.json) print_comparison(results, std::cout);
   const std::vector<std::string> pictures = draw_pictures(results, line.out);
   if (line.json) {
     std::cout << to_json(results, pictures).text() << "\n";
   } else {
-    print_comparison(results, std::cout);
     print_pictures(pictures);
   }
   return comparison_status(results, complete);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <optional>
@@ -11,6 +12,22 @@
 
 namespace onebit::experiments {
 namespace {
+
+/// Options of the model, the data and the log mean nothing here; workers and steps are the trace's.
+void check_options(const Settings& settings, const sim::GradientTrace& trace) {
+  const auto begins = [](const std::string& name) {
+    return [&name](const char* word) { return name == word || name.starts_with(std::string(word) + "."); };
+  };
+  constexpr const char* used[] = {"optimizer", "codec", "feedback", "freeze", "schedule", "devices", "threads"};
+  for (const auto& [name, value] : settings) {
+    if (std::any_of(std::begin(used), std::end(used), begins(name))) continue;
+    if (name == "workers" && value == std::to_string(trace.workers())) continue;
+    if (name == "steps" && value == std::to_string(trace.steps())) continue;
+    throw ConfigError("option has no meaning in a replay", name + " " + value,
+                      "the trace has " + std::to_string(trace.workers()) + " workers and " +
+                          std::to_string(trace.steps()) + " steps");
+  }
+}
 
 /// How far a replayed parameter vector is from the reference.
 struct Deviation {
@@ -82,12 +99,15 @@ Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, 
     gradients.upload(host);
     optimizer->begin(step, config.optimizer.lr * schedule.factor(step));
     optimizer->absorb({0, trace.workers()}, gradients.data(), trace.parameters());
-    optimizer->finish(x);
+    const optim::StepReport report = optimizer->finish(x);
+    if (report.phase != optim::Phase::dry_run && !std::isfinite(report.update_norm)) {
+      throw NumericError("the update is not finite", "step " + std::to_string(step), "lower the learning rate");
+    }
     const std::vector<float> now = x.to_host();
     if (out) out->write_step(step - 1, now);
     if (line.reference.empty()) continue;
     const double difference = displacement_difference(now, trace.reference(line.reference, step - 1), trace.x0());
-    if (!(difference <= deviation.worst)) deviation = {difference, step};
+    if (std::isfinite(deviation.worst) && !(difference <= deviation.worst)) deviation = {difference, step};
   }
   if (!optimizer->unfulfilled().empty()) throw Error(optimizer->unfulfilled(), "replay");
   if (out) out->close();
@@ -111,7 +131,8 @@ void print(const CommandLine& line, const sim::GradientTrace& trace, const Devia
   if (!line.out.empty()) std::cout << "parameters in " << line.out << "\n";
   if (line.reference.empty()) return;
   std::cout << "worst relative difference of the displacement to " << line.reference << ": "
-            << number(deviation.worst, 3) << " at step " << deviation.worst_step << "\n";
+            << (std::isfinite(deviation.worst) ? number(deviation.worst, 3) : "infinite") << " at step "
+            << deviation.worst_step << "\n";
 }
 
 }  // namespace
@@ -123,6 +144,7 @@ int replay_command(const CommandLine& line) {
                       "give -o FILE.h5 for the parameters, --reference CASE to compare, or both");
   }
   const sim::GradientTrace trace(line.arguments.front());
+  check_options(line.run, trace);
   Settings settings;
   if (!line.reference.empty()) settings = case_settings(trace, line.reference);
   settings.insert(settings.end(), line.run.begin(), line.run.end());

@@ -8,7 +8,13 @@
 namespace onebit::experiments {
 namespace {
 
-void print_plan(const sim::RunConfig& config) {
+void print_plan(const sim::RunConfig& config, bool json) {
+  if (json) {
+    std::vector<std::pair<std::string, Json>> members;
+    for (const auto& [name, value] : values_of(config)) members.emplace_back(name, value);
+    std::cout << Json::object(members).text() << "\n";
+    return;
+  }
   Table table({"option", "value"}, 2);
   for (const auto& [name, value] : values_of(config)) table.add({name, value});
   table.print(std::cout);
@@ -22,7 +28,7 @@ int run_command(const CommandLine& line) {
   const sim::RunConfig config = make_config(line.run);
   if (line.dry_run) {
     sim::VirtualCluster checked(config);
-    print_plan(config);
+    print_plan(config, line.json);
     return kExitDone;
   }
   if (line.out.empty()) throw ConfigError("no output file", "run", "give -o FILE.h5");

@@ -15,7 +15,8 @@ namespace onebit::sim {
 namespace {
 
 constexpr std::array entries = {
-    DataEntry{"text", "predict the next byte of any text files (--data.path FILE|FOLDER,.. --data.context)", make_text},
+    DataEntry{"text", "predict the next byte of any text files (--data.path FILE|FOLDER,.. --model.context)",
+              make_text},
     DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)", make_idx},
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
               make_synthetic},

@@ -140,15 +140,15 @@ std::vector<std::string> default_paths() {
 
 void check_length(Index bytes, Index context, const std::string& split, const std::string& where) {
   if (bytes > context) return;
-  throw ConfigError(
-      "the " + split + " text has " + std::to_string(bytes) + " bytes and --data.context is " + std::to_string(context),
-      where, "more than the context is needed: give more text or change --data.holdout");
+  throw ConfigError("the " + split + " text has " + std::to_string(bytes) + " bytes and --model.context is " +
+                        std::to_string(context),
+                    where, "more than the context is needed: give more text or change --data.holdout");
 }
 
 }  // namespace
 
 std::unique_ptr<DataSource> make_text(const DataConfig& config) try {
-  if (config.context < 1) throw ConfigError("a context below one byte", "--data.context");
+  if (config.context < 1) throw ConfigError("a context below one byte", "--model.context");
   const std::vector<std::string> paths = config.paths.empty() ? default_paths() : config.paths;
   const std::string where = join(paths, ", ");
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "device/cpu/launch.hpp"
 #include "device/gemm.hpp"
+#include "device/launch.hpp"
 #include "device/philox.hpp"
 
 namespace onebit::sim {
@@ -53,7 +53,7 @@ std::vector<float> FeedForward::initial_weights(std::uint32_t seed) const {
   return weights;
 }
 
-/// Grows the buffers to a number of rows; padding rows stay zero.
+/// Grows the buffers to a number of rows. What padding rows hold reaches no other row.
 void FeedForward::reserve(Index rows) {
   if (rows <= rows_) return;
   rows_ = round_up(rows, device::kGemmRows);

@@ -49,7 +49,9 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
 
 TEST_CASE("compare: arms of one seed see the same data and initial weights") {
   const Folder folder;
-  REQUIRE(run_onebit(folder, tiny_run("compare", {"-o", "out", "--freeze", "fixed:4", "--seeds", "2"})).status == 0);
+  REQUIRE(run_onebit(folder, tiny_run("compare", {"-o", "out", "--optimizers", "adam,onebit-adam", "--freeze",
+                                                  "fixed:4", "--seeds", "2"}))
+              .status == 0);
   const auto losses = [&](const std::string& name) {
     return sim::LogReader(folder / ("out/" + name + ".h5")).column("steps/loss");
   };
@@ -94,7 +96,7 @@ TEST_CASE("compare: without gnuplot it says so, and all else is there") {
 TEST_CASE("compare: an arm that diverges is a row") {
   const Folder folder;
   const Outcome run =
-      run_onebit(folder, tiny_run("compare", {"-o", "out", "--seeds", "2", "--arm", "wild:optimizer.lr=1e39", "--arm",
+      run_onebit(folder, tiny_run("compare", {"-o", "out", "--seeds", "2", "--arm", "wild:optimizer.lr=1e38", "--arm",
                                               "tame:optimizer.lr=1e-3", "--eval.every", "6"}));
   CAPTURE(run.err);
   CHECK(run.status == 0);
@@ -108,8 +110,9 @@ TEST_CASE("compare: an arm that diverges is a row") {
 
 TEST_CASE("compare: an arm that never compresses although asked to is a failure after the table") {
   const Folder folder;
-  const Outcome run = run_onebit(
-      folder, tiny_run("compare", {"-o", "out", "--freeze", "auto", "--freeze.lag", "2", "--freeze.threshold", "1"}));
+  const Outcome run =
+      run_onebit(folder, tiny_run("compare", {"-o", "out", "--optimizers", "adam,onebit-adam", "--freeze", "auto",
+                                              "--freeze.lag", "2", "--freeze.threshold", "1"}));
   CHECK(run.status == 1);
   CHECK_THAT(run.err, StartsWith("onebit: error: ") && Contains("out/onebit-adam-1.h5"));
   CHECK_THAT(line_of(run.out, "adam"), Contains("finished"));

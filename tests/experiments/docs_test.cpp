@@ -43,7 +43,7 @@ bool mentions(const std::vector<std::string>& commands, const std::string& word)
 }
 
 std::vector<fs::path> pages() {
-  const fs::path root = ONEBIT_SOURCE_DIR;
+  const fs::path root = source_path("");
   std::vector<fs::path> result;
   if (fs::exists(root / "README.md")) result.push_back(root / "README.md");
   for (const auto& entry : fs::directory_iterator(root / "docs")) {
@@ -62,9 +62,12 @@ class Terminal {
       write_file(tools_ / "python3", "#!/bin/sh\nPATH=${PATH#*:}\nexec " + python + " \"$@\"\n");
       fs::permissions(tools_ / "python3", fs::perms::owner_all);
     }
-    if (fs::exists(shared_path("data")))
-      fs::create_directory_symlink(fs::canonical(shared_path("data")), work_ / "data");
-    for (const auto& entry : fs::directory_iterator(fs::path(ONEBIT_SOURCE_DIR) / "docs")) {
+    for (const char* folder : {"data", "golden"}) {
+      if (fs::exists(shared_path(folder))) {
+        fs::create_directory_symlink(fs::canonical(shared_path(folder)), work_ / folder);
+      }
+    }
+    for (const auto& entry : fs::directory_iterator(fs::path(source_path("docs")))) {
       if (entry.path().extension() == ".py") fs::copy(entry.path(), work_ / "");
     }
   }

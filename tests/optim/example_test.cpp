@@ -9,7 +9,7 @@ namespace onebit::optim {
 namespace {
 
 std::string read(const std::string& path) {
-  std::ifstream file(std::string(ONEBIT_SOURCE_DIR) + "/" + path);
+  std::ifstream file(tests::source_path(path));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -217,14 +217,14 @@ TEST_CASE("text: what cannot be used is refused by name") {
   refuses(text_config({folder.path("missing")}), "missing", "no such file or folder");
   refuses(text_config({"/dev/null"}), "/dev/null", "no such file or folder");
   refuses(text_config({folder.path("huge")}), "huge", "4294967297 bytes");
-  refuses(text_config({few}), "few", "training text has 8 bytes and --data.context is 8");
+  refuses(text_config({few}), "few", "training text has 8 bytes and --model.context is 8");
   DataConfig config = text_config({few});
   config.context = 2;
-  refuses(config, "few", "held-out text has 1 bytes and --data.context is 2");
+  refuses(config, "few", "held-out text has 1 bytes and --model.context is 2");
   config.context = INT64_MAX;
   refuses(config, "few", std::to_string(INT64_MAX));
   config.context = 0;
-  refuses(config, "--data.context", "below one");
+  refuses(config, "--model.context", "below one");
 }
 
 TEST_CASE("text: licence texts are the default") {

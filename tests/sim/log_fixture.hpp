@@ -9,6 +9,7 @@
 
 #include "sim/log/reader.hpp"
 #include "sim/log/writer.hpp"
+#include "tests/catch.hpp"
 
 namespace onebit::tests {
 
@@ -43,7 +44,7 @@ inline void write_file(const std::string& path, const std::string& content) {
 
 /// A file of the docs folder of the source tree.
 inline std::string docs_path(const std::string& name) {
-  return std::string(ONEBIT_SOURCE_DIR) + "/docs/" + name;
+  return onebit::tests::source_path("docs/" + name);
 }
 
 inline sim::LogHeader sample_header() {
