@@ -1,6 +1,10 @@
 #include "compress/channel.hpp"
 
+#include <cmath>
+#include <numeric>
+
 #include "device/error.hpp"
+#include "device/launch.hpp"
 
 namespace onebit::compress {
 namespace {
@@ -52,6 +56,35 @@ void require_sliceable(const Codec& codec) {
                     std::string(codec.name()), "see 'onebit list codecs'");
 }
 
+/// e^2 and, with `decoded`, y^2 = (e + C[y])^2.
+struct ErrorKernel {
+  const Segment* segments;
+  const float* errors;
+  const float* decoded;
+  ONEBIT_HOST_DEVICE double operator()(Index, Index segment, Index i) const {
+    const Segment& s = segments[segment];
+    const auto e = static_cast<double>(errors[s.state + i]);
+    const double y = decoded == nullptr ? e : e + static_cast<double>(decoded[s.parameter + i]);
+    return y * y;
+  }
+};
+
+/// ||e|| / ||y|| of one encoded row that left `errors`.
+double codec_error(const device::Device& device, const ExchangeLayout& layout, const Codec& codec, const Side& side,
+                   const Payload& payload, Index row, const float* errors) {
+  device::Buffer<float> decoded(device, layout.parameters());
+  codec.decode(device, side, payload, row, decoded.data());
+  const auto norm = [&](const float* values) {
+    device::Buffer<double> sums(device, side.count());
+    const ErrorKernel kernel{side.device_segments(), errors, values};
+    device.run([&](const auto& queue) { reduce(queue, 1, side.real(), kernel, sums.data()); });
+    const std::vector<double> squares = sums.to_host();
+    return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
+  };
+  const double input = norm(decoded.data());
+  return input > 0 ? norm(nullptr) / input : 0.0;
+}
+
 }  // namespace
 
 DenseMean::DenseMean(const device::Device& device, Index workers, Index parameters)
@@ -89,6 +122,19 @@ void ServerMean::exchange(device::Buffer<float>& server_error, float* result, Tr
            {body_of(layout_.worker(), worker_payload_, s), scales_of(layout_.worker(), worker_payload_),
             body_of(layout_.server(), server_payload_, s * n), scales_of(layout_.server(), server_payload_)});
   }
+}
+
+double ServerMean::worker_codec_error(const device::Buffer<float>& worker_errors) const {
+  double sum = 0;
+  for (Index w = 0; w < layout_.workers(); ++w) {
+    sum += codec_error(device_, layout_, up_, layout_.worker(), worker_payload_, w,
+                       worker_errors.data() + w * layout_.state_size());
+  }
+  return sum / static_cast<double>(layout_.workers());
+}
+
+double ServerMean::server_codec_error(const device::Buffer<float>& server_error) const {
+  return codec_error(device_, layout_, down_, layout_.server(), server_payload_, 0, server_error.data());
 }
 
 TrafficList ServerMean::plan() const {

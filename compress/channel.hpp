@@ -48,6 +48,11 @@ class ServerMean {
   /// The traffic of one exchange, without data.
   netmodel::TrafficList plan() const;
 
+  /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange, over real elements: mean over the workers,
+  /// and of the servers together. Takes the errors as the exchange left them; 0 for an all-zero y.
+  double worker_codec_error(const device::Buffer<float>& worker_errors) const;
+  double server_codec_error(const device::Buffer<float>& server_error) const;
+
   /// The packed bytes of the last exchange.
   const Payload& worker_payload() const { return worker_payload_; }
   const Payload& server_payload() const { return server_payload_; }

@@ -60,6 +60,7 @@ StateView OnebitAdam::state() const {
     view.worker_errors = &compression_->worker_errors;
     view.error_stride = compression_->layout.state_size();
     view.server_error = &compression_->server_error;
+    if (updates_ > frozen_updates_ && exchanges()) view.channel = &compression_->channel;
   }
   return view;
 }

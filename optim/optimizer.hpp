@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compress/layout.hpp"
+#include "compress/channel.hpp"
 #include "device/buffer.hpp"
 #include "netmodel/traffic.hpp"
 #include "optim/freeze.hpp"
@@ -78,6 +78,7 @@ struct StateView {
   const device::Buffer<float>* worker_errors = nullptr;  ///< [workers][error_stride]
   Index error_stride = 0;
   const device::Buffer<float>* server_error = nullptr;  ///< all servers' chunks
+  const compress::ServerMean* channel = nullptr;        ///< of the compressed exchange, once it is used
 };
 
 class Optimizer {

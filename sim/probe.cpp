@@ -82,6 +82,16 @@ StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome) 
   return row;
 }
 
+void measure_errors(const VirtualCluster& cluster, const WorkerRow& workers, StepRow& row) {
+  const optim::StateView state = cluster.optimizer().state();
+  double squares = 0;
+  for (double norm : workers.error_norm) squares += norm * norm;
+  row.worker_error_norm = std::sqrt(squares / static_cast<double>(workers.error_norm.size()));
+  if (state.channel == nullptr) return;
+  row.worker_codec_error = state.channel->worker_codec_error(*state.worker_errors);
+  row.server_codec_error = state.channel->server_codec_error(*state.server_error);
+}
+
 WorkerRow measure_workers(const VirtualCluster& cluster, const StepOutcome& outcome) {
   const optim::StateView state = cluster.optimizer().state();
   WorkerRow row{.step = outcome.step, .loss = outcome.worker_losses, .error_norm = {}};

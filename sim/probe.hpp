@@ -10,6 +10,9 @@ namespace onebit::sim {
 /// are NaN.
 StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome);
 
+/// Adds the columns that read every worker's errors; due together with the row of /workers.
+void measure_errors(const VirtualCluster& cluster, const WorkerRow& workers, StepRow& row);
+
 /// The row of /workers: losses and error norms. Reads every worker's errors.
 WorkerRow measure_workers(const VirtualCluster& cluster, const StepOutcome& outcome);
 

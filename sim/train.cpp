@@ -108,7 +108,7 @@ class Run {
     if (workers_due) workers = measure_workers(cluster_, outcome);
     if (due(config_.log.every) || outcome.step == cluster_.steps()) {
       StepRow row = measure_step(cluster_, outcome);
-      if (workers_due) row.worker_error_norm = root_mean_square(workers.error_norm);
+      if (workers_due) measure_errors(cluster_, workers, row);
       // Times cover the steps since the row before, so that their sums hold for any cadence.
       const Clock::time_point now = Clock::now();
       row.wall_seconds = seconds_between(last_row_, now) - idle_seconds_;
@@ -120,12 +120,6 @@ class Run {
     }
     if (workers_due) log_.append(workers);
     if (due(config_.log.tensors_every)) log_.append(measure_tensors(cluster_, outcome.step));
-  }
-
-  static double root_mean_square(const std::vector<double>& values) {
-    double squares = 0;
-    for (double value : values) squares += value * value;
-    return std::sqrt(squares / static_cast<double>(values.size()));
   }
 
   void evaluate(Index step, Index samples) {

@@ -111,7 +111,7 @@ TEST_CASE("docs: every command runs as it is written") {
   const bool shared = fs::exists(shared_path("data"));
   for (const fs::path& page : pages()) {
     const std::vector<std::string> commands = commands_of(read_file(page.string()));
-    const bool lacks_data = !shared && mentions(commands, "data/");
+    const bool lacks_data = !shared && (mentions(commands, "data/") || mentions(commands, "golden/"));
     const bool lacks_python = python.empty() && mentions(commands, "python3");
     without_data += lacks_data ? 1 : 0;
     without_python += lacks_python ? 1 : 0;
