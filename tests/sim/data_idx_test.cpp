@@ -14,6 +14,7 @@
 #include "device/error.hpp"
 #include "sim/data/data.hpp"
 #include "tests/catch.hpp"
+#include "tests/folder.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -21,24 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 
-/// A folder that is gone when the test is over.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "onebit-idx-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path(name);
-  }
-  std::string path(const std::string& name = "") const { return (name.empty() ? path_ : path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
+using tests::Folder;
 
 std::string word(std::uint32_t value) {
   std::string text;
