@@ -78,26 +78,19 @@ RunOption choice(const std::string& name, const std::string& help, Place place, 
           }};
 }
 
-RunOption threads_option() {
-  return {"threads", "OpenMP threads; 0: one per core",
-          [](RunConfig& config, const std::string& text) {
-            const Index value = parse_integer("threads", text);
-            if (value < 0 || value > 4096)
-              throw ConfigError("option out of range", "threads " + text, "from 0 to 4096");
-            config.threads = static_cast<int>(value);
+/// An integer field narrower than Index.
+template <class Place>
+RunOption bounded(const std::string& name, const std::string& help, Index high, Place place) {
+  return {name, help,
+          [name, high, place](RunConfig& config, const std::string& text) {
+            const Index value = parse_integer(name, text);
+            if (value < 0 || value > high) {
+              throw ConfigError("option out of range", name + " " + text, "from 0 to " + std::to_string(high));
+            }
+            auto& field = place(config);
+            field = static_cast<std::remove_reference_t<decltype(field)>>(value);
           },
-          [](const RunConfig& config) { return std::to_string(config.threads); }};
-}
-
-RunOption seed_option() {
-  return {"seed", "seed of initial weights and sampling",
-          [](RunConfig& config, const std::string& text) {
-            const Index value = parse_integer("seed", text);
-            if (value < 0 || value > 0xFFFFFFFF)
-              throw ConfigError("option out of range", "seed " + text, "from 0 to 4294967295");
-            config.seed = static_cast<std::uint32_t>(value);
-          },
-          [](const RunConfig& config) { return std::to_string(config.seed); }};
+          [place](const RunConfig& config) { return std::to_string(place(const_cast<RunConfig&>(config))); }};
 }
 
 RunOption layers_option() {
@@ -155,9 +148,9 @@ std::vector<RunOption> run_size_options() {
       field("batch", "examples per worker and step", PLACE(batch)),
       field("steps", "steps; 0: from epochs, else 1000", PLACE(steps)),
       field("epochs", "passes over the training split; 0: from steps", PLACE(epochs)),
-      seed_option(),
+      bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, PLACE(seed)),
       field("devices", "where to compute, see 'onebit list devices'", PLACE(device)),
-      threads_option(),
+      bounded("threads", "OpenMP threads; 0: one per core", 4096, PLACE(threads)),
       field("worker-group", "workers whose gradients exist at a time; 0: all", PLACE(worker_group)),
       field("log.every", "steps between rows of /steps", PLACE(log.every)),
       field("log.workers-every", "steps between rows of /workers; 0: none", PLACE(log.workers_every)),
