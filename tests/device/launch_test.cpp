@@ -1,5 +1,6 @@
 #include "device/cpu/launch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <stdexcept>
@@ -176,3 +177,18 @@ TEST_CASE("of many exceptions one is rethrown") {
   CHECK_THROWS_AS(parallel(cpu::Queue(4), 64, [](Index) { throw std::out_of_range("all"); }), std::out_of_range);
   CHECK_NOTHROW(parallel(cpu::Queue(4), 0, [](Index) { throw std::out_of_range("none"); }));
 }
+
+#if defined(__SSE2__)
+TEST_CASE("numbers below the normal range are zero in kernels, on every thread, and nowhere else") {
+  for (const int threads : kThreads) {
+    CAPTURE(threads);
+    std::vector<float> values(100000, 1e-30f);
+    float* data = values.data();
+    for_each(cpu::Queue(threads), static_cast<Index>(values.size()), [data](Index i) { data[i] *= 1e-10f; });
+    CHECK(std::all_of(values.begin(), values.end(), [](float value) { return value == 0.0f; }));
+    volatile float outside = 1e-30f;
+    outside = outside * 1e-10f;
+    CHECK(outside > 0.0f);
+  }
+}
+#endif
