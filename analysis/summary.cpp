@@ -31,12 +31,6 @@ bool is_dense(const TrafficList& step) {
   });
 }
 
-double sent(const TrafficList& step) {
-  double bytes = 0;
-  for (const netmodel::Traffic& exchange : step) bytes += sent_bytes(exchange).value;
-  return bytes;
-}
-
 /// Mean of the values; NaN for none.
 struct Mean {
   double sum = 0;
@@ -51,13 +45,13 @@ struct Mean {
 void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
   Mean dense, compressed;
   for (const TrafficList& step : steps) {
-    const double bytes = sent(step);
+    const double bytes = netmodel::sent_bytes(step).value;
     summary.bytes += bytes;
     (is_dense(step) ? dense : compressed).add(bytes);
   }
   summary.dense_step_bytes = dense.value();
   summary.compressed_step_bytes = compressed.value();
-  const double fp32 = sent(compress::DenseMean::plan(summary.workers, summary.parameters));
+  const double fp32 = netmodel::sent_bytes(compress::DenseMean::plan(summary.workers, summary.parameters)).value;
   if (summary.bytes > 0) {
     summary.ratio_fp32 = fp32 * static_cast<double>(summary.steps) / summary.bytes;
     summary.ratio_fp16 = summary.ratio_fp32 / 2;

@@ -30,6 +30,12 @@ Bytes sent_bytes(const Traffic& traffic) {
   throw ConfigError("a traffic record has an unknown collective", "");
 }
 
+Bytes sent_bytes(const TrafficList& list) {
+  Bytes sum;
+  for (const Traffic& traffic : list) sum += sent_bytes(traffic);
+  return sum;
+}
+
 Bytes sent_bytes(const Traffic& traffic, Direction direction) {
   const Bytes all = sent_bytes(traffic);
   if (direction == Direction::both || traffic.direction == direction) return all;

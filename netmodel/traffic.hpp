@@ -40,6 +40,9 @@ using TrafficList = std::vector<Traffic>;
 /// (n-1)/n S, all-gather (n-1) S. Zero for n = 1. ConfigError for n < 1 or a negative payload.
 Bytes sent_bytes(const Traffic& traffic);
 
+/// Bytes that one worker puts on the wire in all exchanges of a list.
+Bytes sent_bytes(const TrafficList& list);
+
 /// The share of sent_bytes that counts in a direction; all of it for Direction::both.
 Bytes sent_bytes(const Traffic& traffic, Direction direction);
 

@@ -113,7 +113,6 @@ class Optimizer {
 struct OptimizerEntry {
   std::string_view name;
   std::string_view doc;
-  bool compresses;
   std::unique_ptr<Optimizer> (*make)(const Problem&, const OptimizerConfig&);
 };
 

@@ -25,8 +25,8 @@ void check_common(const OptimizerConfig& config) {
 
 const std::vector<OptimizerEntry>& optimizers() {
   static const std::vector<OptimizerEntry> table = {
-      {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", false, make<Adam>},
-      {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange", true,
+      {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>},
+      {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
        make<OnebitAdam>},
   };
   return table;

@@ -100,7 +100,7 @@ class Run {
   void log_step(const StepOutcome& outcome) {
     const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || outcome.step == 1); };
     log_.append(outcome.step, outcome.report.traffic);
-    for (const netmodel::Traffic& exchange : outcome.report.traffic) bytes_ += sent_bytes(exchange).value;
+    bytes_ += netmodel::sent_bytes(outcome.report.traffic).value;
     compute_seconds_ += outcome.compute_seconds;
     codec_seconds_ += outcome.report.codec_seconds;
     const bool workers_due = due(config_.log.workers_every);
