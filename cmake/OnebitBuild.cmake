@@ -1,37 +1,60 @@
 # Everything that all rooms are compiled with, and the one way to declare a room.
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+if(CCACHE_PROGRAM)
+  foreach(language CXX CUDA)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    endif()
+  endforeach()
+endif()
+
+# Flags of the C++ compiler, also where nvcc calls it for host code.
+set(ONEBIT_HOST_FLAGS -ffp-contract=off) # numerics are a contract: a*b+c rounds twice on every machine
+if(ONEBIT_NATIVE)
+  list(APPEND ONEBIT_HOST_FLAGS -march=native)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND ONEBIT_HOST_FLAGS -march=x86-64-v3)
 endif()
 
 add_library(onebit_build INTERFACE)
 target_compile_features(onebit_build INTERFACE cxx_std_20)
 target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(onebit_build INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wno-unknown-pragmas
-  $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar: no error
-  $<$<BOOL:${ONEBIT_WERROR}>:-Werror>
-  -ffp-contract=off) # numerics are a contract: a*b+c rounds twice on every machine
+  "$<$<COMPILE_LANGUAGE:CXX>:${ONEBIT_HOST_FLAGS};-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wno-unknown-pragmas>"
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar: no error
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEBIT_WERROR}>>:-Werror>)
 
 # Optimisation beyond -O2 pays in the kernels: the launchers' inner loops are written to be vectorised.
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
-if(ONEBIT_NATIVE)
-  target_compile_options(onebit_build INTERFACE -march=native)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(onebit_build INTERFACE -march=x86-64-v3)
+if(ONEBIT_HAS_CUDA)
+  target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
+  list(JOIN ONEBIT_HOST_FLAGS "," host_flags)
+  # -fmad=false and -ftz=true: as the CPU's kernels, which neither fuse nor keep denormals.
+  target_compile_options(onebit_build INTERFACE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-ftz=true;-Xcompiler=${host_flags},-Wall,-Wextra,-Wno-unknown-pragmas>"
+    "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ONEBIT_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
 endif()
 
 if(ONEBIT_SANITIZE)
+  if(ONEBIT_HAS_CUDA)
+    message(FATAL_ERROR "ONEBIT_SANITIZE needs ONEBIT_CUDA=OFF")
+  endif()
   target_compile_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE})
 endif()
 
-# onebit_room(<name> SOURCES a.cpp ... DEPENDS other-rooms-or-libraries ...)
+# onebit_room(<name> SOURCES a.cpp ... CUDA a.cu ... STUB a.cpp ... DEPENDS other-rooms-or-libraries ...)
+# CUDA: compiled where there is nvcc, STUB where there is not.
 function(onebit_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;STUB;DEPENDS" ${ARGN})
   add_library(onebit_${name} STATIC ${ROOM_SOURCES})
   add_library(onebit::${name} ALIAS onebit_${name})
   target_link_libraries(onebit_${name} PUBLIC onebit_build ${ROOM_DEPENDS})
+  if(ONEBIT_HAS_CUDA)
+    target_sources(onebit_${name} PRIVATE ${ROOM_CUDA})
+  else()
+    target_sources(onebit_${name} PRIVATE ${ROOM_STUB})
+  endif()
 endfunction()

@@ -34,6 +34,12 @@ struct Payload {
   device::Buffer<std::uint8_t> body;
   device::Buffer<float> scales;
 
+  /// On a debug device: makes the contents unusable.
+  void poison() {
+    body.poison();
+    scales.poison();
+  }
+
   /// Bytes of one row: body and scales.
   Index wire_bytes() const { return body_bytes + static_cast<Index>(sizeof(float)) * scale_count; }
 };

@@ -6,10 +6,10 @@ namespace onebit::compress {
 namespace {
 
 template <class Size>
-device::Chunks chunks_of(std::span<const Segment> segments, Size size) {
+device::Chunks chunks_of(const device::Device& device, std::span<const Segment> segments, Size size) {
   std::vector<Index> sizes;
   for (const Segment& segment : segments) sizes.push_back(size(segment));
-  return device::Chunks(sizes);
+  return {device, sizes};
 }
 
 /// Server j takes elements [j * c, (j + 1) * c) of every segment, c = padded / workers.
@@ -33,18 +33,16 @@ std::vector<Segment> server_segments(std::span<const Segment> worker, Index work
 
 Side::Side(const device::Device& device, std::vector<Segment> segments)
     : segments_(std::move(segments)),
-      table_(device, count()),
-      byte_offsets_(device, count()),
-      real_(chunks_of(segments_, [](const Segment& s) { return s.real; })),
-      active_(chunks_of(segments_, [](const Segment& s) { return s.active; })),
-      padding_(chunks_of(segments_, [](const Segment& s) { return s.active - s.real; })) {
-  table_.upload(segments_);
+      real_(chunks_of(device, segments_, [](const Segment& s) { return s.real; })),
+      active_(chunks_of(device, segments_, [](const Segment& s) { return s.active; })),
+      padding_(chunks_of(device, segments_, [](const Segment& s) { return s.active - s.real; })) {
   std::vector<Index> offsets;
   for (const Segment& segment : segments_) {
     offsets.push_back(segment.bytes);
     packed_bytes_ += segment.padded / 8;
   }
-  byte_offsets_.upload(offsets);
+  table_ = device::Buffer<Segment>::copy_of(device, segments_);
+  byte_offsets_ = device::Buffer<Index>::copy_of(device, offsets);
 }
 
 struct ExchangeLayout::Cut {
@@ -87,5 +85,37 @@ ExchangeLayout::ExchangeLayout(const device::Device& device, Cut cut, Index work
       tensors_(std::move(cut.tensors)),
       worker_(device, cut.segments),
       server_(device, server_segments(cut.segments, workers)) {}
+
+ServerPart::ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers)
+    : ServerPart(device, compact(layout, servers)) {}
+
+ServerPart::ServerPart(const device::Device& device, Parts parts)
+    : vectors_(device, std::move(parts.vectors)),
+      chunks_(device, std::move(parts.chunks)),
+      state_size_(parts.state_size) {}
+
+/// Errors and bytes of the chunks side by side, without those of other servers.
+ServerPart::Parts ServerPart::compact(const ExchangeLayout& layout, Range servers) {
+  Parts parts;
+  Index bytes = 0;
+  const auto all = layout.server().segments();
+  for (Index s = 0; s < layout.worker().count(); ++s) {
+    const auto own = all.subspan(static_cast<std::size_t>(s * layout.workers() + servers.first),
+                                 static_cast<std::size_t>(servers.count));
+    Segment vector{.parameter = own.front().parameter, .state = parts.state_size, .bytes = bytes};
+    for (Segment chunk : own) {
+      chunk.state = parts.state_size;
+      chunk.bytes = bytes;
+      parts.state_size += chunk.active;
+      bytes += chunk.padded / 8;
+      vector.real += chunk.real;
+      vector.active += chunk.active;
+      vector.padded += chunk.padded;
+      parts.chunks.push_back(chunk);
+    }
+    parts.vectors.push_back(vector);
+  }
+  return parts;
+}
 
 }  // namespace onebit::compress

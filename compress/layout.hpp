@@ -90,4 +90,31 @@ class ExchangeLayout {
   Side server_;
 };
 
+/// What the servers of one device take of an exchange, with errors and bytes packed tightly. The parts of all servers
+/// together are the layout's own sides.
+class ServerPart {
+ public:
+  /// servers: those of the device, at least one.
+  ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers);
+
+  /// A segment per exchanged vector: the chunks of these servers, which lie side by side in it.
+  const Side& vectors() const { return vectors_; }
+  /// A segment per exchanged vector and server.
+  const Side& chunks() const { return chunks_; }
+  /// Elements of these servers' errors.
+  Index state_size() const { return state_size_; }
+
+ private:
+  struct Parts {
+    std::vector<Segment> vectors, chunks;
+    Index state_size = 0;
+  };
+  static Parts compact(const ExchangeLayout& layout, Range servers);
+  ServerPart(const device::Device& device, Parts parts);
+
+  Side vectors_;
+  Side chunks_;
+  Index state_size_;
+};
+
 }  // namespace onebit::compress

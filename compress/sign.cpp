@@ -5,21 +5,6 @@
 namespace onebit::compress {
 namespace {
 
-/// sums[row * segments + segment] of the scale's norm; leaves y in the errors.
-template <class Queue>
-void feed(const Queue& queue, const Side& side, Index rows, const EncodeInput& input, float* errors, Index stride,
-          ScaleTerm term, double* sums, double* padding_sums) {
-  const Segment* table = side.device_segments();
-  if (input.rows == nullptr) {
-    reduce(queue, rows, side.active(), TermKernel{table, errors, stride, false, term}, sums);
-    return;
-  }
-  reduce(queue, rows, side.real(), FeedKernel{table, input, errors, stride, term}, sums);
-  if (side.padding().count() == 0) return;
-  reduce(queue, rows, side.padding(), TermKernel{table, errors, stride, true, term}, padding_sums);
-  for_each(queue, rows * side.count(), AddKernel{sums, padding_sums});
-}
-
 /// The rows [range] of a payload; launchers that read take them as well, hence the cast.
 device::SignRows sign_rows(const Side& side, const Payload& payload, Range range) {
   auto* bits = const_cast<std::uint8_t*>(payload.body.data()) + range.first * payload.body_bytes;
@@ -38,37 +23,45 @@ Payload SignCodec::make_payload(const device::Device& device, const Side& side, 
   return payload;
 }
 
-void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
-                       float* errors, Index stride, Payload& payload) const {
+/// sums[row * segments + segment] of the scale's norm; leaves y in the errors.
+void SignCodec::feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
+                     float* errors, Index stride, double* sums) const {
   const ScaleTerm term{norm_};
   const Segment* table = side.device_segments();
+  if (input.rows == nullptr) {
+    reduce(device, rows, side.active(), TermKernel{table, errors, stride, false, term}, sums);
+    return;
+  }
+  reduce(device, rows, side.real(), FeedKernel{table, input, errors, stride, term}, sums);
+  if (side.padding().count() == 0) return;
+  device::Buffer<double> padding_sums(device, rows * side.count());
+  reduce(device, rows, side.padding(), TermKernel{table, errors, stride, true, term}, padding_sums.data());
+  for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
+}
+
+void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
+                       float* errors, Index stride, Payload& payload) const {
+  const Segment* table = side.device_segments();
   device::Buffer<double> sums(device, range.count * side.count());
-  device::Buffer<double> padding_sums(device, side.padding().count() > 0 ? sums.size() : 0);
   float* rows = errors + range.first * stride;
   float* scales = payload.scales.data() + range.first * payload.scale_count;
-  const device::SignRows bits = sign_rows(side, payload, range);
-  device.run([&](const auto& queue) {
-    feed(queue, side, range.count, input, rows, stride, term, sums.data(), padding_sums.data());
-    for_each(queue, sums.size(), ScaleKernel{table, side.count(), sums.data(), scales, term});
-    pack_bits(queue, side.active(), bits, SignKernel{table, side.count(), scales, rows, stride});
-  });
+  feed(device, side, range.count, input, rows, stride, sums.data());
+  for_each(device, sums.size(), ScaleKernel{table, side.count(), sums.data(), scales, {norm_}});
+  pack_bits(device, side.active(), sign_rows(side, payload, range),
+            SignKernel{table, side.count(), scales, rows, stride});
 }
 
 void SignCodec::add_mean(const device::Device& device, const Side& side, const Payload& payload, float* state) const {
-  const device::SignRows rows = sign_rows(side, payload, {0, payload.rows});
-  device.run([&](const auto& queue) {
-    for_each_sign_mean(queue, side.active(), rows, payload.scales.data(), AddMeanKernel{side.device_segments(), state});
-  });
+  for_each_sign_mean(device, side.active(), sign_rows(side, payload, {0, payload.rows}), payload.scales.data(),
+                     AddMeanKernel{side.device_segments(), state});
 }
 
 /// The mean of one row.
 void SignCodec::decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
                        float* parameters) const {
-  const device::SignRows rows = sign_rows(side, payload, {row, 1});
-  const float* scales = payload.scales.data() + row * payload.scale_count;
-  device.run([&](const auto& queue) {
-    for_each_sign_mean(queue, side.real(), rows, scales, DecodeKernel{side.device_segments(), parameters});
-  });
+  for_each_sign_mean(device, side.real(), sign_rows(side, payload, {row, 1}),
+                     payload.scales.data() + row * payload.scale_count,
+                     DecodeKernel{side.device_segments(), parameters});
 }
 
 }  // namespace onebit::compress

@@ -27,6 +27,9 @@ class SignCodec final : public Codec {
               float* parameters) const override;
 
  private:
+  void feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input, float* errors,
+            Index stride, double* sums) const;
+
   ScaleNorm norm_;
 };
 

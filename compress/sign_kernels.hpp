@@ -131,6 +131,7 @@ struct AddMeanKernel {
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state}; }
 };
 
+/// Writes the decoded value where the parameter is.
 struct DecodeKernel {
   const Segment* segments;
   float* parameters;

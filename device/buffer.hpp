@@ -1,9 +1,6 @@
 #pragma once
 // Owning device memory. Host code never reads or writes data() itself: it copies.
 
-#include <algorithm>
-#include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -13,29 +10,58 @@
 
 namespace onebit::device {
 
-/// `size` elements of T on a device, zero at first. Moves, does not copy. Throws std::bad_alloc.
+/// `size` elements of T on a device, undefined at first (NaN on a debug device). Moves, does not copy. Throws
+/// std::bad_alloc.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   Buffer() = default;
-  Buffer(const Device&, Index size) : data_(allocate(size)), size_(size) { zero(); }
+  Buffer(const Device& device, Index size)
+      : memory_(device.shared_memory()), data_(static_cast<T*>(memory_->allocate(bytes(size)))), size_(size) {}
+  /// Filled with zeros.
+  static Buffer zeros(const Device& device, Index size) {
+    Buffer buffer(device, size);
+    buffer.zero();
+    return buffer;
+  }
+  /// A copy of host memory.
+  static Buffer copy_of(const Device& device, std::span<const T> source) {
+    Buffer buffer(device, static_cast<Index>(source.size()));
+    buffer.upload(source);
+    return buffer;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) memory_->release(data_);
+  }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
 
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
   Index size() const { return size_; }
 
-  void zero() { std::fill_n(data_.get(), size_, T{}); }
+  void zero() {
+    if (size_ > 0) memory_->fill(data_, 0, bytes(size_));
+  }
+
+  /// On a debug device: makes the contents NaN, so that whoever reads them before they are written is found.
+  void poison() {
+    if (size_ > 0) memory_->poison(data_, bytes(size_));
+  }
 
   /// Copies host memory to elements [offset, offset + source.size()).
   void upload(std::span<const T> source, Index offset = 0) {
-    std::copy(source.begin(), source.end(), data_.get() + offset);
+    if (!source.empty()) memory_->upload(data_ + offset, source.data(), bytes(static_cast<Index>(source.size())));
   }
 
   /// Copies elements [offset, offset + target.size()) to host memory.
   void download(std::span<T> target, Index offset = 0) const {
-    std::copy_n(data_.get() + offset, target.size(), target.begin());
+    if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
   }
 
   std::vector<T> to_host() const {
@@ -45,15 +71,15 @@ class Buffer {
   }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Release {
-    void operator()(T* data) const { ::operator delete(data, kAlignment); }
-  };
-  static T* allocate(Index size) {
-    return static_cast<T*>(::operator new(static_cast<std::size_t>(size) * sizeof(T), kAlignment));
+  static constexpr Index bytes(Index size) { return size * static_cast<Index>(sizeof(T)); }
+  void swap(Buffer& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
   }
 
-  std::unique_ptr<T[], Release> data_;
+  std::shared_ptr<Memory> memory_;
+  T* data_ = nullptr;
   Index size_ = 0;
 };
 

@@ -3,9 +3,8 @@
 // problem alone, so sums over it have the same bits for any number of threads.
 
 #include <span>
-#include <vector>
 
-#include "device/types.hpp"
+#include "device/buffer.hpp"
 
 namespace onebit::device {
 
@@ -19,23 +18,44 @@ struct Chunk {
   Index end = 0;
 };
 
+/// The cut as launchers see it, on the device. One segment needs no table.
+struct ChunkView {
+  const Chunk* table = nullptr;        ///< [count]
+  const Index* first_chunk = nullptr;  ///< [segments + 1]
+  Index segments = 0;
+  Index count = 0;
+  Index size = 0;  ///< elements of the only segment, where there is no table
+
+  ONEBIT_HOST_DEVICE Chunk operator[](Index chunk) const {
+    if (table != nullptr) return table[chunk];
+    const Index begin = chunk * kChunk;
+    return {0, begin, begin + kChunk < size ? begin + kChunk : size};
+  }
+  /// Index of the first chunk of a segment; first(segments) == count.
+  ONEBIT_HOST_DEVICE Index first(Index segment) const {
+    return first_chunk != nullptr ? first_chunk[segment] : segment * count;
+  }
+};
+
 /// The cut of consecutive segments into chunks; a chunk never straddles two segments.
 class Chunks {
  public:
   Chunks() = default;
   /// sizes: elements of each segment, 0 allowed.
-  explicit Chunks(std::span<const Index> sizes);
-  explicit Chunks(Index size) : Chunks(std::span<const Index>(&size, 1)) {}
+  Chunks(const Device& device, std::span<const Index> sizes);
+  /// One segment, on any device.
+  explicit Chunks(Index size) : segments_(1), count_(ceil_div(size, kChunk)), size_(size) {}
 
-  Index segments() const { return static_cast<Index>(first_.size()) - 1; }
-  Index count() const { return static_cast<Index>(chunks_.size()); }
-  const Chunk& operator[](Index chunk) const { return chunks_[static_cast<std::size_t>(chunk)]; }
-  /// Index of the first chunk of a segment; first(segments()) == count().
-  Index first(Index segment) const { return first_[static_cast<std::size_t>(segment)]; }
+  Index segments() const { return segments_; }
+  Index count() const { return count_; }
+  ChunkView view() const { return {table_.data(), first_.data(), segments_, count_, size_}; }
 
  private:
-  std::vector<Chunk> chunks_;
-  std::vector<Index> first_ = {0};
+  Index segments_ = 0;
+  Index count_ = 0;
+  Index size_ = 0;
+  Buffer<Chunk> table_;
+  Buffer<Index> first_;
 };
 
 }  // namespace onebit::device

@@ -2,21 +2,105 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "device/cpu/memory.hpp"
+#include "device/cuda/cuda.hpp"
 #include "device/error.hpp"
 
 namespace onebit::device {
+namespace {
 
-Device Device::cpu(int threads) {
-  if (threads < 0) throw ConfigError("number of threads is negative", "threads " + std::to_string(threads));
-  return Device(threads == 0 ? omp_get_max_threads() : threads);
+constexpr int kMostDevices = 64;
+
+int threads_of(int asked) {
+  if (asked < 0) throw ConfigError("number of threads is negative", "threads " + std::to_string(asked));
+  return asked == 0 ? omp_get_max_threads() : asked;
 }
 
-Device Device::parse(const std::string& name, int threads) {
-  if (name == "cpu" || name == "cpu:1") return cpu(threads);
-  if (name.starts_with("cuda") || name.starts_with("cpu:") || name == "debug") {
-    throw NotCompiled("device not in this build", name, "devices here: cpu");
+[[noreturn]] void refuse(const std::string& text) {
+  throw ConfigError("unknown device", text, "cpu, cpu:2, debug, cuda:0,1: see 'onebit list devices'");
+}
+
+int parse_number(const std::string& digits, const std::string& text) {
+  int value = -1;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (error != std::errc{} || stop != end || value < 0) refuse(text);
+  return value;
+}
+
+std::vector<int> parse_ordinals(const std::string& list, const std::string& text) {
+  std::vector<int> ordinals;
+  std::stringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) ordinals.push_back(parse_number(part, text));
+  if (ordinals.empty() || list.back() == ',') refuse(text);
+  return ordinals;
+}
+
+/// `count` logical devices that share the threads; none has less than one.
+std::vector<Device> split_cpu(const std::string& text, bool debug, int count, int threads) {
+  if (count < 1 || count > kMostDevices) refuse(text);
+  const int all = threads_of(threads);
+  std::vector<Device> devices;
+  for (int d = 0; d < count; ++d) {
+    const int share = std::max(1, all * (d + 1) / count - all * d / count);
+    devices.push_back(debug ? Device::debug(share) : Device::cpu(share));
   }
-  throw ConfigError("unknown device", name, "devices here: cpu");
+  return devices;
+}
+
+}  // namespace
+
+Device Device::cpu(int threads) {
+  return Device("cpu", cpu::Queue(threads_of(threads)), std::make_shared<cpu::HostMemory>());
+}
+
+Device Device::debug(int threads) {
+  const auto memory = std::make_shared<debug::GuardedMemory>();
+  return Device("debug", cpu::Queue(threads_of(threads), memory), memory);
+}
+
+Device Device::cuda(int ordinal) {
+#if defined(ONEBIT_CUDA)
+  cuda::Queue queue = cuda::open(ordinal);
+  const auto memory = cuda::make_memory(queue);
+  return Device("cuda:" + std::to_string(ordinal), std::move(queue), memory);
+#else
+  throw NotCompiled("this build has no CUDA", "cuda:" + std::to_string(ordinal),
+                    "configure with -DONEBIT_CUDA=ON where nvcc is installed");
+#endif
+}
+
+int Device::threads() const {
+  const auto* queue = std::get_if<cpu::Queue>(&queue_);
+  return queue != nullptr ? queue->threads() : 1;
+}
+
+std::vector<Device> parse_devices(const std::string& text, int threads) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (colon != std::string::npos && rest.empty()) refuse(text);
+  if (kind == "cpu" || kind == "debug") {
+    return split_cpu(text, kind == "debug", rest.empty() ? 1 : parse_number(rest, text), threads);
+  }
+  if (kind != "cuda") refuse(text);
+  std::vector<Device> devices;
+  for (const int ordinal : parse_ordinals(rest.empty() ? "0" : rest, text)) devices.push_back(Device::cuda(ordinal));
+  return devices;
+}
+
+std::vector<std::pair<std::string, std::string>> list_devices() {
+  const std::string threads = std::to_string(omp_get_max_threads());
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"cpu", "OpenMP, " + threads + " threads; cpu:2 splits it in two logical devices"},
+      {"debug", "cpu with separate, poisoned device memory: finds missing transfers"},
+  };
+  for (const auto& row : cuda::list()) rows.push_back(row);
+  return rows;
 }
 
 }  // namespace onebit::device

@@ -1,10 +1,17 @@
 #pragma once
-// Where kernels run and buffers live. Kernels are templates on a queue type; Device::run hands them the right one.
+// Where kernels run and buffers live. device/launch.hpp runs kernels on a device; each backend has a queue type.
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "device/cpu/queue.hpp"
+#include "device/memory.hpp"
+#if defined(ONEBIT_CUDA)
+#include "device/cuda/queue.hpp"
+#endif
 
 namespace onebit::device {
 
@@ -13,22 +20,49 @@ class Device {
   /// The CPU with `threads` OpenMP threads; 0 means one per available core. Throws ConfigError for threads < 0.
   static Device cpu(int threads);
 
-  /// A device by its option value: "cpu". Throws ConfigError for unknown names, NotCompiled for backends that this
-  /// build lacks.
-  static Device parse(const std::string& name, int threads);
+  /// The CPU with memory that only kernels and copies may touch (debug/memory.hpp).
+  static Device debug(int threads);
 
-  std::string name() const { return "cpu"; }
-  int threads() const { return queue_.threads(); }
+  /// A GPU. Throws NotCompiled in a build without CUDA, ConfigError where there is no such GPU or it is too old.
+  static Device cuda(int ordinal);
+
+  const std::string& name() const { return name_; }
+  /// OpenMP threads of its kernels; 1 for a GPU.
+  int threads() const;
+  Memory& memory() const { return *memory_; }
+  const std::shared_ptr<Memory>& shared_memory() const { return memory_; }
 
   /// Calls work(queue) with the queue of this device's backend.
   template <class Work>
   decltype(auto) run(Work&& work) const {
-    return std::forward<Work>(work)(queue_);
+    return std::visit(std::forward<Work>(work), queue_);
+  }
+
+  /// Waits until every kernel and copy is done.
+  void synchronize() const {
+    run([](const auto& queue) { queue.synchronize(); });
   }
 
  private:
-  explicit Device(int threads) : queue_(threads) {}
-  cpu::Queue queue_;
+#if defined(ONEBIT_CUDA)
+  using Queue = std::variant<cpu::Queue, cuda::Queue>;
+#else
+  using Queue = std::variant<cpu::Queue>;
+#endif
+  Device(std::string name, Queue queue, std::shared_ptr<Memory> memory)
+      : name_(std::move(name)), queue_(std::move(queue)), memory_(std::move(memory)) {}
+
+  std::string name_;
+  Queue queue_;
+  std::shared_ptr<Memory> memory_;
 };
+
+/// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",
+/// "cuda" (the first GPU), "cuda:0,1". threads: OpenMP threads of all together, 0 for one per core. Throws ConfigError
+/// for anything else, NotCompiled for backends that this build lacks.
+std::vector<Device> parse_devices(const std::string& text, int threads);
+
+/// What `parse_devices` can give here: option value and one line about it.
+std::vector<std::pair<std::string, std::string>> list_devices();
 
 }  // namespace onebit::device

@@ -31,8 +31,20 @@ struct MatrixOut {
   Index stride = 0;
 };
 
+namespace cpu {
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch);
+}
+#if defined(ONEBIT_CUDA)
+namespace cuda {
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch);
+}
+#endif
+
 /// `batch` products; strides count between the matrices of consecutive products.
-void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch);
+inline void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c,
+                         Index batch) {
+  device.run([&](const auto& queue) { gemm_batched(queue, shape, a, b, c, batch); });
+}
 
 inline void gemm(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c) {
   gemm_batched(device, shape, a, b, c, 1);

@@ -1,5 +1,86 @@
 #pragma once
-// The launchers of every backend in this build. They are found through the queue that Device::run hands out.
+// The launchers: the ways in which a kernel is run over a problem. A kernel is a functor with a host/device
+// operator(); each backend instantiates the launchers for a room's kernels from one list, <room>/kernels.inl.
 
-#include "device/cpu/launch.hpp"
-#include "device/cpu/sign_bits.hpp"
+#include "device/chunks.hpp"
+#include "device/sign_bits.hpp"
+
+namespace onebit::device {
+
+namespace cpu {
+template <class Kernel>
+void for_each(const Queue& queue, Index n, Kernel kernel);
+template <class Kernel>
+void for_each_item(const Queue& queue, Index n, Kernel kernel);
+template <class Kernel>
+void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel);
+template <class Kernel>
+void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums);
+template <class Kernel>
+void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
+template <class Kernel>
+void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const SignRows& rows, const float* scales,
+                        Kernel kernel);
+}  // namespace cpu
+
+#if defined(ONEBIT_CUDA)
+namespace cuda {
+template <class Kernel>
+void for_each(const Queue& queue, Index n, Kernel kernel);
+template <class Kernel>
+void for_each_item(const Queue& queue, Index n, Kernel kernel);
+template <class Kernel>
+void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel);
+template <class Kernel>
+void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums);
+template <class Kernel>
+void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
+template <class Kernel>
+void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const SignRows& rows, const float* scales,
+                        Kernel kernel);
+}  // namespace cuda
+#endif
+
+/// Calls kernel(i) for i in [0, n).
+template <class Kernel>
+void for_each(const Device& device, Index n, const Kernel& kernel) {
+  device.run([&](const auto& queue) { for_each(queue, n, kernel); });
+}
+
+/// Calls kernel(item) for items that are too large to be elements: a row each.
+template <class Kernel>
+void for_each_item(const Device& device, Index n, const Kernel& kernel) {
+  device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });
+}
+
+/// Calls kernel(row, column) for all rows x columns, each once.
+template <class Kernel>
+void for_each_row(const Device& device, Index rows, Index columns, const Kernel& kernel) {
+  device.run([&](const auto& queue) { for_each_row(queue, rows, columns, kernel); });
+}
+
+/// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), i counted from the segment's start,
+/// in double: 16 interleaved partial sums in each chunk, combined like the chunks by a fixed pairwise tree. The kernel
+/// may write to its own element. A kernel may offer bind(row, segment), which looks pointers and scales up once a chunk
+/// and yields a function of i.
+template <class Kernel>
+void reduce(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums) {
+  device.run([&](const auto& queue) { reduce(queue, rows, chunks.view(), kernel, sums); });
+}
+
+/// Packs the bits kernel(row, segment, i), or kernel.bind(row, segment)(i), of every segment. The unused bits of a
+/// segment's last byte become 1; bytes beyond it are not touched.
+template <class Kernel>
+void pack_bits(const Device& device, const Chunks& chunks, const SignRows& out, const Kernel& kernel) {
+  device.run([&](const auto& queue) { pack_bits(queue, chunks.view(), out, kernel); });
+}
+
+/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of
+/// sign * scales[row * chunks.segments() + segment], summed in double in row order.
+template <class Kernel>
+void for_each_sign_mean(const Device& device, const Chunks& chunks, const SignRows& rows, const float* scales,
+                        const Kernel& kernel) {
+  device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, scales, kernel); });
+}
+
+}  // namespace onebit::device

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "device/error.hpp"
 #include "device/launch.hpp"
+#include "device/stopwatch.hpp"
 #include "device/text.hpp"
 
 namespace onebit::optim {
@@ -33,22 +35,22 @@ void check_adam(const OptimizerConfig& config) {
 }
 
 AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
-    : device_(problem.device),
+    : device_(problem.shard.device),
       config_(config),
       policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2,
               config.semantics == Semantics::deepspeed ? 1 : 0),
       stability_(policy_.lag()),
       parameters_(std::accumulate(problem.tensor_sizes.begin(), problem.tensor_sizes.end(), Index{0})),
       whole_(parameters_),
-      channel_(problem.device, problem.workers, parameters_),
-      mean_(problem.device, parameters_),
-      momentum_(problem.device, parameters_),
-      variance_(problem.device, parameters_) {}
+      channel_(problem.shard, parameters_),
+      mean_(device_, parameters_),
+      momentum_(device::Buffer<float>::zeros(device_, parameters_)),
+      variance_(device::Buffer<float>::zeros(device_, parameters_)) {}
 
 template <class Kernel>
 std::vector<double> AdamCore::sum(Index rows, Kernel kernel) const {
   device::Buffer<double> sums(device_, rows);
-  device_.run([&](const auto& queue) { reduce(queue, rows, whole_, kernel, sums.data()); });
+  reduce(device_, rows, whole_, kernel, sums.data());
   return sums.to_host();
 }
 
@@ -75,8 +77,15 @@ AdamStep AdamCore::numbers(Index t, Index variance_t, double lr) const {
   return step;
 }
 
+void AdamCore::absorb_dense(Range group, const float* gradients, Index stride) {
+  device::Stopwatch watch(device_);
+  channel_.absorb(group, gradients, stride);
+  absorb_seconds_ += watch.lap();
+}
+
 void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report) {
-  channel_.exchange(mean_.data(), report.traffic);
+  average_dense(report);
+  device::Stopwatch watch(device_);
   report.grad_norm = std::sqrt(sum(1, SquareTerm{mean_.data(), 0})[0]);
   const double factor = clip_factor(report.grad_norm);
   report.clip_share = factor < 1 ? 1 : 0;
@@ -85,10 +94,14 @@ void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepRe
   report.update_norm =
       std::sqrt(sum(1, AdamKernel{step, x.data(), momentum_.data(), variance_.data(), mean_.data()})[0]);
   report.variance_ratio = stability_.push(sum(1, AbsoluteTerm{variance_.data()})[0]);
+  report.seconds.update = watch.lap();
 }
 
-void AdamCore::discard_dense(StepReport& report) {
+void AdamCore::average_dense(StepReport& report) {
+  device::Stopwatch watch(device_);
   channel_.exchange(mean_.data(), report.traffic);
+  report.seconds.encode = std::exchange(absorb_seconds_, 0);
+  report.seconds.exchange = watch.lap();
 }
 
 double AdamCore::frozen_update(const AdamStep& step, bool mask, device::Buffer<float>& x) {

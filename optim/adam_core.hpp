@@ -22,13 +22,13 @@ class AdamCore {
   const device::Buffer<float>& momentum() const { return momentum_; }
   const device::Buffer<float>& variance() const { return variance_; }
 
-  void absorb_dense(Range group, const float* gradients, Index stride) { channel_.absorb(group, gradients, stride); }
+  void absorb_dense(Range group, const float* gradients, Index stride);
 
   /// Averages what was absorbed and updates: update t = 1, 2, ... Fills the report.
   void dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report);
 
-  /// Averages what was absorbed and throws it away.
-  void discard_dense(StepReport& report);
+  /// Averages what was absorbed, no more. Fills the report's traffic and times.
+  void average_dense(StepReport& report);
 
   /// The numbers of update t with the variance of update `variance_t` (bias corrections).
   AdamStep numbers(Index t, Index variance_t, double lr) const;
@@ -46,6 +46,7 @@ class AdamCore {
 
  private:
   device::Device device_;
+  double absorb_seconds_ = 0;  ///< of the running step
   OptimizerConfig config_;
   FreezePolicy policy_;
   StabilityRatio stability_;

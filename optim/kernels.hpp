@@ -61,6 +61,15 @@ struct FrozenAdamKernel {
   }
 };
 
+/// One worker in deepspeed semantics: nothing is exchanged, the momentum stays what it is.
+struct LocalMomentumKernel {
+  float* momentum;
+  const float* gradient;
+  float beta1;
+  const float* factor;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { momentum[i] = beta1 * momentum[i] + factor[0] * gradient[i]; }
+};
+
 struct SquareTerm {
   const float* values;
   Index stride;

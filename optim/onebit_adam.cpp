@@ -1,28 +1,16 @@
 #include "optim/onebit_adam.hpp"
 
-#include <chrono>
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "device/error.hpp"
 #include "device/launch.hpp"
+#include "device/stopwatch.hpp"
 
 namespace onebit::optim {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// One worker in deepspeed semantics: the momentum stays what it is.
-struct LocalMomentumKernel {
-  float* momentum;
-  const float* gradient;
-  float beta1;
-  const float* factor;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { momentum[i] = beta1 * momentum[i] + factor[0] * gradient[i]; }
-};
 
 std::vector<Index> zeros_of(const device::Buffer<float>& values) {
   std::vector<Index> zeros;
@@ -36,14 +24,15 @@ std::vector<Index> zeros_of(const device::Buffer<float>& values) {
 }  // namespace
 
 OnebitAdam::Compression::Compression(const Problem& problem, const OptimizerConfig& config)
-    : layout(problem.device, problem.tensor_sizes, problem.workers, config.granularity,
+    : layout(problem.shard.device, problem.tensor_sizes, problem.shard.workers(), config.granularity,
              config.semantics == Semantics::deepspeed ? compress::Padding::as_data : compress::Padding::wire_only),
       up(compress::make_codec(config.codec)),
       down(compress::make_codec(config.codec_down.empty() ? config.codec : config.codec_down)),
-      channel(problem.device, layout, *up, *down),
-      worker_errors(problem.device, problem.workers * layout.state_size()),
-      server_error(problem.device, layout.state_size()),
-      factors(problem.device, problem.workers) {}
+      channel(problem.shard, layout, *up, *down),
+      worker_errors(
+          device::Buffer<float>::zeros(problem.shard.device, problem.shard.own().count * layout.state_size())),
+      server_error(device::Buffer<float>::zeros(problem.shard.device, channel.server_state_size())),
+      factors(problem.shard.device, problem.shard.own().count) {}
 
 OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config)
     : problem_(problem), config_(config), core_(problem, config), phase_(deepspeed() ? Phase::dry_run : Phase::warmup) {
@@ -76,10 +65,9 @@ std::string OnebitAdam::unfulfilled() const {
 }
 
 void OnebitAdam::do_begin() {
-  squared_norms_ = 0;
-  clipped_ = 0;
-  codec_seconds_ = 0;
-  events_.clear();
+  squared_norms_.clear();
+  first_masked_ = {};
+  encode_seconds_ = 0;
   if (compression_ && !config_.error_feedback) {
     compression_->worker_errors.zero();
     compression_->server_error.zero();
@@ -98,7 +86,7 @@ void OnebitAdam::absorb_compressed(Range group, const float* gradients, Index st
   Compression& c = *compression_;
   clip_group(group, gradients, stride);
   watch_masked(group, gradients, stride);
-  const auto start = Clock::now();
+  device::Stopwatch watch(device());
   if (exchanges()) {
     c.channel.absorb(group,
                      {.shared = core_.momentum().data(),
@@ -110,9 +98,9 @@ void OnebitAdam::absorb_compressed(Range group, const float* gradients, Index st
   } else {
     const LocalMomentumKernel kernel{core_.momentum().data(), gradients, static_cast<float>(config_.beta1),
                                      c.factors.data()};
-    problem_.device.run([&](const auto& queue) { for_each(queue, core_.parameters(), kernel); });
+    for_each(device(), core_.parameters(), kernel);
   }
-  codec_seconds_ += seconds_since(start);
+  encode_seconds_ += watch.lap();
 }
 
 /// Every worker clips its own gradient by its own norm.
@@ -121,30 +109,36 @@ void OnebitAdam::clip_group(Range group, const float* gradients, Index stride) {
   if (core_.clips()) {
     const std::vector<double> squares = core_.sum(group.count, SquareTerm{gradients, stride});
     for (std::size_t g = 0; g < squares.size(); ++g) {
-      const double factor = core_.clip_factor(std::sqrt(squares[g]));
-      squared_norms_ += squares[g];
-      clipped_ += factor < 1 ? 1 : 0;
-      factors[g] = static_cast<float>((1 - config_.beta1) * factor);
+      factors[g] = static_cast<float>((1 - config_.beta1) * core_.clip_factor(std::sqrt(squares[g])));
     }
+    squared_norms_.insert(squared_norms_.end(), squares.begin(), squares.end());
   }
   compression_->factors.upload(factors);
 }
 
-/// A masked coordinate that receives a gradient after all is reported once.
+/// Looks for a masked coordinate that receives a gradient after all.
 void OnebitAdam::watch_masked(Range group, const float* gradients, Index stride) {
   Compression& c = *compression_;
-  if (c.masked.size() == 0 || c.masked_gradient_seen) return;
-  device::Buffer<double> sums(problem_.device, group.count);
-  const device::Chunks chunks(c.masked.size());
-  const MaskedGradientTerm term{c.masked.data(), gradients, stride};
-  problem_.device.run([&](const auto& queue) { reduce(queue, group.count, chunks, term, sums.data()); });
+  if (!watches_masked() || first_masked_.count > 0) return;
+  device::Buffer<double> sums(device(), group.count);
+  reduce(device(), group.count, device::Chunks(c.masked.size()), MaskedGradientTerm{c.masked.data(), gradients, stride},
+         sums.data());
   const std::vector<double> counts = sums.to_host();
-  for (std::size_t g = 0; g < counts.size() && !c.masked_gradient_seen; ++g) {
-    if (counts[g] == 0) continue;
-    c.masked_gradient_seen = true;
-    events_.push_back({"masked", "worker " + std::to_string(group.first + static_cast<Index>(g)) +
-                                     " has a gradient at " + std::to_string(static_cast<Index>(counts[g])) +
-                                     " masked coordinates (v = 0 at the freeze): their momentum stays 0"});
+  const auto found = std::find_if(counts.begin(), counts.end(), [](double count) { return count > 0; });
+  if (found != counts.end()) first_masked_ = {group.first + (found - counts.begin()), *found};
+}
+
+/// It is reported once in a run, of the first worker on any device.
+void OnebitAdam::report_masked(StepReport& report) {
+  if (!watches_masked()) return;
+  const std::array<double, 2> own = {static_cast<double>(first_masked_.worker), first_masked_.count};
+  const std::vector<double> all = problem_.shard.exchange->all_gather(own);
+  for (std::size_t i = 0; i < all.size() && !compression_->masked_gradient_seen; i += 2) {
+    if (all[i + 1] == 0) continue;
+    compression_->masked_gradient_seen = true;
+    report.events.push_back({"masked", "worker " + std::to_string(static_cast<Index>(all[i])) + " has a gradient at " +
+                                           std::to_string(static_cast<Index>(all[i + 1])) +
+                                           " masked coordinates (v = 0 at the freeze): their momentum stays 0"});
   }
 }
 
@@ -153,7 +147,7 @@ StepReport OnebitAdam::do_finish(device::Buffer<float>& parameters) {
   report.phase = phase_;
   switch (phase_) {
     case Phase::dry_run:
-      core_.discard_dense(report);
+      core_.average_dense(report);
       phase_ = Phase::warmup;
       break;
     case Phase::compression:
@@ -163,8 +157,6 @@ StepReport OnebitAdam::do_finish(device::Buffer<float>& parameters) {
       finish_warmup(parameters, report);
   }
   report.masked = masked_;
-  report.codec_seconds = codec_seconds_;
-  report.events.insert(report.events.end(), events_.begin(), events_.end());
   return report;
 }
 
@@ -181,8 +173,7 @@ void OnebitAdam::freeze(StepReport& report) {
   if (!deepspeed()) {
     const std::vector<Index> masked = zeros_of(core_.variance());
     masked_ = static_cast<Index>(masked.size());
-    compression_->masked = device::Buffer<Index>(problem_.device, masked_);
-    compression_->masked.upload(masked);
+    compression_->masked = device::Buffer<Index>::copy_of(device(), masked);
   }
   report.events.push_back({"freeze", "variance frozen after " + std::to_string(updates_) + " dense updates (freeze " +
                                          config_.freeze.policy + "), " + std::to_string(masked_) +
@@ -190,16 +181,30 @@ void OnebitAdam::freeze(StepReport& report) {
 }
 
 void OnebitAdam::finish_compression(device::Buffer<float>& parameters, StepReport& report) {
-  const auto start = Clock::now();
+  report.seconds.encode = encode_seconds_;
   if (exchanges()) {
-    compression_->channel.exchange(compression_->server_error, core_.momentum().data(), report.traffic);
+    const compress::ExchangeSeconds seconds =
+        compression_->channel.exchange(compression_->server_error, core_.momentum().data(), report.traffic);
+    report.seconds.exchange = seconds.exchange;
+    report.seconds.server = seconds.server;
   }
-  codec_seconds_ += seconds_since(start);
-  const auto n = static_cast<double>(problem_.workers);
-  if (core_.clips()) report.grad_norm = std::sqrt(squared_norms_ / n);
-  report.clip_share = static_cast<double>(clipped_) / n;
+  report_clipping(report);
+  report_masked(report);
+  device::Stopwatch watch(device());
   report.update_norm =
       core_.frozen_update(core_.numbers(++updates_, frozen_updates_, lr()), /*mask=*/!deepspeed(), parameters);
+  report.seconds.update = watch.lap();
+}
+
+/// Norms of the workers' gradients, known only where clipping asks for them.
+void OnebitAdam::report_clipping(StepReport& report) const {
+  if (!core_.clips()) return;
+  const std::vector<double> squares = problem_.shard.exchange->all_gather(squared_norms_);
+  const auto n = static_cast<double>(squares.size());
+  const auto clipped = std::count_if(squares.begin(), squares.end(),
+                                     [&](double square) { return core_.clip_factor(std::sqrt(square)) < 1; });
+  report.grad_norm = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0) / n);
+  report.clip_share = static_cast<double>(clipped) / n;
 }
 
 }  // namespace onebit::optim

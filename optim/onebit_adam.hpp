@@ -32,9 +32,9 @@ class OnebitAdam final : public Optimizer {
     compress::ExchangeLayout layout;
     std::unique_ptr<compress::Codec> up, down;
     compress::ServerMean channel;
-    device::Buffer<float> worker_errors;  ///< [workers][state_size]
-    device::Buffer<float> server_error;   ///< [state_size]
-    device::Buffer<float> factors;        ///< [workers] of the group: clipping times (1 - beta1)
+    device::Buffer<float> worker_errors;  ///< [workers of this device][state_size]
+    device::Buffer<float> server_error;   ///< of this device's servers
+    device::Buffer<float> factors;        ///< of the group: clipping times (1 - beta1)
     device::Buffer<Index> masked;         ///< coordinates with v = 0 at the freeze
     bool masked_gradient_seen = false;
   };
@@ -46,13 +46,17 @@ class OnebitAdam final : public Optimizer {
   void absorb_compressed(Range group, const float* gradients, Index stride);
   void clip_group(Range group, const float* gradients, Index stride);
   void watch_masked(Range group, const float* gradients, Index stride);
+  void report_clipping(StepReport& report) const;
+  void report_masked(StepReport& report);
   void finish_warmup(device::Buffer<float>& parameters, StepReport& report);
   void finish_compression(device::Buffer<float>& parameters, StepReport& report);
   void freeze(StepReport& report);
 
   bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
   /// The released code leaves the exchange out when there is nobody to exchange with.
-  bool exchanges() const { return !(deepspeed() && problem_.workers == 1); }
+  bool exchanges() const { return !(deepspeed() && problem_.shard.workers() == 1); }
+  bool watches_masked() const { return compression_->masked.size() > 0 && !compression_->masked_gradient_seen; }
+  const device::Device& device() const { return problem_.shard.device; }
 
   Problem problem_;
   OptimizerConfig config_;
@@ -63,10 +67,12 @@ class OnebitAdam final : public Optimizer {
   Index masked_ = 0;
   std::optional<Compression> compression_;
   // of the running step
-  double squared_norms_ = 0;
-  Index clipped_ = 0;
-  double codec_seconds_ = 0;
-  std::vector<Event> events_;
+  std::vector<double> squared_norms_;  ///< of this device's workers, where clipping needs them
+  struct MaskedGradient {
+    Index worker = 0;
+    double count = 0;
+  } first_masked_;  ///< the first of this device's workers with a gradient at masked coordinates
+  double encode_seconds_ = 0;
 };
 
 }  // namespace onebit::optim

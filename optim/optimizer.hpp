@@ -43,11 +43,11 @@ struct OptimizerConfig {
   FreezeConfig freeze;
 };
 
-/// What an optimizer is made for.
+/// What an optimizer is made for. With several devices each has an optimizer of its own, which holds the rows of its
+/// workers and a copy of what all workers share; their channels are collective.
 struct Problem {
-  device::Device device;
+  device::Shard shard;
   std::vector<Index> tensor_sizes;
-  Index workers = 1;
   Index total_steps = 1;
   Index lr_warmup = 0;  ///< steps of learning-rate warm-up
 };
@@ -56,6 +56,15 @@ struct Problem {
 struct Event {
   std::string kind;
   std::string text;
+};
+
+/// Where the time of an optimizer's step went, on this device.
+struct StageSeconds {
+  double encode = 0;    ///< workers: feedback and compression, or the dense sum over them
+  double exchange = 0;  ///< moving bytes between devices
+  double server = 0;    ///< mean, second compression, decoding
+  double update = 0;    ///< of the parameters
+  double codec() const { return encode + exchange + server; }
 };
 
 struct StepReport {
@@ -67,7 +76,7 @@ struct StepReport {
   double update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2
   double variance_ratio = kNotMeasured;  ///< StabilityRatio of ||v||_1
   Index masked = 0;                      ///< coordinates with v = 0 at the freeze
-  double codec_seconds = 0;              ///< encode, exchange, decode
+  StageSeconds seconds;
   std::vector<Event> events;
 };
 
@@ -75,9 +84,9 @@ struct StepReport {
 struct StateView {
   const device::Buffer<float>* momentum = nullptr;       ///< [parameters]
   const device::Buffer<float>* variance = nullptr;       ///< [parameters]
-  const device::Buffer<float>* worker_errors = nullptr;  ///< [workers][error_stride]
+  const device::Buffer<float>* worker_errors = nullptr;  ///< [workers of this device][error_stride]
   Index error_stride = 0;
-  const device::Buffer<float>* server_error = nullptr;  ///< all servers' chunks
+  const device::Buffer<float>* server_error = nullptr;  ///< chunks of this device's servers
   const compress::ServerMean* channel = nullptr;        ///< of the compressed exchange, once it is used
 };
 
@@ -87,9 +96,10 @@ class Optimizer {
 
   /// Starts step 1, 2, ... with a learning rate.
   void begin(Index step, double lr);
-  /// Consumes the gradients of a group of workers; row g at gradients + g * stride. Groups come in worker order.
+  /// Consumes the gradients of a group of this device's workers; row g at gradients + g * stride. Groups come in worker
+  /// order.
   void absorb(Range group, const float* gradients, Index stride);
-  /// Exchanges and updates `parameters` [P].
+  /// Exchanges and updates `parameters` [P]. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
   virtual StateView state() const = 0;

@@ -34,6 +34,12 @@ struct Evaluation {
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(examples); }
 };
 
+/// Where the time of a batch of gradients went.
+struct GradientSeconds {
+  double forward = 0;
+  double backward = 0;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -46,8 +52,8 @@ class Model {
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;
 
   /// Each worker's gradient of its mean loss over its examples, and that loss. losses has batch.workers elements.
-  virtual void gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                         std::span<double> losses) = 0;
+  virtual GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                                    std::span<double> losses) = 0;
 
   /// Loss and hits of a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;

@@ -4,24 +4,15 @@
 
 #include "device/launch.hpp"
 #include "optim/kernels.hpp"
+#include "sim/probe_kernels.hpp"
 
 namespace onebit::sim {
 namespace {
 
-/// A term over tensors: offsets turn a tensor's element into the vector's.
-template <class Term>
-struct TensorTerm {
-  const Index* offsets;
-  Term term;
-  ONEBIT_HOST_DEVICE double operator()(Index row, Index tensor, Index i) const {
-    return term(row, 0, offsets[tensor] + i);
-  }
-};
-
 template <class Kernel>
 std::vector<double> sums(const device::Device& device, Index rows, const device::Chunks& chunks, const Kernel& kernel) {
   device::Buffer<double> result(device, rows * chunks.segments());
-  device.run([&](const auto& queue) { reduce(queue, rows, chunks, kernel, result.data()); });
+  reduce(device, rows, chunks, kernel, result.data());
   return result.to_host();
 }
 
@@ -34,11 +25,6 @@ double l1(const device::Device& device, const device::Buffer<float>* values) {
   if (values == nullptr) return not_applicable;
   return sums(device, 1, device::Chunks(values->size()), optim::AbsoluteTerm{values->data()})[0];
 }
-
-struct PositiveTerm {
-  const float* values;
-  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const { return values[i] > 0.0f ? 1.0 : 0.0; }
-};
 
 double positive_share(const device::Device& device, const device::Buffer<float>& values) {
   const double count = sums(device, 1, device::Chunks(values.size()), PositiveTerm{values.data()})[0];
@@ -55,66 +41,90 @@ void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
   }
 }
 
+/// Of all servers. Collective.
+double server_error_norm(const optim::StateView& state) {
+  if (state.server_error == nullptr) return not_applicable;
+  return state.channel != nullptr ? state.channel->server_error_norm(*state.server_error) : 0.0;
+}
+
+/// The columns that are the same on every device.
+void measure_shared(const Replica& replica, const StepOutcome& outcome, StepRow& row) {
+  const device::Device& device = replica.shard.device;
+  const optim::StateView state = replica.optimizer->state();
+  row.param_norm = l2(device, &replica.weights);
+  row.momentum_norm = l2(device, state.momentum);
+  row.variance_l1 = l1(device, state.variance);
+  row.variance_l2 = l2(device, state.variance);
+  if (outcome.report.phase == optim::Phase::compression) row.sign_density = positive_share(device, *state.momentum);
+}
+
 }  // namespace
 
-StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome) {
-  const device::Device& device = cluster.device();
-  const optim::StateView state = cluster.optimizer().state();
+StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
   const optim::StepReport& report = outcome.report;
   StepRow row;
   row.step = outcome.step;
   row.samples = outcome.samples;
   row.lr = outcome.lr;
   row.loss = outcome.loss;
-  row.param_norm = l2(device, &cluster.weights());
   row.grad_norm = report.grad_norm;
   row.clip_share = report.clip_share;
   row.update_norm = report.update_norm;
-  row.momentum_norm = l2(device, state.momentum);
-  row.variance_l1 = l1(device, state.variance);
-  row.variance_l2 = l2(device, state.variance);
   row.variance_ratio = report.variance_ratio;
-  row.server_error_norm = l2(device, state.server_error);
-  if (report.phase == optim::Phase::compression) row.sign_density = positive_share(device, *state.momentum);
   row.masked = report.masked;
   row.phase = static_cast<Index>(report.phase);
   add_traffic(report.traffic, row);
+  cluster.on_each_device([&](Replica& replica) {
+    const double norm = server_error_norm(replica.optimizer->state());
+    if (replica.shard.rank() > 0) return;
+    row.server_error_norm = norm;
+    measure_shared(replica, outcome, row);
+  });
   return row;
 }
 
-void measure_errors(const VirtualCluster& cluster, const WorkerRow& workers, StepRow& row) {
-  const optim::StateView state = cluster.optimizer().state();
+void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& row) {
   double squares = 0;
   for (double norm : workers.error_norm) squares += norm * norm;
   row.worker_error_norm = std::sqrt(squares / static_cast<double>(workers.error_norm.size()));
-  if (state.channel == nullptr) return;
-  row.worker_codec_error = state.channel->worker_codec_error(*state.worker_errors);
-  row.server_codec_error = state.channel->server_codec_error(*state.server_error);
+  cluster.on_each_device([&](Replica& replica) {
+    const optim::StateView state = replica.optimizer->state();
+    if (state.channel == nullptr) return;
+    const double worker_error = state.channel->worker_codec_error(*state.worker_errors);
+    const double server_error = state.channel->server_codec_error(*state.server_error);
+    if (replica.shard.rank() > 0) return;
+    row.worker_codec_error = worker_error;
+    row.server_codec_error = server_error;
+  });
 }
 
-WorkerRow measure_workers(const VirtualCluster& cluster, const StepOutcome& outcome) {
-  const optim::StateView state = cluster.optimizer().state();
+WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
   WorkerRow row{.step = outcome.step, .loss = outcome.worker_losses, .error_norm = {}};
   row.error_norm.assign(row.loss.size(), not_applicable);
-  if (state.worker_errors != nullptr) {
-    row.error_norm = sums(cluster.device(), static_cast<Index>(row.loss.size()), device::Chunks(state.error_stride),
-                          optim::SquareTerm{state.worker_errors->data(), state.error_stride});
-    for (double& norm : row.error_norm) norm = std::sqrt(norm);
-  }
+  cluster.on_each_device([&](Replica& replica) {
+    const optim::StateView state = replica.optimizer->state();
+    if (state.worker_errors == nullptr) return;
+    const Range own = replica.shard.own();
+    const std::vector<double> squares = sums(replica.shard.device, own.count, device::Chunks(state.error_stride),
+                                             optim::SquareTerm{state.worker_errors->data(), state.error_stride});
+    for (std::size_t w = 0; w < squares.size(); ++w) {
+      row.error_norm[static_cast<std::size_t>(own.first) + w] = std::sqrt(squares[w]);
+    }
+  });
   return row;
 }
 
 TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
-  const device::Device& device = cluster.device();
-  const optim::StateView state = cluster.optimizer().state();
+  const Replica& replica = cluster.replicas().front();
+  const device::Device& device = replica.shard.device;
+  const optim::StateView state = replica.optimizer->state();
   std::vector<Index> sizes, offsets;
-  for (const TensorInfo& tensor : cluster.model().tensors()) {
+  for (const TensorInfo& tensor : replica.model->tensors()) {
     sizes.push_back(tensor.size);
     offsets.push_back(tensor.offset);
   }
-  const device::Chunks chunks(sizes);
-  device::Buffer<Index> table(device, static_cast<Index>(offsets.size()));
-  table.upload(offsets);
+  const device::Chunks chunks(device, sizes);
+  const auto table = device::Buffer<Index>::copy_of(device, offsets);
   TensorRow row{.step = step, .momentum_l2 = {}, .variance_l1 = {}};
   row.momentum_l2.assign(sizes.size(), not_applicable);
   row.variance_l1 = row.momentum_l2;

@@ -8,13 +8,13 @@ namespace onebit::sim {
 
 /// The row of /steps after a step, without its times. Columns that the optimizer has no state for, or that are not due,
 /// are NaN.
-StepRow measure_step(const VirtualCluster& cluster, const StepOutcome& outcome);
+StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome);
 
 /// Adds the columns that read every worker's errors; due together with the row of /workers.
-void measure_errors(const VirtualCluster& cluster, const WorkerRow& workers, StepRow& row);
+void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& row);
 
 /// The row of /workers: losses and error norms. Reads every worker's errors.
-WorkerRow measure_workers(const VirtualCluster& cluster, const StepOutcome& outcome);
+WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome);
 
 /// The row of /tensors: norms per tensor.
 TensorRow measure_tensors(const VirtualCluster& cluster, Index step);

@@ -49,7 +49,7 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
   header.created_utc = utc_now();
   header.command_line = identity.command_line;
   header.host = host_name();
-  header.devices = cluster.device().name() + ", " + std::to_string(cluster.device().threads()) + " threads";
+  header.devices = cluster.devices();
   header.data_hash = cluster.data().hash();
   header.seed = config.seed;
   header.workers = config.workers;
@@ -101,8 +101,8 @@ class Run {
     const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || outcome.step == 1); };
     log_.append(outcome.step, outcome.report.traffic);
     bytes_ += netmodel::sent_bytes(outcome.report.traffic).value;
-    compute_seconds_ += outcome.compute_seconds;
-    codec_seconds_ += outcome.report.codec_seconds;
+    compute_seconds_ += outcome.seconds.total();
+    codec_seconds_ += outcome.report.seconds.codec();
     const bool workers_due = due(config_.log.workers_every);
     WorkerRow workers;
     if (workers_due) workers = measure_workers(cluster_, outcome);

@@ -1,12 +1,11 @@
 #include "sim/virtual_cluster.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
 #include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/stopwatch.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -24,34 +23,39 @@ optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
   return schedule;
 }
 
-optim::Problem problem_of(const RunConfig& config, const device::Device& device, const Model& model, Index steps) {
-  optim::Problem problem{.device = device,
-                         .tensor_sizes = {},
-                         .workers = config.workers,
-                         .total_steps = steps,
-                         .lr_warmup = config.schedule.warmup};
+optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, const Model& model, Index steps) {
+  optim::Problem problem{.shard = shard, .tensor_sizes = {}, .total_steps = steps, .lr_warmup = config.schedule.warmup};
   for (const TensorInfo& tensor : model.tensors()) problem.tensor_sizes.push_back(tensor.size);
   return problem;
-}
-
-bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
 }  // namespace
 
 VirtualCluster::VirtualCluster(const RunConfig& config)
     : config_((validate(config), config)),
-      device_(device::Device::parse(config.device, config.threads)),
+      team_(device::parse_devices(config.device, config.threads), config.workers),
       data_(make_data(data_config(config))),
-      model_(make_model(device_, config.model, *data_)),
       steps_(total_steps(config, data_->train_size())),
-      schedule_(schedule_config(config, steps_)),
-      optimizer_(make_optimizer(problem_of(config, device_, *model_, steps_), config.optimizer)),
-      weights_(device_, model_->parameters()) {
-  if (config_.worker_group == 0) config_.worker_group = config_.workers;
-  gradients_ = device::Buffer<float>(device_, config_.worker_group * model_->parameters());
-  weights_.upload(model_->initial_weights(config_.seed));
+      schedule_(schedule_config(config, steps_)) {
+  for (Index rank = 0; rank < team_.size(); ++rank) replicas_.push_back(make_replica(team_.shard(rank)));
+}
+
+Replica VirtualCluster::make_replica(const device::Shard& shard) const {
+  std::unique_ptr<Model> model = make_model(shard.device, config_.model, *data_);
+  auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), config_.optimizer);
+  const Index parameters = model->parameters();
+  const std::vector<float> weights = model->initial_weights(config_.seed);
+  return {.shard = shard,
+          .model = std::move(model),
+          .optimizer = std::move(optimizer),
+          .weights = device::Buffer<float>::copy_of(shard.device, weights),
+          .gradients = device::Buffer<float>(shard.device, group_size(shard) * parameters)};
+}
+
+/// Workers of a device whose gradients exist at a time.
+Index VirtualCluster::group_size(const device::Shard& shard) const {
+  const Index own = shard.own().count;
+  return config_.worker_group == 0 ? own : std::min(own, config_.worker_group);
 }
 
 Index VirtualCluster::variance_lag() const {
@@ -59,72 +63,67 @@ Index VirtualCluster::variance_lag() const {
   return optim::FreezePolicy({.policy = "never", .lag = optimizer.freeze.lag}, 1, 0, optimizer.beta2).lag();
 }
 
+std::string VirtualCluster::devices() const {
+  std::string text = config_.device;
+  Index threads = 0;
+  for (const Replica& replica : replicas_) threads += replica.shard.device.threads();
+  return text + ", " + std::to_string(threads) + " threads";
+}
+
+void VirtualCluster::on_each_device(const std::function<void(Replica&)>& work) {
+  team_.run([&](Index rank) { work(replicas_[static_cast<std::size_t>(rank)]); });
+}
+
 StepOutcome VirtualCluster::advance() {
-  StepOutcome outcome;
-  outcome.step = ++step_;
-  outcome.samples = step_ * config_.workers * config_.batch;
-  outcome.lr = config_.optimizer.lr * schedule_.factor(step_);
-  optimizer_->begin(step_, outcome.lr);
-  for (Index first = 0; first < config_.workers; first += config_.worker_group) {
-    outcome.compute_seconds += run_group({first, std::min(config_.worker_group, config_.workers - first)}, outcome);
+  ++step_;
+  std::vector<StepOutcome> outcomes(replicas_.size());
+  on_each_device([&](Replica& replica) { advance(replica, outcomes[static_cast<std::size_t>(replica.shard.rank())]); });
+  StepOutcome outcome = std::move(outcomes.front());  // what workers share is the same on every device
+  for (const StepOutcome& other : std::span(outcomes).subspan(1)) {
+    outcome.worker_losses.insert(outcome.worker_losses.end(), other.worker_losses.begin(), other.worker_losses.end());
   }
   const double sum = std::accumulate(outcome.worker_losses.begin(), outcome.worker_losses.end(), 0.0);
   outcome.loss = sum / static_cast<double>(config_.workers);
-  outcome.report = optimizer_->finish(weights_);
-  if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(outcome.report.update_norm)) {
-    throw NumericError("the update is not finite: " + first_bad_tensor(), "step " + std::to_string(step_),
-                       "lower the learning rate or clip gradients");
-  }
   return outcome;
 }
 
-/// Samples, forward, backward, and hands the gradients over; returns the seconds before the optimizer.
-double VirtualCluster::run_group(Range group, StepOutcome& outcome) {
-  const auto start = std::chrono::steady_clock::now();
-  data_->sample(step_, {group.first, group.count}, config_.batch, batch_);
+void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
+  outcome.step = step_;
+  outcome.samples = step_ * config_.workers * config_.batch;
+  outcome.lr = config_.optimizer.lr * schedule_.factor(step_);
+  replica.optimizer->begin(step_, outcome.lr);
+  const Range own = replica.shard.own();
+  const Index group = group_size(replica.shard);
+  for (Index first = own.first; first < own.end(); first += group) {
+    run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
+  }
+  outcome.report = replica.optimizer->finish(replica.weights);
+  if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(outcome.report.update_norm)) {
+    throw NumericError("the update is not finite: " + replica.first_bad_tensor(), "step " + std::to_string(step_),
+                       "lower the learning rate or clip gradients");
+  }
+}
+
+/// Samples, forward, backward, and hands the gradients over.
+void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
+  device::Stopwatch watch(replica.shard.device);
+  data_->sample(step_, group, config_.batch, replica.batch);
+  outcome.seconds.sample += watch.lap();
   std::vector<double> losses(static_cast<std::size_t>(group.count));
-  model_->gradients({weights_.data(), 0}, batch_, {gradients_.data(), model_->parameters()}, losses);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  const Index parameters = replica.model->parameters();
+  const GradientSeconds seconds = replica.model->gradients({replica.weights.data(), 0}, replica.batch,
+                                                           {replica.gradients.data(), parameters}, losses);
+  outcome.seconds.forward += seconds.forward;
+  outcome.seconds.backward += seconds.backward;
   outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());
   for (std::size_t g = 0; g < losses.size(); ++g) {
     if (std::isfinite(losses[g])) continue;
     throw NumericError(
-        "loss is not finite: " + first_bad_tensor(),
+        "loss is not finite: " + replica.first_bad_tensor(),
         "step " + std::to_string(step_) + ", worker " + std::to_string(group.first + static_cast<Index>(g)),
         "lower the learning rate or clip gradients");
   }
-  optimizer_->absorb(group, gradients_.data(), model_->parameters());
-  return elapsed.count();
-}
-
-std::string VirtualCluster::first_bad_tensor() const {
-  const std::vector<float> weights = weights_.to_host();
-  const std::vector<float> gradients = gradients_.to_host();
-  const auto values_of = [](const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
-    return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
-                                     static_cast<std::size_t>(tensor.size));
-  };
-  const std::vector<TensorInfo>& tensors = model_->tensors();
-  for (const TensorInfo& tensor : tensors) {
-    if (!all_finite(values_of(weights, 0, tensor))) return "tensor " + tensor.name + " went bad first";
-  }
-  // Backward passes reach the last tensor first.
-  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
-    for (std::size_t row = 0; row < gradients.size(); row += static_cast<std::size_t>(model_->parameters())) {
-      if (!all_finite(values_of(gradients, row, *tensor)))
-        return "the gradient of tensor " + tensor->name + " went bad first";
-    }
-  }
-  const auto largest = [&](const TensorInfo& tensor) {
-    float most = 0;
-    for (float value : values_of(weights, 0, tensor)) most = std::max(most, std::fabs(value));
-    return most;
-  };
-  const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
-    return largest(a) < largest(b);
-  });
-  return "the logits overflow, tensor " + worst->name + " has weights up to " +
-         shortest(static_cast<double>(largest(*worst)));
+  replica.optimizer->absorb(group, replica.gradients.data(), parameters);
 }
 
 Evaluation VirtualCluster::evaluate() {
@@ -133,11 +132,12 @@ Evaluation VirtualCluster::evaluate() {
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;
   Evaluation total;
+  Replica& first = replicas_.front();
   Batch batch;
   for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
-    const Index first = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
-    data_->holdout(first, std::min(block, size - first), batch);
-    const Evaluation part = model_->evaluate({weights_.data(), 0}, batch);
+    const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
+    data_->holdout(start, std::min(block, size - start), batch);
+    const Evaluation part = first.model->evaluate({first.weights.data(), 0}, batch);
     total.loss += part.loss;
     total.correct += part.correct;
     total.examples += part.examples;

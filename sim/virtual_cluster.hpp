@@ -1,9 +1,21 @@
 #pragma once
 // N data-parallel workers in one process: samples, gradients, optimizer. One step is one pass through it.
 
+#include <functional>
+
+#include "device/team.hpp"
 #include "sim/config.hpp"
+#include "sim/replica.hpp"
 
 namespace onebit::sim {
+
+/// Where the time before the optimizer went, on the first device.
+struct ComputeSeconds {
+  double sample = 0;
+  double forward = 0;
+  double backward = 0;
+  double total() const { return sample + forward + backward; }
+};
 
 /// What a step left behind.
 struct StepOutcome {
@@ -13,7 +25,7 @@ struct StepOutcome {
   double loss = 0;                    ///< mean over workers, of the weights before the update
   std::vector<double> worker_losses;  ///< [workers]
   optim::StepReport report;
-  double compute_seconds = 0;  ///< sampling, forward, backward
+  ComputeSeconds seconds;
 };
 
 class VirtualCluster {
@@ -24,10 +36,12 @@ class VirtualCluster {
   Index steps() const { return steps_; }
   Index step() const { return step_; }
   const DataSource& data() const { return *data_; }
-  const Model& model() const { return *model_; }
-  const optim::Optimizer& optimizer() const { return *optimizer_; }
-  const device::Device& device() const { return device_; }
-  const device::Buffer<float>& weights() const { return weights_; }
+  /// Model, optimizer and weights of the first device; those of the others are copies, but for the rows of workers.
+  const Model& model() const { return *replicas_.front().model; }
+  const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
+  const device::Buffer<float>& weights() const { return replicas_.front().weights; }
+  const std::vector<Replica>& replicas() const { return replicas_; }
+  std::string devices() const;  ///< option value and threads
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
@@ -38,23 +52,24 @@ class VirtualCluster {
   /// Loss and accuracy on the held-out split.
   Evaluation evaluate();
 
-  /// Names the tensor that went bad first: of the weights, else of the gradients; else the largest, whose product
-  /// overflowed.
-  std::string first_bad_tensor() const;
+  /// Names the tensor that went bad first.
+  std::string first_bad_tensor() const { return replicas_.front().first_bad_tensor(); }
+
+  /// Calls work for every device's replica, on all devices at the same time: for what is collective.
+  void on_each_device(const std::function<void(Replica&)>& work);
 
  private:
-  double run_group(Range group, StepOutcome& outcome);
+  Replica make_replica(const device::Shard& shard) const;
+  Index group_size(const device::Shard& shard) const;
+  void advance(Replica& replica, StepOutcome& outcome) const;
+  void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
 
   RunConfig config_;
-  device::Device device_;
+  device::Team team_;
   std::unique_ptr<DataSource> data_;
-  std::unique_ptr<Model> model_;
   Index steps_;
   optim::Schedule schedule_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
-  device::Buffer<float> weights_;    ///< [parameters], shared by all workers
-  device::Buffer<float> gradients_;  ///< [worker_group][parameters]
-  Batch batch_;
+  std::vector<Replica> replicas_;  ///< by rank
   Index step_ = 0;
 };
 

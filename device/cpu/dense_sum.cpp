@@ -1,92 +1,63 @@
-#include "device/cpu/dense_sum.hpp"
-
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "device/cpu/launch.hpp"
-#include "device/dense_sum.hpp"
+#include "device/dense_sum_kernels.hpp"
 
 namespace onebit::device::cpu {
 namespace {
 
 constexpr Index kTile = 512;
-constexpr Index kMaxLevels = 40;
+constexpr Index kMostNodes = 48;
 
-/// The levels of one tile of columns.
-struct Tile {
-  double* levels;
-  Index stride;
+/// The stack of nodes over one tile of columns.
+struct Stack {
+  double* nodes;
   Index width;
-  double* level(Index l) const { return levels + l * stride; }
+  double* node(Index k) const { return nodes + k * kTile; }
 };
 
-void add_row(const Tile& tile, const float* row, bool opens_block) {
-  double* block = tile.level(0);
-  if (opens_block) {
+void add_row(const Stack& stack, Index k, const float* row, bool opens) {
+  double* node = stack.node(k);
+  if (opens) {
 #pragma omp simd
-    for (Index c = 0; c < tile.width; ++c) block[c] = static_cast<double>(row[c]);
+    for (Index c = 0; c < stack.width; ++c) node[c] = static_cast<double>(row[c]);
   } else {
 #pragma omp simd
-    for (Index c = 0; c < tile.width; ++c) block[c] += static_cast<double>(row[c]);
+    for (Index c = 0; c < stack.width; ++c) node[c] += static_cast<double>(row[c]);
   }
 }
 
-void add_level(const Tile& tile, Index from, Index to) {
-  const double* source = tile.level(from);
-  double* target = tile.level(to);
+void join_top(const Stack& stack, Index top) {
+  const double* source = stack.node(top);
+  double* target = stack.node(top - 1);
 #pragma omp simd
-  for (Index c = 0; c < tile.width; ++c) target[c] = target[c] + source[c];
+  for (Index c = 0; c < stack.width; ++c) target[c] += source[c];
 }
 
-/// Carries the finished block with index `block` up the binary counter; returns the level at which it comes to rest.
-void close_block(const Tile& tile, Index block) {
-  Index level = 1;
-  for (; (block & 1) != 0; block >>= 1, ++level) {
-    add_level(tile, 0, level);  // earlier + later, kept in level 0 for the next carry
-    std::copy_n(tile.level(level), tile.width, tile.level(0));
+void absorb_tile(const AbsorbJob& job, Index begin, const Stack& stack) {
+  Index open = job.node_count;  // where the open block lies: above the closed nodes
+  const Index kept = open + (job.opens(job.first) ? 0 : 1);
+  for (Index k = 0; k < kept; ++k) std::copy_n(job.nodes + k * job.columns + begin, stack.width, stack.node(k));
+  for (Index worker = job.first; worker < job.first + job.count; ++worker) {
+    add_row(stack, open, job.rows + (worker - job.first) * job.stride + begin, job.opens(worker));
+    if (!job.closes(worker)) continue;
+    for (Index merges = job.tree.merges_after(worker / BlockTree::kBlock); merges > 0; --merges)
+      join_top(stack, open--);
+    ++open;
   }
-  std::copy_n(tile.level(0), tile.width, tile.level(level));
-}
-
-/// Combines what the counter holds, smallest first.
-void finish(const Tile& tile, Index blocks, double* total) {
-  const Index lowest = std::countr_zero(static_cast<std::uint64_t>(blocks));
-  std::copy_n(tile.level(lowest + 1), tile.width, total);
-  for (Index bit = lowest + 1; (blocks >> bit) != 0; ++bit) {
-    if (((blocks >> bit) & 1) == 0) continue;
-    const double* source = tile.level(bit + 1);
-#pragma omp simd
-    for (Index c = 0; c < tile.width; ++c) total[c] = source[c] + total[c];
-  }
-}
-
-void absorb_tile(const DenseSumState& state, const Tile& tile, Index first, Index count, const float* rows,
-                 Index stride, double* total) {
-  for (Index r = 0; r < count; ++r) {
-    const Index worker = first + r;
-    add_row(tile, rows + r * stride, worker % DenseSum::kBlock == 0);
-    const bool last = worker == state.workers - 1;
-    if (last || worker % DenseSum::kBlock == DenseSum::kBlock - 1) close_block(tile, worker / DenseSum::kBlock);
-    if (last) finish(tile, ceil_div(state.workers, DenseSum::kBlock), total);
-  }
+  const Index left = open + (job.closes(job.first + job.count - 1) ? 0 : 1);
+  for (Index k = 0; k < left; ++k) std::copy_n(stack.node(k), stack.width, job.nodes + k * job.columns + begin);
 }
 
 }  // namespace
 
-Index dense_sum_levels(Index workers) {
-  return 1 + static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(ceil_div(workers, DenseSum::kBlock))));
-}
-
-void dense_sum_absorb(const Queue& queue, const DenseSumState& state, Index first, Index count, const float* rows,
-                      Index stride) {
-  parallel(queue, ceil_div(state.columns, kTile), [&](Index unit) {
-    alignas(64) std::array<double, kMaxLevels * kTile> scratch;
+void absorb_rows(const Queue& queue, const AbsorbJob& job) {
+  queue.check(job);
+  parallel(queue, ceil_div(job.columns, kTile), [&](Index unit) {
+    alignas(64) std::array<double, kMostNodes * kTile> nodes;
     const Index begin = unit * kTile;
-    const Index width = std::min(kTile, state.columns - begin);
-    const Tile tile =
-        state.levels != nullptr ? Tile{state.levels + begin, state.columns, width} : Tile{scratch.data(), kTile, width};
-    absorb_tile(state, tile, first, count, rows + begin, stride, state.total + begin);
+    absorb_tile(job, begin, {nodes.data(), std::min(kTile, job.columns - begin)});
   });
 }
 

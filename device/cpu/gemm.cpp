@@ -8,7 +8,7 @@
 
 #include "device/cpu/queue.hpp"
 
-namespace onebit::device {
+namespace onebit::device::cpu {
 namespace {
 
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -57,10 +57,15 @@ void fix_cache_sizes() {
   (void)done;
 }
 
-void gemm_cpu(const cpu::Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch) {
+}  // namespace
+
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch) {
   fix_cache_sizes();
+  queue.check(a);
+  queue.check(b);
+  queue.check(c);
   const Index tiles = ceil_div(shape.m, kTileRows);
-  cpu::parallel(queue, batch * tiles, [&](Index unit) {
+  parallel(queue, batch * tiles, [&](Index unit) {
     const Index matrix = unit / tiles;
     const Index begin = unit % tiles * kTileRows;
     gemm_tile(shape, {a.data + matrix * a.stride, a.leading, 0}, {b.data + matrix * b.stride, b.leading, 0},
@@ -68,10 +73,4 @@ void gemm_cpu(const cpu::Queue& queue, const GemmShape& shape, MatrixIn a, Matri
   });
 }
 
-}  // namespace
-
-void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch) {
-  device.run([&](const auto& queue) { gemm_cpu(queue, shape, a, b, c, batch); });
-}
-
-}  // namespace onebit::device
+}  // namespace onebit::device::cpu

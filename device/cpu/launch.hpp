@@ -1,20 +1,19 @@
 #pragma once
-// The CPU launchers: with device/cpu/{sign_bits,dense_sum,gemm} the only places with OpenMP. A kernel is a functor; the
-// same functor type runs under the CUDA launchers of the same names.
+// The CPU launchers: with device/cpu/{sign_bits,dense_sum,gemm} the only places with OpenMP. What each does is said in
+// device/launch.hpp.
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "device/chunks.hpp"
-#include "device/cpu/queue.hpp"
+#include "device/launch.hpp"
 
 namespace onebit::device::cpu {
 
-/// Calls kernel(i) for i in [0, n).
 template <class Kernel>
 void for_each(const Queue& queue, Index n, Kernel kernel) {
   constexpr Index block = 16384;
+  queue.check(kernel);
   parallel(queue, ceil_div(n, block), [&](Index unit) {
     const Index end = std::min((unit + 1) * block, n);
 #pragma omp simd
@@ -22,23 +21,22 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
   });
 }
 
-/// Calls kernel(item) for items that are too large to be elements: a row each.
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
+  queue.check(kernel);
   parallel(queue, n, [&](Index item) { kernel(item); });
 }
 
-/// Calls kernel(row, column) for all rows x columns, a row's columns in order on one thread.
 template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) {
+  queue.check(kernel);
   parallel(queue, rows, [&](Index row) {
 #pragma omp simd
     for (Index column = 0; column < columns; ++column) kernel(row, column);
   });
 }
 
-/// A segmented kernel at one row and segment, as a function of the element. A kernel may offer bind(row, segment) to
-/// look its pointers and scales up once a chunk instead of once an element.
+/// A segmented kernel at one row and segment, as a function of the element.
 template <class Kernel>
 auto at(const Kernel& kernel, Index row, Index segment) {
   if constexpr (requires { kernel.bind(row, segment); }) {
@@ -46,18 +44,6 @@ auto at(const Kernel& kernel, Index row, Index segment) {
   } else {
     return [kernel, row, segment](Index i) { return kernel(row, segment, i); };
   }
-}
-
-/// Calls kernel(row, segment, i) for every element of every chunk of every row.
-template <class Kernel>
-void for_each_segment(const Queue& queue, Index rows, const Chunks& chunks, Kernel kernel) {
-  parallel(queue, rows * chunks.count(), [&](Index unit) {
-    const Index row = unit / chunks.count();
-    const Chunk chunk = chunks[unit % chunks.count()];
-    const auto element = at(kernel, row, chunk.segment);
-#pragma omp simd
-    for (Index i = chunk.begin; i < chunk.end; ++i) element(i);
-  });
 }
 
 /// Sums values in place by a fixed pairwise tree and returns the total.
@@ -89,23 +75,22 @@ double lane_sum(Index begin, Index end, Term term) {
 
 }  // namespace detail
 
-/// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), i counted from the segment's start,
-/// in double over fixed chunks combined by a fixed tree. The kernel may write to its own element.
 template <class Kernel>
-void reduce(const Queue& queue, Index rows, const Chunks& chunks, Kernel kernel, double* sums) {
-  std::vector<double> partial(static_cast<std::size_t>(rows * chunks.count()));
-  parallel(queue, rows * chunks.count(), [&](Index unit) {
-    const Index row = unit / chunks.count();
-    const Chunk chunk = chunks[unit % chunks.count()];
+void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums) {
+  queue.check(kernel);
+  std::vector<double> partial(static_cast<std::size_t>(rows * chunks.count));
+  parallel(queue, rows * chunks.count, [&](Index unit) {
+    const Index row = unit / chunks.count;
+    const Chunk chunk = chunks[unit % chunks.count];
     partial[static_cast<std::size_t>(unit)] = detail::lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
   });
-  for (Index row = 0; row < rows; ++row) {
-    for (Index segment = 0; segment < chunks.segments(); ++segment) {
+  parallel(queue, rows, [&](Index row) {
+    for (Index segment = 0; segment < chunks.segments; ++segment) {
       const Index first = chunks.first(segment);
-      sums[row * chunks.segments() + segment] =
-          tree_sum(partial.data() + row * chunks.count() + first, chunks.first(segment + 1) - first);
+      sums[row * chunks.segments + segment] =
+          tree_sum(partial.data() + row * chunks.count + first, chunks.first(segment + 1) - first);
     }
-  }
+  });
 }
 
 }  // namespace onebit::device::cpu

@@ -6,18 +6,39 @@
 #endif
 
 #include <exception>
+#include <typeinfo>
 
+#include "device/debug/memory.hpp"
 #include "device/types.hpp"
 
 namespace onebit::device::cpu {
 
 class Queue {
  public:
-  explicit Queue(int threads) : threads_(threads) {}
+  /// Kernels of a debug device run with its memory opened for them.
+  explicit Queue(int threads, std::shared_ptr<debug::GuardedMemory> guard = nullptr)
+      : threads_(threads), guard_(std::move(guard)) {}
   int threads() const { return threads_; }
+  debug::GuardedMemory* guard() const { return guard_.get(); }
+
+  /// On a debug device: throws Error unless every pointer in the kernel is into its memory.
+  template <class Kernel>
+  void check(const Kernel& kernel) const {
+    if (guard_ && debug::kChecksPointers) check_words(kernel);
+  }
+  void synchronize() const {}
 
  private:
+  template <class Kernel>
+  void check_words(Kernel kernel) const {
+#if ONEBIT_CLEAR_PADDING
+    __builtin_clear_padding(&kernel);
+#endif
+    guard_->check(&kernel, sizeof kernel, typeid(Kernel).name());
+  }
+
   int threads_;
+  std::shared_ptr<debug::GuardedMemory> guard_;
 };
 
 /// While it lives, this thread's floating-point unit takes numbers below the normal range as zero. One denormal operand
@@ -43,6 +64,7 @@ class FlushDenormals {
 /// is rethrown here after all threads have stopped.
 template <class Body>
 void parallel(const Queue& queue, Index units, Body body) {
+  const debug::Access access(queue.guard());
   if (queue.threads() == 1 || units <= 1) {
     [[maybe_unused]] const FlushDenormals flush{};
     for (Index unit = 0; unit < units; ++unit) body(unit);

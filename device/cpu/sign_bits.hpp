@@ -1,5 +1,5 @@
 #pragma once
-// CPU launchers that write and sum packed signs.
+// CPU launchers that write and sum packed signs. What each does is said in device/launch.hpp.
 
 #include <array>
 #include <bit>
@@ -56,28 +56,29 @@ inline void add_signed(const std::uint8_t* bytes, Index n, double weight, double
 
 }  // namespace detail
 
-/// Packs the bits kernel(row, segment, i) of every segment. Bytes beyond a segment's last element are not touched.
 template <class Kernel>
-void pack_bits(const Queue& queue, const Chunks& chunks, const SignRows& out, Kernel kernel) {
-  parallel(queue, out.rows * chunks.count(), [&](Index unit) {
-    const Index row = unit / chunks.count();
-    const Chunk chunk = chunks[unit % chunks.count()];
+void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel) {
+  queue.check(kernel);
+  queue.check(out);
+  parallel(queue, out.rows * chunks.count, [&](Index unit) {
+    const Index row = unit / chunks.count;
+    const Chunk chunk = chunks[unit % chunks.count];
     std::uint8_t* bytes = out.bits + row * out.row_bytes + out.byte_offset[chunk.segment] + chunk.begin / 8;
     detail::pack_run(chunk.begin, chunk.end, bytes, at(kernel, row, chunk.segment));
   });
 }
 
-/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of
-/// sign * scales[row * chunks.segments() + segment], summed in double in row order.
 template <class Kernel>
-void for_each_sign_mean(const Queue& queue, const Chunks& chunks, const SignRows& rows, const float* scales,
+void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const SignRows& rows, const float* scales,
                         Kernel kernel) {
-  parallel(queue, chunks.count(), [&](Index unit) {
+  queue.check(kernel);
+  queue.check(rows);
+  parallel(queue, chunks.count, [&](Index unit) {
     const Chunk chunk = chunks[unit];
     alignas(64) std::array<double, kChunk> sums{};
     for (Index row = 0; row < rows.rows; ++row) {
       detail::add_signed(rows.bits + row * rows.row_bytes + rows.byte_offset[chunk.segment] + chunk.begin / 8,
-                         chunk.end - chunk.begin, static_cast<double>(scales[row * chunks.segments() + chunk.segment]),
+                         chunk.end - chunk.begin, static_cast<double>(scales[row * chunks.segments + chunk.segment]),
                          sums.data());
     }
     const auto n = static_cast<double>(rows.rows);

@@ -29,10 +29,7 @@ const std::vector<std::pair<std::string_view, Rows (*)()>>& registries() {
       {"models", [] { return rows_of(sim::models()); }},
       {"data", [] { return rows_of(sim::data_sources()); }},
       {"clusters", [] { return rows_of(netmodel::clusters()); }},
-      {"devices",
-       [] {
-         return Rows{{"cpu", "OpenMP on this machine's cores"}};
-       }},
+      {"devices", device::list_devices},
       {"presets", [] { return rows_of(presets()); }},
   };
   return table;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/error.hpp"
+#include "device/team.hpp"
 #include "device/text.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output.hpp"
@@ -76,40 +77,65 @@ double displacement_difference(const std::vector<float>& x, const std::vector<fl
   return difference == 0 ? 0 : std::sqrt(difference / displacement);
 }
 
+/// What one device holds of a replay.
+struct Seat {
+  device::Shard shard;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  device::Buffer<float> x, gradients;
+};
+
+std::vector<Seat> make_seats(const device::Team& team, const sim::GradientTrace& trace, const sim::RunConfig& config) {
+  std::vector<Seat> seats;
+  for (Index rank = 0; rank < team.size(); ++rank) {
+    const device::Shard& shard = team.shard(rank);
+    const optim::Problem problem{.shard = shard,
+                                 .tensor_sizes = trace.tensor_sizes(),
+                                 .total_steps = trace.steps(),
+                                 .lr_warmup = config.schedule.warmup};
+    seats.push_back({.shard = shard,
+                     .optimizer = make_optimizer(problem, config.optimizer),
+                     .x = device::Buffer<float>::copy_of(shard.device, trace.x0()),
+                     .gradients = device::Buffer<float>(shard.device, shard.own().count * trace.parameters())});
+  }
+  return seats;
+}
+
+/// One step of one device on its workers' rows of a step's gradients.
+void replay_step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) {
+  const Range own = seat.shard.own();
+  const Index parameters = seat.x.size();
+  seat.gradients.upload(std::span(gradients).subspan(static_cast<std::size_t>(own.first * parameters),
+                                                     static_cast<std::size_t>(own.count * parameters)));
+  seat.optimizer->begin(step, lr);
+  seat.optimizer->absorb(own, seat.gradients.data(), parameters);
+  const optim::StepReport report = seat.optimizer->finish(seat.x);
+  if (report.phase != optim::Phase::dry_run && !std::isfinite(report.update_norm)) {
+    throw NumericError("the update is not finite", "step " + std::to_string(step), "lower the learning rate");
+  }
+}
+
 Deviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, const CommandLine& line) {
-  const device::Device device = device::Device::parse(config.device, config.threads);
-  const optim::Problem problem{.device = device,
-                               .tensor_sizes = trace.tensor_sizes(),
-                               .workers = trace.workers(),
-                               .total_steps = trace.steps(),
-                               .lr_warmup = config.schedule.warmup};
   optim::ScheduleConfig schedule_config = config.schedule;
   schedule_config.total_steps = trace.steps();
   const optim::Schedule schedule(schedule_config);
-  const auto optimizer = make_optimizer(problem, config.optimizer);
+  device::Team team(device::parse_devices(config.device, config.threads), trace.workers());
+  std::vector<Seat> seats = make_seats(team, trace, config);
   std::optional<sim::TraceWriter> out;  // only now: what cannot be replayed leaves no file
   if (!line.out.empty()) out.emplace(line.out, trace.parameters(), line.overwrite);
-  device::Buffer<float> x(device, trace.parameters());
-  x.upload(trace.x0());
-  device::Buffer<float> gradients(device, trace.workers() * trace.parameters());
-  std::vector<float> host;
+  std::vector<float> gradients;
   Deviation deviation;
   for (Index step = 1; step <= trace.steps(); ++step) {
-    trace.read_step(step - 1, host);
-    gradients.upload(host);
-    optimizer->begin(step, config.optimizer.lr * schedule.factor(step));
-    optimizer->absorb({0, trace.workers()}, gradients.data(), trace.parameters());
-    const optim::StepReport report = optimizer->finish(x);
-    if (report.phase != optim::Phase::dry_run && !std::isfinite(report.update_norm)) {
-      throw NumericError("the update is not finite", "step " + std::to_string(step), "lower the learning rate");
-    }
-    const std::vector<float> now = x.to_host();
+    trace.read_step(step - 1, gradients);
+    const double lr = config.optimizer.lr * schedule.factor(step);
+    team.run([&](Index rank) { replay_step(seats[static_cast<std::size_t>(rank)], step, lr, gradients); });
+    const std::vector<float> now = seats.front().x.to_host();
     if (out) out->write_step(step - 1, now);
     if (line.reference.empty()) continue;
     const double difference = displacement_difference(now, trace.reference(line.reference, step - 1), trace.x0());
     if (std::isfinite(deviation.worst) && !(difference <= deviation.worst)) deviation = {difference, step};
   }
-  if (!optimizer->unfulfilled().empty()) throw Error(optimizer->unfulfilled(), "replay");
+  const optim::Optimizer& optimizer = *seats.front().optimizer;
+  if (!optimizer.unfulfilled().empty()) throw Error(optimizer.unfulfilled(), "replay");
   if (out) out->close();
   return deviation;
 }

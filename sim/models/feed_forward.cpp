@@ -5,6 +5,7 @@
 #include "device/gemm.hpp"
 #include "device/launch.hpp"
 #include "device/philox.hpp"
+#include "device/stopwatch.hpp"
 
 namespace onebit::sim {
 
@@ -87,7 +88,7 @@ void FeedForward::forward(const Weights& weights, const Batch& batch) {
   if (shape_.vocabulary > 0) {
     const EmbedKernel kernel{batch.batch,  shape_.context, shape_.embedding, tokens_.data(),
                              weights.data, weights.stride, input_.data()};
-    device_.run([&](const auto& queue) { for_each_row(queue, batch.rows(), shape_.widths.front(), kernel); });
+    for_each_row(device_, batch.rows(), shape_.widths.front(), kernel);
   }
   const Buffer<float>* input = &input_;
   for (Layer& layer : layers_) {
@@ -105,7 +106,7 @@ void FeedForward::forward_layer(const Weights& weights, const Batch& batch, cons
                        {layer.pre.data(), layer.outputs, batch.batch * layer.outputs}, shared ? 1 : batch.workers);
   const BiasActivationKernel kernel{layer.activation, batch.batch,      layer.outputs,    weights.data + layer.bias,
                                     weights.stride,   layer.pre.data(), layer.post.data()};
-  device_.run([&](const auto& queue) { for_each_row(queue, batch.rows(), layer.outputs, kernel); });
+  for_each_row(device_, batch.rows(), layer.outputs, kernel);
 }
 
 /// Turns the logits into the gradient of each worker's mean loss by them.
@@ -114,11 +115,13 @@ void FeedForward::cross_entropy(const Batch& batch) {
   const CrossEntropyKernel kernel{top.outputs,      1.0f / static_cast<float>(batch.batch),
                                   labels_.data(),   top.post.data(),
                                   row_loss_.data(), row_correct_.data()};
-  device_.run([&](const auto& queue) { for_each_item(queue, batch.rows(), kernel); });
+  for_each_item(device_, batch.rows(), kernel);
 }
 
-void FeedForward::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses) {
+GradientSeconds FeedForward::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                                       std::span<double> losses) {
+  GradientSeconds seconds;
+  device::Stopwatch watch(device_);
   forward(weights, batch);
   cross_entropy(batch);
   std::vector<double> row_loss(static_cast<std::size_t>(batch.rows()));
@@ -129,7 +132,10 @@ void FeedForward::gradients(const Weights& weights, const Batch& batch, const Gr
     for (std::size_t b = worker * size; b < (worker + 1) * size; ++b) sum += row_loss[b];
     losses[worker] = sum / static_cast<double>(batch.batch);
   }
+  seconds.forward = watch.lap();
   backward(weights, batch, rows);
+  seconds.backward = watch.lap();
+  return seconds;
 }
 
 void FeedForward::backward(const Weights& weights, const Batch& batch, const GradientRows& rows) {
@@ -142,12 +148,12 @@ void FeedForward::backward(const Weights& weights, const Batch& batch, const Gra
       Layer& below = layers_[l - 1];
       input_gradient(weights, batch, layer, below.delta);
       const ActivationSlopeKernel kernel{below.activation, below.pre.data(), below.delta.data()};
-      device_.run([&](const auto& queue) { for_each(queue, batch.rows() * below.outputs, kernel); });
+      for_each(device_, batch.rows() * below.outputs, kernel);
     } else if (shape_.vocabulary > 0) {
       input_gradient(weights, batch, layer, input_delta_);
       const EmbedGradientKernel kernel{batch.batch,    shape_.context,      shape_.embedding, shape_.vocabulary,
                                        tokens_.data(), input_delta_.data(), rows.data,        rows.stride};
-      device_.run([&](const auto& queue) { for_each_row(queue, batch.workers, shape_.embedding, kernel); });
+      for_each_row(device_, batch.workers, shape_.embedding, kernel);
     }
   }
 }
@@ -159,7 +165,7 @@ void FeedForward::weight_gradients(const Batch& batch, const Buffer<float>& inpu
                        {layer.delta.data(), layer.outputs, batch.batch * layer.outputs},
                        {rows.data + layer.weight, layer.outputs, rows.stride}, batch.workers);
   const BiasGradientKernel kernel{batch.batch, layer.outputs, layer.delta.data(), rows.data + layer.bias, rows.stride};
-  device_.run([&](const auto& queue) { for_each_row(queue, batch.workers, layer.outputs, kernel); });
+  for_each_row(device_, batch.workers, layer.outputs, kernel);
 }
 
 void FeedForward::input_gradient(const Weights& weights, const Batch& batch, const Layer& layer, Buffer<float>& delta) {

@@ -29,8 +29,8 @@ class FeedForward final : public Model {
 
   const std::vector<TensorInfo>& tensors() const override { return tensors_; }
   std::vector<float> initial_weights(std::uint32_t seed) const override;
-  void gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                 std::span<double> losses) override;
+  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                            std::span<double> losses) override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 
  private:

@@ -1,0 +1,130 @@
+#include "device/debug/memory.hpp"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "device/cpu/memory.hpp"
+#include "device/error.hpp"
+
+namespace onebit::device::debug {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+std::size_t up(std::size_t value, std::size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Is there memory at this address?
+bool is_mapped(std::uintptr_t address) {
+  unsigned char resident = 0;
+  return ::mincore(reinterpret_cast<void*>(address / page_size() * page_size()), 1, &resident) == 0;
+}
+
+std::string readable(const char* type_name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type_name, nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? name.get() : type_name;
+}
+
+}  // namespace
+
+GuardedMemory::~GuardedMemory() {
+  for (const auto& [start, region] : regions_) {
+    ::munmap(reinterpret_cast<void*>(region.pages), region.length + page_size());
+  }
+}
+
+void* GuardedMemory::allocate(Index bytes) {
+  const std::size_t size = up(static_cast<std::size_t>(bytes), kAlignment);
+  const std::size_t length = up(size, page_size());
+  void* pages = ::mmap(nullptr, length + page_size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  Region region{.pages = reinterpret_cast<std::uintptr_t>(pages), .length = length, .end = 0};
+  region.end = region.pages + length;
+  const std::uintptr_t start = region.end - size;
+  protect(region, true);
+  std::memset(pages, 0xFF, length);
+  const std::scoped_lock lock(mutex_);
+  if (users_ == 0) protect(region, false);
+  regions_.emplace(start, region);
+  return reinterpret_cast<void*>(start);
+}
+
+void GuardedMemory::release(void* data) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const auto found = regions_.find(reinterpret_cast<std::uintptr_t>(data));
+  if (found == regions_.end()) return;
+  ::munmap(reinterpret_cast<void*>(found->second.pages), found->second.length + page_size());
+  regions_.erase(found);
+}
+
+void GuardedMemory::fill(void* target, int byte, Index bytes) {
+  const Access access(this);
+  if (bytes > 0) std::memset(target, byte, static_cast<std::size_t>(bytes));
+}
+
+void GuardedMemory::upload(void* target, const void* source, Index bytes) {
+  const Access access(this);
+  if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
+}
+
+void GuardedMemory::download(void* target, const void* source, Index bytes) {
+  const Access access(this);
+  if (bytes > 0) std::memcpy(target, source, static_cast<std::size_t>(bytes));
+}
+
+void GuardedMemory::copy(const Block& target, Memory& from, const Block& source) {
+  const Access own(this);
+  const Access other(dynamic_cast<GuardedMemory*>(&from));
+  cpu::copy_block(target, source);
+}
+
+void GuardedMemory::open() {
+  const std::scoped_lock lock(mutex_);
+  if (users_++ > 0) return;
+  for (const auto& [start, region] : regions_) protect(region, true);
+}
+
+void GuardedMemory::close() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (--users_ > 0) return;
+  for (const auto& [start, region] : regions_) protect(region, false);
+}
+
+void GuardedMemory::protect(const Region& region, bool accessible) const {
+  if (region.length > 0) {
+    ::mprotect(reinterpret_cast<void*>(region.pages), region.length, accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
+}
+
+/// The address one past the end of an allocation counts as its own: empty rows may point there.
+bool GuardedMemory::owns(std::uintptr_t address) const {
+  auto after = regions_.upper_bound(address);
+  return after != regions_.begin() && address <= (--after)->second.end;
+}
+
+void GuardedMemory::check(const void* kernel, std::size_t size, const char* type_name) {
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= size; offset += alignof(void*)) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const std::byte*>(kernel) + offset, sizeof word);
+    if (word < page_size() || owns(word) || !is_mapped(word)) continue;
+    throw Error("a kernel was given a pointer that is not this device's", readable(type_name),
+                "upload the data, or exchange it between devices");
+  }
+}
+
+}  // namespace onebit::device::debug

@@ -1,0 +1,83 @@
+#pragma once
+// The memory of the debug device: host memory that only kernels and copies may touch, so that a missing transfer fails
+// on a machine without a GPU. After mfem's debug backend.
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/memory.hpp"
+
+// The words between a kernel's members hold what was on the stack, old pointers too: they can only be told from members
+// where the compiler clears them (gcc 11 and later).
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+#define ONEBIT_CLEAR_PADDING 1
+#endif
+#endif
+#ifndef ONEBIT_CLEAR_PADDING
+#define ONEBIT_CLEAR_PADDING 0
+#endif
+
+namespace onebit::device::debug {
+
+/// Whether kernels' pointers are checked before each launch.
+inline constexpr bool kChecksPointers = ONEBIT_CLEAR_PADDING != 0;
+
+/// Every allocation stands on pages of its own, filled with 0xFF (NaN as a float), closed to all access except while a
+/// kernel of its device or a copy runs, and ends at a closed page: reading device memory from host code and writing
+/// past the end both raise SIGSEGV.
+class GuardedMemory final : public Memory {
+ public:
+  GuardedMemory() = default;
+  ~GuardedMemory() override;
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+
+  void* allocate(Index bytes) override;
+  void release(void* data) noexcept override;
+  void fill(void* target, int byte, Index bytes) override;
+  void upload(void* target, const void* source, Index bytes) override;
+  void download(void* target, const void* source, Index bytes) override;
+  void copy(const Block& target, Memory& from, const Block& source) override;
+  void poison(void* target, Index bytes) override { fill(target, 0xFF, bytes); }
+
+  /// Nested: the memory is open while at least one user is inside.
+  void open();
+  void close() noexcept;
+
+  /// Throws Error if an aligned word of the kernel object is the address of memory that is mapped in this process but
+  /// does not belong to this device: a missing upload, or a pointer to another device's memory.
+  void check(const void* kernel, std::size_t size, const char* type_name);
+
+ private:
+  struct Region {
+    std::uintptr_t pages = 0;  ///< start of the open pages; one closed page follows them
+    std::size_t length = 0;    ///< of the open pages
+    std::uintptr_t end = 0;    ///< of the allocation
+  };
+  void protect(const Region& region, bool accessible) const;
+  bool owns(std::uintptr_t address) const;
+
+  std::mutex mutex_;
+  std::map<std::uintptr_t, Region> regions_;  ///< by start of the allocation
+  int users_ = 0;
+};
+
+/// Opens the memory, if there is one, for as long as it lives.
+class Access {
+ public:
+  explicit Access(GuardedMemory* memory) : memory_(memory) {
+    if (memory_ != nullptr) memory_->open();
+  }
+  ~Access() {
+    if (memory_ != nullptr) memory_->close();
+  }
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+
+ private:
+  GuardedMemory* memory_;
+};
+
+}  // namespace onebit::device::debug

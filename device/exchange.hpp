@@ -1,0 +1,52 @@
+#pragma once
+// How the devices of a run reach each other. A rank is one device: here a thread of this process (team.hpp); peer
+// copies, NCCL and MPI fit behind the same interface. The calls are collective: every rank makes the same ones in the
+// same order.
+
+#include <span>
+#include <vector>
+
+#include "device/device.hpp"
+
+namespace onebit::device {
+
+using Blocks = std::vector<Block>;
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual Index rank() const = 0;
+  virtual Index size() const = 0;
+
+  /// Copies the blocks to[r] to rank r, whose from[rank()] must list blocks of the same shapes. Both have size()
+  /// entries; the own entry is copied too. Sees the results of every kernel launched before, on every rank. Throws
+  /// Error where shapes do not fit.
+  virtual void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) = 0;
+
+  /// Numbers in host memory, those of all ranks one after the other.
+  virtual std::vector<double> all_gather(std::span<const double> own) = 0;
+
+  /// Bytes of device memory that all_to_all brought here from other ranks so far.
+  virtual Index bytes_received() const = 0;
+};
+
+/// Which workers a device holds, and how it reaches those that hold the others.
+struct Shard {
+  Device device;
+  std::vector<Range> ranges;  ///< workers held by each rank: contiguous, whole blocks (DenseSum::kBlock)
+  std::shared_ptr<Exchange> exchange;
+
+  Index rank() const { return exchange->rank(); }
+  Index ranks() const { return exchange->size(); }
+  Index workers() const { return ranges.back().end(); }
+  Range own() const { return ranges[static_cast<std::size_t>(rank())]; }
+};
+
+/// The only device of a run.
+Shard whole(const Device& device, Index workers);
+
+/// Cuts workers into `ranks` contiguous shards of whole blocks. Throws ConfigError where a rank would hold none.
+std::vector<Range> shard_ranges(Index workers, Index ranks);
+
+}  // namespace onebit::device

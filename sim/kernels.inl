@@ -1,0 +1,14 @@
+// Every kernel of this room: compiled once for each backend.
+#include "optim/kernels.hpp"
+#include "sim/layers/kernels.hpp"
+#include "sim/probe_kernels.hpp"
+
+ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::CrossEntropyKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
+ONEBIT_REDUCE(onebit::sim::PositiveTerm);
+ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::AbsoluteTerm>);
+ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::SquareTerm>);

@@ -1,0 +1,23 @@
+#pragma once
+// What probes measure, an element at a time.
+
+#include "device/types.hpp"
+
+namespace onebit::sim {
+
+/// A term over tensors: offsets turn a tensor's element into the vector's.
+template <class Term>
+struct TensorTerm {
+  const Index* offsets;
+  Term term;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index tensor, Index i) const {
+    return term(row, 0, offsets[tensor] + i);
+  }
+};
+
+struct PositiveTerm {
+  const float* values;
+  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const { return values[i] > 0.0f ? 1.0 : 0.0; }
+};
+
+}  // namespace onebit::sim

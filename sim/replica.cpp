@@ -1,0 +1,47 @@
+#include "sim/replica.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/text.hpp"
+
+namespace onebit::sim {
+namespace {
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+std::string Replica::first_bad_tensor() const {
+  const std::vector<float> weight_values = weights.to_host();
+  const std::vector<float> gradient_values = gradients.to_host();
+  const auto values_of = [](const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
+    return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
+                                     static_cast<std::size_t>(tensor.size));
+  };
+  const std::vector<TensorInfo>& tensors = model->tensors();
+  for (const TensorInfo& tensor : tensors) {
+    if (!all_finite(values_of(weight_values, 0, tensor))) return "tensor " + tensor.name + " went bad first";
+  }
+  // Backward passes reach the last tensor first.
+  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+    for (std::size_t row = 0; row < gradient_values.size(); row += static_cast<std::size_t>(model->parameters())) {
+      if (!all_finite(values_of(gradient_values, row, *tensor)))
+        return "the gradient of tensor " + tensor->name + " went bad first";
+    }
+  }
+  const auto largest = [&](const TensorInfo& tensor) {
+    float most = 0;
+    for (float value : values_of(weight_values, 0, tensor)) most = std::max(most, std::fabs(value));
+    return most;
+  };
+  const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
+    return largest(a) < largest(b);
+  });
+  return "the logits overflow, tensor " + worst->name + " has weights up to " +
+         shortest(static_cast<double>(largest(*worst)));
+}
+
+}  // namespace onebit::sim

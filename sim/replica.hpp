@@ -1,0 +1,23 @@
+#pragma once
+// What one device of a run holds.
+
+#include "device/exchange.hpp"
+#include "optim/optimizer.hpp"
+#include "sim/model.hpp"
+
+namespace onebit::sim {
+
+struct Replica {
+  device::Shard shard;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  device::Buffer<float> weights;    ///< [parameters], shared by all workers; equal on all devices between steps
+  device::Buffer<float> gradients;  ///< [workers of a group][parameters]
+  Batch batch = {};
+
+  /// Names the tensor that went bad first: of the weights, else of the gradients; else the largest, whose product
+  /// overflowed.
+  std::string first_bad_tensor() const;
+};
+
+}  // namespace onebit::sim
