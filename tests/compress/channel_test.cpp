@@ -25,7 +25,7 @@ class Whole final : public Codec {
 }  // namespace
 
 TEST_CASE("the dense channel averages and records one all-reduce") {
-  DenseMean channel(device::Device::cpu(1), 3, 2);
+  DenseMean channel(device::whole(device::Device::cpu(1), 3), 2);
   const std::vector<float> rows = {1, 10, 99, 2, 20, 99, 6, 60, 99};
   channel.absorb({0, 2}, rows.data(), 3);
   channel.absorb({2, 1}, rows.data() + 6, 3);
@@ -46,7 +46,7 @@ TEST_CASE("the dense channel averages and records one all-reduce") {
 }
 
 TEST_CASE("the dense channel adds its record to those of the step") {
-  DenseMean channel(device::Device::cpu(1), 1, 1);
+  DenseMean channel(device::whole(device::Device::cpu(1), 1), 1);
   const float row = 5;
   float mean = 0;
   TrafficList traffic;
@@ -63,8 +63,9 @@ TEST_CASE("a codec that cannot be cut into chunks is refused by server_mean, eit
   const device::Device device = device::Device::cpu(1);
   const ExchangeLayout layout(device, std::vector<Index>{8}, 2, Granularity::fused, Padding::wire_only);
   const auto sign = make_codec("sign-l2");
-  const Whole whole;
-  CHECK_THROWS_AS(ServerMean(device, layout, whole, *sign), ConfigError);
-  CHECK_THROWS_AS(ServerMean(device, layout, *sign, whole), ConfigError);
-  CHECK_NOTHROW(ServerMean(device, layout, *sign, *sign));
+  const Whole unsliced;
+  const device::Shard shard = device::whole(device, 2);
+  CHECK_THROWS_AS(ServerMean(shard, layout, unsliced, *sign), ConfigError);
+  CHECK_THROWS_AS(ServerMean(shard, layout, *sign, unsliced), ConfigError);
+  CHECK_NOTHROW(ServerMean(shard, layout, *sign, *sign));
 }

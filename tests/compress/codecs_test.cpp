@@ -4,11 +4,13 @@
 #include "compress/codec.hpp"
 #include "device/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 #include "tests/oracle/vectors.hpp"
 
 using namespace onebit;
 using namespace onebit::compress;
+using namespace onebit::tests;
 
 namespace {
 
@@ -28,24 +30,26 @@ std::vector<Setting> settings() {
 
 /// kWorkers rows of gradients with a momentum before them, encoded in groups.
 struct Encoding {
-  Encoding(const Codec& codec, const Setting& setting, int threads, Index group)
-      : device(device::Device::cpu(threads)),
+  Encoding(const Codec& codec, const Setting& setting, int threads, Index group, const std::string& backend = "cpu")
+      : device(device_of(backend, threads)),
         layout(device, std::vector<Index>{4200, 0, 1, 37}, kWorkers, setting.granularity, setting.padding),
         payload(codec.make_payload(device, layout.worker(), kWorkers)),
         before(oracle::normals(kWorkers * layout.state_size(), 1)),
-        errors(before),
         shared(oracle::normals(layout.parameters(), 2)),
         rows(oracle::normals(kWorkers * layout.parameters(), 3)) {
     for (Index w = 0; w < kWorkers; ++w) factors.push_back(0.1f * static_cast<float>(w + 1));
+    const auto device_shared = on(device, shared), device_rows = on(device, rows), device_factors = on(device, factors);
+    auto state = on(device, before);
     for (Index first = 0; first < kWorkers; first += group) {
       codec.encode(device, layout.worker(), {first, std::min(group, kWorkers - first)},
-                   {.shared = shared.data(),
+                   {.shared = device_shared.data(),
                     .shared_factor = 0.9f,
-                    .rows = rows.data() + first * layout.parameters(),
+                    .rows = device_rows.data() + first * layout.parameters(),
                     .stride = layout.parameters(),
-                    .factors = factors.data() + first},
-                   errors.data(), layout.state_size(), payload);
+                    .factors = device_factors.data() + first},
+                   state.data(), layout.state_size(), payload);
     }
+    errors = state.to_host();
   }
 
   /// What was encoded at a real element, in double.
@@ -63,6 +67,12 @@ struct Encoding {
   Payload payload;
   std::vector<float> before, errors, shared, rows, factors;
 };
+
+void check_equal(const Encoding& encoding, const Encoding& reference) {
+  CHECK(encoding.payload.body.to_host() == reference.payload.body.to_host());
+  CHECK(encoding.payload.scales.to_host() == reference.payload.scales.to_host());
+  CHECK(encoding.errors == reference.errors);
+}
 
 }  // namespace
 
@@ -101,7 +111,7 @@ TEST_CASE("a payload occupies what its codec says") {
   }
 }
 
-TEST_CASE("payloads and errors have the same bits for all groups and threads") {
+TEST_CASE("payloads and errors have the same bits for all groups, threads and backends") {
   for (const CodecEntry& entry : codecs()) {
     const auto codec = entry.make();
     for (const Setting& setting : settings()) {
@@ -109,10 +119,11 @@ TEST_CASE("payloads and errors have the same bits for all groups and threads") {
       for (const auto& [threads, group] :
            std::vector<std::pair<int, Index>>{{1, 1}, {1, 3}, {2, kWorkers}, {7, 1}, {7, kWorkers}}) {
         CAPTURE(entry.name, threads, group);
-        const Encoding other(*codec, setting, threads, group);
-        CHECK(other.payload.body.to_host() == reference.payload.body.to_host());
-        CHECK(other.payload.scales.to_host() == reference.payload.scales.to_host());
-        CHECK(other.errors == reference.errors);
+        check_equal(Encoding(*codec, setting, threads, group), reference);
+      }
+      for (const std::string& backend : backends()) {
+        CAPTURE(entry.name, backend);
+        check_equal(Encoding(*codec, setting, 2, 3, backend), reference);
       }
     }
   }
@@ -123,10 +134,11 @@ TEST_CASE("what is decoded and the new error add up to what was encoded") {
     const auto codec = entry.make();
     for (const Setting& setting : settings()) {
       const Encoding encoding(*codec, setting, 2, 3);
-      std::vector<float> decoded(static_cast<std::size_t>(encoding.layout.parameters()));
+      device::Buffer<float> device_decoded(encoding.device, encoding.layout.parameters());
       double worst = 0;
       for (Index w = 0; w < kWorkers; ++w) {
-        codec->decode(encoding.device, encoding.layout.worker(), encoding.payload, w, decoded.data());
+        codec->decode(encoding.device, encoding.layout.worker(), encoding.payload, w, device_decoded.data());
+        const std::vector<float> decoded = device_decoded.to_host();
         for (const Segment& segment : encoding.layout.worker().segments()) {
           for (Index i = 0; i < segment.real; ++i) {
             const double y = encoding.y(w, segment, i);

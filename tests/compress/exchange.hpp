@@ -1,9 +1,14 @@
 #pragma once
-// A whole compressed exchange with its errors, on rows of floats.
+// A whole compressed exchange with its errors, on rows of floats, on one device or several.
 
+#include <deque>
+#include <functional>
 #include <numeric>
 
 #include "compress/channel.hpp"
+#include "device/team.hpp"
+#include "tests/catch.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/compressed_mean.hpp"
 
 namespace onebit::tests {
@@ -21,44 +26,86 @@ struct ExchangeOptions {
   std::string down = "sign-l2";
   int threads = 1;
   Index group = 0;  ///< workers encoded at once; 0: all
+  std::string devices = "cpu";
+  /// Stands between a device and its exchange.
+  std::function<std::shared_ptr<device::Exchange>(std::shared_ptr<device::Exchange>)> wrap = {};
 };
 
-class Exchange {
- public:
-  explicit Exchange(ExchangeOptions exchange_options)
-      : options(std::move(exchange_options)),
-        device(device::Device::cpu(options.threads)),
-        layout(device, options.tensors, options.workers, options.granularity, options.padding),
+/// What one device holds of an exchange.
+struct Seat {
+  Seat(const ExchangeOptions& options, device::Shard own_shard)
+      : shard(std::move(own_shard)),
+        layout(shard.device, options.tensors, options.workers, options.granularity, options.padding),
         up(compress::make_codec(options.up)),
         down(compress::make_codec(options.down)),
-        channel(device, layout, *up, *down),
-        worker_errors(device, options.workers * layout.state_size()),
-        server_error(device, layout.state_size()) {}
+        channel(shard, layout, *up, *down),
+        worker_errors(device::Buffer<float>::zeros(shard.device, shard.own().count * layout.state_size())),
+        server_error(device::Buffer<float>::zeros(shard.device, channel.server_state_size())) {}
 
-  std::vector<float> operator()(const FloatRows& rows) {
-    const Index parameters = layout.parameters();
-    const device::Buffer<float> shared(device, parameters);
-    const Index group = options.group > 0 ? options.group : options.workers;
-    for (Index first = 0; first < options.workers; first += group) {
-      const Index count = std::min(group, options.workers - first);
+  void absorb(const FloatRows& rows, Index group) {
+    const auto shared = device::Buffer<float>::zeros(shard.device, layout.parameters());
+    for (Index first = shard.own().first; first < shard.own().end(); first += group) {
+      const Index count = std::min(group, shard.own().end() - first);
       std::vector<float> flat;
       for (Index w = first; w < first + count; ++w) {
         const std::vector<float>& row = rows[static_cast<std::size_t>(w)];
         flat.insert(flat.end(), row.begin(), row.end());
       }
-      const std::vector<float> ones(static_cast<std::size_t>(count), 1.0f);
+      const auto device_rows = on(shard.device, flat);
+      const auto ones = on(shard.device, std::vector<float>(static_cast<std::size_t>(count), 1.0f));
       channel.absorb({first, count},
                      {.shared = shared.data(),
                       .shared_factor = 0,
-                      .rows = flat.data(),
-                      .stride = parameters,
+                      .rows = device_rows.data(),
+                      .stride = layout.parameters(),
                       .factors = ones.data()},
                      worker_errors);
     }
-    std::vector<float> result(static_cast<std::size_t>(parameters));
-    traffic.clear();
-    channel.exchange(server_error, result.data(), traffic);
-    return result;
+  }
+
+  device::Shard shard;
+  compress::ExchangeLayout layout;
+  std::unique_ptr<compress::Codec> up, down;
+  compress::ServerMean channel;
+  device::Buffer<float> worker_errors, server_error;
+};
+
+/// The members without a rank are those of the first device.
+class Exchange {
+ public:
+  explicit Exchange(ExchangeOptions exchange_options)
+      : options(std::move(exchange_options)),
+        team(device::parse_devices(options.devices, options.threads), options.workers),
+        seats(make_seats()),
+        layout(seats.front().layout),
+        channel(seats.front().channel),
+        worker_errors(seats.front().worker_errors),
+        server_error(seats.front().server_error) {}
+
+  /// The result, which must be the same on every device.
+  std::vector<float> operator()(const FloatRows& rows) {
+    const FloatRows results = on_each_device(rows);
+    for (std::size_t rank = 1; rank < seats.size(); ++rank) {
+      CHECK(results[rank] == results[0]);
+      CHECK(records[rank] == records[0]);
+    }
+    traffic = records[0];
+    return results[0];
+  }
+
+  /// The result of every device.
+  FloatRows on_each_device(const FloatRows& rows) {
+    FloatRows results(seats.size());
+    records.assign(seats.size(), {});
+    team.run([&](Index rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      Seat& seat = seats[r];
+      seat.absorb(rows, options.group > 0 ? options.group : options.workers);
+      device::Buffer<float> result(seat.shard.device, layout.parameters());
+      seat.channel.exchange(seat.server_error, result.data(), records[r]);
+      results[r] = result.to_host();
+    });
+    return results;
   }
 
   /// Errors of one exchanged vector, padded with zeros to its size on the wire.
@@ -69,13 +116,26 @@ class Exchange {
     return part;
   }
 
+ private:
+  std::deque<Seat> make_seats() const {
+    std::deque<Seat> result;
+    for (Index rank = 0; rank < team.size(); ++rank) {
+      device::Shard shard = team.shard(rank);
+      if (options.wrap) shard.exchange = options.wrap(shard.exchange);
+      result.emplace_back(options, shard);
+    }
+    return result;
+  }
+
+ public:
   ExchangeOptions options;
-  device::Device device;
-  compress::ExchangeLayout layout;
-  std::unique_ptr<compress::Codec> up, down;
-  compress::ServerMean channel;
-  device::Buffer<float> worker_errors, server_error;
+  device::Team team;
+  std::deque<Seat> seats;  ///< by rank; a deque, because a channel holds its layout's address
+  const compress::ExchangeLayout& layout;
+  compress::ServerMean& channel;
+  device::Buffer<float>&worker_errors, &server_error;
   netmodel::TrafficList traffic;
+  std::vector<netmodel::TrafficList> records;
 };
 
 /// One oracle for each exchanged vector.

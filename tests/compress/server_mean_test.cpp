@@ -261,7 +261,7 @@ TEST_CASE("padding dilutes the scale where it is data, and only there") {
   CHECK(oracle::norm(data(rows)) / std::sqrt(10.0) == Approx(std::sqrt(10.0 / 64)).epsilon(1e-3));
 }
 
-TEST_CASE("an exchange has the same bits for all groups and threads") {
+TEST_CASE("an exchange has the same bits for all groups, threads and backends") {
   for (const auto padding : {Padding::wire_only, Padding::as_data}) {
     ExchangeOptions options{
         .tensors = {9000, 0, 33}, .workers = 5, .granularity = Granularity::tensor, .padding = padding};
@@ -279,6 +279,15 @@ TEST_CASE("an exchange has the same bits for all groups and threads") {
         CHECK(result == expected);
         CHECK(exchange.server_error.to_host() == reference.server_error.to_host());
       }
+    }
+    for (const std::string& backend : backends()) {
+      options.devices = backend;
+      Exchange exchange(options);
+      std::vector<float> result;
+      for (Index call = 0; call < 3; ++call) result = exchange(normal_rows(exchange, 17, call));
+      CAPTURE(backend);
+      CHECK(result == expected);
+      CHECK(exchange.server_error.to_host() == reference.server_error.to_host());
     }
   }
 }

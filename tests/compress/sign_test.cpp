@@ -1,13 +1,16 @@
 #include "compress/sign.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "tests/catch.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 
 using namespace onebit;
 using namespace onebit::compress;
+using namespace onebit::tests;
 
 namespace {
 
@@ -20,18 +23,37 @@ struct Encoded {
 };
 
 /// One row through a codec, one worker and no padding but that to whole bytes.
-Encoded encode(ScaleNorm norm, const std::vector<float>& row) {
-  const device::Device device = device::Device::cpu(1);
+Encoded encode_on(const std::string& backend, ScaleNorm norm, const std::vector<float>& row) {
+  const device::Device device = device_of(backend);
   const SignCodec codec(norm);
   const std::vector<Index> sizes = {static_cast<Index>(row.size())};
   const ExchangeLayout layout(device, sizes, 1, Granularity::fused, Padding::wire_only);
   Payload payload = codec.make_payload(device, layout.worker(), 1);
-  Encoded result{std::vector<float>(row.size()), row, {}, {}};
-  codec.encode(device, layout.worker(), {0, 1}, {}, result.error.data(), layout.state_size(), payload);
-  codec.decode(device, layout.worker(), payload, 0, result.decoded.data());
-  result.scales = payload.scales.to_host();
-  result.bytes = payload.body.to_host();
-  return result;
+  auto error = on(device, row);
+  device::Buffer<float> decoded(device, error.size());
+  codec.encode(device, layout.worker(), {0, 1}, {}, error.data(), layout.state_size(), payload);
+  codec.decode(device, layout.worker(), payload, 0, decoded.data());
+  return {decoded.to_host(), error.to_host(), payload.scales.to_host(), payload.body.to_host()};
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/// On the CPU; every other backend must give the same bits.
+Encoded encode(ScaleNorm norm, const std::vector<float>& row) {
+  const Encoded first = encode_on("cpu", norm, row);
+  for (const std::string& backend : backends()) {
+    const Encoded other = encode_on(backend, norm, row);
+    CAPTURE(backend);
+    CHECK(other.bytes == first.bytes);
+    CHECK(std::isnan(other.scales[0]) == std::isnan(first.scales[0]));
+    if (std::isnan(first.scales[0])) continue;  // a NaN's own bits are nobody's promise
+    CHECK(same_bits(other.scales, first.scales));
+    CHECK(same_bits(other.decoded, first.decoded));
+    CHECK(same_bits(other.error, first.error));
+  }
+  return first;
 }
 
 bool plus_zeros(const std::vector<float>& values) {

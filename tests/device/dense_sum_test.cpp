@@ -1,10 +1,13 @@
 #include "device/dense_sum.hpp"
 
+#include "device/team.hpp"
 #include "tests/catch.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 
 using namespace onebit;
 using namespace onebit::device;
+using namespace onebit::tests;
 
 namespace {
 
@@ -18,14 +21,39 @@ std::vector<Index> all_workers() {
   return counts;
 }
 
-std::vector<float> mean(DenseSum& sum, const std::vector<float>& rows, Index workers, Index group) {
-  for (Index first = 0; first < workers; first += group) {
-    sum.absorb(first, std::min(group, workers - first), rows.data() + first * kStride, kStride);
+/// Sums on the devices of an option value, each absorbing its shard in groups; all must have the same mean.
+class Sum {
+ public:
+  Sum(const std::string& devices, Index workers, int threads = 2) : team_(parse_devices(devices, threads), workers) {
+    for (Index rank = 0; rank < team_.size(); ++rank) sums_.emplace_back(team_.shard(rank), kColumns);
   }
-  std::vector<float> result(static_cast<std::size_t>(kColumns));
-  sum.take_mean(result.data());
-  return result;
-}
+
+  std::vector<float> operator()(const std::vector<float>& rows, Index group) {
+    std::vector<std::vector<float>> means(sums_.size());
+    team_.run([&](Index rank) { means[static_cast<std::size_t>(rank)] = mean_of(rank, rows, group); });
+    for (const std::vector<float>& other : means) CHECK(other == means[0]);
+    return means[0];
+  }
+
+  Index bytes_received(Index rank) const { return team_.shard(rank).exchange->bytes_received(); }
+
+ private:
+  std::vector<float> mean_of(Index rank, const std::vector<float>& rows, Index group) {
+    const Shard& shard = team_.shard(rank);
+    const auto data = on(shard.device, rows);
+    DenseSum& sum = sums_[static_cast<std::size_t>(rank)];
+    const Range own = shard.own();
+    for (Index first = own.first; first < own.end(); first += group) {
+      sum.absorb({first, std::min(group, own.end() - first)}, data.data() + first * kStride, kStride);
+    }
+    Buffer<float> mean(shard.device, kColumns);
+    sum.take_mean(mean.data());
+    return mean.to_host();
+  }
+
+  Team team_;
+  std::vector<DenseSum> sums_;
+};
 
 /// Numbers of such different sizes that every order of summation gives another result.
 std::vector<float> wild_rows(Index workers) {
@@ -65,13 +93,14 @@ TEST_CASE("the dense mean of whole numbers is exact") {
       for (Index w = 0; w < workers; ++w) sum += static_cast<double>(rows[static_cast<std::size_t>(w * kStride + c)]);
       expected.push_back(static_cast<float>(sum / static_cast<double>(workers)));
     }
-    DenseSum sum(Device::cpu(1), workers, kColumns);
-    CAPTURE(workers);
-    CHECK(mean(sum, rows, workers, workers) == expected);
+    for (const std::string& backend : backends()) {
+      CAPTURE(workers, backend);
+      CHECK(Sum(backend, workers)(rows, workers) == expected);
+    }
   }
 }
 
-TEST_CASE("the dense mean has the same bits for all groups and threads, in the documented order") {
+TEST_CASE("the dense mean has the same bits for all groups, threads and devices, in the documented order") {
   for (const Index workers : all_workers()) {
     const std::vector<float> rows = wild_rows(workers);
     std::vector<float> expected;
@@ -84,19 +113,23 @@ TEST_CASE("the dense mean has the same bits for all groups and threads, in the d
     }
     for (const Index group : {Index{1}, Index{3}, Index{4}, Index{5}, workers}) {
       for (const int threads : group == 3 || group == workers ? std::vector<int>{1, 2, 7} : std::vector<int>{1}) {
-        DenseSum sum(Device::cpu(threads), workers, kColumns);
         CAPTURE(workers, threads, group);
-        CHECK(mean(sum, rows, workers, group) == expected);
+        CHECK(Sum("cpu", workers, threads)(rows, group) == expected);
       }
     }
+    for (const Index devices : {2, 3, 4, 5}) {
+      if (devices > ceil_div(workers, DenseSum::kBlock)) continue;
+      CAPTURE(workers, devices);
+      CHECK(Sum("cpu:" + std::to_string(devices), workers)(rows, 3) == expected);
+    }
+    for (const std::string& backend : backends()) CHECK(Sum(backend, workers)(rows, 5) == expected);
   }
 }
 
 TEST_CASE("the dense mean is near the mean in double") {
   for (const Index workers : {1, 3, 8, 33}) {
     const std::vector<float> rows = oracle::normals(workers * kStride, 2);
-    DenseSum sum(Device::cpu(2), workers, kColumns);
-    const std::vector<float> result = mean(sum, rows, workers, 4);
+    const std::vector<float> result = Sum("cpu", workers)(rows, 4);
     double worst = 0;
     for (Index c = 0; c < kColumns; ++c) {
       double total = 0;
@@ -111,19 +144,30 @@ TEST_CASE("the dense mean is near the mean in double") {
 TEST_CASE("taking the mean starts over") {
   for (const Index group : {1, 3, 9}) {
     constexpr Index workers = 9;
-    DenseSum sum(Device::cpu(1), workers, kColumns);
-    mean(sum, wild_rows(workers), workers, group);
-    const std::vector<float> ones(static_cast<std::size_t>(workers * kStride), 1.0f);
-    CHECK(mean(sum, ones, workers, group) == std::vector<float>(static_cast<std::size_t>(kColumns), 1.0f));
+    for (const char* devices : {"cpu", "cpu:3", "debug:2"}) {
+      Sum sum(devices, workers);
+      sum(wild_rows(workers), group);
+      const std::vector<float> ones(static_cast<std::size_t>(workers * kStride), 1.0f);
+      CHECK(sum(ones, group) == std::vector<float>(static_cast<std::size_t>(kColumns), 1.0f));
+    }
   }
 }
 
 TEST_CASE("all workers may share one row") {
   constexpr Index workers = 6;
   const std::vector<float> row = oracle::whole_numbers(kColumns, 1000, 9);
-  DenseSum sum(Device::cpu(1), workers, kColumns);
-  sum.absorb(0, workers, row.data(), 0);
+  DenseSum sum(whole(Device::cpu(1), workers), kColumns);
+  sum.absorb({0, workers}, row.data(), 0);
   std::vector<float> result(static_cast<std::size_t>(kColumns));
   sum.take_mean(result.data());
   CHECK(result == row);
+}
+
+TEST_CASE("devices exchange the nodes of their slices and the slices of the mean, no more") {
+  // 5 blocks on 2 devices: the first holds blocks 0 and 1 (one node), the second 2, 3 and 4 (two nodes).
+  Sum sum("cpu:2", 20);
+  sum(wild_rows(20), 20);
+  constexpr Index low = kColumns / 2, high = kColumns - low;
+  CHECK(sum.bytes_received(0) == 2 * low * 8 + high * 4);
+  CHECK(sum.bytes_received(1) == 1 * high * 8 + low * 4);
 }

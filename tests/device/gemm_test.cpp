@@ -3,10 +3,12 @@
 #include <numeric>
 
 #include "tests/catch.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 
 using namespace onebit;
 using namespace onebit::device;
+using namespace onebit::tests;
 
 namespace {
 
@@ -34,15 +36,17 @@ Element element(const GemmShape& shape, const float* a, Index lda, const float* 
 }
 
 /// Largest error of a product relative to the sum of absolute terms; leading dimensions are wider than the matrices.
-double worst_error(const GemmShape& shape, int threads) {
+double worst_error(const Device& device, const GemmShape& shape) {
   const Index lda = (shape.transpose_a ? shape.m : shape.k) + 2;
   const Index ldb = (shape.transpose_b ? shape.k : shape.n) + 3;
   const Index ldc = shape.n + 1;
   const Values a = oracle::normals((shape.transpose_a ? shape.k : shape.m) * lda + 1, 1);  // not empty for k = 0
   const Values b = oracle::normals((shape.transpose_b ? shape.n : shape.k) * ldb + 1, 2);
   const Values before = oracle::normals(shape.m * ldc, 3);
-  Values c = before;
-  gemm(Device::cpu(threads), shape, {a.data(), lda, 0}, {b.data(), ldb, 0}, {c.data(), ldc, 0});
+  const auto left = on(device, a), right = on(device, b);
+  auto result = on(device, before);
+  gemm(device, shape, {left.data(), lda, 0}, {right.data(), ldb, 0}, {result.data(), ldc, 0});
+  const Values c = result.to_host();
   double worst = 0;
   for (Index i = 0; i < shape.m; ++i) {
     for (Index j = 0; j < shape.n; ++j) {
@@ -69,14 +73,16 @@ Values product_of_rows(const Values& a, const Values& b, GemmShape shape, Index 
 }  // namespace
 
 TEST_CASE("products agree with sums in double for all transposes") {
+  const std::string backend = GENERATE(from_range(backends()));
+  const Device device = device_of(backend);
   for (const Index m : {1, 16, 33, 130}) {
     for (const Index n : {1, 10, 65}) {
       for (const Index k : {0, 1, 7, 100}) {
         for (const bool transpose_a : {false, true}) {
           for (const bool transpose_b : {false, true}) {
             for (const bool accumulate : {false, true}) {
-              CAPTURE(m, n, k, transpose_a, transpose_b, accumulate);
-              CHECK(worst_error({m, n, k, transpose_a, transpose_b, accumulate}, 2) < 1e-6);
+              CAPTURE(backend, m, n, k, transpose_a, transpose_b, accumulate);
+              CHECK(worst_error(device, {m, n, k, transpose_a, transpose_b, accumulate}) < 1e-6);
             }
           }
         }
@@ -89,9 +95,12 @@ TEST_CASE("products of whole numbers are exact") {
   constexpr Index m = 33, n = 17, k = 50;
   const Values a = oracle::whole_numbers(m * k, 30, 4);
   const Values b = oracle::whole_numbers(k * n, 30, 5);
-  Values c(at(m * n));
+  const Device device = device_of(GENERATE(from_range(backends())));
+  const auto left = on(device, a), right = on(device, b);
+  Buffer<float> result(device, m * n);
   const GemmShape shape{m, n, k};
-  gemm(Device::cpu(1), shape, {a.data(), k, 0}, {b.data(), n, 0}, {c.data(), n, 0});
+  gemm(device, shape, {left.data(), k, 0}, {right.data(), n, 0}, {result.data(), n, 0});
+  const Values c = result.to_host();
   bool exact = true;
   for (Index i = 0; i < m; ++i) {
     for (Index j = 0; j < n; ++j) {

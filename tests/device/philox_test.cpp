@@ -2,10 +2,14 @@
 
 #include <set>
 
+#include "device/launch.hpp"
 #include "tests/catch.hpp"
+#include "tests/device/test_kernels.hpp"
+#include "tests/devices.hpp"
 
 using namespace onebit;
 using namespace onebit::device;
+using namespace onebit::tests;
 
 namespace {
 
@@ -46,7 +50,7 @@ TEST_CASE("the values of the purposes are fixed for ever") {
   CHECK(static_cast<int>(Purpose::split) == 4);
 }
 
-TEST_CASE("uniform numbers lie in [0, 1) on a grid of 2^-24 and are spread evenly") {
+TEST_CASE("uniform numbers lie between 0 and 1 on a grid of 2^-24 and are spread evenly") {
   constexpr Index count = 100000;
   double sum = 0;
   double squares = 0;
@@ -88,4 +92,31 @@ TEST_CASE("uniform integers are the top of a 64-bit product") {
     ++hits[drawn];
   }
   for (const Index count : hits) CHECK(std::abs(count - 1000) < 150);  // 5 standard deviations
+}
+
+TEST_CASE("kernels draw the host's numbers: integers and uniforms the same, normals to two ulps") {
+  constexpr Index count = 5000, bound = 1000003;
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    const Device device = device_of(backend);
+    Buffer<float> uniforms(device, count), normals(device, count);
+    Buffer<Index> indices(device, count);
+    for_each(device, count, RandomKernel{kKey, bound, uniforms.data(), normals.data(), indices.data()});
+    std::vector<float> host_uniforms, host_normals;
+    std::vector<Index> host_indices;
+    for (Index i = 0; i < count; ++i) {
+      host_uniforms.push_back(uniform(kKey, {3, 5, i}));
+      host_normals.push_back(normal(kKey, {3, 5, i}));
+      host_indices.push_back(uniform_index(kKey, {3, 5, i}, bound));
+    }
+    CHECK(uniforms.to_host() == host_uniforms);
+    CHECK(indices.to_host() == host_indices);
+    const std::vector<float> drawn = normals.to_host();
+    float worst = 0;
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      const float ulp = std::nextafter(std::fabs(host_normals[i]), 10.0f) - std::fabs(host_normals[i]);
+      worst = std::max(worst, std::fabs(drawn[i] - host_normals[i]) / ulp);
+    }
+    CHECK(worst <= 2);
+  }
 }

@@ -1,14 +1,17 @@
-#include "device/cpu/sign_bits.hpp"
+#include "device/sign_bits.hpp"
 
 #include <limits>
 #include <numeric>
 
-#include "device/buffer.hpp"
+#include "device/launch.hpp"
 #include "tests/catch.hpp"
+#include "tests/device/test_kernels.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 
 using namespace onebit;
 using namespace onebit::device;
+using namespace onebit::tests;
 
 namespace {
 
@@ -30,22 +33,35 @@ struct Cut {
   Index elements = 0, bytes = 0;
 };
 
-struct Sign {
-  const float* values;
-  Index stride;
-  const Index* starts;
-  bool operator()(Index row, Index segment, Index i) const {
-    return sent_as_plus(values[row * stride + starts[segment] + i]);
-  }
+/// Packed rows on a device, and what locates them.
+struct Packed {
+  Packed(const Device& device, const Cut& cut, const Bytes& host, Index row_count)
+      : bytes(on(device, host)),
+        byte_offsets(on(device, cut.byte_offsets)),
+        starts(on(device, cut.starts)),
+        chunks(device, cut.sizes),
+        rows{row_count, bytes.data(), cut.bytes, byte_offsets.data()} {}
+  Buffer<std::uint8_t> bytes;
+  Buffer<Index> byte_offsets, starts;
+  Chunks chunks;
+  SignRows rows;
 };
 
-Bytes pack(int threads, const Cut& cut, const std::vector<float>& values, Index rows) {
-  Bytes bytes(static_cast<std::size_t>(rows * cut.bytes), 0xA5);
-  Device::cpu(threads).run([&](const auto& queue) {
-    pack_bits(queue, Chunks(cut.sizes), {rows, bytes.data(), cut.bytes, cut.byte_offsets.data()},
-              Sign{values.data(), cut.elements, cut.starts.data()});
-  });
-  return bytes;
+Bytes pack(const Device& device, const Cut& cut, const std::vector<float>& values, Index rows) {
+  const Packed packed(device, cut, Bytes(static_cast<std::size_t>(rows * cut.bytes), 0xA5), rows);
+  const auto data = on(device, values);
+  pack_bits(device, packed.chunks, packed.rows, SignBitKernel{data.data(), cut.elements, packed.starts.data()});
+  return packed.bytes.to_host();
+}
+
+std::vector<float> mean_of(const Device& device, const Cut& cut, const Bytes& bytes, const std::vector<float>& scales,
+                           Index rows) {
+  const Packed packed(device, cut, bytes, rows);
+  const auto device_scales = on(device, scales);
+  Buffer<float> mean(device, cut.elements);
+  for_each_sign_mean(device, packed.chunks, packed.rows, device_scales.data(),
+                     StoreKernel{mean.data(), packed.starts.data()});
+  return mean.to_host();
 }
 
 /// The same, a bit at a time.
@@ -65,16 +81,6 @@ Bytes naive(const Cut& cut, const std::vector<float>& values, Index rows) {
   return bytes;
 }
 
-struct Store {
-  float* target;
-  const Index* starts;
-  struct Element {
-    float* target;
-    void operator()(Index i, double mean) const { target[i] = static_cast<float>(mean); }
-  };
-  Element bind(Index segment) const { return {target + starts[segment]}; }
-};
-
 }  // namespace
 
 TEST_CASE("zero of either sign is sent as plus, NaN as minus") {
@@ -90,7 +96,7 @@ TEST_CASE("zero of either sign is sent as plus, NaN as minus") {
 TEST_CASE("the first element is the highest bit") {
   const Cut cut({11});
   const std::vector<float> values = {1, -1, -1, 1, -1, -1, -1, -1, -1, 1, -1};
-  const Bytes bytes = pack(1, cut, values, 1);
+  const Bytes bytes = pack(Device::cpu(1), cut, values, 1);
   CHECK(bytes[0] == 0x90);
   CHECK(bytes[1] == 0x5F);  // 010, then padding bits 1
   CHECK(bytes[2] == 0xA5);  // not touched
@@ -108,9 +114,11 @@ TEST_CASE("packing equals a bit-by-bit packer for all sizes, threads and special
     for (std::size_t i = 0; i < values.size(); i += 11) values[i] = -0.0f;
     for (std::size_t i = 3; i < values.size(); i += 13) values[i] = std::numeric_limits<float>::quiet_NaN();
     const Bytes expected = naive(cut, values, rows);
-    for (const int threads : {1, 2, 7}) {
-      CAPTURE(size, threads);
-      CHECK(pack(threads, cut, values, rows) == expected);
+    for (const std::string& backend : backends()) {
+      for (const int threads : {1, 2, 7}) {
+        CAPTURE(size, backend, threads);
+        CHECK(pack(device_of(backend, threads), cut, values, rows) == expected);
+      }
     }
   }
 }
@@ -119,44 +127,39 @@ TEST_CASE("packed signs come back as plus and minus the scale") {
   for (const Index size : kSizes) {
     const Cut cut({size, 3});
     const std::vector<float> values = oracle::normals(cut.elements, 6, size);
-    Bytes bytes = pack(1, cut, values, 1);
-    const std::vector<float> scales = {0.75f, 3.0f};
-    std::vector<float> decoded(values.size());
-    Device::cpu(2).run([&](const auto& queue) {
-      for_each_sign_mean(queue, Chunks(cut.sizes), {1, bytes.data(), cut.bytes, cut.byte_offsets.data()}, scales.data(),
-                         Store{decoded.data(), cut.starts.data()});
-    });
+    const Bytes bytes = naive(cut, values, 1);
     std::vector<float> expected;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const float scale = static_cast<Index>(i) < size ? 0.75f : 3.0f;
       expected.push_back(values[i] >= 0 ? scale : -scale);
     }
-    CAPTURE(size);
-    CHECK(decoded == expected);
+    for (const std::string& backend : backends()) {
+      CAPTURE(size, backend);
+      CHECK(mean_of(device_of(backend), cut, bytes, {0.75f, 3.0f}, 1) == expected);
+    }
   }
 }
 
-TEST_CASE("the mean over rows weighs every row with its own scale") {
+TEST_CASE("the mean over rows weighs every row with its own scale, in row order") {
   const Cut cut({4097});
-  constexpr Index rows = 5;
-  const std::vector<float> values = oracle::normals(rows * cut.elements, 7);
-  const std::vector<float> scales = {1, 2, 4, 8, 16};
-  Bytes bytes = pack(1, cut, values, rows);
-  std::vector<float> expected;
-  for (Index i = 0; i < cut.elements; ++i) {
-    double sum = 0;
-    for (Index row = 0; row < rows; ++row) {
-      const auto scale = static_cast<double>(scales[static_cast<std::size_t>(row)]);
-      sum += values[static_cast<std::size_t>(row * cut.elements + i)] >= 0 ? scale : -scale;
+  for (const Index rows : {2, 5, 16, 67}) {
+    const std::vector<float> values = oracle::normals(rows * cut.elements, 7);
+    const std::vector<float> scales = oracle::normals(rows, 8);
+    const Bytes bytes = naive(cut, values, rows);
+    std::vector<float> expected;
+    for (Index i = 0; i < cut.elements; ++i) {
+      double sum = 0;
+      for (Index row = 0; row < rows; ++row) {
+        const auto scale = static_cast<double>(scales[static_cast<std::size_t>(row)]);
+        sum += values[static_cast<std::size_t>(row * cut.elements + i)] >= 0 ? scale : -scale;
+      }
+      expected.push_back(static_cast<float>(sum / static_cast<double>(rows)));
     }
-    expected.push_back(static_cast<float>(sum / rows));
-  }
-  for (const int threads : {1, 2, 7}) {
-    std::vector<float> mean(static_cast<std::size_t>(cut.elements));
-    Device::cpu(threads).run([&](const auto& queue) {
-      for_each_sign_mean(queue, Chunks(cut.sizes), {rows, bytes.data(), cut.bytes, cut.byte_offsets.data()},
-                         scales.data(), Store{mean.data(), cut.starts.data()});
-    });
-    CHECK(mean == expected);
+    for (const std::string& backend : backends()) {
+      for (const int threads : {1, 2, 7}) {
+        CAPTURE(rows, backend, threads);
+        CHECK(mean_of(device_of(backend, threads), cut, bytes, scales, rows) == expected);
+      }
+    }
   }
 }

@@ -17,9 +17,7 @@ struct SgdKernel {
 class Sgd final : public Optimizer {
  public:
   Sgd(const Problem& problem, Index parameters)
-      : device_(problem.device),
-        channel_(problem.device, problem.workers, parameters),
-        mean_(problem.device, parameters) {}
+      : device_(problem.shard.device), channel_(problem.shard, parameters), mean_(device_, parameters) {}
 
   StateView state() const override { return {}; }
 
@@ -31,8 +29,7 @@ class Sgd final : public Optimizer {
   StepReport do_finish(device::Buffer<float>& parameters) override {
     StepReport report;
     channel_.exchange(mean_.data(), report.traffic);
-    const SgdKernel kernel{static_cast<float>(lr()), mean_.data(), parameters.data()};
-    device_.run([&](const auto& queue) { for_each(queue, mean_.size(), kernel); });
+    for_each(device_, mean_.size(), SgdKernel{static_cast<float>(lr()), mean_.data(), parameters.data()});
     return report;
   }
 

@@ -29,7 +29,7 @@ TEST_CASE("an unknown optimizer is named with the nearest one") {
   OptimizerConfig config;
   config.name = "onebit_adam";
   CHECK(refusal([&] {
-          make_optimizer({device::Device::cpu(1), {1}}, config);
+          make_optimizer({device::whole(device::Device::cpu(1), 1), {1}}, config);
         }) == "unknown optimizer (onebit_adam); did you mean onebit-adam?");
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("every optimizer names the option that is out of range") {
   }
 }
 
-TEST_CASE("every optimizer has the same bits for all groups and threads") {
+TEST_CASE("every optimizer has the same bits for all groups, threads and backends") {
   constexpr Index steps = 6;
   for (const OptimizerEntry& entry : optimizers()) {
     for (const auto semantics : {Semantics::paper, Semantics::deepspeed}) {
@@ -82,6 +82,11 @@ TEST_CASE("every optimizer has the same bits for all groups and threads") {
         options.threads = threads;
         options.group = group;
         CAPTURE(entry.name, threads, group);
+        CHECK(train() == expected);
+      }
+      for (const std::string& backend : backends()) {
+        options.backend = backend;
+        CAPTURE(entry.name, backend);
         CHECK(train() == expected);
       }
     }

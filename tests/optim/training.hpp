@@ -6,6 +6,7 @@
 
 #include "device/error.hpp"
 #include "optim/optimizer.hpp"
+#include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 #include "tests/oracle/vectors.hpp"
 
@@ -44,18 +45,18 @@ struct TrainingOptions {
   Index lr_warmup = 0;
   int threads = 1;
   Index group = 0;  ///< workers absorbed at once; 0: all
+  std::string backend = "cpu";
 };
 
 class Training {
  public:
   Training(const TrainingOptions& training_options, const std::vector<float>& x0)
       : options(training_options),
-        device(device::Device::cpu(options.threads)),
-        optimizer(optim::make_optimizer(
-            {device, options.tensors, options.workers, options.total_steps, options.lr_warmup}, options.config)),
-        x(device, static_cast<Index>(x0.size())) {
-    x.upload(x0);
-  }
+        device(device_of(options.backend, options.threads)),
+        optimizer(optim::make_optimizer({device::whole(device, options.workers), options.tensors, options.total_steps,
+                                         options.lr_warmup},
+                                        options.config)),
+        x(on(device, x0)) {}
   explicit Training(const TrainingOptions& training_options)
       : Training(training_options, std::vector<float>(static_cast<std::size_t>(std::accumulate(
                                        training_options.tensors.begin(), training_options.tensors.end(), Index{0})))) {}
@@ -70,7 +71,7 @@ class Training {
         const std::vector<float>& row = gradients[static_cast<std::size_t>(w)];
         flat.insert(flat.end(), row.begin(), row.end());
       }
-      optimizer->absorb({first, count}, flat.data(), x.size());
+      optimizer->absorb({first, count}, on(device, flat).data(), x.size());
     }
     return optimizer->finish(x);
   }

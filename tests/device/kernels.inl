@@ -1,0 +1,13 @@
+// Every kernel of these tests: compiled once for each backend.
+#include "tests/device/test_kernels.hpp"
+
+ONEBIT_FOR_EACH(onebit::tests::RandomKernel);
+ONEBIT_FOR_EACH(onebit::tests::ShrinkKernel);
+ONEBIT_FOR_EACH(onebit::tests::VisitKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::tests::VisitKernel);
+ONEBIT_FOR_EACH_ROW(onebit::tests::CoordinateKernel);
+ONEBIT_REDUCE(onebit::tests::BoundValueTerm);
+ONEBIT_REDUCE(onebit::tests::CountTerm);
+ONEBIT_REDUCE(onebit::tests::ValueTerm);
+ONEBIT_PACK_BITS(onebit::tests::SignBitKernel);
+ONEBIT_FOR_EACH_SIGN_MEAN(onebit::tests::StoreKernel);

@@ -1,0 +1,136 @@
+#include "device/team.hpp"
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/devices.hpp"
+
+using namespace onebit;
+using namespace onebit::device;
+using namespace onebit::tests;
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+Block bytes_at(Buffer<std::uint8_t>& buffer, Index offset, Index count) {
+  return {buffer.data() + offset, 1, count, count};
+}
+
+/// Every rank sends r + 1 bytes "10 * own + r" to rank r; returns what each rank has received, in rank order.
+std::vector<Bytes> send_around(Team& team) {
+  std::vector<Bytes> received(static_cast<std::size_t>(team.size()));
+  team.run([&](Index rank) {
+    const Shard& shard = team.shard(rank);
+    Bytes bytes;
+    for (Index r = 0; r < team.size(); ++r) {
+      bytes.insert(bytes.end(), static_cast<std::size_t>(r + 1), static_cast<std::uint8_t>(10 * rank + r));
+    }
+    auto source = on(shard.device, bytes);
+    Buffer<std::uint8_t> target(shard.device, team.size() * (rank + 1));
+    std::vector<Blocks> to, from;
+    for (Index r = 0, offset = 0; r < team.size(); offset += ++r) {
+      to.push_back({bytes_at(source, offset, r + 1)});
+      from.push_back({bytes_at(target, r * (rank + 1), rank + 1)});
+    }
+    shard.exchange->all_to_all(shard.device, to, from);
+    received[static_cast<std::size_t>(rank)] = target.to_host();
+  });
+  return received;
+}
+
+}  // namespace
+
+TEST_CASE("shards are contiguous, whole blocks of 4 and cover all workers") {
+  CHECK(shard_ranges(16, 1).front().count == 16);
+  for (Index workers = 1; workers <= 40; ++workers) {
+    for (Index ranks = 1; ranks <= ceil_div(workers, 4); ++ranks) {
+      CAPTURE(workers, ranks);
+      Index next = 0;
+      for (const Range& range : shard_ranges(workers, ranks)) {
+        CHECK(range.first == next);
+        CHECK(range.first % 4 == 0);
+        CHECK(range.count > 0);
+        next = range.end();
+      }
+      CHECK(next == workers);
+    }
+  }
+  CHECK_THROWS_WITH(shard_ranges(16, 5),
+                    "more devices than shards of workers (5 devices, 16 workers); a device holds whole blocks of 4 "
+                    "workers: at most 4 devices");
+}
+
+TEST_CASE("blocks reach their rank, on the CPU and on debug devices, and are counted") {
+  for (const char* devices : {"cpu", "cpu:2", "cpu:5", "debug:3"}) {
+    CAPTURE(devices);
+    Team team(parse_devices(devices, 2), 20);
+    for (int round = 0; round < 3; ++round) {
+      const std::vector<Bytes> received = send_around(team);
+      for (Index rank = 0; rank < team.size(); ++rank) {
+        Bytes expected;
+        for (Index r = 0; r < team.size(); ++r) {
+          expected.insert(expected.end(), static_cast<std::size_t>(rank + 1), static_cast<std::uint8_t>(10 * r + rank));
+        }
+        CHECK(received[static_cast<std::size_t>(rank)] == expected);
+      }
+    }
+    for (Index rank = 0; rank < team.size(); ++rank) {
+      CHECK(team.shard(rank).exchange->bytes_received() == 3 * (team.size() - 1) * (rank + 1));
+    }
+  }
+}
+
+TEST_CASE("numbers are gathered in rank order, also where ranks have none") {
+  for (const char* devices : {"cpu", "cpu:4"}) {
+    Team team(parse_devices(devices, 2), 16);
+    std::vector<std::vector<double>> all(static_cast<std::size_t>(team.size()));
+    team.run([&](Index rank) {
+      std::vector<double> own(static_cast<std::size_t>(rank));
+      std::iota(own.begin(), own.end(), 10.0 * static_cast<double>(rank));
+      all[static_cast<std::size_t>(rank)] = team.shard(rank).exchange->all_gather(own);
+    });
+    const auto expected = team.size() == 1 ? std::vector<double>{} : std::vector<double>{10, 20, 21, 30, 31, 32};
+    for (const std::vector<double>& numbers : all) CHECK(numbers == expected);
+  }
+}
+
+TEST_CASE("a rank that fails frees the others, and the first rank's error is the team's") {
+  Team team(parse_devices("cpu:3", 3), 12);
+  std::atomic<int> after = 0;
+  const auto failing = [&](Index rank) {
+    if (rank > 0) throw NumericError("rank " + std::to_string(rank) + " failed", "");
+    team.shard(rank).exchange->all_gather({});
+    ++after;
+  };
+  for (int round = 0; round < 20; ++round) CHECK_THROWS_WITH(team.run(failing), "rank 1 failed");
+  CHECK(after == 0);
+  CHECK(send_around(team)[2].size() == 9);  // it works again
+  CHECK_THROWS_AS(team.run([](Index rank) {
+    if (rank == 0) throw ConfigError("rank 0", "");
+  }),
+                  ConfigError);
+}
+
+TEST_CASE("blocks of different shapes are refused") {
+  Team team(parse_devices("cpu:2", 2), 8);
+  const auto mismatched = [&](Index rank) {
+    const Shard& shard = team.shard(rank);
+    auto memory = Buffer<std::uint8_t>::zeros(shard.device, 8);
+    const std::vector<Blocks> to(2, {bytes_at(memory, 0, 3 + rank)});
+    const std::vector<Blocks> from(2, {bytes_at(memory, 4, 3)});
+    shard.exchange->all_to_all(shard.device, to, from);
+  };
+  CHECK_THROWS_WITH(team.run(mismatched), "blocks sent and received differ in shape (rank 1 to rank 0)");
+}
+
+TEST_CASE("every rank has a thread of its own, the first the caller's") {
+  Team team(parse_devices("cpu:2", 2), 8);
+  std::vector<std::thread::id> ids(2);
+  team.run([&](Index rank) { ids[static_cast<std::size_t>(rank)] = std::this_thread::get_id(); });
+  CHECK(ids[0] == std::this_thread::get_id());
+  CHECK(ids[1] != ids[0]);
+}

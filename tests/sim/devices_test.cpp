@@ -1,0 +1,209 @@
+// Runs over several devices: the same bits as on one, each device holds its share, and what it receives is what the
+// exchange must move.
+#include <cmath>
+#include <cstring>
+
+#include "device/error.hpp"
+#include "sim/probe.hpp"
+#include "tests/catch.hpp"
+#include "tests/devices.hpp"
+#include "tests/sim/log_fixture.hpp"
+
+using namespace onebit;
+using namespace onebit::sim;
+using namespace onebit::tests;
+
+namespace {
+
+constexpr Index kFreeze = 4;
+constexpr Index kSteps = 9;
+
+RunConfig mlp_config() {
+  RunConfig config;
+  config.model = {.name = "mlp", .layers = {9, 11, 3}, .activation = "gelu"};
+  config.data = {.name = "synthetic", .features = 9, .classes = 3, .examples = 400};
+  config.optimizer.lr = 1e-2;
+  config.optimizer.clip = 0.5;
+  config.optimizer.freeze.policy = "fixed:" + std::to_string(kFreeze);
+  config.workers = 14;
+  config.batch = 5;
+  config.steps = kSteps;
+  config.threads = 2;
+  return config;
+}
+
+RunConfig ngram_config(const Folder& folder) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "line " + std::to_string(i * i) + ": the quick brown fox\n";
+  write_file(folder / "text.txt", text);
+  RunConfig config = mlp_config();
+  config.model = {.name = "ngram", .layers = {}, .context = 4, .embedding = 4, .hidden = 8};
+  config.data = {.name = "text", .paths = {folder / "text.txt"}};
+  return config;
+}
+
+/// What a run leaves behind: every number that a log would hold but the times, the events and the weights.
+struct Trained {
+  std::vector<double> numbers;
+  std::vector<std::string> events;
+  std::vector<float> weights;
+
+  bool same_bits(const Trained& other) const {
+    return numbers.size() == other.numbers.size() && weights == other.weights && events == other.events &&
+           std::memcmp(numbers.data(), other.numbers.data(), numbers.size() * sizeof(double)) == 0;
+  }
+};
+
+void record(VirtualCluster& cluster, const StepOutcome& outcome, Trained& result) {
+  const WorkerRow workers = measure_workers(cluster, outcome);
+  StepRow row = measure_step(cluster, outcome);
+  measure_errors(cluster, workers, row);
+  const TensorRow tensors = measure_tensors(cluster, outcome.step);
+  result.numbers.insert(result.numbers.end(),
+                        {row.loss, row.param_norm, row.grad_norm, row.clip_share, row.update_norm, row.momentum_norm,
+                         row.variance_l1, row.variance_l2, row.variance_ratio, row.worker_error_norm,
+                         row.server_error_norm, row.worker_codec_error, row.server_codec_error, row.sign_density,
+                         row.bytes_up, row.bytes_down, static_cast<double>(row.messages)});
+  for (const auto* values : {&workers.loss, &workers.error_norm, &tensors.momentum_l2, &tensors.variance_l1}) {
+    result.numbers.insert(result.numbers.end(), values->begin(), values->end());
+  }
+  for (const optim::Event& event : outcome.report.events) result.events.push_back(event.kind + " " + event.text);
+}
+
+Trained trained(RunConfig config, const std::string& devices) {
+  config.device = devices;
+  VirtualCluster cluster(config);
+  Trained result;
+  while (cluster.step() < cluster.steps()) record(cluster, cluster.advance(), result);
+  for (const Replica& replica : cluster.replicas()) CHECK(replica.weights.to_host() == cluster.weights().to_host());
+  result.weights = cluster.weights().to_host();
+  result.numbers.push_back(cluster.evaluate().loss);
+  return result;
+}
+
+void check_same_bits(RunConfig config) {
+  for (const std::string optimizer : {"adam", "onebit-adam"}) {
+    for (const auto granularity : {compress::Granularity::tensor, compress::Granularity::fused}) {
+      config.optimizer.name = optimizer;
+      config.optimizer.granularity = granularity;
+      const Trained expected = trained(config, "cpu:1");
+      REQUIRE(std::isfinite(expected.numbers.back()));
+      for (const std::string devices : {"cpu:2", "cpu:3", "debug", "debug:2"}) {
+        for (const Index group : {0, 3}) {
+          CAPTURE(config.model.name, optimizer, devices, group, static_cast<int>(granularity));
+          config.worker_group = group;
+          CHECK(trained(config, devices).same_bits(expected));
+        }
+      }
+    }
+  }
+}
+
+/// Bytes of device memory that each rank received in each step.
+std::vector<std::vector<Index>> bytes_by_step(VirtualCluster& cluster) {
+  std::vector<std::vector<Index>> steps;
+  std::vector<Index> before(cluster.replicas().size());
+  while (cluster.step() < cluster.steps()) {
+    cluster.advance();
+    steps.emplace_back();
+    for (std::size_t rank = 0; rank < before.size(); ++rank) {
+      const Index now = cluster.replicas()[rank].shard.exchange->bytes_received();
+      steps.back().push_back(now - before[rank]);
+      before[rank] = now;
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("mlp: the same bits on one device, several and debug ones") {
+  check_same_bits(mlp_config());
+}
+
+TEST_CASE("ngram: the same bits on one device, several and debug ones") {
+  const Folder folder;
+  check_same_bits(ngram_config(folder));
+}
+
+TEST_CASE("each device holds the rows of its workers") {
+  RunConfig config = mlp_config();
+  config.optimizer.name = "onebit-adam";
+  config.device = "cpu:2";
+  VirtualCluster cluster(config);
+  while (cluster.step() < cluster.steps()) cluster.advance();
+  const Index parameters = cluster.model().parameters();
+  Index next = 0, server_elements = 0;
+  for (const Replica& replica : cluster.replicas()) {
+    const Range own = replica.shard.own();
+    CHECK(own.first == next);
+    next = own.end();
+    CHECK(own.count == (next == 14 ? 6 : 8));  // 4 blocks, the last of two workers
+    const optim::StateView state = replica.optimizer->state();
+    CHECK(replica.gradients.size() == own.count * parameters);
+    CHECK(state.worker_errors->size() == own.count * parameters);
+    CHECK(state.momentum->size() == parameters);
+    server_elements += state.server_error->size();
+  }
+  CHECK(next == 14);
+  CHECK(server_elements == parameters);
+}
+
+TEST_CASE("devices receive in each stage what its exchange must move") {
+  RunConfig config = mlp_config();
+  config.optimizer.name = "onebit-adam";
+  config.optimizer.granularity = compress::Granularity::fused;
+  config.device = "cpu:2";
+  VirtualCluster cluster(config);
+  const Index parameters = cluster.model().parameters();
+  const std::vector<std::vector<Index>> steps = bytes_by_step(cluster);
+  const Index chunk = round_up(parameters, compress::padding_quantum(14)) / 14 / 8;  // of one server, in bytes
+  const std::vector<Index> held = {8, 6};
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    // Dense: the other's one node over our half of the columns, in double, and its half of the mean.
+    const Index columns = rank == 0 ? parameters / 2 : parameters - parameters / 2;
+    const Index dense = columns * 8 + (parameters - columns) * 4;
+    const Index own = held[rank], theirs = held[1 - rank];
+    // Compressed: their workers' bits of our chunks with a scale each, then their servers' chunks with a scale each.
+    const Index compressed = theirs * (own * chunk + 4) + theirs * (chunk + 4);
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      CAPTURE(rank, step);
+      CHECK(steps[step][rank] == (step < kFreeze ? dense : compressed));
+    }
+  }
+}
+
+TEST_CASE("a shard's bad loss ends the step for all devices with the worker's name") {
+  RunConfig config = mlp_config();
+  config.device = "cpu:2";
+  config.optimizer.lr = 1e30;
+  config.optimizer.clip = 0;
+  config.steps = 50;
+  VirtualCluster cluster(config);
+  const auto train = [&] {
+    while (cluster.step() < cluster.steps()) cluster.advance();
+  };
+  CHECK_THROWS_AS(train(), NumericError);
+}
+
+TEST_CASE("more devices than blocks of workers are refused") {
+  RunConfig config = mlp_config();
+  config.device = "cpu:5";
+  CHECK_THROWS_WITH(VirtualCluster(config),
+                    "more devices than shards of workers (5 devices, 14 workers); a device holds whole blocks of 4 "
+                    "workers: at most 4 devices");
+}
+
+TEST_CASE("every other backend comes to the CPU's result within rounding") {
+  const Folder folder;
+  for (RunConfig config : {mlp_config(), ngram_config(folder)}) {
+    for (const std::string optimizer : {"adam", "onebit-adam"}) {
+      config.optimizer.name = optimizer;
+      const Trained expected = trained(config, "cpu");
+      for (const std::string& backend : backends()) {
+        CAPTURE(config.model.name, optimizer, backend);
+        CHECK(trained(config, backend).numbers.back() == Approx(expected.numbers.back()).epsilon(1e-3));
+      }
+    }
+  }
+}
