@@ -25,7 +25,7 @@ TEST_CASE("a slip is corrected, another word gets the list") {
 TEST_CASE("of many names only the nearest are listed") {
   std::vector<std::string_view> many(13, "zzzzzzzzzz");
   many[3] = "abcdefgh";
-  CHECK(suggestion("abcd", many) == "nearest: abcdefgh, zzzzzzzzzz, zzzzzzzzzz");
+  CHECK(suggestion("abxyzwuv", many) == "nearest: abcdefgh, zzzzzzzzzz, zzzzzzzzzz");
 }
 
 TEST_CASE("items are joined with a separator between them") {
