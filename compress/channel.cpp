@@ -144,8 +144,8 @@ ExchangeSeconds ServerMean::exchange(device::Buffer<float>& server_error, float*
     shard_.exchange->all_to_all(shard_.device, scatter_to_, scatter_from_);
     seconds.exchange += watch.lap();
   }
-  up_.add_mean(shard_.device, part_.vectors(), arrived(), server_error.data());
-  down_.encode(shard_.device, part_.chunks(), {0, 1}, {}, server_error.data(), part_.state_size(), own_server_payload_);
+  down_.serve(shard_.device, part_.chunks(), up_, arrived(), server_error.data(), part_.state_size(),
+              own_server_payload_);
   seconds.server += watch.lap();
   if (!alone()) {
     server_payload_.poison();

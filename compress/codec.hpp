@@ -73,8 +73,14 @@ class Codec {
   virtual void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
                       float* errors, Index stride, Payload& payload) const = 0;
 
-  /// state[i] += mean over the payload's rows, summed in double, over a side's active elements.
-  virtual void add_mean(const device::Device& device, const Side& side, const Payload& payload, float* state) const = 0;
+  /// state[i] += mean over the payload's rows, summed in double, over the active elements of the servers' chunks.
+  virtual void add_mean(const device::Device& device, const Side& chunks, const Payload& payload,
+                        float* state) const = 0;
+
+  /// What a server does: up.add_mean of the arrived rows to its errors, then encode. A codec that can do both in one
+  /// pass overrides it, with the same bits.
+  virtual void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
+                     float* errors, Index stride, Payload& payload) const;
 
   /// Writes the decoded real elements of one row in parameter order.
   virtual void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,

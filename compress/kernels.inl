@@ -10,3 +10,4 @@ ONEBIT_REDUCE(onebit::compress::TermKernel);
 ONEBIT_PACK_BITS(onebit::compress::SignKernel);
 ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::AddMeanKernel);
 ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::DecodeKernel);
+ONEBIT_REDUCE_SIGN_MEAN(onebit::compress::ServeKernel);

@@ -4,6 +4,12 @@
 
 namespace onebit::compress {
 
+void Codec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
+                  float* errors, Index stride, Payload& payload) const {
+  up.add_mean(device, chunks, arrived, errors);
+  encode(device, chunks, {0, 1}, {}, errors, stride, payload);
+}
+
 const std::vector<CodecEntry>& codecs() {
   static const std::vector<CodecEntry> table = {
       {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor",

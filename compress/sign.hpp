@@ -22,13 +22,17 @@ class SignCodec final : public Codec {
   Payload make_payload(const device::Device& device, const Side& side, Index rows) const override;
   void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, float* errors,
               Index stride, Payload& payload) const override;
-  void add_mean(const device::Device& device, const Side& side, const Payload& payload, float* state) const override;
+  void add_mean(const device::Device& device, const Side& chunks, const Payload& payload, float* state) const override;
+  void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived, float* errors,
+             Index stride, Payload& payload) const override;
   void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
               float* parameters) const override;
 
  private:
   void feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input, float* errors,
             Index stride, double* sums) const;
+  void finish(const device::Device& device, const Side& side, Range range, float* errors, Index stride,
+              const double* sums, Payload& payload) const;
 
   ScaleNorm norm_;
 };

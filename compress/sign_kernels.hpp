@@ -117,7 +117,25 @@ struct SignKernel {
   }
 };
 
-/// Server side: the mean of the workers' decoded rows is added to the server error.
+/// Server side, pass 1: the mean of the workers' decoded rows is added to the server error; the norm's term of the sum.
+struct ServeKernel {
+  const Segment* segments;
+  float* state;
+  ScaleTerm term;
+
+  struct Element {
+    float* state;
+    ScaleTerm term;
+    ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const {
+      const auto y = static_cast<float>(static_cast<double>(state[i]) + mean);
+      state[i] = y;
+      return term(y);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state, term}; }
+};
+
+/// The same without a norm.
 struct AddMeanKernel {
   const Segment* segments;
   float* state;

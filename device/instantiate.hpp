@@ -12,4 +12,7 @@
       pack_bits(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, const onebit::device::SignRows&, Kernel))
 #define ONEBIT_FOR_EACH_SIGN_MEAN(Kernel)                                                   \
   ONEBIT_LAUNCHER(for_each_sign_mean(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, \
-                                     const onebit::device::SignRows&, const float*, Kernel))
+                                     const onebit::device::ScaledSignRows&, Kernel))
+#define ONEBIT_REDUCE_SIGN_MEAN(Kernel)                                                   \
+  ONEBIT_LAUNCHER(reduce_sign_mean(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, \
+                                   const onebit::device::ScaledSignRows&, Kernel, double*))

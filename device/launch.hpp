@@ -19,8 +19,10 @@ void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kern
 template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
 template <class Kernel>
-void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const SignRows& rows, const float* scales,
-                        Kernel kernel);
+void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel);
+template <class Kernel>
+void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel,
+                      double* sums);
 }  // namespace cpu
 
 #if defined(ONEBIT_CUDA)
@@ -36,8 +38,10 @@ void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kern
 template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
 template <class Kernel>
-void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const SignRows& rows, const float* scales,
-                        Kernel kernel);
+void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel);
+template <class Kernel>
+void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel,
+                      double* sums);
 }  // namespace cuda
 #endif
 
@@ -75,12 +79,19 @@ void pack_bits(const Device& device, const Chunks& chunks, const SignRows& out, 
   device.run([&](const auto& queue) { pack_bits(queue, chunks.view(), out, kernel); });
 }
 
-/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of
-/// sign * scales[row * chunks.segments() + segment], summed in double in row order.
+/// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of sign * scale, in
+/// double: each scale is divided by the number of rows; rows are summed in blocks of kSignBlock in row order, two
+/// neighbouring blocks are added, and the pairs one after the other.
 template <class Kernel>
-void for_each_sign_mean(const Device& device, const Chunks& chunks, const SignRows& rows, const float* scales,
-                        const Kernel& kernel) {
-  device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, scales, kernel); });
+void for_each_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel) {
+  device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, kernel); });
+}
+
+/// The same, and sums[segment] = sum over i of what kernel.bind(segment)(i, mean) yields, in the order of reduce.
+template <class Kernel>
+void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel,
+                      double* sums) {
+  device.run([&](const auto& queue) { reduce_sign_mean(queue, chunks.view(), rows, kernel, sums); });
 }
 
 }  // namespace onebit::device

@@ -24,4 +24,15 @@ struct SignRows {
   const Index* byte_offset = nullptr;
 };
 
+/// Rows of packed signs that are summed together: their sum is one look-up in a table of 2^8 numbers.
+inline constexpr Index kSignBlock = 8;
+
+/// Packed signs with their scales: row r's scale of segment s is scales[r * scale_count + s / segments_per_scale].
+struct ScaledSignRows {
+  SignRows signs;
+  const float* scales = nullptr;
+  Index scale_count = 0;
+  Index segments_per_scale = 1;
+};
+
 }  // namespace onebit::device

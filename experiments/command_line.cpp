@@ -31,6 +31,8 @@ const std::vector<ExtraOption>& extra_options() {
       {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
       {"reference", "case in the trace: take its hyper-parameters, compare with its parameters", true},
+      {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
+      {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for a step", true},
       {"overwrite", "replace existing output", false},
       {"json", "print one JSON object instead of tables", false},
       {"dry-run", "check and show everything, run nothing", false},
@@ -97,6 +99,10 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.seeds = parse_integer("seeds", value);
   } else if (name == "reference") {
     line.reference = value;
+  } else if (name == "elements") {
+    line.elements = parse_integer("elements", value);
+  } else if (name == "rounds") {
+    line.rounds = parse_integer("rounds", value);
   } else if (name == "overwrite") {
     line.overwrite = true;
   } else if (name == "json") {

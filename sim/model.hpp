@@ -55,6 +55,9 @@ class Model {
   virtual GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
                                     std::span<double> losses) = 0;
 
+  /// Floating-point operations of the matrix products in `gradients` over this many examples.
+  virtual double gradient_flops(Index examples) const = 0;
+
   /// Loss and hits of a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 };

@@ -73,6 +73,17 @@ double lane_sum(Index begin, Index end, Term term) {
   return tree_sum(lanes.data(), kLanes);
 }
 
+/// sums[row][segment] of the chunks' partial sums, which are used up.
+inline void sum_chunks(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* sums) {
+  parallel(queue, rows, [&](Index row) {
+    for (Index segment = 0; segment < chunks.segments; ++segment) {
+      const Index first = chunks.first(segment);
+      sums[row * chunks.segments + segment] =
+          tree_sum(partial + row * chunks.count + first, chunks.first(segment + 1) - first);
+    }
+  });
+}
+
 }  // namespace detail
 
 template <class Kernel>
@@ -84,13 +95,7 @@ void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kern
     const Chunk chunk = chunks[unit % chunks.count];
     partial[static_cast<std::size_t>(unit)] = detail::lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
   });
-  parallel(queue, rows, [&](Index row) {
-    for (Index segment = 0; segment < chunks.segments; ++segment) {
-      const Index first = chunks.first(segment);
-      sums[row * chunks.segments + segment] =
-          tree_sum(partial.data() + row * chunks.count + first, chunks.first(segment + 1) - first);
-    }
-  });
+  detail::sum_chunks(queue, rows, chunks, partial.data(), sums);
 }
 
 }  // namespace onebit::device::cpu

@@ -22,6 +22,7 @@ int run_command(const CommandLine& line);
 int compare_command(const CommandLine& line);
 int replay_command(const CommandLine& line);
 int list_command(const CommandLine& line);
+int bench_command(const CommandLine& line);
 int inspect_command(const CommandLine& line);
 
 }  // namespace onebit::experiments

@@ -177,6 +177,16 @@ void FeedForward::input_gradient(const Weights& weights, const Batch& batch, con
                        {delta.data(), layer.inputs, batch.batch * layer.inputs}, shared ? 1 : batch.workers);
 }
 
+/// A layer's product forward, for its weights and, unless it reads the data, for its input.
+double FeedForward::gradient_flops(Index examples) const {
+  double flops = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const bool reads_data = l == 0 && shape_.vocabulary == 0;
+    flops += (reads_data ? 2 : 3) * 2.0 * static_cast<double>(layers_[l].inputs * layers_[l].outputs);
+  }
+  return flops * static_cast<double>(examples);
+}
+
 Evaluation FeedForward::evaluate(const Weights& weights, const Batch& batch) {
   forward(weights, batch);
   cross_entropy(batch);

@@ -31,6 +31,7 @@ class FeedForward final : public Model {
   std::vector<float> initial_weights(std::uint32_t seed) const override;
   GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
                             std::span<double> losses) override;
+  double gradient_flops(Index examples) const override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 
  private:

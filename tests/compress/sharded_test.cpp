@@ -131,8 +131,7 @@ TEST_CASE("a copy left out on purpose is noticed, whichever it is") {
           CAPTURE(rank, call, peer, block);
           ExchangeOptions forgetful = options;
           forgetful.wrap = [&](std::shared_ptr<device::Exchange> real) {
-            return std::make_shared<Forgetful>(real,
-                                               Forgetful::Copy{rank, static_cast<Index>(call), peer, block});
+            return std::make_shared<Forgetful>(real, Forgetful::Copy{rank, static_cast<Index>(call), peer, block});
           };
           const FloatRows results = Exchange(forgetful).on_each_device(rows);
           CHECK(results != expected);

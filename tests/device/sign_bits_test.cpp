@@ -54,13 +54,22 @@ Bytes pack(const Device& device, const Cut& cut, const std::vector<float>& value
   return packed.bytes.to_host();
 }
 
+/// Means of every element; where `sums` is given, through the launcher that sums them by segment too.
 std::vector<float> mean_of(const Device& device, const Cut& cut, const Bytes& bytes, const std::vector<float>& scales,
-                           Index rows) {
+                           Index rows, Index segments_per_scale = 1, std::vector<double>* sums = nullptr) {
   const Packed packed(device, cut, bytes, rows);
   const auto device_scales = on(device, scales);
   Buffer<float> mean(device, cut.elements);
-  for_each_sign_mean(device, packed.chunks, packed.rows, device_scales.data(),
-                     StoreKernel{mean.data(), packed.starts.data()});
+  const ScaledSignRows scaled{packed.rows, device_scales.data(), static_cast<Index>(scales.size()) / rows,
+                              segments_per_scale};
+  const StoreKernel store{mean.data(), packed.starts.data()};
+  if (sums == nullptr) {
+    for_each_sign_mean(device, packed.chunks, scaled, store);
+  } else {
+    Buffer<double> device_sums(device, static_cast<Index>(cut.sizes.size()));
+    reduce_sign_mean(device, packed.chunks, scaled, StoreTerm{store}, device_sums.data());
+    *sums = device_sums.to_host();
+  }
   return mean.to_host();
 }
 
@@ -140,26 +149,60 @@ TEST_CASE("packed signs come back as plus and minus the scale") {
   }
 }
 
-TEST_CASE("the mean over rows weighs every row with its own scale, in row order") {
+TEST_CASE("the mean over rows weighs every row with its own scale, in the documented order") {
   const Cut cut({4097});
-  for (const Index rows : {2, 5, 16, 67}) {
+  for (const Index rows : {2, 5, 8, 9, 16, 17, 67}) {
     const std::vector<float> values = oracle::normals(rows * cut.elements, 7);
     const std::vector<float> scales = oracle::normals(rows, 8);
     const Bytes bytes = naive(cut, values, rows);
+    const auto block_sum = [&](Index first, Index i) {
+      double sum = 0;
+      for (Index row = first; row < std::min(rows, first + kSignBlock); ++row) {
+        const double weight = static_cast<double>(scales[static_cast<std::size_t>(row)]) / static_cast<double>(rows);
+        sum += values[static_cast<std::size_t>(row * cut.elements + i)] >= 0 ? weight : -weight;
+      }
+      return sum;
+    };
     std::vector<float> expected;
     for (Index i = 0; i < cut.elements; ++i) {
       double sum = 0;
-      for (Index row = 0; row < rows; ++row) {
-        const auto scale = static_cast<double>(scales[static_cast<std::size_t>(row)]);
-        sum += values[static_cast<std::size_t>(row * cut.elements + i)] >= 0 ? scale : -scale;
+      for (Index row = 0; row < rows; row += 2 * kSignBlock) {
+        const double pair = block_sum(row, i) + block_sum(row + kSignBlock, i);
+        sum = row == 0 ? pair : sum + pair;
       }
-      expected.push_back(static_cast<float>(sum / static_cast<double>(rows)));
+      expected.push_back(static_cast<float>(sum));
     }
     for (const std::string& backend : backends()) {
       for (const int threads : {1, 2, 7}) {
         CAPTURE(rows, backend, threads);
         CHECK(mean_of(device_of(backend, threads), cut, bytes, scales, rows) == expected);
       }
+    }
+  }
+}
+
+TEST_CASE("the mean that is summed by segment is the same mean, and segments may share a scale") {
+  const Cut cut({4097, 0, 33, 8000});
+  for (const Index rows : {1, 3, 20}) {
+    const std::vector<float> values = oracle::normals(rows * cut.elements, 9);
+    const std::vector<float> shared = oracle::normals(2 * rows, 10);
+    std::vector<float> scales;  // one for each segment: two of the first scale, two of the second
+    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+      scales.insert(scales.end(), 2, shared[2 * row]);
+      scales.insert(scales.end(), 2, shared[2 * row + 1]);
+    }
+    const Bytes bytes = naive(cut, values, rows);
+    const std::vector<float> expected = mean_of(Device::cpu(1), cut, bytes, scales, rows);
+    for (const std::string& backend : backends()) {
+      CAPTURE(rows, backend);
+      const Device device = device_of(backend, 3);
+      std::vector<double> sums;
+      CHECK(mean_of(device, cut, bytes, shared, rows, 2, &sums) == expected);
+      const auto means = on(device, expected);
+      Buffer<double> expected_sums(device, 4);
+      const auto starts = on(device, cut.starts);
+      reduce(device, 1, Chunks(device, cut.sizes), ValueTerm{means.data(), 0, starts.data()}, expected_sums.data());
+      CHECK(sums == expected_sums.to_host());
     }
   }
 }

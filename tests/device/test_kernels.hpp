@@ -74,6 +74,19 @@ struct StoreKernel {
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {target + starts[segment]}; }
 };
 
+/// Stores the mean and sums what it stored.
+struct StoreTerm {
+  StoreKernel store;
+  struct Element {
+    float* target;
+    ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const {
+      target[i] = static_cast<float>(mean);
+      return static_cast<double>(target[i]);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {store.bind(segment).target}; }
+};
+
 /// Random numbers of every kind.
 struct RandomKernel {
   device::RandomKey key;

@@ -50,7 +50,7 @@ TEST_CASE("step: times decay every decay-steps steps after the warm-up") {
   CHECK(schedule.factor(13) == Approx(0.01));
 }
 
-TEST_CASE("every schedule of the table starts at its base rate and stays in [0, 1]") {
+TEST_CASE("every schedule of the table starts at its base rate and stays between 0 and 1") {
   for (const ScheduleEntry& entry : schedules()) {
     CAPTURE(entry.name);
     CHECK_FALSE(entry.doc.empty());

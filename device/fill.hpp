@@ -1,0 +1,36 @@
+#pragma once
+// Filling buffers with random numbers where they lie: inputs for measurements.
+
+#include "device/buffer.hpp"
+#include "device/launch.hpp"
+#include "device/philox.hpp"
+
+namespace onebit::device {
+
+/// Uniform on [-1, 1).
+struct FillKernel {
+  RandomKey key;
+  float* values;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = 2 * uniform(key, {.element = i}) - 1; }
+};
+
+/// Every bit by a fair coin.
+struct FillBytesKernel {
+  RandomKey key;
+  std::uint8_t* bytes;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    bytes[i] = static_cast<std::uint8_t>(philox(key, {.element = i})[0] & 0xFF);
+  }
+};
+
+inline Buffer<float> random_floats(const Device& device, Index size, std::uint32_t seed) {
+  Buffer<float> buffer(device, size);
+  for_each(device, size, FillKernel{{seed, Purpose::data}, buffer.data()});
+  return buffer;
+}
+
+inline void fill_random(const Device& device, Buffer<std::uint8_t>& buffer, std::uint32_t seed) {
+  for_each(device, buffer.size(), FillBytesKernel{{seed, Purpose::data}, buffer.data()});
+}
+
+}  // namespace onebit::device

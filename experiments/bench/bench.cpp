@@ -1,0 +1,29 @@
+#include "experiments/bench/bench.hpp"
+
+#include <algorithm>
+
+#include "device/stopwatch.hpp"
+
+namespace onebit::experiments {
+
+std::vector<std::vector<double>> interleaved(const device::Device& device, const std::vector<Candidate>& candidates,
+                                             Index rounds) {
+  std::vector<std::vector<double>> seconds(candidates.size());
+  for (Index round = -1; round < rounds; ++round) {
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      device::Stopwatch watch(device);
+      candidates[c].run();
+      const double lap = watch.lap();
+      if (round >= 0) seconds[c].push_back(lap);
+    }
+  }
+  return seconds;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace onebit::experiments

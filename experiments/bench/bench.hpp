@@ -1,0 +1,66 @@
+#pragma once
+// What `onebit bench` measures. Times are medians over rounds; a round runs everything that is compared once, so that
+// a slow moment of the machine meets all alike.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "sim/config.hpp"
+
+namespace onebit::experiments {
+
+/// Something to time: one run of it, on a device.
+struct Candidate {
+  std::string name;
+  std::function<void()> run;
+};
+
+/// Seconds of each candidate in each round, after one round that does not count: [candidate][round].
+std::vector<std::vector<double>> interleaved(const device::Device& device, const std::vector<Candidate>& candidates,
+                                             Index rounds);
+
+double median(std::vector<double> values);
+
+/// The limits of a device, measured: copying (bytes read + written) and float32 matrix products.
+struct Limits {
+  double copy_bytes_per_second = 0;
+  double flops_per_second = 0;
+};
+
+/// A kernel against the copy of the same rounds.
+struct KernelRow {
+  std::string kernel;
+  Index elements = 0;
+  double floor_bytes = 0;  ///< per element: each operand read once, each result written once
+  double seconds = 0;      ///< median
+  double bytes_per_second() const { return static_cast<double>(elements) * floor_bytes / seconds; }
+};
+
+struct KernelReport {
+  double copy_bytes_per_second = 0;
+  Index copy_bytes = 0;  ///< size of each of the two buffers
+  Index cache_bytes = 0;
+  Index rounds = 0;
+  std::vector<KernelRow> rows;
+};
+
+/// `elements`: of the largest operand; 0: four times the last-level cache, and at least 256 MB.
+KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds);
+
+/// One step of all workers in the stage that the run would stay in, by parts, beside its floor and beside one step of
+/// the plain optimizer on one batch of the same size.
+struct StepBench {
+  double step = 0, sample = 0, forward = 0, backward = 0, encode = 0, exchange = 0, server = 0, update = 0;
+  double big_batch = 0;
+  double flops = 0;  ///< of a step
+  double bytes = 0;  ///< that a step must move
+  Limits limits;
+  Index rounds = 0;
+  double floor() const { return flops / limits.flops_per_second + bytes / limits.copy_bytes_per_second; }
+};
+
+StepBench bench_step(const sim::RunConfig& config, Index rounds);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,141 @@
+#include <memory>
+
+#include "compress/codec.hpp"
+#include "device/copy.hpp"
+#include "device/dense_sum.hpp"
+#include "device/fill.hpp"
+#include "experiments/bench/bench.hpp"
+#include "optim/kernels.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using device::Buffer;
+using device::Device;
+
+constexpr Index kCopyBytes = 256 * 1000 * 1000;
+
+/// A kernel with its operands: what is timed, and what it must at least move.
+struct Subject {
+  Candidate candidate;
+  Index elements = 0;
+  double floor_bytes = 0;
+};
+
+/// The operands of all subjects. Large ones are shared: subjects run one after the other.
+struct Operands {
+  Operands(const Device& operand_device, const sim::RunConfig& config, Index size)
+      : device(operand_device),
+        workers(config.workers),
+        elements(round_up(size, compress::padding_quantum(workers))),
+        codec(compress::make_codec(config.optimizer.codec)),
+        rows(device, std::vector<Index>{elements / workers}, workers, compress::Granularity::tensor,
+             compress::Padding::wire_only),
+        vector(device, std::vector<Index>{elements}, workers, compress::Granularity::tensor,
+               compress::Padding::wire_only),
+        worker_payload(codec->make_payload(device, rows.worker(), workers)),
+        arrived(codec->make_payload(device, vector.worker(), workers)),
+        server_payload(codec->make_payload(device, vector.server(), 1)),
+        a(device::random_floats(device, elements, 1)),
+        b(device::random_floats(device, elements, 2)),
+        c(device::random_floats(device, elements, 3)),
+        d(device::random_floats(device, elements, 4)),
+        factors(device::Buffer<float>::copy_of(device, std::vector<float>(static_cast<std::size_t>(workers), 0.1f))),
+        sum(device, 1),
+        dense(device::whole(device, workers), elements / workers) {
+    fill_random(device, arrived.body, 5);
+    arrived.scales.upload(std::vector<float>(static_cast<std::size_t>(arrived.scales.size()), 0.01f));
+  }
+
+  Device device;
+  Index workers;
+  Index elements;
+  std::unique_ptr<compress::Codec> codec;
+  compress::ExchangeLayout rows;    ///< `workers` rows that together have `elements` elements
+  compress::ExchangeLayout vector;  ///< one vector of `elements` elements
+  compress::Payload worker_payload, arrived, server_payload;
+  Buffer<float> a, b, c, d, factors;
+  Buffer<double> sum;
+  device::DenseSum dense;
+};
+
+/// The fused worker encode: read gradient and error, write error; read and write error, write a bit.
+Subject worker_encode(Operands& o) {
+  const auto run = [&o] {
+    o.codec->encode(o.device, o.rows.worker(), {0, o.workers},
+                    {.shared = o.c.data(),
+                     .shared_factor = 0.9f,
+                     .rows = o.a.data(),
+                     .stride = o.elements / o.workers,
+                     .factors = o.factors.data()},
+                    o.b.data(), o.elements / o.workers, o.worker_payload);
+  };
+  return {{"worker encode", run}, o.elements, 12 + 8 + 1.0 / 8};
+}
+
+/// What servers do with a vector: read the workers' bits, read and write the error; read and write it again, write a
+/// bit.
+Subject server_side(Operands& o) {
+  const auto run = [&o] {
+    o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, o.b.data(), o.elements, o.server_payload);
+  };
+  return {{"server side", run}, o.elements, static_cast<double>(o.workers) / 8 + 8 + 8 + 1.0 / 8};
+}
+
+/// What every worker does with the servers' answer: read a bit, write the value.
+Subject decode(Operands& o) {
+  const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
+  return {{"decode", run}, o.elements, 1.0 / 8 + 4};
+}
+
+Subject dense_mean(Operands& o) {
+  const Index columns = o.elements / o.workers;
+  const auto run = [&o, columns] {
+    o.dense.absorb({0, o.workers}, o.a.data(), columns);
+    o.dense.take_mean(o.c.data());
+  };
+  return {{"dense mean", run}, o.elements, 4 + 4 / static_cast<double>(o.workers)};
+}
+
+template <class Kernel>
+Subject reduction(Operands& o, const std::string& name, Kernel kernel, double floor_bytes) {
+  const auto run = [&o, kernel] { reduce(o.device, 1, device::Chunks(o.elements), kernel, o.sum.data()); };
+  return {{name, run}, o.elements, floor_bytes};
+}
+
+std::vector<Subject> subjects(Operands& o) {
+  const optim::AdamStep step{
+      .lr = 1e-4f, .beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.999f, .one_minus_beta2 = 0.001f, .eps = 1e-3f};
+  using optim::AdamKernel, optim::FrozenAdamKernel, optim::SquareTerm;
+  return {
+      worker_encode(o),
+      server_side(o),
+      decode(o),
+      dense_mean(o),
+      reduction(o, "adam update", AdamKernel{step, o.a.data(), o.b.data(), o.c.data(), o.d.data()}, 28),
+      reduction(o, "frozen update", FrozenAdamKernel{step, true, o.a.data(), o.b.data(), o.c.data()}, 20),
+      reduction(o, "squared norm", SquareTerm{o.a.data(), 0}, 4),
+  };
+}
+
+}  // namespace
+
+KernelReport bench_kernels(const Device& device, const sim::RunConfig& config, Index elements, Index rounds) {
+  KernelReport report{.copy_bytes = 0, .cache_bytes = device::last_level_cache(device), .rounds = rounds, .rows = {}};
+  if (elements == 0) elements = std::max(4 * report.cache_bytes, kCopyBytes) / static_cast<Index>(sizeof(float));
+  Operands operands(device, config, elements);
+  const auto source = device::random_floats(device, std::max(elements, kCopyBytes / 4), 6);
+  Buffer<float> target(device, source.size());
+  const std::vector<Subject> list = subjects(operands);
+  std::vector<Candidate> candidates = {{"copy", [&] { copy_large(device, target, source); }}};
+  for (const Subject& subject : list) candidates.push_back(subject.candidate);
+  const std::vector<std::vector<double>> seconds = interleaved(device, candidates, rounds);
+  report.copy_bytes = source.size() * static_cast<Index>(sizeof(float));
+  report.copy_bytes_per_second = 2 * static_cast<double>(report.copy_bytes) / median(seconds[0]);
+  for (std::size_t s = 0; s < list.size(); ++s) {
+    report.rows.push_back({list[s].candidate.name, list[s].elements, list[s].floor_bytes, median(seconds[s + 1])});
+  }
+  return report;
+}
+
+}  // namespace onebit::experiments

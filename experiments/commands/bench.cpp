@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <iostream>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/bench/bench.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/output.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr Index kKernelRounds = 5;
+constexpr Index kStepRounds = 30;
+
+std::string per_second(double rate, double unit, const char* name) {
+  return number(rate / unit, 3) + " " + name;
+}
+
+void print_kernels(const std::string& device, const KernelReport& report) {
+  std::cout << device << ": copy of " << bytes_text(static_cast<double>(report.copy_bytes)) << " "
+            << per_second(report.copy_bytes_per_second, 1e9, "GB/s") << " (read + written), last-level cache "
+            << bytes_text(static_cast<double>(report.cache_bytes)) << ", medians of " << report.rounds << " rounds\n\n";
+  Table table({"kernel", "elements", "floor B/element", "time", "GB/s", "of copy"});
+  for (const KernelRow& row : report.rows) {
+    table.add({row.kernel, number(static_cast<double>(row.elements), 4), number(row.floor_bytes, 5),
+               seconds_text(row.seconds), number(row.bytes_per_second() / 1e9, 3),
+               percent_text(row.bytes_per_second() / report.copy_bytes_per_second)});
+  }
+  table.print(std::cout);
+}
+
+Json to_json(const std::string& device, const KernelReport& report) {
+  std::vector<Json> rows;
+  for (const KernelRow& row : report.rows) {
+    rows.push_back(Json::object({{"kernel", row.kernel},
+                                 {"elements", row.elements},
+                                 {"floor_bytes_per_element", row.floor_bytes},
+                                 {"seconds", row.seconds},
+                                 {"bytes_per_second", row.bytes_per_second()},
+                                 {"share_of_copy", row.bytes_per_second() / report.copy_bytes_per_second}}));
+  }
+  return Json::object({{"device", device},
+                       {"copy_bytes_per_second", report.copy_bytes_per_second},
+                       {"copy_bytes", report.copy_bytes},
+                       {"last_level_cache_bytes", report.cache_bytes},
+                       {"rounds", report.rounds},
+                       {"kernels", Json::array(rows)}});
+}
+
+int bench_kernels_command(const CommandLine& line, const sim::RunConfig& config) {
+  std::vector<Json> reports;
+  for (const device::Device& device : device::parse_devices(config.device, config.threads)) {
+    const KernelReport report =
+        bench_kernels(device, config, line.elements, line.rounds > 0 ? line.rounds : kKernelRounds);
+    if (!line.json) print_kernels(device.name(), report);
+    reports.push_back(to_json(device.name(), report));
+  }
+  if (line.json) std::cout << Json::array(reports).text() << "\n";
+  return kExitDone;
+}
+
+void print_step(const sim::RunConfig& config, const StepBench& bench) {
+  std::cout << config.optimizer.name << " on " << config.model.name << ", " << config.workers << " workers x "
+            << config.batch << ", " << config.device << ": medians of " << bench.rounds << " steps\n\n";
+  Table table({"part", "time", "of the step"});
+  const auto add = [&](const std::string& name, double seconds) {
+    table.add({name, seconds_text(seconds), percent_text(seconds / bench.step)});
+  };
+  add("sample", bench.sample);
+  add("forward", bench.forward);
+  add("backward", bench.backward);
+  add("encode", bench.encode);
+  add("exchange", bench.exchange);
+  add("server", bench.server);
+  add("update", bench.update);
+  add("step", bench.step);
+  table.print(std::cout);
+  std::cout << "\nfloor           " << seconds_text(bench.floor()) << " = " << number(bench.flops / 1e9, 3)
+            << " GFLOP at " << per_second(bench.limits.flops_per_second, 1e9, "GFLOP/s") << " + "
+            << bytes_text(bench.bytes) << " at " << per_second(bench.limits.copy_bytes_per_second, 1e9, "GB/s")
+            << "\nstep / floor    " << ratio_text(bench.step / bench.floor()) << "\nbig-batch step  "
+            << seconds_text(bench.big_batch) << " (adam, one worker, the same examples)\nstep / big      "
+            << ratio_text(bench.step / bench.big_batch) << "\n";
+}
+
+Json to_json(const sim::RunConfig& config, const StepBench& bench) {
+  return Json::object({{"devices", config.device},
+                       {"model", config.model.name},
+                       {"optimizer", config.optimizer.name},
+                       {"workers", config.workers},
+                       {"batch", config.batch},
+                       {"rounds", bench.rounds},
+                       {"step_seconds", bench.step},
+                       {"floor_seconds", bench.floor()},
+                       {"big_batch_seconds", bench.big_batch},
+                       {"sample_seconds", bench.sample},
+                       {"forward_seconds", bench.forward},
+                       {"backward_seconds", bench.backward},
+                       {"encode_seconds", bench.encode},
+                       {"exchange_seconds", bench.exchange},
+                       {"server_seconds", bench.server},
+                       {"update_seconds", bench.update},
+                       {"flops", bench.flops},
+                       {"bytes", bench.bytes},
+                       {"flops_per_second", bench.limits.flops_per_second},
+                       {"copy_bytes_per_second", bench.limits.copy_bytes_per_second}});
+}
+
+int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
+  const StepBench bench = bench_step(config, line.rounds > 0 ? line.rounds : kStepRounds);
+  if (line.json) {
+    std::cout << to_json(config, bench).text() << "\n";
+  } else {
+    print_step(config, bench);
+  }
+  return kExitDone;
+}
+
+/// Where no data is named, a model of numbers gets synthetic examples of its shape.
+void choose_data(const Settings& settings, sim::RunConfig& config) {
+  const bool named = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "data"; });
+  const auto models = sim::models();
+  const bool dense = std::any_of(models.begin(), models.end(), [&](const sim::ModelEntry& entry) {
+    return entry.name == config.model.name && !entry.tokens;
+  });
+  if (named || !dense) return;
+  config.data.name = "synthetic";
+  if (config.model.layers.empty()) return;
+  config.data.features = config.model.layers.front();
+  config.data.classes = config.model.layers.back();
+}
+
+}  // namespace
+
+int bench_command(const CommandLine& line) {
+  if (line.elements < 0) throw ConfigError("option out of range", "elements", "at least 0");
+  if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
+  sim::RunConfig config = make_config(line.run);
+  choose_data(line.run, config);
+  const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
+  if (what == "kernels") return bench_kernels_command(line, config);
+  if (what == "step") return bench_step_command(line, config);
+  throw ConfigError("say what to measure", "bench", "onebit bench kernels, or onebit bench step");
+}
+
+}  // namespace onebit::experiments
