@@ -25,8 +25,9 @@ sim::RunConfig steady(sim::RunConfig config, Index rounds) {
   return config;
 }
 
-/// One worker whose batch is that of all workers, with plain Adam.
+/// One worker whose batch is that of all workers, with plain Adam, on one device.
 sim::RunConfig big_batch(sim::RunConfig config) {
+  config.device = device::parse_devices(config.device, config.threads).front().name();
   config.batch *= config.workers;
   config.workers = 1;
   config.worker_group = 0;

@@ -57,7 +57,7 @@ int bench_kernels_command(const CommandLine& line, const sim::RunConfig& config)
     if (!line.json) print_kernels(device.name(), report);
     reports.push_back(to_json(device.name(), report));
   }
-  if (line.json) std::cout << Json::array(reports).text() << "\n";
+  if (line.json) std::cout << Json::object({{"devices", Json::array(reports)}}).text() << "\n";
   return kExitDone;
 }
 

@@ -129,6 +129,9 @@ TEST_CASE("errors: a misspelt optimizer, model, codec, data source or schedule")
 TEST_CASE("errors: a misspelt preset, device or list") {
   check_error({"run", "--preset", "quikstart", "-o", "run.h5"}, {"quikstart", "did you mean quickstart?"});
   check_error(run_with({"--devices", "cup"}), {"cup", "cpu"});
+  check_error(run_with({"--devices", "cpu:0"}), {"cpu:0", "cpu:2"});
+  check_error(run_with({"--devices", "cpu:2"}), {"2 devices, 2 workers", "at most 1 devices"});
+  check_error(run_with({"--devices", "cuda:99"}), {"cuda"});
   check_error({"list", "optimisers"}, {"optimisers", "did you mean optimizers?"});
 }
 

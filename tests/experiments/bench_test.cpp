@@ -1,0 +1,99 @@
+// The benchmarks print what they promise. Their times are for people and are not tested.
+
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Checks what a benchmark printed as JSON: argument 1 is the text, argument 2 what was measured.
+constexpr const char* kCheck = R"(
+import json, math, sys
+value = json.loads(sys.argv[1])
+if sys.argv[2] == 'kernels':
+    for device in value['devices']:
+        assert device['copy_bytes_per_second'] > 0 and device['copy_bytes'] >= 256e6
+        names = [kernel['kernel'] for kernel in device['kernels']]
+        assert names == ['worker encode', 'server side', 'decode', 'dense mean', 'adam update', 'frozen update',
+                         'squared norm'], names
+        for kernel in device['kernels']:
+            rate = kernel['elements'] * kernel['floor_bytes_per_element'] / kernel['seconds']
+            assert math.isclose(rate, kernel['bytes_per_second'], rel_tol=1e-9)
+            assert math.isclose(rate / device['copy_bytes_per_second'], kernel['share_of_copy'], rel_tol=1e-9)
+        assert device['kernels'][0]['floor_bytes_per_element'] == 20.125
+    print(len(value['devices']))
+else:
+    parts = [value[part + '_seconds'] for part in
+             ('sample', 'forward', 'backward', 'encode', 'exchange', 'server', 'update')]
+    assert all(part >= 0 for part in parts)
+    floor = value['flops'] / value['flops_per_second'] + value['bytes'] / value['copy_bytes_per_second']
+    assert math.isclose(floor, value['floor_seconds'], rel_tol=1e-9)
+    assert value['step_seconds'] > 0 and value['big_batch_seconds'] > 0
+    print(value['devices'], value['flops'], value['bytes'], value['exchange_seconds'] > 0)
+)";
+
+std::string checked(const Arguments& arguments, const std::string& what) {
+  const std::string python = find_python("json");
+  const Folder folder;
+  const Outcome run = run_onebit(folder, joined(arguments, {"--json"}));
+  CAPTURE(arguments, run.out, run.err);
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  const Outcome check = run_in(folder, {python, "-c", kCheck, run.out, what});
+  CAPTURE(check.err);
+  CHECK(check.status == 0);
+  return check.out;
+}
+
+Arguments small_step(const std::string& optimizer, const std::string& devices) {
+  return {"bench",   "step", "--model",     "mlp",     "--model.layers", "6,5,3", "--workers", "8",
+          "--batch", "2",    "--optimizer", optimizer, "--devices",      devices, "--rounds",  "3"};
+}
+
+}  // namespace
+
+TEST_CASE("bench: kernels on every device, with their floors") {
+  ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
+  CHECK(checked({"bench", "kernels", "--elements", "20000", "--rounds", "2"}, "kernels") == "1\n");
+  CHECK(checked({"bench", "kernels", "--elements", "5000", "--rounds", "1", "--devices", "cpu:2"}, "kernels") == "2\n");
+}
+
+TEST_CASE("bench: a step by parts beside its floor and a big-batch step") {
+  ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
+  // 16 examples; 6 x 5 needs two products, 5 x 3 three. 53 parameters, 8 workers.
+  const std::string flops = std::to_string(16 * (2 * 2 * 30 + 3 * 2 * 15)) + ".0";
+  const double compressed = 53 * (8 * (4 + 20.125) + 1 + 20.125 + 20), dense = 53 * (8 * 8.0 + 4 + 28);
+  CHECK_THAT(checked(small_step("onebit-adam", "cpu"), "step"), Contains("cpu " + flops.substr(0, 4)) &&
+                                                                    Contains(std::to_string(compressed).substr(0, 8)) &&
+                                                                    Contains("False"));
+  CHECK_THAT(checked(small_step("adam", "cpu"), "step"), Contains(std::to_string(dense).substr(0, 6)));
+  CHECK_THAT(checked(small_step("onebit-adam", "cpu:2"), "step"), Contains("cpu:2 ") && Contains("True"));
+}
+
+TEST_CASE("bench: tables for people") {
+  const Folder folder;
+  const Outcome kernels = run_onebit(folder, {"bench", "kernels", "--elements", "5000", "--rounds", "1"});
+  CHECK(kernels.status == 0);
+  CHECK_THAT(kernels.out, Contains("GB/s (read + written)") && Contains("worker encode") && Contains("20.125"));
+  const Outcome step = run_onebit(folder, small_step("onebit-adam", "cpu"));
+  CHECK(step.status == 0);
+  CHECK_THAT(step.out, Contains("8 workers x 2") && Contains("step / floor") && Contains("big-batch step"));
+}
+
+TEST_CASE("bench: what cannot be measured is refused in one line") {
+  const Folder folder;
+  const auto refused = [&](const Arguments& arguments, const std::string& text) {
+    const Outcome run = run_onebit(folder, arguments);
+    CAPTURE(arguments, run.out, run.err);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains(text));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  };
+  refused({"bench"}, "onebit bench kernels, or onebit bench step");
+  refused({"bench", "everything"}, "onebit bench kernels, or onebit bench step");
+  refused({"bench", "kernels", "--rounds", "-1"}, "rounds");
+  refused({"bench", "kernels", "--elements", "-5"}, "elements");
+  refused({"bench", "step", "--devices", "cpu:9", "--workers", "8"}, "at most 2 devices");
+}
