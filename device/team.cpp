@@ -35,6 +35,7 @@ class Team::Board {
   /// Returns when every rank has come; throws Abandoned when one will not come any more.
   void wait() {
     std::unique_lock lock(mutex_);
+    if (left_ > 0) abandoned_ = mismatch_ = true;
     if (++waiting_ == shown_.size()) {
       waiting_ = 0;
       ++round_;
@@ -53,10 +54,20 @@ class Team::Board {
     all_came_.notify_all();
   }
 
-  /// Nobody is waiting.
-  void reset() {
-    waiting_ = 0;
+  /// A rank has done its work. One that waits, now or later, waits in vain.
+  void leave() {
+    const std::scoped_lock lock(mutex_);
+    ++left_;
+    if (waiting_ == 0) return;
+    abandoned_ = mismatch_ = true;
+    all_came_.notify_all();
+  }
+
+  /// Nobody is waiting. Returns whether a rank took part in more exchanges than another.
+  bool reset() {
+    waiting_ = left_ = 0;
     abandoned_ = false;
+    return std::exchange(mismatch_, false);
   }
 
  private:
@@ -64,8 +75,10 @@ class Team::Board {
   std::mutex mutex_;
   std::condition_variable all_came_;
   std::size_t waiting_ = 0;
+  std::size_t left_ = 0;
   std::size_t round_ = 0;
   bool abandoned_ = false;
+  bool mismatch_ = false;
 };
 
 /// One thread for each rank but the first, which is the caller's.
@@ -88,10 +101,11 @@ class Team::Threads {
       std::unique_lock lock(mutex_);
       finished_.wait(lock, [&] { return running_ == 0; });
     }
-    board_.reset();
+    const bool mismatch = board_.reset();
     for (std::exception_ptr& error : errors_) {
       if (error) std::rethrow_exception(std::exchange(error, nullptr));
     }
+    if (mismatch) throw Error("devices do not take part in the same exchanges", "team");
   }
 
  private:
@@ -107,6 +121,7 @@ class Team::Threads {
   void attempt(Index rank, const std::function<void(Index)>& work) {
     try {
       work(rank);
+      board_.leave();
     } catch (const Abandoned&) {
     } catch (...) {
       errors_[static_cast<std::size_t>(rank)] = std::current_exception();

@@ -115,6 +115,19 @@ TEST_CASE("a rank that fails frees the others, and the first rank's error is the
                   ConfigError);
 }
 
+TEST_CASE("an exchange in which a rank does not take part is an error, not a wait for ever") {
+  Team team(parse_devices("cpu:3", 3), 12);
+  for (const Index absent : {0, 1, 2}) {
+    const auto uneven = [&](Index rank) {
+      if (rank != absent) team.shard(rank).exchange->all_gather({});
+    };
+    for (int round = 0; round < 20; ++round) {
+      CHECK_THROWS_WITH(team.run(uneven), "devices do not take part in the same exchanges (team)");
+    }
+  }
+  CHECK(send_around(team)[2].size() == 9);
+}
+
 TEST_CASE("blocks of different shapes are refused") {
   Team team(parse_devices("cpu:2", 2), 8);
   const auto mismatched = [&](Index rank) {
