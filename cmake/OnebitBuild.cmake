@@ -33,9 +33,10 @@ string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_REL
 if(ONEBIT_HAS_CUDA)
   target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
   list(JOIN ONEBIT_HOST_FLAGS "," host_flags)
-  # -fmad=false and -ftz=true: as the CPU's kernels, which neither fuse nor keep denormals.
+  # -std: CMake before 3.26 does not know that nvcc speaks C++20. -fmad=false and -ftz=true: as the CPU's kernels, which
+  # neither fuse nor keep denormals.
   target_compile_options(onebit_build INTERFACE
-    "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-ftz=true;-Xcompiler=${host_flags},-Wall,-Wextra,-Wno-unknown-pragmas>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;-ftz=true;-Xcompiler=${host_flags},-Wall,-Wextra,-Wno-unknown-pragmas>"
     "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ONEBIT_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
 endif()
 

@@ -1,0 +1,73 @@
+#include "device/cuda/check.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "device/error.hpp"
+
+namespace onebit::device::cuda {
+namespace {
+
+std::string current_gpu() {
+  int ordinal = 0;
+  return cudaGetDevice(&ordinal) == cudaSuccess ? "cuda:" + std::to_string(ordinal) : "cuda";
+}
+
+std::string readable(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+/// What to do about it. Most errors of kernels surface at a later call.
+const char* hint(cudaError_t status) {
+  switch (status) {
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+      return "build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native";
+    case cudaErrorDevicesUnavailable:
+      return "another program has the GPU for itself";
+    default:
+      return "a kernel launched before may be to blame: CUDA_LAUNCH_BLOCKING=1 shows which";
+  }
+}
+
+[[noreturn]] void fail(cudaError_t status, const std::string& call, const std::string& kernel) {
+  cudaGetLastError();  // forgets it, so that a later launch is not blamed
+  if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
+  throw Error("CUDA call failed: " + call + ": " + cudaGetErrorString(status),
+              current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));
+}
+
+}  // namespace
+
+void check(cudaError_t status, const char* call) {
+  if (status != cudaSuccess) fail(status, call, "");
+}
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  cudaGetLastError();
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw std::bad_alloc();
+  throw Error("cuBLAS call failed: " + std::string(call) + ": " + cublasGetStatusString(status), current_gpu());
+}
+
+void check_launch(const std::type_info& kernel) {
+  const cudaError_t status = cudaGetLastError();
+  if (status != cudaSuccess) fail(status, "launch", readable(kernel));
+}
+
+void ignore(cudaError_t status) noexcept {
+  if (status != cudaSuccess) cudaGetLastError();
+}
+
+void ignore(cublasStatus_t status) noexcept {
+  if (status != CUBLAS_STATUS_SUCCESS) cudaGetLastError();
+}
+
+}  // namespace onebit::device::cuda

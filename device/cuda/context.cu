@@ -1,0 +1,130 @@
+#include "device/cuda/context.cuh"
+
+#include <cmath>
+#include <string>
+
+#include "device/cuda/cuda.hpp"
+#include "device/error.hpp"
+
+namespace onebit::device::cuda {
+namespace {
+
+constexpr int kOldestMajor = 8;
+constexpr const char* kOldest = "8.0";
+
+std::string name_of(int ordinal) {
+  return "cuda:" + std::to_string(ordinal);
+}
+
+std::string version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string capability(const cudaDeviceProp& gpu) {
+  return std::to_string(gpu.major) + "." + std::to_string(gpu.minor);
+}
+
+/// The GPUs that CUDA shows to this program; where it shows none, why.
+struct Inventory {
+  int count = 0;
+  std::string why_none;
+};
+
+Inventory take_inventory() {
+  Inventory found;
+  cudaError_t status = cudaGetDeviceCount(&found.count);
+  if (status == cudaSuccess && found.count > 0) return found;
+  ignore(status);
+  if (status == cudaSuccess) status = cudaErrorNoDevice;
+  found = {.count = 0, .why_none = cudaGetErrorString(status)};
+  int driver = 0;  // stays 0 where no driver is installed
+  if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess) {
+    found.why_none = driver == 0 ? "no CUDA driver is installed"
+                                 : "the driver is for CUDA " + version(driver) + ", this program for CUDA " +
+                                       version(CUDART_VERSION);
+  }
+  return found;
+}
+
+std::string describe(int ordinal) {
+  cudaDeviceProp gpu{};
+  const cudaError_t status = cudaGetDeviceProperties(&gpu, ordinal);
+  if (status != cudaSuccess) {
+    ignore(status);
+    return std::string("unusable: ") + cudaGetErrorString(status);
+  }
+  const long long gigabytes = std::llround(static_cast<double>(gpu.totalGlobalMem) / 1e9);
+  const std::string row =
+      std::string(gpu.name) + ", " + std::to_string(gigabytes) + " GB, compute capability " + capability(gpu);
+  return gpu.major >= kOldestMajor ? row : row + ": too old, needs " + kOldest;
+}
+
+void require_gpu(int ordinal) {
+  const Inventory found = take_inventory();
+  if (found.count == 0) throw ConfigError("no GPU: " + found.why_none, name_of(ordinal), "see 'onebit list devices'");
+  if (ordinal < 0 || ordinal >= found.count) {
+    throw ConfigError("no such GPU: this machine has " + std::to_string(found.count), name_of(ordinal),
+                      "see 'onebit list devices'");
+  }
+  cudaDeviceProp gpu{};
+  check(cudaGetDeviceProperties(&gpu, ordinal), "cudaGetDeviceProperties");
+  if (gpu.major >= kOldestMajor) return;
+  throw ConfigError("GPU is too old: compute capability " + capability(gpu),
+                    name_of(ordinal) + ", " + std::string(gpu.name), std::string("needs ") + kOldest + " or later");
+}
+
+}  // namespace
+
+Context::Context(int gpu) : ordinal_(gpu) {
+  make_current();
+  check(cudaStreamCreateWithFlags(stream_.out(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  check(cublasCreate(blas_.out()), "cublasCreate");
+  check(cublasSetStream(blas_.get(), stream()), "cublasSetStream");
+  // Products in float32 proper: never in TF32 or emulated by narrower types.
+  check(cublasSetMathMode(blas_.get(), CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+}
+
+Context::~Context() {
+  ignore(cudaSetDevice(ordinal_));
+  release_workspace();
+}
+
+void Context::make_current() const {
+  check(cudaSetDevice(ordinal_), "cudaSetDevice");
+}
+
+void* Context::workspace(Index bytes) {
+  if (bytes <= workspace_bytes_) return workspace_;
+  make_current();
+  release_workspace();
+  check(cudaMallocAsync(&workspace_, static_cast<std::size_t>(bytes), stream()), "cudaMallocAsync");
+  workspace_bytes_ = bytes;
+  return workspace_;
+}
+
+/// Kernels that were launched with it may still run: the stream frees it behind them.
+void Context::release_workspace() noexcept {
+  if (workspace_bytes_ > 0) ignore(cudaFreeAsync(workspace_, stream()));
+  workspace_ = nullptr;
+  workspace_bytes_ = 0;
+}
+
+Queue open(int ordinal) {
+  require_gpu(ordinal);
+  return Queue(std::make_shared<Context>(ordinal));
+}
+
+void Queue::synchronize() const {
+  context_->make_current();
+  check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
+}
+
+std::vector<std::pair<std::string, std::string>> list() {
+  const Inventory found = take_inventory();
+  if (found.count == 0) return {{"cuda", "no GPU: " + found.why_none}};
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (int ordinal = 0; ordinal < found.count; ++ordinal) rows.emplace_back(name_of(ordinal), describe(ordinal));
+  return rows;
+}
+
+}  // namespace onebit::device::cuda

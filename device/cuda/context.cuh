@@ -1,0 +1,57 @@
+#pragma once
+// What a queue of the CUDA backend stands for: a GPU, a stream, a cuBLAS handle and scratch memory.
+
+#include "device/cuda/check.hpp"
+#include "device/cuda/queue.hpp"
+
+namespace onebit::device::cuda {
+
+/// Owns a handle of CUDA's. Its GPU must be current when it goes.
+template <class Handle, auto destroy>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (handle_ != nullptr) ignore(destroy(handle_));
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+
+  Handle get() const { return handle_; }
+  Handle* out() { return &handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+/// Used by one thread at a time. The stream has a cuBLAS handle of its own: where streams share one, cuBLAS does not
+/// promise the same bits in every run.
+struct Context {
+  explicit Context(int gpu);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  int ordinal() const { return ordinal_; }
+  cudaStream_t stream() const { return stream_.get(); }
+  cublasHandle_t blas() const { return blas_.get(); }
+
+  /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has a
+  /// current GPU of its own. The one before is not restored: it may be one that this program does not use, and making
+  /// it current would take memory there.
+  void make_current() const;
+
+  /// `bytes` bytes for the kernels launched next; the next call may hand out the same ones, behind them in the stream.
+  void* workspace(Index bytes);
+
+ private:
+  void release_workspace() noexcept;
+
+  int ordinal_;
+  Owned<cudaStream_t, &cudaStreamDestroy> stream_;
+  Owned<cublasHandle_t, &cublasDestroy> blas_;
+  void* workspace_ = nullptr;
+  Index workspace_bytes_ = 0;
+};
+
+}  // namespace onebit::device::cuda

@@ -1,0 +1,127 @@
+// GPU memory from the driver's pool: allocated and freed in the order of the queue's stream, so that a buffer may go
+// while kernels that use it are still to run.
+
+#include <algorithm>
+#include <limits>
+
+#include "device/cuda/context.cuh"
+
+namespace onebit::device::cuda {
+namespace {
+
+std::size_t wide(Index bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+/// The pool keeps what is freed for the next buffer, instead of handing it back at every synchronisation.
+void keep_freed_memory(int ordinal) {
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, ordinal), "cudaDeviceGetDefaultMemPool");
+  auto threshold = std::numeric_limits<std::uint64_t>::max();
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute");
+}
+
+/// Rows side by side, or a single one, whose pitch says nothing.
+bool is_one_run(const Block& block) {
+  return block.rows == 1 || block.pitch == block.width;
+}
+
+std::byte* row_of(const Block& block, Index row) {
+  return static_cast<std::byte*>(block.data) + row * block.pitch;
+}
+
+class GpuMemory final : public Memory {
+ public:
+  explicit GpuMemory(std::shared_ptr<Context> context);
+
+  void* allocate(Index bytes) override;
+  void release(void* data) noexcept override;
+  void fill(void* target, int byte, Index bytes) override;
+  void upload(void* target, const void* source, Index bytes) override;
+  void download(void* target, const void* source, Index bytes) override;
+  void copy(const Block& target, Memory& from, const Block& source) override;
+
+ private:
+  void copy_run(void* target, const Context& from, const void* source, Index bytes);
+
+  std::shared_ptr<Context> context_;
+  Index most_pitch_;  ///< bytes between the rows of a rectangle that CUDA copies in one call
+};
+
+GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {
+  context_->make_current();
+  keep_freed_memory(context_->ordinal());
+  int pitch = 0;
+  check(cudaDeviceGetAttribute(&pitch, cudaDevAttrMaxPitch, context_->ordinal()), "cudaDeviceGetAttribute");
+  most_pitch_ = pitch;
+}
+
+/// No bytes have an address too, as on the CPU.
+void* GpuMemory::allocate(Index bytes) {
+  context_->make_current();
+  void* data = nullptr;
+  check(cudaMallocAsync(&data, wide(std::max<Index>(bytes, 1)), context_->stream()), "cudaMallocAsync");
+  return data;
+}
+
+void GpuMemory::release(void* data) noexcept {
+  ignore(cudaSetDevice(context_->ordinal()));
+  ignore(cudaFreeAsync(data, context_->stream()));
+}
+
+void GpuMemory::fill(void* target, int byte, Index bytes) {
+  if (bytes == 0) return;
+  context_->make_current();
+  check(cudaMemsetAsync(target, byte, wide(bytes), context_->stream()), "cudaMemsetAsync");
+}
+
+/// Waits, because the caller may change the source at once, and not every system copies it aside first.
+void GpuMemory::upload(void* target, const void* source, Index bytes) {
+  if (bytes == 0) return;
+  context_->make_current();
+  check(cudaMemcpyAsync(target, source, wide(bytes), cudaMemcpyHostToDevice, context_->stream()), "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
+}
+
+void GpuMemory::download(void* target, const void* source, Index bytes) {
+  if (bytes == 0) return;
+  context_->make_current();
+  check(cudaMemcpyAsync(target, source, wide(bytes), cudaMemcpyDeviceToHost, context_->stream()), "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
+}
+
+/// The exchange has waited for the source's kernels; this GPU's are before it in the stream.
+void GpuMemory::copy(const Block& target, Memory& from, const Block& source) {
+  if (target.bytes() == 0) return;
+  context_->make_current();
+  const Context& other = *dynamic_cast<GpuMemory&>(from).context_;
+  if (is_one_run(target) && is_one_run(source)) {
+    copy_run(target.data, other, source.data, target.bytes());
+  } else if (other.ordinal() == context_->ordinal() && std::max(target.pitch, source.pitch) <= most_pitch_) {
+    check(cudaMemcpy2DAsync(target.data, wide(target.pitch), source.data, wide(source.pitch), wide(target.width),
+                            wide(target.rows), cudaMemcpyDeviceToDevice, context_->stream()),
+          "cudaMemcpy2DAsync");
+  } else {
+    for (Index row = 0; row < target.rows; ++row) {
+      copy_run(row_of(target, row), other, row_of(source, row), target.width);
+    }
+  }
+}
+
+void GpuMemory::copy_run(void* target, const Context& from, const void* source, Index bytes) {
+  if (from.ordinal() == context_->ordinal()) {
+    check(cudaMemcpyAsync(target, source, wide(bytes), cudaMemcpyDeviceToDevice, context_->stream()),
+          "cudaMemcpyAsync");
+  } else {
+    check(cudaMemcpyPeerAsync(target, context_->ordinal(), source, from.ordinal(), wide(bytes), context_->stream()),
+          "cudaMemcpyPeerAsync");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Memory> make_memory(const Queue& queue) {
+  return std::make_shared<GpuMemory>(queue.shared_context());
+}
+
+}  // namespace onebit::device::cuda
