@@ -60,17 +60,33 @@ namespace detail {
 
 inline constexpr Index kLanes = 16;
 
-/// Sum of term(i) over [begin, end): 16 interleaved partial sums, then a tree. Fixed order, and it vectorises.
+/// A sum in 16 interleaved partial sums, then a tree. Fixed order, and it vectorises.
+class LaneSum {
+ public:
+  /// Adds term(i) for i in [0, n). Only the last run may have an n that is no multiple of 16.
+  template <class Term>
+  void add(Index n, Term term) {
+    std::array<double, kLanes> lanes = lanes_;  // in registers: the terms may write to memory
+    Index i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+      for (Index lane = 0; lane < kLanes; ++lane) lanes[static_cast<std::size_t>(lane)] += term(i + lane);
+    }
+    for (Index lane = 0; i < n; ++i, ++lane) lanes[static_cast<std::size_t>(lane)] += term(i);
+    lanes_ = lanes;
+  }
+  double total() { return tree_sum(lanes_.data(), kLanes); }
+
+ private:
+  std::array<double, kLanes> lanes_{};
+};
+
+/// Sum of term(i) over [begin, end).
 template <class Term>
 double lane_sum(Index begin, Index end, Term term) {
-  std::array<double, kLanes> lanes{};
-  Index i = begin;
-  for (; i + kLanes <= end; i += kLanes) {
-#pragma omp simd
-    for (Index lane = 0; lane < kLanes; ++lane) lanes[static_cast<std::size_t>(lane)] += term(i + lane);
-  }
-  for (Index lane = 0; i < end; ++i, ++lane) lanes[static_cast<std::size_t>(lane)] += term(i);
-  return tree_sum(lanes.data(), kLanes);
+  LaneSum sum;
+  sum.add(end - begin, [&](Index i) { return term(begin + i); });
+  return sum.total();
 }
 
 /// sums[row][segment] of the chunks' partial sums, which are used up.

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 
 #include "device/cpu/launch.hpp"
 #include "device/sign_bits.hpp"
@@ -40,21 +41,42 @@ void pack_run(Index begin, Index end, std::uint8_t* bytes, Predicate predicate) 
   }
 }
 
-/// Transposes, in each of the 8 bytes of 8 words, the 8 x 8 matrix of bits [word][bit].
-inline void transpose_bits(std::array<std::uint64_t, 8>& words) {
-  constexpr std::array<std::uint64_t, 3> masks = {0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F};
-  for (unsigned level = 0; level < 3; ++level) {
-    const unsigned step = 1u << level;
+/// Elements whose signs are summed at a time: 64 bytes of each row.
+inline constexpr Index kSignRun = 512;
+
+/// The bits of kSignRun elements of kSignBlock rows: first byte q of row r at bytes[64 r + q], then transposed, so that
+/// bit r of byte [64 j + q] is row r's sign of element 8 q + 7 - j.
+class SignColumns {
+ public:
+  void load(const std::uint8_t* bits, Index row_bytes, Index rows, Index available) {
+    const auto size = static_cast<std::size_t>(std::min<Index>(available, 64));
+    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+      std::memcpy(words_[row].data(), bits + static_cast<Index>(row) * row_bytes, size);
+    }
+    swap_bits<1>(0x5555555555555555);
+    swap_bits<2>(0x3333333333333333);
+    swap_bits<4>(0x0F0F0F0F0F0F0F0F);
+  }
+  const std::uint8_t* bytes() const { return reinterpret_cast<const std::uint8_t*>(words_.data()); }
+
+ private:
+  /// One level of the transposition of 8 x 8 bits: swaps the blocks of `step` bits off the diagonal.
+  template <unsigned step>
+  void swap_bits(std::uint64_t mask) {
     for (unsigned pair = 0; pair < 4; ++pair) {
       const unsigned low = (pair & (step - 1)) | ((pair & ~(step - 1)) << 1);
-      std::uint64_t& a = words[low];
-      std::uint64_t& b = words[low + step];
-      const std::uint64_t swapped = ((a >> step) ^ b) & masks[level];
-      b ^= swapped;
-      a ^= swapped << step;
+#pragma omp simd
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        const std::uint64_t a = words_[low][lane], b = words_[low + step][lane];
+        const std::uint64_t swapped = ((a >> step) ^ b) & mask;
+        words_[low + step][lane] = b ^ swapped;
+        words_[low][lane] = a ^ (swapped << step);
+      }
     }
   }
-}
+
+  alignas(64) std::array<std::array<std::uint64_t, 8>, kSignBlock> words_{};
+};
 
 /// sums[byte] = the sum of weight or -weight over up to 8 rows, in row order; bit r of the byte is row r's sign.
 struct SignTable {
@@ -73,52 +95,60 @@ struct SignTable {
   alignas(64) std::array<double, 1 << kSignBlock> sums;
 };
 
-/// The bits of 64 elements of up to 8 rows, transposed: byte [8 * j + k] holds the rows' bits of element 8 k + 7 - j.
-class SignColumns {
+/// The tables of all blocks of a segment's rows; an even number of them, the last may be of no rows.
+class SignTables {
  public:
-  void load(const std::uint8_t* bits, Index row_bytes, Index rows, Index available) {
-    const auto bytes = static_cast<std::size_t>(std::min<Index>(available, 8));
-    words_.fill(0);
-    for (Index row = 0; row < rows; ++row) {
-      std::memcpy(&words_[static_cast<std::size_t>(row)], bits + row * row_bytes, bytes);
+  SignTables(const ScaledSignRows& rows, const float* scales)
+      : count_(round_up(ceil_div(rows.signs.rows, kSignBlock), 2)), tables_(new SignTable[size()]) {
+    for (Index block = 0; block < count_; ++block) {
+      const Index first = block * kSignBlock;
+      tables_[static_cast<std::size_t>(block)].fill(scales + first * rows.scale_count, rows.scale_count,
+                                                    std::clamp<Index>(rows.signs.rows - first, 0, kSignBlock),
+                                                    static_cast<double>(rows.signs.rows));
     }
-    transpose_bits(words_);
   }
-  const std::uint8_t* bytes() const { return reinterpret_cast<const std::uint8_t*>(words_.data()); }
+  Index count() const { return count_; }
+  const SignTable& operator[](Index block) const { return tables_[static_cast<std::size_t>(block)]; }
 
  private:
-  alignas(64) std::array<std::uint64_t, 8> words_;
+  std::size_t size() const { return static_cast<std::size_t>(count_); }
+  Index count_;
+  std::unique_ptr<SignTable[]> tables_;  // not filled with zeros, as a vector would be
 };
 
-/// The means over a chunk's elements [0, n); sums has room for a multiple of 64.
-inline void mean_signs(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n,
-                       double* means) {
+/// means[i] of the pair of blocks, for 8 * bytes elements; stored, or added to what is there.
+template <bool first>
+void add_pair(const SignTable& low, const SignTable& high, const SignColumns& low_columns,
+              const SignColumns& high_columns, std::size_t bytes, double* means) {
+  const std::uint8_t *a = low_columns.bytes(), *b = high_columns.bytes();
+  for (std::size_t q = 0; q < bytes; ++q) {
+    for (std::size_t j = 0; j < 8; ++j) {
+      const double pair = low.sums[a[64 * (7 - j) + q]] + high.sums[b[64 * (7 - j) + q]];
+      means[8 * q + j] = first ? pair : means[8 * q + j] + pair;
+    }
+  }
+}
+
+/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; bits are the chunk's.
+template <class Visit>
+void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n, Visit visit) {
+  const SignTables tables(rows, scales);
   const Index row_bytes = rows.signs.row_bytes;
-  const Index bytes = ceil_div(n, 8);
-  for (Index row = 0; row < rows.signs.rows; row += 2 * kSignBlock) {
-    std::array<SignTable, 2> tables;
-    std::array<SignColumns, 2> columns;
-    std::array<Index, 2> counts;
-    for (std::size_t t = 0; t < 2; ++t) {
-      const Index first = row + static_cast<Index>(t) * kSignBlock;
-      counts[t] = std::clamp<Index>(rows.signs.rows - first, 0, kSignBlock);
-      tables[t].fill(scales + first * rows.scale_count, rows.scale_count, counts[t],
-                     static_cast<double>(rows.signs.rows));
-    }
-    for (Index byte = 0; byte < bytes; byte += 8) {
-      for (std::size_t t = 0; t < 2; ++t) {
-        const std::uint8_t* block = bits + (row + static_cast<Index>(t) * kSignBlock) * row_bytes + byte;
-        columns[t].load(block, row_bytes, counts[t], bytes - byte);
+  alignas(64) std::array<double, kSignRun> means;
+  for (Index first = 0; first < n; first += kSignRun) {
+    const Index count = std::min(kSignRun, n - first);
+    const Index bytes = ceil_div(count, 8);
+    for (Index block = 0; block < tables.count(); block += 2) {
+      std::array<SignColumns, 2> columns;
+      for (Index half = 0; half < 2; ++half) {
+        const Index row = (block + half) * kSignBlock;
+        columns[static_cast<std::size_t>(half)].load(bits + row * row_bytes + first / 8, row_bytes,
+                                                     std::clamp<Index>(rows.signs.rows - row, 0, kSignBlock), bytes);
       }
-      const std::uint8_t *low = columns[0].bytes(), *high = columns[1].bytes();
-      double* out = means + 8 * byte;
-      for (std::size_t k = 0; k < 8; ++k) {
-        for (std::size_t j = 0; j < 8; ++j) {
-          const double pair = tables[0].sums[low[8 * (7 - j) + k]] + tables[1].sums[high[8 * (7 - j) + k]];
-          out[8 * k + j] = row == 0 ? pair : out[8 * k + j] + pair;
-        }
-      }
+      const auto add = block == 0 ? add_pair<true> : add_pair<false>;
+      add(tables[block], tables[block + 1], columns[0], columns[1], static_cast<std::size_t>(bytes), means.data());
     }
+    visit(first, count, means.data());
   }
 }
 
@@ -176,10 +206,11 @@ void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const Scale
           detail::decode_run(chunk.begin, chunk.end, bits, static_cast<double>(*scales), element);
           return;
         }
-        alignas(64) std::array<double, kChunk> means;
-        detail::mean_signs(rows, bits, scales, chunk.end - chunk.begin, means.data());
+        detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin,
+                              [&](Index first, Index count, const double* means) {
 #pragma omp simd
-        for (Index i = chunk.begin; i < chunk.end; ++i) element(i, means[static_cast<std::size_t>(i - chunk.begin)]);
+                                for (Index i = 0; i < count; ++i) element(chunk.begin + first + i, means[i]);
+                              });
       });
 }
 
@@ -191,11 +222,12 @@ void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledS
   detail::for_each_sign_chunk(
       queue, chunks, rows, [&](Index unit, const Chunk& chunk, const std::uint8_t* bits, const float* scales) {
         const auto element = kernel.bind(chunk.segment);
-        alignas(64) std::array<double, kChunk> means;
-        detail::mean_signs(rows, bits, scales, chunk.end - chunk.begin, means.data());
-        partial[static_cast<std::size_t>(unit)] = detail::lane_sum(chunk.begin, chunk.end, [&](Index i) {
-          return element(i, means[static_cast<std::size_t>(i - chunk.begin)]);
-        });
+        detail::LaneSum sum;
+        detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin,
+                              [&](Index first, Index count, const double* means) {
+                                sum.add(count, [&](Index i) { return element(chunk.begin + first + i, means[i]); });
+                              });
+        partial[static_cast<std::size_t>(unit)] = sum.total();
       });
   detail::sum_chunks(queue, 1, chunks, partial.data(), sums);
 }
