@@ -131,6 +131,8 @@ struct ServeKernel {
       state[i] = y;
       return term(y);
     }
+    /// On the CPU: the 16 elements from i on will be written soon.
+    void prefetch(Index i) const { __builtin_prefetch(state + i, 1); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state, term}; }
 };

@@ -49,9 +49,17 @@ inline constexpr Index kSignRun = 512;
 class SignColumns {
  public:
   void load(const std::uint8_t* bits, Index row_bytes, Index rows, Index available) {
-    const auto size = static_cast<std::size_t>(std::min<Index>(available, 64));
-    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
-      std::memcpy(words_[row].data(), bits + static_cast<Index>(row) * row_bytes, size);
+    for (Index row = 0; row < kSignBlock; ++row) {
+      auto& words = words_[static_cast<std::size_t>(row)];
+      const std::uint8_t* bytes = bits + row * row_bytes;
+      if (row >= rows) {
+        words.fill(0);
+      } else if (available >= 64) {
+        std::memcpy(words.data(), bytes, 64);
+        __builtin_prefetch(bytes + 64);
+      } else {
+        std::memcpy(words.data(), bytes, static_cast<std::size_t>(available));
+      }
     }
     swap_bits<1>(0x5555555555555555);
     swap_bits<2>(0x3333333333333333);
@@ -75,7 +83,7 @@ class SignColumns {
     }
   }
 
-  alignas(64) std::array<std::array<std::uint64_t, 8>, kSignBlock> words_{};
+  alignas(64) std::array<std::array<std::uint64_t, 8>, kSignBlock> words_;
 };
 
 /// sums[byte] = the sum of weight or -weight over up to 8 rows, in row order; bit r of the byte is row r's sign.
@@ -116,12 +124,14 @@ class SignTables {
   std::unique_ptr<SignTable[]> tables_;  // not filled with zeros, as a vector would be
 };
 
-/// means[i] of the pair of blocks, for 8 * bytes elements; stored, or added to what is there.
-template <bool first>
+/// means[i] of the pair of blocks, for 8 * bytes elements; stored, or added to what is there. ahead(i) is called every
+/// 16 elements.
+template <bool first, class Ahead>
 void add_pair(const SignTable& low, const SignTable& high, const SignColumns& low_columns,
-              const SignColumns& high_columns, std::size_t bytes, double* means) {
+              const SignColumns& high_columns, std::size_t bytes, double* means, const Ahead& ahead) {
   const std::uint8_t *a = low_columns.bytes(), *b = high_columns.bytes();
   for (std::size_t q = 0; q < bytes; ++q) {
+    if (first && q % 2 == 0) ahead(static_cast<Index>(8 * q));
     for (std::size_t j = 0; j < 8; ++j) {
       const double pair = low.sums[a[64 * (7 - j) + q]] + high.sums[b[64 * (7 - j) + q]];
       means[8 * q + j] = first ? pair : means[8 * q + j] + pair;
@@ -129,24 +139,34 @@ void add_pair(const SignTable& low, const SignTable& high, const SignColumns& lo
   }
 }
 
-/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; bits are the chunk's.
-template <class Visit>
-void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n, Visit visit) {
+/// Asks for the memory of 16 elements before they are used: the look-ups keep the processor from running ahead to them.
+template <class Element>
+void prefetch(const Element& element, Index i) {
+  if constexpr (requires { element.prefetch(i); }) element.prefetch(i);
+}
+
+/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; bits are the chunk's. Before
+/// that, ahead(i) for every 16th element of the run.
+template <class Ahead, class Visit>
+void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n,
+                   const Ahead& ahead, Visit visit) {
   const SignTables tables(rows, scales);
   const Index row_bytes = rows.signs.row_bytes;
   alignas(64) std::array<double, kSignRun> means;
+  std::array<SignColumns, 2> columns;
   for (Index first = 0; first < n; first += kSignRun) {
     const Index count = std::min(kSignRun, n - first);
     const Index bytes = ceil_div(count, 8);
     for (Index block = 0; block < tables.count(); block += 2) {
-      std::array<SignColumns, 2> columns;
       for (Index half = 0; half < 2; ++half) {
         const Index row = (block + half) * kSignBlock;
         columns[static_cast<std::size_t>(half)].load(bits + row * row_bytes + first / 8, row_bytes,
                                                      std::clamp<Index>(rows.signs.rows - row, 0, kSignBlock), bytes);
       }
-      const auto add = block == 0 ? add_pair<true> : add_pair<false>;
-      add(tables[block], tables[block + 1], columns[0], columns[1], static_cast<std::size_t>(bytes), means.data());
+      const auto ahead_of_run = [&](Index i) { ahead(first + i); };
+      const auto add = block == 0 ? add_pair<true, decltype(ahead_of_run)> : add_pair<false, decltype(ahead_of_run)>;
+      add(tables[block], tables[block + 1], columns[0], columns[1], static_cast<std::size_t>(bytes), means.data(),
+          ahead_of_run);
     }
     visit(first, count, means.data());
   }
@@ -206,11 +226,12 @@ void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const Scale
           detail::decode_run(chunk.begin, chunk.end, bits, static_cast<double>(*scales), element);
           return;
         }
-        detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin,
-                              [&](Index first, Index count, const double* means) {
+        const auto ahead = [&](Index i) { detail::prefetch(element, chunk.begin + i); };
+        const auto visit = [&](Index first, Index count, const double* means) {
 #pragma omp simd
-                                for (Index i = 0; i < count; ++i) element(chunk.begin + first + i, means[i]);
-                              });
+          for (Index i = 0; i < count; ++i) element(chunk.begin + first + i, means[i]);
+        };
+        detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin, ahead, visit);
       });
 }
 
@@ -219,16 +240,17 @@ void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledS
                       double* sums) {
   queue.check(kernel);
   std::vector<double> partial(static_cast<std::size_t>(chunks.count));
-  detail::for_each_sign_chunk(
-      queue, chunks, rows, [&](Index unit, const Chunk& chunk, const std::uint8_t* bits, const float* scales) {
-        const auto element = kernel.bind(chunk.segment);
-        detail::LaneSum sum;
-        detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin,
-                              [&](Index first, Index count, const double* means) {
-                                sum.add(count, [&](Index i) { return element(chunk.begin + first + i, means[i]); });
+  detail::for_each_sign_chunk(queue, chunks, rows,
+                              [&](Index unit, const Chunk& chunk, const std::uint8_t* bits, const float* scales) {
+                                const auto element = kernel.bind(chunk.segment);
+                                detail::LaneSum sum;
+                                const auto ahead = [&](Index i) { detail::prefetch(element, chunk.begin + i); };
+                                const auto visit = [&](Index first, Index count, const double* means) {
+                                  sum.add(count, [&](Index i) { return element(chunk.begin + first + i, means[i]); });
+                                };
+                                detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin, ahead, visit);
+                                partial[static_cast<std::size_t>(unit)] = sum.total();
                               });
-        partial[static_cast<std::size_t>(unit)] = sum.total();
-      });
   detail::sum_chunks(queue, 1, chunks, partial.data(), sums);
 }
 
