@@ -1,7 +1,11 @@
 #include "device/text.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <memory>
 #include <numeric>
 
 namespace onebit {
@@ -64,6 +68,13 @@ std::string join(std::span<const std::string> items, std::string_view separator)
     text += item;
   }
   return text;
+}
+
+std::string readable_type(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? name.get() : type.name();
 }
 
 }  // namespace onebit

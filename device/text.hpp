@@ -1,9 +1,10 @@
 #pragma once
-// Words for people: suggestions for misspelt names.
+// Words for people: suggestions for misspelt names, numbers, lists, types.
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 namespace onebit {
@@ -19,5 +20,8 @@ std::string shortest(double value);
 
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
+
+/// A type as it is written in C++.
+std::string readable_type(const std::type_info& type);
 
 }  // namespace onebit

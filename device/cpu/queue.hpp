@@ -6,7 +6,6 @@
 #endif
 
 #include <exception>
-#include <typeinfo>
 
 #include "device/debug/memory.hpp"
 #include "device/types.hpp"
@@ -34,7 +33,7 @@ class Queue {
 #if ONEBIT_CLEAR_PADDING
     __builtin_clear_padding(&kernel);
 #endif
-    guard_->check(&kernel, sizeof kernel, typeid(Kernel).name());
+    guard_->check(&kernel, sizeof kernel, typeid(Kernel));
   }
 
   int threads_;

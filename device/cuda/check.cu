@@ -1,13 +1,10 @@
 #include "device/cuda/check.hpp"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
-#include <memory>
 #include <new>
 #include <string>
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::device::cuda {
 namespace {
@@ -15,13 +12,6 @@ namespace {
 std::string current_gpu() {
   int ordinal = 0;
   return cudaGetDevice(&ordinal) == cudaSuccess ? "cuda:" + std::to_string(ordinal) : "cuda";
-}
-
-std::string readable(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 ? name.get() : type.name();
 }
 
 /// What to do about it. Most errors of kernels surface at a later call.
@@ -59,7 +49,7 @@ void check(cublasStatus_t status, const char* call) {
 
 void check_launch(const std::type_info& kernel) {
   const cudaError_t status = cudaGetLastError();
-  if (status != cudaSuccess) fail(status, "launch", readable(kernel));
+  if (status != cudaSuccess) fail(status, "launch", readable_type(kernel));
 }
 
 void ignore(cudaError_t status) noexcept {

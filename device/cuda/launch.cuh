@@ -139,7 +139,6 @@ struct SignMean {
     return sum;
   }
   __device__ double operator()(Index i) const {
-    if (rows == 1) return weight(0, i);
     double sum = block(0, i) + block(kSignBlock, i);
     for (Index row = 2 * kSignBlock; row < rows; row += 2 * kSignBlock) {
       sum += block(row, i) + block(row + kSignBlock, i);

@@ -1,16 +1,15 @@
 #include "device/debug/memory.hpp"
 
-#include <cxxabi.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
 
 #include "device/cpu/memory.hpp"
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::device::debug {
 namespace {
@@ -30,13 +29,6 @@ std::size_t up(std::size_t value, std::size_t multiple) {
 bool is_mapped(std::uintptr_t address) {
   unsigned char resident = 0;
   return ::mincore(reinterpret_cast<void*>(address / page_size() * page_size()), 1, &resident) == 0;
-}
-
-std::string readable(const char* type_name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type_name, nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 ? name.get() : type_name;
 }
 
 }  // namespace
@@ -116,13 +108,13 @@ bool GuardedMemory::owns(std::uintptr_t address) const {
   return after != regions_.begin() && address <= (--after)->second.end;
 }
 
-void GuardedMemory::check(const void* kernel, std::size_t size, const char* type_name) {
+void GuardedMemory::check(const void* kernel, std::size_t size, const std::type_info& type) {
   const std::scoped_lock lock(mutex_);
   for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= size; offset += alignof(void*)) {
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(kernel) + offset, sizeof word);
     if (word < page_size() || owns(word) || !is_mapped(word)) continue;
-    throw Error("a kernel was given a pointer that is not this device's", readable(type_name),
+    throw Error("a kernel was given a pointer that is not this device's", readable_type(type),
                 "upload the data, or exchange it between devices");
   }
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <typeinfo>
 
 #include "device/memory.hpp"
 
@@ -48,7 +49,7 @@ class GuardedMemory final : public Memory {
 
   /// Throws Error if an aligned word of the kernel object is the address of memory that is mapped in this process but
   /// does not belong to this device: a missing upload, or a pointer to another device's memory.
-  void check(const void* kernel, std::size_t size, const char* type_name);
+  void check(const void* kernel, std::size_t size, const std::type_info& type);
 
  private:
   struct Region {
