@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that has to hold before a commit lands: walls, format, scripts, tests with gcc, tests with clang and
-# sanitizers. --long adds the test cases tagged [.long]. The last line counts; a check that cannot run is a skip, and
-# a failure where ONEBIT_REQUIRE (comma-separated) names it.
+# Everything that has to hold before a commit lands: walls, kernel lists, format, scripts, tests with gcc, tests with
+# clang and sanitizers, a race check. --long adds the test cases tagged [.long]. The last line counts; a check that
+# cannot run is a skip, and a failure where ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -46,7 +46,7 @@ check_format() {
   local -a files=()
   local version
   version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p') || true
-  mapfile -t files < <(git ls-files '*.hpp' '*.cpp' 2>/dev/null)
+  mapfile -t files < <(git ls-files '*.hpp' '*.cpp' '*.cu' '*.cuh' 2>/dev/null)
   if [[ "$version" != 14 ]]; then
     skip clang-format "version 14 decides, found ${version:-none}"
   elif ((${#files[@]} == 0)); then
@@ -78,19 +78,29 @@ count() {
   fi
 }
 
-# job PRESET PARALLEL: build and ctest
-job() {
-  local preset=$1 parallel=$2 folder=$PWD/build/$1 status=0
-  say "$preset: building"
-  if ! quietly "$folder/configure.log" cmake --preset "$preset" --fresh ||
-    ! quietly "$folder/build.log" cmake --build --preset "$preset" --parallel "$parallel"; then
-    flunk "$preset: does not build"
-    return 0
+# build PRESET PARALLEL
+build() {
+  local folder=build/$1
+  say "$1: building"
+  if ! quietly "$folder/configure.log" cmake --preset "$1" --fresh ||
+    ! quietly "$folder/build.log" cmake --build --preset "$1" --parallel "$2"; then
+    flunk "$1: does not build"
+    return 1
   fi
+}
+
+# run_tests PRESET PARALLEL
+run_tests() {
+  local preset=$1 parallel=$2 folder=$PWD/build/$1 status=0
   say "$preset: testing"
   rm -f -- "$folder/junit.xml"
   ctest --preset "$preset" --parallel "$parallel" --output-junit "$folder/junit.xml" || status=$?
   count "$preset" "$status" "$folder/junit.xml"
+}
+
+# job PRESET PARALLEL: build and ctest
+job() {
+  if build "$@"; then run_tests "$@"; fi
 }
 
 # long_tests PRESET: the hidden test cases tagged [.long] of every test program
@@ -112,6 +122,53 @@ clang_works() {
   echo 'int main() {}' | clang++ -x c++ -fsanitize=address,undefined -fopenmp -o /dev/null - 2>/dev/null
 }
 
+# Where clang's OpenMP tells the race detector of its barriers; without it every parallel loop looks like a race.
+find_archer() {
+  local folder
+  folder=$(clang++ -print-resource-dir 2>/dev/null) || return 0
+  realpath -qe -- "$folder/../../libarcher.so" || true
+}
+
+# Links and starts? The detector refuses some kernels' address space layouts.
+tsan_works() {
+  mkdir -p build
+  echo 'int main() {}' | clang++ -x c++ -fsanitize=thread -fopenmp -o build/tsan-works - 2>/dev/null &&
+    build/tsan-works >/dev/null 2>&1
+}
+
+# A race check that cannot fail is none: it has to see planted races, and nothing where there are none.
+planted_races() {
+  local probe=build/ci-tsan/tests/race_probe log=build/ci-tsan/race_probe.log race
+  for race in kernel team; do
+    if "$probe" "$race" >"$log" 2>&1 || ! grep -q "ThreadSanitizer: data race" "$log"; then
+      echo "race_probe $race: the race that it plants was not seen ($log)" >&2
+      return 1
+    fi
+  done
+  if ! ARCHER_OPTIONS=verbose=1 "$probe" >"$log" 2>&1 || ! grep -q "Archer detected" "$log"; then
+    cat -- "$log"
+    echo "race_probe: libarcher is not used, or a race was seen where there is none" >&2
+    return 1
+  fi
+}
+
+# race_job: the rooms with threads under ThreadSanitizer
+race_job() {
+  local archer
+  archer=$(find_archer)
+  if ! tsan_works; then
+    skip tsan "clang++ -fsanitize=thread does not work here"
+  elif [[ -z "$archer" ]]; then
+    skip tsan "no libarcher.so beside clang++'s libraries (Debian: libomp-dev)"
+  else
+    # What libraries without instrumentation do to their own memory looks like races.
+    local -x TSAN_OPTIONS=ignore_noninstrumented_modules=1 OMP_TOOL_LIBRARIES=$archer
+    if ! build ci-tsan 2; then return 0; fi
+    check "ci-tsan: planted races are seen" planted_races
+    run_tests ci-tsan 2
+  fi
+}
+
 say "installing packages where they are missing"
 ensure_packages "${build_packages[@]}" "${test_packages[@]}"
 if command -v apt-get >/dev/null && command -v clang >/dev/null; then
@@ -125,11 +182,15 @@ export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
 
 check check-rooms scripts/check-rooms
+check check-kernels scripts/check-kernels
+check "check-kernels --self-test" scripts/check-kernels --self-test
 check_format
 check_shell
 job ci "$(cores)"
+grep -qs "CUDA backend: yes" build/ci/configure.log || skip nvcc "not found: ci was built without the CUDA backend"
 if [[ $long == yes ]]; then long_tests ci; fi
 if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers and OpenMP does not work here"; fi
+race_job
 
 if ((passed + failed == 0)); then flunk "no test ran"; fi
 printf '\n'

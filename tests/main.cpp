@@ -36,7 +36,8 @@ std::string shared_path(const std::string& relative) {
 }
 
 std::string source_path(const std::string& relative) {
-  return std::string(ONEBIT_SOURCE_DIR) + "/" + relative;
+  const char* environment = std::getenv("ONEBIT_SOURCE_DIR");
+  return std::string(environment && *environment ? environment : ONEBIT_SOURCE_DIR) + "/" + relative;
 }
 
 }  // namespace onebit::tests

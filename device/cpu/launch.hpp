@@ -75,7 +75,9 @@ class LaneSum {
     for (Index lane = 0; i < n; ++i, ++lane) lanes[static_cast<std::size_t>(lane)] += term(i);
     lanes_ = lanes;
   }
-  double total() { return tree_sum(lanes_.data(), kLanes); }
+  double total() {
+    return tree_sum(lanes_.data(), kLanes);
+  }
 
  private:
   std::array<double, kLanes> lanes_{};

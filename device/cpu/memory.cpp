@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = 2 << 20;
 
-
 std::size_t wide(Index bytes) {
   return static_cast<std::size_t>(bytes);
 }

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# Checks the CUDA backend on a machine that has a GPU, its driver, CUDA's run-time libraries and python3, but nothing to
+# build with. Two halves:
+#   scripts/gpu-check.sh bundle [DIR]  where the tools are: builds, and fills DIR (gpu-check) with all that "run" needs
+#   scripts/gpu-check.sh run [DIR]     on the GPU machine: tests, sanitizers and timings, one table, and gpu-check.json
+#                                      and gpu-check.log in $OUT, else in the current folder
+# "bundle" takes CMAKE_CUDA_ARCHITECTURES (90) and ONEBIT_SHARED (../shared). Exit status of "run": 0 all is well, 1 a
+# part failed (the others still ran), 2 no GPU.
+set -euo pipefail
+out=${OUT:-$PWD}
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+programs=(test_device test_compress test_optim test_sim)
+max_mib=64
+deadline=460 # seconds: every part stops by then
+
+# ---- bundle
+
+build_for_gpu() {
+  say "building for CUDA architecture ${CMAKE_CUDA_ARCHITECTURES:-90}"
+  quietly build/gpu/configure.log cmake -S . -B build/gpu -G Ninja --fresh -DCMAKE_BUILD_TYPE=Release \
+    -DONEBIT_NATIVE=OFF -DONEBIT_CUDA=ON -DONEBIT_TESTS=ON \
+    -DCMAKE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES:-90}"
+  quietly build/gpu/build.log cmake --build build/gpu --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(cores)}" \
+    --target onebit_program "${programs[@]}"
+}
+
+# Files that ldd names for the given programs, less those of glibc, which fit their own loader only, and those of CUDA,
+# which fit their driver only and are huge.
+libraries_of() {
+  local glibc='ld-linux[^/]*|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nsl|nss_[^/]*)'
+  local cuda='lib(cuda[^/]*|cublas[^/]*|nv[^/]*|nccl)'
+  ldd -- "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | grep -v -E "/($glibc|$cuda)\.so[^/]*$"
+}
+
+bundle() {
+  local dir=$1 shared=${ONEBIT_SHARED:-../shared} program bytes
+  local -a libraries=()
+  check_cmake
+  build_for_gpu
+  say "filling $dir"
+  [[ ! -e $dir || -f $dir/COMMIT ]] || fail "$dir is there and is no bundle: it is left alone"
+  rm -rf -- "$dir"
+  mkdir -p -- "$dir"/{bin,lib,scripts,shared/data}
+  for program in "${programs[@]}"; do cp -- "build/gpu/tests/${program#test_}/$program" "$dir/bin/"; done
+  cp -r -- build/gpu/experiments/onebit build/gpu/experiments/presets "$dir/bin/"
+  mapfile -t libraries < <(libraries_of "$dir"/bin/onebit "$dir"/bin/test_*)
+  ((${#libraries[@]})) || fail "ldd names no library of $dir/bin: it cannot be right"
+  cp -L -- "${libraries[@]}" "$dir/lib/"
+  strip -- "$dir"/bin/onebit "$dir"/bin/test_* "$dir"/lib/*
+  cp -r -- "$shared/golden" "$dir/shared/"
+  cp -r -- "$shared/data/mnist" "$shared/data/text" "$dir/shared/data/"
+  git ls-files -z docs 'tests/optim/*.hpp' | xargs -0 cp --parents -t "$dir" -- # read by tests
+  cp -- scripts/{gpu-check.sh,gpu-report.py,gpu-peers.py,count-tests,lib.sh} "$dir/scripts/"
+  chmod -R u+w -- "$dir"
+  git describe --always --dirty --abbrev=12 >"$dir/COMMIT"
+  bytes=$(du -sb -- "$dir" | cut -f 1)
+  ((bytes < max_mib << 20)) || fail "$dir has $((bytes >> 20)) MiB, more than $max_mib"
+  say "$dir: $((bytes >> 20)) MiB; on the GPU machine: scripts/gpu-check.sh run $dir"
+}
+
+# ---- run
+
+# Folders of CUDA's run-time libraries: the toolkit's, else those of python3's packages. PyTorch brings the latter.
+cuda_folders() {
+  printf '%s\n' /usr/local/cuda/lib64
+  python3 -c 'import nvidia, pathlib
+print(*(lib for package in nvidia.__path__ for lib in sorted(pathlib.Path(package).glob("*/lib"))), sep="\n")' \
+    2>/dev/null || true
+}
+
+# row PART RESULT DETAIL
+row() {
+  printf '%s\t%s\t%s\n' "$1" "$2" "${3//$'\t'/ }" >>"$work/parts.tsv"
+  say "$1: $2${3:+, $3}"
+  if [[ "$2" == FAILED ]]; then failures=$((failures + 1)); fi
+}
+
+# attempt PART SECONDS COMMAND...: its output goes to PART.log and PART.err; returns its status, 124 if it took too long
+attempt() {
+  local part=$1 limit=$2 left=$((deadline - SECONDS))
+  shift 2
+  if ((left < limit)); then limit=$left; fi
+  if ((limit < 1)); then limit=1; fi
+  timeout -k 5 "$limit" "$@" >"$work/$part.log" 2>"$work/$part.err" </dev/null
+}
+
+# why PART STATUS: the reason of a failure in one line
+why() {
+  local line
+  line=$(cat -- "$work/$1.err" "$work/$1.log" | grep -v '^[[:space:]=]*$' | tail -n 1 | cut -c 1-160) || true
+  if (($2 == 124 || $2 == 137)); then line="stopped for want of time; $line"; fi
+  printf '%s (status %d)' "${line:-no output}" "$2"
+}
+
+check_device() {
+  local missing status=0
+  missing=$("${on_gpu[@]}" ldd bin/onebit | awk '/not found/ { print $1 }' | sort -u | tr '\n' ' ') || true
+  if [[ -n "$missing" ]]; then row libraries FAILED "not found: $missing"; fi
+  attempt devices 30 "${on_gpu[@]}" bin/onebit list devices || status=$?
+  if ((status == 0)) && grep -q "cuda:0" "$work/devices.log"; then
+    row devices passed "$(awk '/cuda:0/ { $1 = $1; print; exit }' "$work/devices.log")"
+  else
+    row devices FAILED "onebit lists no cuda:0: $(why devices "$status")"
+  fi
+}
+
+has_cuda_tests() { "${on_gpu[@]}" "bin/$1" --list-tags 2>/dev/null | grep '\[cuda\]' >/dev/null; }
+
+# tests PROGRAM: what is tagged [cuda], else all of it
+tests() {
+  local program=$1 name=$1 status=0 counts p f s
+  local -a filter=()
+  if has_cuda_tests "$program"; then filter=("[cuda]") name="$program [cuda]"; fi
+  attempt "$program" 75 "${on_gpu[@]}" OMP_WAIT_POLICY=passive "bin/$program" "${filter[@]}" || status=$?
+  read -r p f s < <(scripts/count-tests "$work/$program.log") || true
+  counts="${p:-0} passed, ${f:-1} failed, ${s:-0} skipped"
+  if ((status || ${f:-1} || ${p:-0} == 0)); then
+    row "$name" FAILED "$counts: $(why "$program" "$status")"
+  else
+    row "$name" passed "$counts"
+  fi
+}
+
+# sanitizer TOOL: over test_device, without the debug device's tests, which fault on purpose
+sanitizer() {
+  local tool=$1 status=0 program errors
+  local -a filter=("~debug*")
+  program=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) || true
+  if [[ -z "$program" ]]; then
+    row "$tool" "not run" "compute-sanitizer is not installed"
+    return 0
+  fi
+  if has_cuda_tests test_device; then filter=("[cuda]" "${filter[@]}"); fi
+  attempt "$tool" 75 "${on_gpu[@]}" "$program" --tool "$tool" --error-exitcode 99 bin/test_device "${filter[@]}" ||
+    status=$?
+  errors=$(sed -n 's/^=* *\(ERROR\|RACECHECK\) SUMMARY: *\([0-9]*\).*/\2/p' "$work/$tool.log" | tail -n 1)
+  if grep -q -i "not supported" "$work/$tool.log" || [[ -z "$errors" ]]; then
+    row "$tool" "not run" "$(why "$tool" "$status")"
+  elif ((errors || status)); then
+    row "$tool" FAILED "$errors found; $(why "$tool" "$status")"
+  else
+    row "$tool" passed "0 found"
+  fi
+}
+
+# figures PART SECONDS COMMAND...: COMMAND prints JSON
+figures() {
+  local part=$1 status=0
+  attempt "$@" || status=$?
+  if ((status == 0)) && python3 -m json.tool "$work/$part.log" >/dev/null 2>&1; then
+    row "$part" measured ""
+  else
+    row "$part" FAILED "$(why "$part" "$status")"
+  fi
+}
+
+run() {
+  local gpu tool program libraries
+  gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed -n 1p) || gpu=
+  if [[ -z "$gpu" ]]; then
+    echo "gpu-check.sh: no GPU here: nvidia-smi names none"
+    exit 2
+  fi
+  [[ -x $1/bin/onebit ]] || fail "no bundle in $1: make one with scripts/gpu-check.sh bundle"
+  cd -- "$1"
+  work=$(mktemp -d) failures=0
+  trap 'rm -rf -- "$work"' EXIT
+  printf '%s\t%s\n' gpu "${gpu%,*}" driver "${gpu##*, }" date "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \
+    commit "$(cat COMMIT)" >"$work/facts.tsv"
+
+  libraries=$PWD/lib:$(cuda_folders | paste -s -d :)
+  # Only for our programs: python3 and its packages have libraries of their own. A test that finds no GPU has to fail.
+  on_gpu=(env "LD_LIBRARY_PATH=$libraries" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda)
+  check_device
+  for program in "${programs[@]}"; do tests "$program"; done
+  for tool in memcheck racecheck; do sanitizer "$tool"; done
+  figures bench-kernels 60 "${on_gpu[@]}" bin/onebit bench kernels --devices cuda --json
+  figures bench-step 40 "${on_gpu[@]}" bin/onebit bench step --model mlp --model.layers 784,256,256,10 --workers 64 \
+    --batch 16 --optimizer onebit-adam --devices cuda --data synthetic --data.features 784 --json
+  if python3 -c 'import torch' 2>/dev/null; then
+    figures peers 60 python3 scripts/gpu-peers.py
+  else
+    row peers "not run" "python3 has no torch"
+  fi
+
+  mkdir -p -- "$out"
+  (cd -- "$work" && tail -n +1 -- *.log *.err) >"$out/gpu-check.log"
+  printf '\n'
+  python3 scripts/gpu-report.py "$work" "$out/gpu-check.json"
+  printf '%s\n' "$failures parts failed; details: $out/gpu-check.json, $out/gpu-check.log"
+  ((failures == 0))
+}
+
+case "$#:${1:-}" in
+  1:bundle | 2:bundle | 1:run | 2:run) ;;
+  *) fail "usage: scripts/gpu-check.sh bundle|run [DIR]" ;;
+esac
+folder="gpu-check"
+if [[ -f COMMIT ]]; then folder=$PWD; fi # this script stands in a bundle
+"$1" "${2:-$folder}"
