@@ -7,6 +7,7 @@
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
+#include "tests/sim/small_runs.hpp"
 
 using namespace onebit;
 using namespace onebit::sim;
@@ -14,28 +15,6 @@ using namespace onebit::tests;
 using Catch::Matchers::Contains;
 
 namespace {
-
-RunConfig mlp_config() {
-  RunConfig config;
-  config.model = {.name = "mlp", .layers = {9, 11, 3}, .activation = "gelu"};
-  config.data = {.name = "synthetic", .features = 9, .classes = 3, .examples = 400};
-  config.optimizer.lr = 1e-2;
-  config.workers = 16;
-  config.batch = 5;
-  config.steps = 9;
-  config.threads = 1;
-  return config;
-}
-
-RunConfig ngram_config(const Folder& folder) {
-  std::string text;
-  for (int i = 0; i < 60; ++i) text += "line " + std::to_string(i * i) + ": the quick brown fox\n";
-  write_file(folder / "text.txt", text);
-  RunConfig config = mlp_config();
-  config.model = {.name = "ngram", .layers = {}, .context = 4, .embedding = 4, .hidden = 8};
-  config.data = {.name = "text", .paths = {folder / "text.txt"}};
-  return config;
-}
 
 RunConfig with_optimizer(RunConfig config, const std::string& optimizer) {
   config.optimizer.name = optimizer;

@@ -8,6 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/sim/log_fixture.hpp"
+#include "tests/sim/small_runs.hpp"
 
 using namespace onebit;
 using namespace onebit::sim;
@@ -16,29 +17,13 @@ using namespace onebit::tests;
 namespace {
 
 constexpr Index kFreeze = 4;
-constexpr Index kSteps = 9;
 
-RunConfig mlp_config() {
-  RunConfig config;
-  config.model = {.name = "mlp", .layers = {9, 11, 3}, .activation = "gelu"};
-  config.data = {.name = "synthetic", .features = 9, .classes = 3, .examples = 400};
-  config.optimizer.lr = 1e-2;
+/// 14 workers are 4 blocks, the last of two.
+RunConfig uneven(RunConfig config) {
   config.optimizer.clip = 0.5;
   config.optimizer.freeze.policy = "fixed:" + std::to_string(kFreeze);
   config.workers = 14;
-  config.batch = 5;
-  config.steps = kSteps;
   config.threads = 2;
-  return config;
-}
-
-RunConfig ngram_config(const Folder& folder) {
-  std::string text;
-  for (int i = 0; i < 60; ++i) text += "line " + std::to_string(i * i) + ": the quick brown fox\n";
-  write_file(folder / "text.txt", text);
-  RunConfig config = mlp_config();
-  config.model = {.name = "ngram", .layers = {}, .context = 4, .embedding = 4, .hidden = 8};
-  config.data = {.name = "text", .paths = {folder / "text.txt"}};
   return config;
 }
 
@@ -118,16 +103,16 @@ std::vector<std::vector<Index>> bytes_by_step(VirtualCluster& cluster) {
 }  // namespace
 
 TEST_CASE("mlp: the same bits on one device, several and debug ones") {
-  check_same_bits(mlp_config());
+  check_same_bits(uneven(mlp_config()));
 }
 
 TEST_CASE("ngram: the same bits on one device, several and debug ones") {
   const Folder folder;
-  check_same_bits(ngram_config(folder));
+  check_same_bits(uneven(ngram_config(folder)));
 }
 
 TEST_CASE("each device holds the rows of its workers") {
-  RunConfig config = mlp_config();
+  RunConfig config = uneven(mlp_config());
   config.optimizer.name = "onebit-adam";
   config.device = "cpu:2";
   VirtualCluster cluster(config);
@@ -150,7 +135,7 @@ TEST_CASE("each device holds the rows of its workers") {
 }
 
 TEST_CASE("devices receive in each stage what its exchange must move") {
-  RunConfig config = mlp_config();
+  RunConfig config = uneven(mlp_config());
   config.optimizer.name = "onebit-adam";
   config.optimizer.granularity = compress::Granularity::fused;
   config.device = "cpu:2";
@@ -174,7 +159,7 @@ TEST_CASE("devices receive in each stage what its exchange must move") {
 }
 
 TEST_CASE("a shard's bad loss ends the step for all devices with the worker's name") {
-  RunConfig config = mlp_config();
+  RunConfig config = uneven(mlp_config());
   config.device = "cpu:2";
   config.optimizer.lr = 1e30;
   config.optimizer.clip = 0;
@@ -187,7 +172,7 @@ TEST_CASE("a shard's bad loss ends the step for all devices with the worker's na
 }
 
 TEST_CASE("more devices than blocks of workers are refused") {
-  RunConfig config = mlp_config();
+  RunConfig config = uneven(mlp_config());
   config.device = "cpu:5";
   CHECK_THROWS_WITH(VirtualCluster(config),
                     "more devices than shards of workers (5 devices, 14 workers); a device holds whole blocks of 4 "
@@ -196,7 +181,7 @@ TEST_CASE("more devices than blocks of workers are refused") {
 
 TEST_CASE("every other backend comes to the CPU's result within rounding") {
   const Folder folder;
-  for (RunConfig config : {mlp_config(), ngram_config(folder)}) {
+  for (RunConfig config : {uneven(mlp_config()), uneven(ngram_config(folder))}) {
     for (const std::string optimizer : {"adam", "onebit-adam"}) {
       config.optimizer.name = optimizer;
       const Trained expected = trained(config, "cpu");
