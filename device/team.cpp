@@ -171,13 +171,14 @@ class TeamExchange final : public Exchange {
   void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
     device.synchronize();
     board_->show(rank_, {&device, to, {}});
-    for (Index peer = 0; peer < size_; ++peer) {
-      const auto& shown = board_->of(peer);
-      pull(device, from[static_cast<std::size_t>(peer)], *shown.device, shown.blocks[static_cast<std::size_t>(rank_)],
-           peer);
+    std::exception_ptr failure;  // a rank that fails stays until the others have read what it shows
+    try {
+      pull_all(device, from);
+    } catch (...) {
+      failure = std::current_exception();
     }
-    device.synchronize();
     board_->wait();
+    if (failure) std::rethrow_exception(failure);
   }
 
   std::vector<double> all_gather(std::span<const double> own) override {
@@ -192,6 +193,15 @@ class TeamExchange final : public Exchange {
   }
 
  private:
+  void pull_all(const Device& device, std::span<const Blocks> from) {
+    for (Index peer = 0; peer < size_; ++peer) {
+      const auto& shown = board_->of(peer);
+      pull(device, from[static_cast<std::size_t>(peer)], *shown.device, shown.blocks[static_cast<std::size_t>(rank_)],
+           peer);
+    }
+    device.synchronize();
+  }
+
   void pull(const Device& device, const Blocks& targets, const Device& peer_device, const Blocks& sources, Index peer) {
     if (targets.size() != sources.size()) refuse(peer);
     for (std::size_t b = 0; b < targets.size(); ++b) {

@@ -7,7 +7,7 @@
 # "bundle" takes CMAKE_CUDA_ARCHITECTURES (90) and ONEBIT_SHARED (../shared). Exit status of "run": 0 all is well, 1 a
 # part failed (the others still ran), 2 no GPU.
 set -euo pipefail
-out=${OUT:-$PWD}
+out=$(realpath -m -- "${OUT:-.}")
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
