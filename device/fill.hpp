@@ -7,11 +7,12 @@
 
 namespace onebit::device {
 
-/// Uniform on [-1, 1).
+/// Uniform on [low, 1).
 struct FillKernel {
   RandomKey key;
+  float low;
   float* values;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = 2 * uniform(key, {.element = i}) - 1; }
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = low + (1 - low) * uniform(key, {.element = i}); }
 };
 
 /// Every bit by a fair coin.
@@ -23,9 +24,9 @@ struct FillBytesKernel {
   }
 };
 
-inline Buffer<float> random_floats(const Device& device, Index size, std::uint32_t seed) {
+inline Buffer<float> random_floats(const Device& device, Index size, std::uint32_t seed, float low = -1) {
   Buffer<float> buffer(device, size);
-  for_each(device, size, FillKernel{{seed, Purpose::data}, buffer.data()});
+  for_each(device, size, FillKernel{{seed, Purpose::data}, low, buffer.data()});
   return buffer;
 }
 

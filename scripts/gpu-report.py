@@ -31,7 +31,7 @@ def milliseconds(value):
 
 def details(figures):
     """Rows for the figures of those parts that gave some."""
-    for report in figures["bench-kernels"] or []:
+    for report in (figures["bench-kernels"] or {}).get("devices", []):
         yield "", report["device"], f"copies {report['copy_bytes_per_second'] / 1e9:.0f} GB/s (read + written)"
         for row in report["kernels"]:
             yield "", row["kernel"], f"{milliseconds(row['seconds'])}, {row['share_of_copy']:.0%} of the copy"

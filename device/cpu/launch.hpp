@@ -107,6 +107,8 @@ inline void sum_chunks(const Queue& queue, Index rows, const ChunkView& chunks, 
 template <class Kernel>
 void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums) {
   queue.check(kernel);
+  queue.check(chunks);
+  queue.check(sums);
   std::vector<double> partial(static_cast<std::size_t>(rows * chunks.count));
   parallel(queue, rows * chunks.count, [&](Index unit) {
     const Index row = unit / chunks.count;

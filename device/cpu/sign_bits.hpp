@@ -193,6 +193,7 @@ template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel) {
   queue.check(kernel);
   queue.check(out);
+  queue.check(chunks);
   parallel(queue, out.rows * chunks.count, [&](Index unit) {
     const Index row = unit / chunks.count;
     const Chunk chunk = chunks[unit % chunks.count];
@@ -207,6 +208,7 @@ namespace detail {
 template <class Run>
 void for_each_sign_chunk(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Run run) {
   queue.check(rows);
+  queue.check(chunks);
   parallel(queue, chunks.count, [&](Index unit) {
     const Chunk chunk = chunks[unit];
     run(unit, chunk, rows.signs.bits + rows.signs.byte_offset[chunk.segment] + chunk.begin / 8,
@@ -239,6 +241,7 @@ template <class Kernel>
 void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel,
                       double* sums) {
   queue.check(kernel);
+  queue.check(sums);
   std::vector<double> partial(static_cast<std::size_t>(chunks.count));
   detail::for_each_sign_chunk(queue, chunks, rows,
                               [&](Index unit, const Chunk& chunk, const std::uint8_t* bits, const float* scales) {

@@ -1,8 +1,10 @@
+#include <cmath>
 #include <memory>
 
 #include "compress/codec.hpp"
 #include "device/copy.hpp"
 #include "device/dense_sum.hpp"
+#include "device/error.hpp"
 #include "device/fill.hpp"
 #include "experiments/bench/bench.hpp"
 #include "optim/kernels.hpp"
@@ -40,6 +42,7 @@ struct Operands {
         b(device::random_floats(device, elements, 2)),
         c(device::random_floats(device, elements, 3)),
         d(device::random_floats(device, elements, 4)),
+        variance(device::random_floats(device, elements, 7, 0)),
         factors(device::Buffer<float>::copy_of(device, std::vector<float>(static_cast<std::size_t>(workers), 0.1f))),
         sum(device, 1),
         dense(device::whole(device, workers), elements / workers) {
@@ -54,7 +57,7 @@ struct Operands {
   compress::ExchangeLayout rows;    ///< `workers` rows that together have `elements` elements
   compress::ExchangeLayout vector;  ///< one vector of `elements` elements
   compress::Payload worker_payload, arrived, server_payload;
-  Buffer<float> a, b, c, d, factors;
+  Buffer<float> a, b, c, d, variance, factors;
   Buffer<double> sum;
   device::DenseSum dense;
 };
@@ -103,6 +106,16 @@ Subject reduction(Operands& o, const std::string& name, Kernel kernel, double fl
   return {{name, run}, o.elements, floor_bytes};
 }
 
+/// Figures of kernels that ran on NaN or infinities would be of no use.
+void require_finite(Operands& o) {
+  double total = 0;
+  for (const Buffer<float>* values : {&o.a, &o.b, &o.c, &o.d, &o.variance}) {
+    reduce(o.device, 1, device::Chunks(o.elements), optim::SquareTerm{values->data(), 0}, o.sum.data());
+    total += o.sum.to_host()[0];
+  }
+  if (!std::isfinite(total)) throw NumericError("the operands did not stay finite", "bench kernels");
+}
+
 std::vector<Subject> subjects(Operands& o) {
   const optim::AdamStep step{
       .lr = 1e-4f, .beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.999f, .one_minus_beta2 = 0.001f, .eps = 1e-3f};
@@ -112,8 +125,8 @@ std::vector<Subject> subjects(Operands& o) {
       server_side(o),
       decode(o),
       dense_mean(o),
-      reduction(o, "adam update", AdamKernel{step, o.a.data(), o.b.data(), o.c.data(), o.d.data()}, 28),
-      reduction(o, "frozen update", FrozenAdamKernel{step, true, o.a.data(), o.b.data(), o.c.data()}, 20),
+      reduction(o, "adam update", AdamKernel{step, o.a.data(), o.b.data(), o.variance.data(), o.d.data()}, 28),
+      reduction(o, "frozen update", FrozenAdamKernel{step, true, o.a.data(), o.b.data(), o.variance.data()}, 20),
       reduction(o, "squared norm", SquareTerm{o.a.data(), 0}, 4),
   };
 }
@@ -130,6 +143,7 @@ KernelReport bench_kernels(const Device& device, const sim::RunConfig& config, I
   std::vector<Candidate> candidates = {{"copy", [&] { copy_large(device, target, source); }}};
   for (const Subject& subject : list) candidates.push_back(subject.candidate);
   const std::vector<std::vector<double>> seconds = interleaved(device, candidates, rounds);
+  require_finite(operands);
   report.copy_bytes = source.size() * static_cast<Index>(sizeof(float));
   report.copy_bytes_per_second = 2 * static_cast<double>(report.copy_bytes) / median(seconds[0]);
   for (std::size_t s = 0; s < list.size(); ++s) {

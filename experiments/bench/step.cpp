@@ -113,7 +113,9 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   sim::VirtualCluster cluster(run), plain(big_batch(run));
   run_warmup(cluster);
   run_warmup(plain);
-  const Device device = cluster.replicas().front().shard.device;
+  // The limits are those of all devices: a logical device has its share of the threads, a GPU is one of several.
+  const Device device = device::parse_devices(big_batch(run).device, run.threads).front();
+  const double gpus = device.name().starts_with("cuda") ? static_cast<double>(cluster.replicas().size()) : 1.0;
   StepBench bench;
   bench.rounds = rounds;
   Parts parts;
@@ -131,7 +133,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
                                                                rounds);
   parts.put_medians(bench);
   bench.big_batch = median(seconds[1]);
-  bench.limits = {LimitProbe::kBytes / median(seconds[3]), LimitProbe::kFlops / median(seconds[2])};
+  bench.limits = {gpus * LimitProbe::kBytes / median(seconds[3]), gpus * LimitProbe::kFlops / median(seconds[2])};
   add_floor(cluster, run, bench);
   return bench;
 }

@@ -76,4 +76,7 @@ TEST_CASE("debug: a kernel with a pointer to host memory or to another device's 
   CHECK_THROWS_AS(for_each(device, 3, VisitKernel{theirs.data()}), Error);
   CHECK_NOTHROW(for_each(other, 3, VisitKernel{theirs.data()}));
   CHECK(host == std::vector<int>(3));
+  auto values = Buffer<float>::zeros(device, 3);
+  double sum = 0;
+  CHECK_THROWS_AS(reduce(device, 1, Chunks(Index{3}), CountTerm{values.data()}, &sum), Error);
 }
