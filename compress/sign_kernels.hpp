@@ -117,7 +117,8 @@ struct SignKernel {
   }
 };
 
-/// Server side, pass 1: the mean of the workers' decoded rows is added to the server error; the norm's term of the sum.
+/// Server side, pass 1: the mean of the workers' decoded rows, summed in double, is added to the server error as the
+/// float32 that it is; the norm's term of the sum.
 struct ServeKernel {
   const Segment* segments;
   float* state;
@@ -127,7 +128,7 @@ struct ServeKernel {
     float* state;
     ScaleTerm term;
     ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const {
-      const auto y = static_cast<float>(static_cast<double>(state[i]) + mean);
+      const float y = state[i] + static_cast<float>(mean);
       state[i] = y;
       return term(y);
     }
@@ -144,9 +145,7 @@ struct AddMeanKernel {
 
   struct Element {
     float* state;
-    ONEBIT_HOST_DEVICE void operator()(Index i, double mean) const {
-      state[i] = static_cast<float>(static_cast<double>(state[i]) + mean);
-    }
+    ONEBIT_HOST_DEVICE void operator()(Index i, double mean) const { state[i] += static_cast<float>(mean); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state}; }
 };
