@@ -38,17 +38,18 @@ VirtualCluster::VirtualCluster(const RunConfig& config)
       steps_(total_steps(config, data_->train_size())),
       schedule_(schedule_config(config, steps_)) {
   for (Index rank = 0; rank < team_.size(); ++rank) replicas_.push_back(make_replica(team_.shard(rank)));
+  const std::vector<float> weights = model().initial_weights(config_.seed);
+  for (Replica& replica : replicas_) replica.weights.upload(weights);
 }
 
 Replica VirtualCluster::make_replica(const device::Shard& shard) const {
   std::unique_ptr<Model> model = make_model(shard.device, config_.model, *data_);
   auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), config_.optimizer);
   const Index parameters = model->parameters();
-  const std::vector<float> weights = model->initial_weights(config_.seed);
   return {.shard = shard,
           .model = std::move(model),
           .optimizer = std::move(optimizer),
-          .weights = device::Buffer<float>::copy_of(shard.device, weights),
+          .weights = device::Buffer<float>(shard.device, parameters),
           .gradients = device::Buffer<float>(shard.device, group_size(shard) * parameters)};
 }
 

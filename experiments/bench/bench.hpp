@@ -52,7 +52,8 @@ KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& c
 /// One step of all workers in the stage that the run would stay in, by parts, beside its floor and beside one step of
 /// the plain optimizer on one batch of the same size.
 struct StepBench {
-  double step = 0, sample = 0, forward = 0, backward = 0, encode = 0, exchange = 0, server = 0, update = 0;
+  double step = 0;
+  std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step
   double big_batch = 0;
   double flops = 0;  ///< of a step
   double bytes = 0;  ///< that a step must move

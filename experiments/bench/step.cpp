@@ -1,8 +1,6 @@
 #include "device/copy.hpp"
-#include "device/error.hpp"
 #include "device/fill.hpp"
 #include "device/gemm.hpp"
-#include "device/stopwatch.hpp"
 #include "experiments/bench/bench.hpp"
 #include "sim/virtual_cluster.hpp"
 
@@ -52,12 +50,12 @@ class LimitProbe {
   }
   void copy() { copy_large(device_, target_, source_); }
 
-  static constexpr double kFlops = 2.0 * 1536 * 1536 * 1536;
-  static constexpr double kBytes = 2.0 * 256e6;
-
- private:
   static constexpr Index kSize = 1536;
   static constexpr Index kCopyElements = 64 * 1000 * 1000;
+  static constexpr double kFlops = 2.0 * kSize * kSize * kSize;
+  static constexpr double kBytes = 2.0 * sizeof(float) * kCopyElements;
+
+ private:
   const Device& device_;
   Buffer<float> a_, b_, c_, source_, target_;
 };
@@ -79,32 +77,26 @@ void run_warmup(sim::VirtualCluster& cluster) {
   for (Index step = 0; step < kWarmup; ++step) cluster.advance();
 }
 
-/// Seconds of the parts of each measured step.
-struct Parts {
-  std::vector<double> step, sample, forward, backward, encode, exchange, server, update;
-
-  void add(double seconds, const sim::StepOutcome& outcome) {
-    step.push_back(seconds);
-    sample.push_back(outcome.seconds.sample);
-    forward.push_back(outcome.seconds.forward);
-    backward.push_back(outcome.seconds.backward);
-    encode.push_back(outcome.report.seconds.encode);
-    exchange.push_back(outcome.report.seconds.exchange);
-    server.push_back(outcome.report.seconds.server);
-    update.push_back(outcome.report.seconds.update);
-  }
-
-  void put_medians(StepBench& bench) const {
-    bench.step = median(step);
-    bench.sample = median(sample);
-    bench.forward = median(forward);
-    bench.backward = median(backward);
-    bench.encode = median(encode);
-    bench.exchange = median(exchange);
-    bench.server = median(server);
-    bench.update = median(update);
-  }
+/// The parts of a step, in its order.
+struct Part {
+  const char* name;
+  double (*seconds)(const sim::StepOutcome&);
 };
+constexpr Part kParts[] = {
+    {"sample", [](const sim::StepOutcome& o) { return o.seconds.sample; }},
+    {"forward", [](const sim::StepOutcome& o) { return o.seconds.forward; }},
+    {"backward", [](const sim::StepOutcome& o) { return o.seconds.backward; }},
+    {"encode", [](const sim::StepOutcome& o) { return o.report.seconds.encode; }},
+    {"exchange", [](const sim::StepOutcome& o) { return o.report.seconds.exchange; }},
+    {"server", [](const sim::StepOutcome& o) { return o.report.seconds.server; }},
+    {"update", [](const sim::StepOutcome& o) { return o.report.seconds.update; }},
+};
+
+double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes) {
+  std::vector<double> seconds;
+  for (const sim::StepOutcome& outcome : outcomes) seconds.push_back(part.seconds(outcome));
+  return median(seconds);
+}
 
 }  // namespace
 
@@ -118,20 +110,18 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const double gpus = device.name().starts_with("cuda") ? static_cast<double>(cluster.replicas().size()) : 1.0;
   StepBench bench;
   bench.rounds = rounds;
-  Parts parts;
   LimitProbe probe(device);
-  const auto step = [&] {
-    device::Stopwatch watch(device);
-    const sim::StepOutcome outcome = cluster.advance();
-    parts.add(watch.lap(), outcome);
-  };
-  const std::vector<std::vector<double>> seconds = interleaved(device,
-                                                               {{"step", step},
-                                                                {"big batch", [&] { plain.advance(); }},
-                                                                {"product", [&] { probe.multiply(); }},
-                                                                {"copy", [&] { probe.copy(); }}},
-                                                               rounds);
-  parts.put_medians(bench);
+  std::vector<sim::StepOutcome> outcomes;
+  const std::vector<std::vector<double>> seconds =
+      interleaved(device,
+                  {{"step", [&] { outcomes.push_back(cluster.advance()); }},
+                   {"big batch", [&] { plain.advance(); }},
+                   {"product", [&] { probe.multiply(); }},
+                   {"copy", [&] { probe.copy(); }}},
+                  rounds);
+  outcomes.erase(outcomes.begin());  // of the round that does not count
+  for (const Part& part : kParts) bench.parts.emplace_back(part.name, median_of(part, outcomes));
+  bench.step = median(seconds[0]);
   bench.big_batch = median(seconds[1]);
   bench.limits = {gpus * LimitProbe::kBytes / median(seconds[3]), gpus * LimitProbe::kFlops / median(seconds[2])};
   add_floor(cluster, run, bench);

@@ -68,13 +68,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
   const auto add = [&](const std::string& name, double seconds) {
     table.add({name, seconds_text(seconds), percent_text(seconds / bench.step)});
   };
-  add("sample", bench.sample);
-  add("forward", bench.forward);
-  add("backward", bench.backward);
-  add("encode", bench.encode);
-  add("exchange", bench.exchange);
-  add("server", bench.server);
-  add("update", bench.update);
+  for (const auto& [name, seconds] : bench.parts) add(name, seconds);
   add("step", bench.step);
   table.print(std::cout);
   std::cout << "\nfloor           " << seconds_text(bench.floor()) << " = " << number(bench.flops / 1e9, 3)
@@ -86,26 +80,16 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
 }
 
 Json to_json(const sim::RunConfig& config, const StepBench& bench) {
-  return Json::object({{"devices", config.device},
-                       {"model", config.model.name},
-                       {"optimizer", config.optimizer.name},
-                       {"workers", config.workers},
-                       {"batch", config.batch},
-                       {"rounds", bench.rounds},
-                       {"step_seconds", bench.step},
-                       {"floor_seconds", bench.floor()},
-                       {"big_batch_seconds", bench.big_batch},
-                       {"sample_seconds", bench.sample},
-                       {"forward_seconds", bench.forward},
-                       {"backward_seconds", bench.backward},
-                       {"encode_seconds", bench.encode},
-                       {"exchange_seconds", bench.exchange},
-                       {"server_seconds", bench.server},
-                       {"update_seconds", bench.update},
-                       {"flops", bench.flops},
-                       {"bytes", bench.bytes},
-                       {"flops_per_second", bench.limits.flops_per_second},
-                       {"copy_bytes_per_second", bench.limits.copy_bytes_per_second}});
+  std::vector<std::pair<std::string, Json>> members = {
+      {"devices", config.device},   {"model", config.model.name},     {"optimizer", config.optimizer.name},
+      {"workers", config.workers},  {"batch", config.batch},          {"rounds", bench.rounds},
+      {"step_seconds", bench.step}, {"floor_seconds", bench.floor()}, {"big_batch_seconds", bench.big_batch}};
+  for (const auto& [name, seconds] : bench.parts) members.emplace_back(name + "_seconds", seconds);
+  members.emplace_back("flops", bench.flops);
+  members.emplace_back("bytes", bench.bytes);
+  members.emplace_back("flops_per_second", bench.limits.flops_per_second);
+  members.emplace_back("copy_bytes_per_second", bench.limits.copy_bytes_per_second);
+  return Json::object(members);
 }
 
 int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
