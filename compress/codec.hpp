@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compress/exchange_config.hpp"
 #include "compress/layout.hpp"
 
 namespace onebit::compress {
@@ -91,12 +92,12 @@ class Codec {
 struct CodecEntry {
   std::string_view name;
   std::string_view doc;
-  std::unique_ptr<Codec> (*make)();
+  std::unique_ptr<Codec> (*make)(const CodecConfig&);
 };
 
 const std::vector<CodecEntry>& codecs();
 
-/// Throws ConfigError with the nearest names for an unknown one.
-std::unique_ptr<Codec> make_codec(std::string_view name);
+/// Throws ConfigError with the nearest names for an unknown one, and for a parameter out of range.
+std::unique_ptr<Codec> make_codec(const CodecConfig& config);
 
 }  // namespace onebit::compress

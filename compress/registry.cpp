@@ -13,20 +13,20 @@ void Codec::serve(const device::Device& device, const Side& chunks, const Codec&
 const std::vector<CodecEntry>& codecs() {
   static const std::vector<CodecEntry> table = {
       {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor",
-       [] { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l2)); }},
+       [](const CodecConfig&) { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l2)); }},
       {"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor",
-       [] { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l1)); }},
+       [](const CodecConfig&) { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l1)); }},
   };
   return table;
 }
 
-std::unique_ptr<Codec> make_codec(std::string_view name) {
+std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
   std::vector<std::string_view> names;
   for (const CodecEntry& entry : codecs()) {
-    if (entry.name == name) return entry.make();
+    if (entry.name == config.name) return entry.make(config);
     names.push_back(entry.name);
   }
-  throw ConfigError("unknown codec", std::string(name), suggestion(name, names));
+  throw ConfigError("unknown codec", config.name, suggestion(config.name, names));
 }
 
 }  // namespace onebit::compress

@@ -162,6 +162,7 @@ std::vector<RunOption> run_size_options() {
 }
 
 std::vector<RunOption> optimizer_options() {
+  using compress::Feedback;
   using compress::Granularity;
   using optim::Semantics;
   return {
@@ -177,12 +178,13 @@ std::vector<RunOption> optimizer_options() {
       choice("optimizer.semantics", "the published algorithm, or DeepSpeed's released code with its quirks",
              PLACE(optimizer.semantics),
              std::map<std::string, Semantics>{{"paper", Semantics::paper}, {"deepspeed", Semantics::deepspeed}}),
-      choice("optimizer.granularity", "what shares one scale and one call", PLACE(optimizer.granularity),
+      choice("optimizer.granularity", "what shares one scale and one call", PLACE(optimizer.exchange.granularity),
              std::map<std::string, Granularity>{{"tensor", Granularity::tensor}, {"fused", Granularity::fused}}),
-      field("codec", "codec of the workers' vectors, see 'onebit list codecs'", PLACE(optimizer.codec)),
-      field("codec.down", "codec of the servers' vectors; empty: as codec", PLACE(optimizer.codec_down)),
-      choice("feedback", "error feedback", PLACE(optimizer.error_feedback),
-             std::map<std::string, bool>{{"ef", true}, {"none", false}}),
+      field("codec", "codec of the workers' vectors, see 'onebit list codecs'", PLACE(optimizer.exchange.up.name)),
+      field("codec.down", "codec of the servers' vectors; empty: as codec", PLACE(optimizer.exchange.down)),
+      choice("feedback", "error feedback; auto: unless the codec is unbiased", PLACE(optimizer.exchange.feedback),
+             std::map<std::string, Feedback>{
+                 {"auto", Feedback::automatic}, {"ef", Feedback::ef}, {"none", Feedback::none}}),
       field("freeze", "when the variance is frozen: fixed:K, fraction:F, auto or never",
             PLACE(optimizer.freeze.policy)),
       field("freeze.threshold", "auto: least stability ratio of ||v||_1", PLACE(optimizer.freeze.threshold)),

@@ -1,7 +1,6 @@
 #include "optim/adam_core.hpp"
 
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "device/error.hpp"
@@ -40,7 +39,7 @@ AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
       policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2,
               config.semantics == Semantics::deepspeed ? 1 : 0),
       stability_(policy_.lag()),
-      parameters_(std::accumulate(problem.tensor_sizes.begin(), problem.tensor_sizes.end(), Index{0})),
+      parameters_(problem.parameters()),
       whole_(parameters_),
       channel_(problem.shard, parameters_),
       mean_(device_, parameters_),

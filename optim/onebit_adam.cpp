@@ -21,17 +21,17 @@ std::vector<Index> zeros_of(const device::Buffer<float>& values) {
   return zeros;
 }
 
+/// The released code treats padding as data.
+compress::ExchangeConfig exchange_of(const OptimizerConfig& config) {
+  compress::ExchangeConfig exchange = config.exchange;
+  if (config.semantics == Semantics::deepspeed) exchange.padding = compress::Padding::as_data;
+  return exchange;
+}
+
 }  // namespace
 
 OnebitAdam::Compression::Compression(const Problem& problem, const OptimizerConfig& config)
-    : layout(problem.shard.device, problem.tensor_sizes, problem.shard.workers(), config.granularity,
-             config.semantics == Semantics::deepspeed ? compress::Padding::as_data : compress::Padding::wire_only),
-      up(compress::make_codec(config.codec)),
-      down(compress::make_codec(config.codec_down.empty() ? config.codec : config.codec_down)),
-      channel(problem.shard, layout, *up, *down),
-      worker_errors(
-          device::Buffer<float>::zeros(problem.shard.device, problem.shard.own().count * layout.state_size())),
-      server_error(device::Buffer<float>::zeros(problem.shard.device, channel.server_state_size())),
+    : exchange(problem.shard, problem.tensors, exchange_of(config)),
       factors(problem.shard.device, problem.shard.own().count) {}
 
 OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config)
@@ -45,12 +45,8 @@ OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config)
 
 StateView OnebitAdam::state() const {
   StateView view{.momentum = &core_.momentum(), .variance = &core_.variance()};
-  if (compression_) {
-    view.worker_errors = &compression_->worker_errors;
-    view.error_stride = compression_->layout.state_size();
-    view.server_error = &compression_->server_error;
-    if (updates_ > frozen_updates_ && exchanges()) view.channel = &compression_->channel;
-  }
+  if (compression_) view.exchange = &compression_->exchange;
+  view.exchanged = compression_ && updates_ > frozen_updates_ && exchanges();
   return view;
 }
 
@@ -68,10 +64,7 @@ void OnebitAdam::do_begin() {
   squared_norms_.clear();
   first_masked_ = {};
   encode_seconds_ = 0;
-  if (compression_ && !config_.error_feedback) {
-    compression_->worker_errors.zero();
-    compression_->server_error.zero();
-  }
+  if (compression_) compression_->exchange.begin(step());
 }
 
 void OnebitAdam::do_absorb(Range group, const float* gradients, Index stride) {
@@ -88,13 +81,11 @@ void OnebitAdam::absorb_compressed(Range group, const float* gradients, Index st
   watch_masked(group, gradients, stride);
   device::Stopwatch watch(device());
   if (exchanges()) {
-    c.channel.absorb(group,
-                     {.shared = core_.momentum().data(),
-                      .shared_factor = static_cast<float>(config_.beta1),
-                      .rows = gradients,
-                      .stride = stride,
-                      .factors = c.factors.data()},
-                     c.worker_errors);
+    c.exchange.absorb(group, {.shared = core_.momentum().data(),
+                              .shared_factor = static_cast<float>(config_.beta1),
+                              .rows = gradients,
+                              .stride = stride,
+                              .factors = c.factors.data()});
   } else {
     const LocalMomentumKernel kernel{core_.momentum().data(), gradients, static_cast<float>(config_.beta1),
                                      c.factors.data()};
@@ -183,8 +174,7 @@ void OnebitAdam::freeze(StepReport& report) {
 void OnebitAdam::finish_compression(device::Buffer<float>& parameters, StepReport& report) {
   report.seconds.encode = encode_seconds_;
   if (exchanges()) {
-    const compress::ExchangeSeconds seconds =
-        compression_->channel.exchange(compression_->server_error, core_.momentum().data(), report.traffic);
+    const compress::ExchangeSeconds seconds = compression_->exchange.exchange(core_.momentum().data(), report.traffic);
     report.seconds.exchange = seconds.exchange;
     report.seconds.server = seconds.server;
   }

@@ -29,13 +29,9 @@ class OnebitAdam final : public Optimizer {
   /// What exists in the compression stage only.
   struct Compression {
     Compression(const Problem& problem, const OptimizerConfig& config);
-    compress::ExchangeLayout layout;
-    std::unique_ptr<compress::Codec> up, down;
-    compress::ServerMean channel;
-    device::Buffer<float> worker_errors;  ///< [workers of this device][state_size]
-    device::Buffer<float> server_error;   ///< of this device's servers
-    device::Buffer<float> factors;        ///< of the group: clipping times (1 - beta1)
-    device::Buffer<Index> masked;         ///< coordinates with v = 0 at the freeze
+    compress::CompressedMean exchange;
+    device::Buffer<float> factors;  ///< of the group: clipping times (1 - beta1)
+    device::Buffer<Index> masked;   ///< coordinates with v = 0 at the freeze
     bool masked_gradient_seen = false;
   };
 

@@ -8,49 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "compress/channel.hpp"
+#include "compress/compressed_mean.hpp"
 #include "device/buffer.hpp"
 #include "netmodel/traffic.hpp"
-#include "optim/freeze.hpp"
+#include "optim/config.hpp"
 
 namespace onebit::optim {
 
 inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-/// `paper`: the published algorithm in its sane variant (DESIGN 6). `deepspeed`: the released code with its quirks.
-enum class Semantics { paper, deepspeed };
-
 /// Which stage a step belongs to. Numbers are what the log's phase column holds.
 enum class Phase : int { dense = 0, warmup = 1, compression = 2, dry_run = 3 };
 
 std::string_view name(Phase phase);
-
-/// Hyper-parameters as the user gave them; an optimizer uses every one that its table row names.
-struct OptimizerConfig {
-  std::string name = "adam";
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;      ///< decoupled
-  bool bias_correction = true;  ///< paper semantics; the released code has none
-  double clip = 0;              ///< global gradient norm; 0: no clipping
-  Semantics semantics = Semantics::paper;
-  compress::Granularity granularity = compress::Granularity::tensor;
-  std::string codec = "sign-l2";
-  std::string codec_down;  ///< empty: as codec
-  bool error_feedback = true;
-  FreezeConfig freeze;
-};
-
-/// What an optimizer is made for. With several devices each has an optimizer of its own, which holds the rows of its
-/// workers and a copy of what all workers share; their channels are collective.
-struct Problem {
-  device::Shard shard;
-  std::vector<Index> tensor_sizes;
-  Index total_steps = 1;
-  Index lr_warmup = 0;  ///< steps of learning-rate warm-up
-};
 
 /// Something worth a line in the log.
 struct Event {
@@ -75,19 +45,27 @@ struct StepReport {
   double clip_share = 0;              ///< share of the clipped gradients: 0 or 1 in dense steps
   double update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2
   double variance_ratio = kNotMeasured;  ///< StabilityRatio of ||v||_1
+  bool synchronised = true;              ///< all workers have the same weights now
   Index masked = 0;                      ///< coordinates with v = 0 at the freeze
   StageSeconds seconds;
   std::vector<Event> events;
 };
 
+/// Numbers per tensor that an optimizer wants logged; empty where it has none.
+struct TensorNumbers {
+  std::vector<double> trust_ratio;          ///< LAMB: ||x|| / ||update||, clipped; 1-bit LAMB: the coefficient used
+  std::vector<double> frozen_coefficient;   ///< 1-bit LAMB: c_avg
+  std::vector<double> coefficient_factor;   ///< 1-bit LAMB: r
+  std::vector<double> scaling_coefficient;  ///< 1-bit LAMB: a_l
+};
+
 /// Read-only view of the state for probes; null or empty where an optimizer has none.
 struct StateView {
-  const device::Buffer<float>* momentum = nullptr;       ///< [parameters]
-  const device::Buffer<float>* variance = nullptr;       ///< [parameters]
-  const device::Buffer<float>* worker_errors = nullptr;  ///< [workers of this device][error_stride]
-  Index error_stride = 0;
-  const device::Buffer<float>* server_error = nullptr;  ///< chunks of this device's servers
-  const compress::ServerMean* channel = nullptr;        ///< of the compressed exchange, once it is used
+  const device::Buffer<float>* momentum = nullptr;     ///< [parameters]; of worker 0 where workers differ
+  const device::Buffer<float>* variance = nullptr;     ///< [parameters]
+  const compress::CompressedMean* exchange = nullptr;  ///< once it exists
+  bool exchanged = false;                              ///< the last step used it
+  const TensorNumbers* tensors = nullptr;
 };
 
 class Optimizer {
@@ -96,10 +74,24 @@ class Optimizer {
 
   /// Starts step 1, 2, ... with a learning rate.
   void begin(Index step, double lr);
+  /// Weights that this optimizer wants gradients at besides the current ones, on the same samples; null data: none in
+  /// this step. Row of this device's worker w at data + w * stride.
+  struct Point {
+    const float* data = nullptr;
+    Index stride = 0;
+  };
+  virtual bool wants_extra_gradients() const { return false; }
+  virtual Point extra_point() const { return {}; }
+  /// Takes the gradients at the extra point; called right before absorb for the same group.
+  virtual void absorb_extra(Range, const float*, Index) {}
+
+  /// Whether every worker has weights of its own: then `parameters` are [workers of this device][P], else [P].
+  virtual bool local_weights() const { return false; }
+
   /// Consumes the gradients of a group of this device's workers; row g at gradients + g * stride. Groups come in worker
   /// order.
   void absorb(Range group, const float* gradients, Index stride);
-  /// Exchanges and updates `parameters` [P]. Collective.
+  /// Exchanges and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
   virtual StateView state() const = 0;

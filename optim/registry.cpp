@@ -17,8 +17,7 @@ std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& c
 void check_common(const OptimizerConfig& config) {
   check_adam(config);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
-  compress::make_codec(config.codec);
-  if (!config.codec_down.empty()) compress::make_codec(config.codec_down);
+  compress::check(config.exchange);
 }
 
 }  // namespace

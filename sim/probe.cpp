@@ -43,8 +43,8 @@ void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
 
 /// Of all servers. Collective.
 double server_error_norm(const optim::StateView& state) {
-  if (state.server_error == nullptr) return not_applicable;
-  return state.channel != nullptr ? state.channel->server_error_norm(*state.server_error) : 0.0;
+  if (state.exchange == nullptr) return not_applicable;
+  return state.exchanged ? state.exchange->server_error_norm() : 0.0;
 }
 
 /// The columns that are the same on every device.
@@ -89,9 +89,9 @@ void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& 
   row.worker_error_norm = std::sqrt(squares / static_cast<double>(workers.error_norm.size()));
   cluster.on_each_device([&](Replica& replica) {
     const optim::StateView state = replica.optimizer->state();
-    if (state.channel == nullptr) return;
-    const double worker_error = state.channel->worker_codec_error(*state.worker_errors);
-    const double server_error = state.channel->server_codec_error(*state.server_error);
+    if (!state.exchanged) return;
+    const double worker_error = state.exchange->worker_codec_error();
+    const double server_error = state.exchange->server_codec_error();
     if (replica.shard.rank() > 0) return;
     row.worker_codec_error = worker_error;
     row.server_codec_error = server_error;
@@ -103,10 +103,11 @@ WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
   row.error_norm.assign(row.loss.size(), not_applicable);
   cluster.on_each_device([&](Replica& replica) {
     const optim::StateView state = replica.optimizer->state();
-    if (state.worker_errors == nullptr) return;
+    if (state.exchange == nullptr) return;
+    const Index stride = state.exchange->error_stride();
     const Range own = replica.shard.own();
-    const std::vector<double> squares = sums(replica.shard.device, own.count, device::Chunks(state.error_stride),
-                                             optim::SquareTerm{state.worker_errors->data(), state.error_stride});
+    const std::vector<double> squares = sums(replica.shard.device, own.count, device::Chunks(stride),
+                                             optim::SquareTerm{state.exchange->worker_errors().data(), stride});
     for (std::size_t w = 0; w < squares.size(); ++w) {
       row.error_norm[static_cast<std::size_t>(own.first) + w] = std::sqrt(squares[w]);
     }

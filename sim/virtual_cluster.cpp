@@ -24,8 +24,8 @@ optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
 }
 
 optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, const Model& model, Index steps) {
-  optim::Problem problem{.shard = shard, .tensor_sizes = {}, .total_steps = steps, .lr_warmup = config.schedule.warmup};
-  for (const TensorInfo& tensor : model.tensors()) problem.tensor_sizes.push_back(tensor.size);
+  optim::Problem problem{.shard = shard, .tensors = {}, .total_steps = steps, .lr_warmup = config.schedule.warmup};
+  for (const TensorInfo& tensor : model.tensors()) problem.tensors.push_back({tensor.name, tensor.size});
   return problem;
 }
 

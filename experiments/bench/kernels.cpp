@@ -30,7 +30,7 @@ struct Operands {
       : device(operand_device),
         workers(config.workers),
         elements(round_up(size, compress::padding_quantum(workers))),
-        codec(compress::make_codec(config.optimizer.codec)),
+        codec(compress::make_codec(config.optimizer.exchange.up)),
         rows(device, std::vector<Index>{elements / workers}, workers, compress::Granularity::tensor,
              compress::Padding::wire_only),
         vector(device, std::vector<Index>{elements}, workers, compress::Granularity::tensor,

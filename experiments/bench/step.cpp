@@ -67,7 +67,7 @@ void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config,
   const auto parameters = static_cast<double>(cluster.model().parameters());
   bench.flops = cluster.model().gradient_flops(config.workers * config.batch);
   constexpr double encode = 12 + 8 + 1.0 / 8, server = 8 + 8 + 1.0 / 8 + 4, update = 20, dense_update = 28;
-  const bool compresses = cluster.optimizer().state().channel != nullptr;
+  const bool compresses = cluster.optimizer().state().exchanged;
   const double workers_bytes = 4 + (compresses ? encode : 4);
   const double shared_bytes = compresses ? n / 8 + server + update : 4 + dense_update;
   bench.bytes = parameters * (n * workers_bytes + shared_bytes);

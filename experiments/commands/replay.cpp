@@ -89,7 +89,7 @@ std::vector<Seat> make_seats(const device::Team& team, const sim::GradientTrace&
   for (Index rank = 0; rank < team.size(); ++rank) {
     const device::Shard& shard = team.shard(rank);
     const optim::Problem problem{.shard = shard,
-                                 .tensor_sizes = trace.tensor_sizes(),
+                                 .tensors = compress::unnamed(trace.tensor_sizes()),
                                  .total_steps = trace.steps(),
                                  .lr_warmup = config.schedule.warmup};
     seats.push_back({.shard = shard,

@@ -62,7 +62,7 @@ TEST_CASE("the dense channel adds its record to those of the step") {
 TEST_CASE("a codec that cannot be cut into chunks is refused by server_mean, either way") {
   const device::Device device = device::Device::cpu(1);
   const ExchangeLayout layout(device, std::vector<Index>{8}, 2, Granularity::fused, Padding::wire_only);
-  const auto sign = make_codec("sign-l2");
+  const auto sign = make_codec({.name = "sign-l2"});
   const Whole unsliced;
   const device::Shard shard = device::whole(device, 2);
   CHECK_THROWS_AS(ServerMean(shard, layout, unsliced, *sign), ConfigError);

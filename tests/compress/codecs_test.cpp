@@ -79,19 +79,19 @@ void check_equal(const Encoding& encoding, const Encoding& reference) {
 TEST_CASE("codec names and texts are there, and a name makes its codec") {
   for (const CodecEntry& entry : codecs()) {
     CHECK_FALSE(entry.doc.empty());
-    CHECK(make_codec(entry.name)->name() == entry.name);
+    CHECK(make_codec({.name = std::string(entry.name)})->name() == entry.name);
   }
 }
 
 TEST_CASE("an unknown codec is named with the nearest ones") {
-  CHECK_THROWS_WITH(make_codec("sign-l3"), "unknown codec (sign-l3); did you mean sign-l2?");
-  CHECK_THROWS_WITH(make_codec("qqqq"), "unknown codec (qqqq); one of sign-l2, sign-l1");
-  CHECK_THROWS_AS(make_codec(""), ConfigError);
+  CHECK_THROWS_WITH(make_codec({.name = "sign-l3"}), "unknown codec (sign-l3); did you mean sign-l2?");
+  CHECK_THROWS_WITH(make_codec({.name = "qqqq"}), "unknown codec (qqqq); one of sign-l2, sign-l1");
+  CHECK_THROWS_AS(make_codec({.name = ""}), ConfigError);
 }
 
 TEST_CASE("a payload occupies what its codec says") {
   for (const CodecEntry& entry : codecs()) {
-    const auto codec = entry.make();
+    const auto codec = entry.make({});
     for (const Setting& setting : settings()) {
       const Encoding encoding(*codec, setting, 1, kWorkers);
       for (const Side* side : {&encoding.layout.worker(), &encoding.layout.server()}) {
@@ -113,7 +113,7 @@ TEST_CASE("a payload occupies what its codec says") {
 
 TEST_CASE("payloads and errors have the same bits for all groups, threads and backends") {
   for (const CodecEntry& entry : codecs()) {
-    const auto codec = entry.make();
+    const auto codec = entry.make({});
     for (const Setting& setting : settings()) {
       const Encoding reference(*codec, setting, 1, kWorkers);
       for (const auto& [threads, group] :
@@ -131,7 +131,7 @@ TEST_CASE("payloads and errors have the same bits for all groups, threads and ba
 
 TEST_CASE("what is decoded and the new error add up to what was encoded") {
   for (const CodecEntry& entry : codecs()) {
-    const auto codec = entry.make();
+    const auto codec = entry.make({});
     for (const Setting& setting : settings()) {
       const Encoding encoding(*codec, setting, 2, 3);
       device::Buffer<float> device_decoded(encoding.device, encoding.layout.parameters());
@@ -157,7 +157,7 @@ TEST_CASE("what is decoded and the new error add up to what was encoded") {
 
 TEST_CASE("a contraction's error is shorter than the row") {
   for (const CodecEntry& entry : codecs()) {
-    const auto codec = entry.make();
+    const auto codec = entry.make({});
     if (!codec->traits().contraction) continue;
     const device::Device device = device::Device::cpu(1);
     const ExchangeLayout layout(device, std::vector<Index>{100}, 1, Granularity::fused, Padding::wire_only);
@@ -174,8 +174,8 @@ TEST_CASE("a contraction's error is shorter than the row") {
 }
 
 TEST_CASE("only the L1 scale promises a contraction") {
-  CHECK(make_codec("sign-l1")->traits().contraction);
-  CHECK_FALSE(make_codec("sign-l2")->traits().contraction);
-  CHECK(make_codec("sign-l2")->traits().sliceable);
-  CHECK(make_codec("sign-l2")->traits().deterministic);
+  CHECK(make_codec({.name = "sign-l1"})->traits().contraction);
+  CHECK_FALSE(make_codec({.name = "sign-l2"})->traits().contraction);
+  CHECK(make_codec({.name = "sign-l2"})->traits().sliceable);
+  CHECK(make_codec({.name = "sign-l2"})->traits().deterministic);
 }

@@ -36,8 +36,8 @@ struct Seat {
   Seat(const ExchangeOptions& options, device::Shard own_shard)
       : shard(std::move(own_shard)),
         layout(shard.device, options.tensors, options.workers, options.granularity, options.padding),
-        up(compress::make_codec(options.up)),
-        down(compress::make_codec(options.down)),
+        up(compress::make_codec({.name = options.up})),
+        down(compress::make_codec({.name = options.down})),
         channel(shard, layout, *up, *down),
         worker_errors(device::Buffer<float>::zeros(shard.device, shard.own().count * layout.state_size())),
         server_error(device::Buffer<float>::zeros(shard.device, channel.server_state_size())) {}

@@ -100,5 +100,5 @@ TEST_CASE("adam never freezes and never complains") {
   Training training(options);
   for (int step = 0; step < 5; ++step) CHECK(training.step({{1, 2, 3}}).phase == Phase::dense);
   CHECK(training.optimizer->unfulfilled().empty());
-  CHECK(training.optimizer->state().worker_errors == nullptr);
+  CHECK(training.optimizer->state().exchange == nullptr);
 }

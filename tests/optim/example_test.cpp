@@ -25,7 +25,7 @@ TEST_CASE("the page on adding an optimizer shows the example as it is compiled")
 
 TEST_CASE("the example optimizer descends on a quadratic") {
   const device::Device device = device::Device::cpu(1);
-  const Problem problem{.shard = device::whole(device, 2), .tensor_sizes = {3}, .total_steps = 50};
+  const Problem problem{.shard = device::whole(device, 2), .tensors = {{"x", 3}}, .total_steps = 50};
   Sgd sgd(problem, 3);
   device::Buffer<float> x(device, 3);
   x.upload(std::vector<float>{1, -2, 4});

@@ -53,7 +53,7 @@ TEST_CASE("the released code's variant follows the oracle") {
   for (const Index workers : {1, 2, 4, 5}) {
     for (const auto granularity : {Granularity::tensor, Granularity::fused}) {
       TrainingOptions options = deepspeed(workers, 12);
-      options.config.granularity = granularity;
+      options.config.exchange.granularity = granularity;
       options.config.weight_decay = 0.01;
       const std::vector<float> x0 = oracle::normals(100, 2);
       Training training(options, x0);
@@ -74,7 +74,7 @@ TEST_CASE("one worker neither exchanges nor compresses") {
     const StepReport report = training.step(GradientStream{1, 100}(step));
     CHECK(report.traffic.empty() == (report.phase == Phase::compression));
   }
-  CHECK(oracle::norm(training.optimizer->state().worker_errors->to_host()) == 0);
+  CHECK(oracle::norm(training.optimizer->state().exchange->worker_errors().to_host()) == 0);
 }
 
 TEST_CASE("a coordinate without gradients is not masked and runs away") {
@@ -89,7 +89,7 @@ TEST_CASE("a coordinate without gradients is not masked and runs away") {
 TEST_CASE("errors have room for the padding") {
   Training training(deepspeed(4, 2));
   for (Index step = 1; step <= 3; ++step) training.step(GradientStream{4, 100}(step));
-  CHECK(training.optimizer->state().error_stride == 64 + 32 + 64);
-  const std::vector<float> errors = training.optimizer->state().worker_errors->to_host();
+  CHECK(training.optimizer->state().exchange->error_stride() == 64 + 32 + 64);
+  const std::vector<float> errors = training.optimizer->state().exchange->worker_errors().to_host();
   CHECK(errors[63] != 0);
 }

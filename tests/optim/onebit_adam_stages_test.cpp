@@ -160,5 +160,5 @@ TEST_CASE("one worker compresses too") {
   for (const auto& exchange : report.traffic) CHECK(sent_bytes(exchange).value == 0);
   const std::vector<float> momentum = training.optimizer->state().momentum->to_host();
   for (const float value : momentum) CHECK(std::fabs(value) == std::fabs(momentum[0]));  // one scale, six signs
-  CHECK(oracle::norm(training.optimizer->state().worker_errors->to_host()) > 0);
+  CHECK(oracle::norm(training.optimizer->state().exchange->worker_errors().to_host()) > 0);
 }

@@ -31,7 +31,7 @@ double difference(const TrainingOptions& options, const oracle::OnebitOptions& o
   const std::vector<float> x0 = oracle::normals(300, seed);
   Training training(options, x0);
   const std::vector<std::size_t> vectors =
-      c.granularity == Granularity::fused ? std::vector<std::size_t>{300} : std::vector<std::size_t>{200, 3, 97};
+      c.exchange.granularity == Granularity::fused ? std::vector<std::size_t>{300} : std::vector<std::size_t>{200, 3, 97};
   oracle::OnebitAdam oracle({c.beta1, c.beta2, c.eps, c.weight_decay, c.clip, c.bias_correction}, onebit,
                             {x0.begin(), x0.end()}, vectors);
   return worst_displacement(training, oracle, {options.workers, 300, seed, silent}, kSteps);
@@ -43,7 +43,7 @@ TEST_CASE("1-bit Adam follows the oracle for many numbers of workers and both gr
   for (const Index workers : {1, 2, 3, 8, 12}) {
     for (const auto granularity : {Granularity::tensor, Granularity::fused}) {
       TrainingOptions options = onebit_adam(workers);
-      options.config.granularity = granularity;
+      options.config.exchange.granularity = granularity;
       CAPTURE(workers, static_cast<int>(granularity));
       CHECK(difference(options, {.dense_updates = kDense}, 1) < 1e-4);
     }
@@ -69,14 +69,14 @@ TEST_CASE("1-bit Adam follows the oracle with every option changed") {
     options.config.eps = 1e-3;
   }
   SECTION("the L1 scale") {
-    options.config.codec = "sign-l1";
+    options.config.exchange.up.name = "sign-l1";
     onebit.norm = oracle::Norm::l1;
   }
   SECTION("coordinates without gradients") {
     silent = {0, 50, 201, 299};
   }
   SECTION("without error feedback") {
-    options.config.error_feedback = false;
+    options.config.exchange.feedback = compress::Feedback::none;
     onebit.feedback = false;
   }
   CHECK(difference(options, onebit, 2, silent) < 1e-4);
@@ -103,7 +103,7 @@ TEST_CASE("1-bit Adam that is never frozen is Adam, bit for bit") {
 TEST_CASE("error feedback matters") {
   TrainingOptions options = onebit_adam(4);
   Training with(options);
-  options.config.error_feedback = false;
+  options.config.exchange.feedback = compress::Feedback::none;
   Training without(options);
   for (Index step = 1; step <= kDense + 2; ++step) {
     const FloatRows rows = GradientStream{4, 300, 4}(step);
@@ -116,9 +116,9 @@ TEST_CASE("error feedback matters") {
 TEST_CASE("the codec of the way down is its own") {
   TrainingOptions options = onebit_adam(4);
   Training same(options);
-  options.config.codec_down = "sign-l2";
+  options.config.exchange.down = "sign-l2";
   Training named(options);
-  options.config.codec_down = "sign-l1";
+  options.config.exchange.down = "sign-l1";
   Training other(options);
   for (Index step = 1; step <= kDense + 1; ++step) {
     const FloatRows rows = GradientStream{4, 300, 5}(step);
@@ -132,10 +132,10 @@ TEST_CASE("the codec of the way down is its own") {
 
 TEST_CASE("an unknown codec is refused before training") {
   TrainingOptions options = onebit_adam(2);
-  options.config.codec = "sign-l3";
+  options.config.exchange.up.name = "sign-l3";
   CHECK(contains(refusal([&] { Training{options}; }), "unknown codec (sign-l3)"));
   options = onebit_adam(2);
-  options.config.codec_down = "none";
+  options.config.exchange.down = "none";
   CHECK(contains(refusal([&] { Training{options}; }), "unknown codec (none)"));
 }
 
@@ -160,8 +160,8 @@ TEST_CASE("the state is there to be looked at") {
   for (Index step = 3; step <= 5; ++step) training.step(GradientStream{3, 300}(step));
   const StateView state = training.optimizer->state();
   CHECK(state.variance->to_host() == frozen);
-  CHECK(state.error_stride == 300);
-  CHECK(state.worker_errors->size() == 900);
-  CHECK(oracle::norm(state.worker_errors->to_host()) > 0);
-  CHECK(oracle::norm(state.server_error->to_host()) > 0);
+  CHECK(state.exchange->error_stride() == 300);
+  CHECK(state.exchange->worker_errors().size() == 900);
+  CHECK(oracle::norm(state.exchange->worker_errors().to_host()) > 0);
+  CHECK(oracle::norm(state.exchange->server_error().to_host()) > 0);
 }

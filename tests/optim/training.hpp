@@ -53,9 +53,9 @@ class Training {
   Training(const TrainingOptions& training_options, const std::vector<float>& x0)
       : options(training_options),
         device(device_of(options.backend, options.threads)),
-        optimizer(optim::make_optimizer(
-            {device::whole(device, options.workers), options.tensors, options.total_steps, options.lr_warmup},
-            options.config)),
+        optimizer(optim::make_optimizer({device::whole(device, options.workers), compress::unnamed(options.tensors),
+                                         options.total_steps, options.lr_warmup},
+                                        options.config)),
         x(on(device, x0)) {}
   explicit Training(const TrainingOptions& training_options)
       : Training(training_options, std::vector<float>(static_cast<std::size_t>(std::accumulate(

@@ -70,7 +70,7 @@ void check_same_bits(RunConfig config) {
   for (const std::string optimizer : {"adam", "onebit-adam"}) {
     for (const auto granularity : {compress::Granularity::tensor, compress::Granularity::fused}) {
       config.optimizer.name = optimizer;
-      config.optimizer.granularity = granularity;
+      config.optimizer.exchange.granularity = granularity;
       const Trained expected = trained(config, "cpu:1");
       REQUIRE(std::isfinite(expected.numbers.back()));
       for (const std::string devices : {"cpu:2", "cpu:3", "debug", "debug:2"}) {
@@ -126,9 +126,9 @@ TEST_CASE("each device holds the rows of its workers") {
     CHECK(own.count == (next == 14 ? 6 : 8));  // 4 blocks, the last of two workers
     const optim::StateView state = replica.optimizer->state();
     CHECK(replica.gradients.size() == own.count * parameters);
-    CHECK(state.worker_errors->size() == own.count * parameters);
+    CHECK(state.exchange->worker_errors().size() == own.count * parameters);
     CHECK(state.momentum->size() == parameters);
-    server_elements += state.server_error->size();
+    server_elements += state.exchange->server_error().size();
   }
   CHECK(next == 14);
   CHECK(server_elements == parameters);
@@ -137,7 +137,7 @@ TEST_CASE("each device holds the rows of its workers") {
 TEST_CASE("devices receive in each stage what its exchange must move") {
   RunConfig config = uneven(mlp_config());
   config.optimizer.name = "onebit-adam";
-  config.optimizer.granularity = compress::Granularity::fused;
+  config.optimizer.exchange.granularity = compress::Granularity::fused;
   config.device = "cpu:2";
   VirtualCluster cluster(config);
   const Index parameters = cluster.model().parameters();

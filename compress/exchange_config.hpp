@@ -1,0 +1,47 @@
+#pragma once
+// What a user chooses of a compressed exchange.
+
+#include <string>
+#include <vector>
+
+#include "compress/layout.hpp"
+
+namespace onebit::compress {
+
+/// A codec and its parameters; each codec uses those that its table row names.
+struct CodecConfig {
+  std::string name = "sign-l2";
+  double k = 0.01;               ///< sparse codecs: share of the elements (below 1) or their number (1 and above)
+  Index levels = 127;            ///< qsgd: levels of one sign
+  Index rank = 2;                ///< power-sgd
+  Index block = 256;             ///< block-scaled codecs: elements that share one scale; 0: the whole segment
+  std::string norm = "l2";       ///< qsgd: l2 | max
+  double threshold = 0.01;       ///< threshold: least magnitude that is sent
+  Index renew = 1000;            ///< dct: steps between two renewals of the threshold
+  double clip = 2.5;             ///< terngrad: clipping, in standard deviations; 0: none
+  bool scaled = false;           ///< random-k: times d / k, which makes it unbiased
+  bool shared = true;            ///< random-k: all workers draw the same indices, which then need not be sent
+  std::string packing = "none";  ///< sparse codecs, qsgd: none | delta | elias
+  double sample = 0.01;          ///< sampled top-k, dgc: share of the elements that the threshold is taken from
+  Index sketch_rows = 5;         ///< count-sketch
+  Index sketch_columns = 0;      ///< count-sketch; 0: so that the sketch has as many numbers as 10 k
+};
+
+/// How the vectors of the workers meet.
+enum class Meeting { automatic, server, gather, linear };
+
+/// Whether what a codec leaves is added to the next vector; automatic: unless the codec is unbiased.
+enum class Feedback { automatic, ef, none };
+
+struct ExchangeConfig {
+  CodecConfig up;    ///< of the workers' vectors
+  std::string down;  ///< name of the codec of the servers' vectors, with the parameters of `up`; empty: as up
+  Feedback feedback = Feedback::automatic;
+  Meeting meeting = Meeting::automatic;
+  Granularity granularity = Granularity::tensor;
+  Padding padding = Padding::wire_only;
+  std::vector<std::string> dense;  ///< patterns of the tensors that are exchanged uncompressed
+  std::uint32_t seed = 1;          ///< of codecs that draw random numbers
+};
+
+}  // namespace onebit::compress

@@ -1,0 +1,84 @@
+#pragma once
+// Hyper-parameters as the user gave them, and what an optimizer is made for.
+
+#include <string>
+#include <vector>
+
+#include "compress/exchange_config.hpp"
+#include "compress/tensor.hpp"
+#include "device/exchange.hpp"
+#include "optim/freeze.hpp"
+
+namespace onebit::optim {
+
+/// `paper`: the published algorithm in its sane variant (DESIGN 6). `deepspeed`: the released code with its quirks.
+enum class Semantics { paper, deepspeed };
+
+/// LAMB and 1-bit LAMB (Li et al. 2021).
+struct LambConfig {
+  double max_coeff = 10;  ///< bounds of the trust ratio
+  double min_coeff = 0.01;
+  double coeff_beta = 0.9;  ///< decay of the average that is frozen
+  double factor_max = 4;    ///< bounds of the factor r on the frozen coefficient
+  double factor_min = 0.5;
+  double factor_threshold = 0.1;  ///< largest relative change of r in a step
+};
+
+/// 0/1 Adam (Lu et al. 2023).
+struct ZeroOneConfig {
+  Index var_freeze_step = 100000;   ///< steps before the variance is frozen
+  Index var_update_scaler = 16;     ///< variance updates after which their interval doubles
+  Index local_step_scaler = 32678;  ///< steps after which the interval of synchronisation doubles
+  Index local_step_clipper = 16;    ///< longest interval of synchronisation
+};
+
+/// Local SGD, local Adam, DiLoCo.
+struct LocalConfig {
+  Index period = 16;            ///< steps between two synchronisations, H
+  double outer_lr = 0.7;        ///< DiLoCo
+  double outer_momentum = 0.9;  ///< DiLoCo; Nesterov
+};
+
+/// CADA (Chen et al. 2021).
+struct CadaConfig {
+  double threshold = 1;   ///< c of the upload rule
+  Index window = 10;      ///< past steps that the rule looks at, d_max
+  Index max_delay = 100;  ///< longest time without an upload, and the period of rule 1's snapshot, D
+};
+
+/// An optimizer uses every one that its table row names.
+struct OptimizerConfig {
+  std::string name = "adam";
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double momentum = 0.9;              ///< SGD family
+  bool nesterov = false;              ///< SGD family
+  double weight_decay = 0;            ///< decoupled
+  bool bias_correction = true;        ///< paper semantics; the released code has none
+  double clip = 0;                    ///< global gradient norm; 0: no clipping
+  std::vector<std::string> no_decay;  ///< patterns of the tensors without weight decay
+  Semantics semantics = Semantics::paper;
+  FreezeConfig freeze;
+  LambConfig lamb;
+  ZeroOneConfig zeroone;
+  LocalConfig local;
+  CadaConfig cada;
+  double ef21_momentum = 0.1;  ///< EF21 with momentum: share of the fresh gradient, eta
+  Index ramp = 0;              ///< dgc: steps over which the density falls from 1/4 to k
+  compress::ExchangeConfig exchange;
+};
+
+/// What an optimizer is made for. With several devices each has an optimizer of its own, which holds the rows of its
+/// workers and a copy of what all workers share; their channels are collective.
+struct Problem {
+  device::Shard shard;
+  std::vector<compress::Tensor> tensors;
+  Index total_steps = 1;
+  Index lr_warmup = 0;  ///< steps of learning-rate warm-up
+
+  Index parameters() const { return compress::total_size(tensors); }
+};
+
+}  // namespace onebit::optim
