@@ -29,7 +29,7 @@ TEST_CASE("an unknown optimizer is named with the nearest one") {
   OptimizerConfig config;
   config.name = "onebit_adam";
   CHECK(refusal([&] {
-          make_optimizer({device::whole(device::Device::cpu(1), 1), {1}}, config);
+          make_optimizer({device::whole(device::Device::cpu(1), 1), {{"x", 1}}}, config);
         }) == "unknown optimizer (onebit_adam); did you mean onebit-adam?");
 }
 
