@@ -2,57 +2,46 @@
 // Codecs: pure functions from rows of numbers to real packed bytes and back. Error feedback is the caller's state.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "compress/exchange_config.hpp"
 #include "compress/layout.hpp"
+#include "compress/payload.hpp"
+#include "device/error.hpp"
+#include "device/philox.hpp"
 
 namespace onebit::compress {
 
-/// What a codec guarantees; collectives accept or refuse it by these.
+/// What a codec guarantees; channels accept or refuse it by these.
 struct Traits {
-  bool deterministic = false;  ///< same rows, same bytes: no random key
+  bool deterministic = false;  ///< same rows, same bytes: draws no random numbers
   bool unbiased = false;       ///< E[decode(encode(x))] = x
   bool contraction = false;    ///< ||x - decode(encode(x))|| <= ||x||, strictly smaller for x != 0 (a delta > 0 exists)
-  bool sliceable = false;      ///< a payload can be cut into the servers' chunks: fit for server_mean
+  bool sliceable = false;      ///< a payload can be cut into the servers' chunks; else every chunk is encoded by itself
+  bool sparse = false;         ///< sends a few elements: fits gather_mean
+  bool linear = false;         ///< sums of payloads decode to sums: fits linear_mean
+  bool shared_max = false;     ///< needs the largest |x| over all workers first (4 bytes a segment)
 };
 
-/// The packed bytes of `rows` encoded rows in device memory: body (cut into the servers' chunks on the wire) and scales
-/// (float, sent whole). The wire size of a row is what it occupies here.
-struct Payload {
-  Payload() = default;
-  Payload(const device::Device& device, Index row_count, Index bytes, Index scales_per_row)
-      : rows(row_count),
-        body_bytes(bytes),
-        scale_count(scales_per_row),
-        body(device, row_count * bytes),
-        scales(device, row_count * scales_per_row) {}
-
-  Index rows = 0;
-  Index body_bytes = 0;   ///< per row
-  Index scale_count = 0;  ///< per row
-  device::Buffer<std::uint8_t> body;
-  device::Buffer<float> scales;
-
-  /// On a debug device: makes the contents unusable.
-  void poison() {
-    body.poison();
-    scales.poison();
-  }
-
-  /// Bytes of one row: body and scales.
-  Index wire_bytes() const { return body_bytes + static_cast<Index>(sizeof(float)) * scale_count; }
+/// What random numbers of an encoding are drawn for: row r draws as worker first_row + r.
+struct Draw {
+  std::uint32_t seed = 1;
+  Index step = 0;
+  Index first_row = 0;
+  device::Purpose purpose = device::Purpose::worker_codec;
 };
 
-/// What a worker w encodes: y = shared_factor * shared + factors[w] * rows[w] + error[w], in parameter order. For 1-bit
-/// Adam shared is the momentum and rows are the gradients. All pointers null: y is in `error` already.
+/// What a worker w encodes: y = weights * (shared_factor * shared + factors[w] * rows[w]) + error[w], in parameter
+/// order. For 1-bit Adam shared is the momentum and rows are the gradients. All pointers null: y is in `error` already.
 struct EncodeInput {
-  const float* shared = nullptr;  ///< [parameters]
+  const float* shared = nullptr;  ///< [parameters]; null: none
   float shared_factor = 0;
   const float* rows = nullptr;  ///< row of the group's worker g at rows + g * stride
   Index stride = 0;
   const float* factors = nullptr;  ///< [group], device memory
+  const float* weights = nullptr;  ///< [parameters], with `shared` only; null: 1
 };
 
 class Codec {
@@ -62,31 +51,64 @@ class Codec {
   virtual std::string_view name() const = 0;
   virtual Traits traits() const = 0;
 
-  /// Bytes of a segment's body and of its scales on the wire, per row.
+  /// Bytes of a segment's body on the wire, per row: what it occupies, or at most occupies where rows differ in size.
   virtual Index body_bytes(const Segment& segment) const = 0;
-  virtual Index scale_bytes(const Segment& segment) const = 0;
+  /// Bytes of the scales that are sent beside the body.
+  virtual Index scale_bytes(const Segment&) const { return 0; }
+  virtual Index scales_per_segment() const { return 0; }
+  /// Rows of one length occupy different numbers of bytes: Payload::sizes says how many.
+  virtual bool variable_size() const { return false; }
+  /// Keeps a number for every row and segment from step to step: Payload::memory.
+  virtual bool has_memory() const { return false; }
+
+  /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; none where there is none.
+  virtual std::optional<double> delta(Index) const { return std::nullopt; }
+  /// Guaranteed omega of an unbiased codec: E||x - C[x]||^2 <= omega ||x||^2 for every segment of n elements.
+  virtual std::optional<double> omega(Index) const { return std::nullopt; }
+
+  /// Sparse codecs: the share of the elements to send from now on, in (0, 1]. Payloads made before do not fit any more.
+  virtual void set_density(double) {}
 
   /// An empty payload for `rows` rows of a side; constant parts (padding) are filled in.
-  virtual Payload make_payload(const device::Device& device, const Side& side, Index rows) const = 0;
+  Payload make_payload(const device::Device& device, const Side& side, Index rows) const;
 
   /// Encodes rows [range] of `errors` (row w at errors + w * stride) into rows [range] of the payload and leaves the
-  /// new error y - decode(encode(y)) in `errors`.
+  /// new error y - decode(encode(y)) in `errors`. Where traits ask for it, payload.shared_max is set before. A row that
+  /// is not finite decodes to NaN or throws NotFinite.
   virtual void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
-                      float* errors, Index stride, Payload& payload) const = 0;
+                      const Draw& draw, float* errors, Index stride, Payload& payload) const = 0;
 
-  /// state[i] += mean over the payload's rows, summed in double, over the active elements of the servers' chunks.
-  virtual void add_mean(const device::Device& device, const Side& chunks, const Payload& payload,
-                        float* state) const = 0;
+  /// Where a mean goes: into errors, by the segments' place there, or into parameters.
+  enum class Target { state, parameters };
+
+  /// target[i] += mean over the payload's rows, summed in double, over the active elements of a side (Target::state) or
+  /// its real ones (Target::parameters).
+  virtual void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+                        float* target) const = 0;
 
   /// What a server does: up.add_mean of the arrived rows to its errors, then encode. A codec that can do both in one
   /// pass overrides it, with the same bits.
   virtual void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
-                     float* errors, Index stride, Payload& payload) const;
+                     const Draw& draw, float* errors, Index stride, Payload& payload) const;
 
   /// Writes the decoded real elements of one row in parameter order.
   virtual void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
                       float* parameters) const = 0;
 };
+
+/// A row that cannot be encoded.
+class NotFinite : public NumericError {
+ public:
+  explicit NotFinite(Index row) : NumericError("a vector to be encoded is not finite", "row " + std::to_string(row)) {}
+};
+
+/// y of the rows into `errors`; sums[row][segment] of y^2 over the active elements. For codecs whose encoding does not
+/// do it on the way.
+device::Buffer<double> feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
+                            float* errors, Index stride);
+
+/// Throws NotFinite for the first row with a sum that is not; `first` is the row of sums[0].
+void require_finite(const device::Buffer<double>& sums, Index segments, Index first);
 
 /// One row of the codec table.
 struct CodecEntry {
@@ -96,6 +118,9 @@ struct CodecEntry {
 };
 
 const std::vector<CodecEntry>& codecs();
+
+/// Adds a row to the table, for codecs that live outside this room. Call it before the table is used.
+bool add_codec(const CodecEntry& entry);
 
 /// Throws ConfigError with the nearest names for an unknown one, and for a parameter out of range.
 std::unique_ptr<Codec> make_codec(const CodecConfig& config);

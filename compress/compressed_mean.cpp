@@ -1,12 +1,28 @@
 #include "compress/compressed_mean.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "compress/error_kernels.hpp"
+#include "compress/meeting.hpp"
+#include "device/launch.hpp"
+
 namespace onebit::compress {
 namespace {
 
-CodecConfig down_of(const ExchangeConfig& config) {
-  CodecConfig down = config.up;
-  if (!config.down.empty()) down.name = config.down;
-  return down;
+std::vector<char> dense_marks(std::span<const Tensor> tensors, const ExchangeConfig& config) {
+  require_matches(tensors, config.dense, "codec.dense");
+  return matching(tensors, config.dense);
+}
+
+bool keeps_errors(Feedback feedback, const Traits& traits) {
+  if (feedback == Feedback::automatic) return traits.contraction || !traits.unbiased;
+  return feedback == Feedback::ef;
+}
+
+/// ||e|| / ||y|| of their squares.
+double ratio(const CodecSquares& squares) {
+  return squares.input > 0 ? std::sqrt(squares.error) / std::sqrt(squares.input) : 0.0;
 }
 
 }  // namespace
@@ -18,30 +34,106 @@ void check(const ExchangeConfig& config) {
 
 CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tensor> tensors,
                                const ExchangeConfig& config)
-    : layout_(shard.device, sizes_of(tensors), shard.workers(), config.granularity, config.padding),
+    : shard_(shard),
+      tensors_(tensors.begin(), tensors.end()),
+      dense_marks_(dense_marks(tensors, config)),
+      layout_(shard.device, sizes_of(tensors), shard.workers(), config.granularity, config.padding, dense_marks_),
       up_(make_codec(config.up)),
       down_(make_codec(down_of(config))),
-      traits_(up_->traits()),
-      feedback_(config.feedback == Feedback::ef || (config.feedback == Feedback::automatic && !traits_.unbiased)),
-      channel_(shard, layout_, *up_, *down_),
-      worker_errors_(device::Buffer<float>::zeros(shard.device, shard.own().count * layout_.state_size())),
-      server_error_(device::Buffer<float>::zeros(shard.device, channel_.server_state_size())) {}
+      feedback_(keeps_errors(config.feedback, up_->traits())),
+      seed_(config.seed),
+      channel_(make_channel(shard, layout_, tensors_, *up_, *down_, config)),
+      dense_(shard, tensors, dense_marks_),
+      worker_errors_(device::Buffer<float>::zeros(shard.device, shard.own().count * channel_->error_stride())),
+      server_error_(device::Buffer<float>::zeros(shard.device, channel_->server_state_size())) {}
 
-void CompressedMean::begin(Index) {
+Draw CompressedMean::draw() const {
+  return {seed_, step_, shard_.own().first, device::Purpose::worker_codec};
+}
+
+void CompressedMean::begin(Index step) {
+  step_ = step;
   if (!feedback_) reset_errors();
 }
 
 void CompressedMean::absorb(Range group, const EncodeInput& input) {
-  channel_.absorb(group, input, worker_errors_);
+  try {
+    channel_->absorb(group, input, draw(), worker_errors_);
+  } catch (const NotFinite&) {
+    throw NumericError(first_bad() + " is not finite", "step " + std::to_string(step_),
+                       "lower the learning rate or clip gradients");
+  }
+  dense_.absorb(group, input);
 }
 
 ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& traffic) {
-  return channel_.exchange(server_error_, result, traffic);
+  const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
+  dense_.exchange(result, traffic);
+  return seconds;
+}
+
+netmodel::TrafficList CompressedMean::plan() const {
+  netmodel::TrafficList traffic = channel_->plan();
+  for (const netmodel::Traffic& record : dense_.plan()) traffic.push_back(record);
+  return traffic;
 }
 
 void CompressedMean::reset_errors() {
   worker_errors_.zero();
   server_error_.zero();
+}
+
+void CompressedMean::scale_errors(float factor) {
+  for (device::Buffer<float>* errors : {&worker_errors_, &server_error_}) {
+    for_each(shard_.device, errors->size(), ScaleErrorsKernel{errors->data(), factor});
+  }
+}
+
+void CompressedMean::set_density(double density) {
+  up_->set_density(density);
+  down_->set_density(density);
+  channel_->renew_payloads();
+}
+
+double CompressedMean::worker_codec_error() const {
+  std::vector<double> ratios;
+  for (const CodecSquares& squares : channel_->worker_squares(worker_errors_)) ratios.push_back(ratio(squares));
+  double sum = 0;
+  for (const double value : shard_.exchange->all_gather(ratios)) sum += value;
+  return sum / static_cast<double>(shard_.workers());
+}
+
+double CompressedMean::server_codec_error() const {
+  return ratio(channel_->server_squares(server_error_));
+}
+
+double CompressedMean::server_error_norm() const {
+  return std::sqrt(channel_->server_error_square(server_error_));
+}
+
+std::string CompressedMean::first_bad() const {
+  const std::vector<float> errors = worker_errors_.to_host();
+  const Index stride = error_stride();
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (std::isfinite(errors[i])) continue;
+    const Index worker = shard_.own().first + static_cast<Index>(i) / stride;
+    return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(static_cast<Index>(i) % stride);
+  }
+  return "";
+}
+
+/// Name of the tensor that an element of a worker's errors belongs to.
+std::string CompressedMean::tensor_at(Index state) const {
+  for (const Segment& segment : layout_.worker().segments()) {
+    if (state >= segment.state + segment.active) continue;
+    const Index parameter = segment.parameter + std::min(state - segment.state, segment.real - 1);
+    Index end = 0;
+    for (const Tensor& tensor : tensors_) {
+      end += tensor.size;
+      if (parameter < end) return "tensor " + tensor.name;
+    }
+  }
+  return "an unknown tensor";
 }
 
 }  // namespace onebit::compress

@@ -1,9 +1,8 @@
 #pragma once
 // The compressed mean as an optimizer uses it: codecs, channel and the errors of workers and servers in one object.
 
-#include "compress/channel.hpp"
+#include "compress/dense_part.hpp"
 #include "compress/exchange_config.hpp"
-#include "compress/tensor.hpp"
 
 namespace onebit::compress {
 
@@ -19,39 +18,56 @@ class CompressedMean {
   /// Starts the exchange of a step. Without feedback the errors of the last one are forgotten.
   void begin(Index step);
 
-  /// Takes the vectors of a group of this device's workers; groups in order, each worker once.
+  /// Takes the vectors of a group of this device's workers; groups in order, each worker once. Throws NumericError
+  /// naming worker and tensor where a vector is not finite.
   void absorb(Range group, const EncodeInput& input);
 
   /// Writes the decoded mean to `result` [parameters] and appends the traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
   /// The traffic of one exchange, without data.
-  netmodel::TrafficList plan() const { return channel_.plan(); }
+  netmodel::TrafficList plan() const;
 
   /// Forgets all errors.
   void reset_errors();
+  /// Multiplies all errors, where their unit changes with the learning rate.
+  void scale_errors(float factor);
+  /// Sparse codecs: the share of the elements that is sent from now on.
+  void set_density(double density);
 
-  Index error_stride() const { return layout_.state_size(); }
+  /// Elements of a worker's errors.
+  Index error_stride() const { return channel_->error_stride(); }
   /// [workers of this device][error_stride]
   const device::Buffer<float>& worker_errors() const { return worker_errors_; }
   const device::Buffer<float>& server_error() const { return server_error_; }
-  const Traits& traits() const { return traits_; }
+  const Codec& up() const { return *up_; }
 
   /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange: mean over the workers, and of the servers
   /// together; 0 for an all-zero y. Collective.
-  double worker_codec_error() const { return channel_.worker_codec_error(worker_errors_); }
-  double server_codec_error() const { return channel_.server_codec_error(server_error_); }
+  double worker_codec_error() const;
+  double server_codec_error() const;
   /// ||e||_2 over all servers. Collective.
-  double server_error_norm() const { return channel_.server_error_norm(server_error_); }
+  double server_error_norm() const;
+
+  /// Names the first worker of this device and the tensor whose errors are not finite; empty if all are.
+  std::string first_bad() const;
 
  private:
+  Draw draw() const;
+  std::string tensor_at(Index state) const;
+
+  device::Shard shard_;
+  std::vector<Tensor> tensors_;
+  std::vector<char> dense_marks_;
   ExchangeLayout layout_;
   std::unique_ptr<Codec> up_, down_;
-  Traits traits_;
   bool feedback_;
-  ServerMean channel_;
+  std::uint32_t seed_;
+  std::unique_ptr<Channel> channel_;
+  DensePart dense_;
   device::Buffer<float> worker_errors_;
   device::Buffer<float> server_error_;
+  Index step_ = 0;
 };
 
 }  // namespace onebit::compress

@@ -1,9 +1,80 @@
 #pragma once
-// What is measured of an encoding, an element at a time.
+// Errors an element at a time: what goes into an encoding, and what is measured of it.
 
-#include "compress/layout.hpp"
+#include "compress/codec.hpp"
 
 namespace onebit::compress {
+
+/// Which parts of EncodeInput there are.
+enum class Feed { rows, shared, weighted };
+
+/// y = weights * (shared_factor * shared + factor * row) + error into the error of a real element; yields term(y).
+template <Feed kind, class Term>
+struct FeedKernel {
+  const Segment* segments;
+  EncodeInput input;
+  float* errors;
+  Index stride;
+  Term term;
+
+  struct Element {
+    const float* shared;
+    const float* row;
+    const float* weights;
+    float* error;
+    float shared_factor, factor;
+    Term term;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      float fresh = factor * row[i];
+      if (kind != Feed::rows) fresh = shared_factor * shared[i] + fresh;
+      if (kind == Feed::weighted) fresh = weights[i] * fresh;
+      const float y = fresh + error[i];
+      error[i] = y;
+      return term(y);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
+    const Segment& s = segments[segment];
+    return {kind == Feed::rows ? nullptr : input.shared + s.parameter,
+            input.rows + row * input.stride + s.parameter,
+            kind == Feed::weighted ? input.weights + s.parameter : nullptr,
+            errors + row * stride + s.state,
+            input.shared_factor,
+            input.factors[row],
+            term};
+  }
+};
+
+/// term(y) where y is in the error already; `skip_real` starts behind a segment's real elements (the padding).
+template <class Term>
+struct TermKernel {
+  const Segment* segments;
+  const float* errors;
+  Index stride;
+  bool skip_real;
+  Term term;
+
+  struct Element {
+    const float* error;
+    Term term;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return term(error[i]); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
+    const Segment& s = segments[segment];
+    return {errors + row * stride + s.state + (skip_real ? s.real : 0), term};
+  }
+};
+
+/// sums += more.
+struct AddKernel {
+  double* sums;
+  const double* more;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { sums[i] += more[i]; }
+};
+
+struct SquareOfTerm {
+  ONEBIT_HOST_DEVICE double operator()(float y) const { return static_cast<double>(y) * static_cast<double>(y); }
+};
 
 /// e^2 of the errors that an encoding left and, with `decoded`, y^2 = (e + C[y])^2 of what was encoded.
 struct ErrorKernel {
@@ -16,6 +87,33 @@ struct ErrorKernel {
     const double y = decoded == nullptr ? e : e + static_cast<double>(decoded[s.parameter + i]);
     return y * y;
   }
+};
+
+/// What is fed for a tensor that is kept dense: elements [first, first + size) of the parameter vector, without errors.
+struct DenseRowKernel {
+  EncodeInput input;
+  Index first;
+  Index size;
+  float* rows;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    const Index p = first + i;
+    float fresh = input.factors[row] * input.rows[row * input.stride + p];
+    if (input.shared != nullptr) fresh = input.shared_factor * input.shared[p] + fresh;
+    if (input.weights != nullptr) fresh = input.weights[p] * fresh;
+    rows[row * size + i] = fresh;
+  }
+};
+
+struct ClearKernel {
+  float* values;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = 0; }
+};
+
+/// values *= factor.
+struct ScaleErrorsKernel {
+  float* values;
+  float factor;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] *= factor; }
 };
 
 }  // namespace onebit::compress

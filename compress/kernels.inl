@@ -1,13 +1,29 @@
 // Every kernel of this room: compiled once for each backend.
 #include "compress/error_kernels.hpp"
+#include "compress/float_codecs.hpp"
+#include "compress/segment_kernels.hpp"
 #include "compress/sign_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::compress::AddKernel);
+ONEBIT_FOR_EACH(onebit::compress::ClearKernel);
+ONEBIT_FOR_EACH(onebit::compress::ScaleErrorsKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
 ONEBIT_REDUCE(onebit::compress::ErrorKernel);
-ONEBIT_REDUCE(onebit::compress::FeedKernel);
-ONEBIT_REDUCE(onebit::compress::TermKernel);
+ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>);
+ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>);
+ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::weighted, onebit::compress::ScaleTerm>);
+ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::SquareOfTerm>);
+ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::SquareOfTerm>);
+ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::weighted, onebit::compress::SquareOfTerm>);
+ONEBIT_REDUCE(onebit::compress::TermKernel<onebit::compress::ScaleTerm>);
+ONEBIT_REDUCE(onebit::compress::TermKernel<onebit::compress::SquareOfTerm>);
 ONEBIT_PACK_BITS(onebit::compress::SignKernel);
-ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::AddMeanKernel);
-ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::DecodeKernel);
+ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::AddSignMeanKernel);
+ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::DecodeSignKernel);
 ONEBIT_REDUCE_SIGN_MEAN(onebit::compress::ServeKernel);
+
+ONEBIT_SEGMENT_CODEC(onebit::compress::Fp32);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Fp16);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Bf16);

@@ -39,7 +39,7 @@ Side::Side(const device::Device& device, std::vector<Segment> segments)
   std::vector<Index> offsets;
   for (const Segment& segment : segments_) {
     offsets.push_back(segment.bytes);
-    packed_bytes_ += segment.padded / 8;
+    state_end_ = std::max(state_end_, segment.state + segment.active);
   }
   table_ = device::Buffer<Segment>::copy_of(device, segments_);
   byte_offsets_ = device::Buffer<Index>::copy_of(device, offsets);
@@ -53,30 +53,37 @@ struct ExchangeLayout::Cut {
 };
 
 ExchangeLayout::Cut ExchangeLayout::cut(std::span<const Index> tensor_sizes, Index workers, Granularity granularity,
-                                        Padding padding) {
-  const Index total = std::accumulate(tensor_sizes.begin(), tensor_sizes.end(), Index{0});
-  const std::vector<Index> fused = {total};
-  const std::span<const Index> vectors =
-      granularity == Granularity::fused ? std::span<const Index>(fused) : tensor_sizes;
+                                        Padding padding, std::span<const char> left_out) {
   Cut result;
   Index bytes = 0;
-  for (std::size_t vector = 0; vector < vectors.size(); ++vector) {
-    const Index size = vectors[vector];
-    if (size == 0) continue;
+  const auto add = [&](Index first, Index size, Index tensor) {
+    if (size == 0) return;
     const Index padded = round_up(size, padding_quantum(workers));
     const Index active = padding == Padding::as_data ? padded : size;
-    result.segments.push_back({result.parameters, size, result.state_size, active, padded, bytes});
-    result.tensors.push_back(granularity == Granularity::fused ? Index{-1} : static_cast<Index>(vector));
-    result.parameters += size;
+    result.segments.push_back({first, size, result.state_size, active, padded, bytes});
+    result.tensors.push_back(tensor);
     result.state_size += active;
     bytes += padded / 8;
+  };
+  Index run = 0;  // where the elements begin that are not in a segment yet
+  for (std::size_t tensor = 0; tensor < tensor_sizes.size(); ++tensor) {
+    const Index first = result.parameters;
+    result.parameters += tensor_sizes[tensor];
+    if (!left_out.empty() && left_out[tensor] != 0) {
+      add(run, first - run, -1);
+      run = result.parameters;
+    } else if (granularity == Granularity::tensor) {
+      add(first, tensor_sizes[tensor], static_cast<Index>(tensor));
+      run = result.parameters;
+    }
   }
+  add(run, result.parameters - run, -1);
   return result;
 }
 
 ExchangeLayout::ExchangeLayout(const device::Device& device, std::span<const Index> tensor_sizes, Index workers,
-                               Granularity granularity, Padding padding)
-    : ExchangeLayout(device, cut(tensor_sizes, workers, granularity, padding), workers) {}
+                               Granularity granularity, Padding padding, std::span<const char> left_out)
+    : ExchangeLayout(device, cut(tensor_sizes, workers, granularity, padding, left_out), workers) {}
 
 ExchangeLayout::ExchangeLayout(const device::Device& device, Cut cut, Index workers)
     : workers_(workers),

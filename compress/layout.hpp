@@ -31,7 +31,7 @@ struct Segment {
   Index state = 0;      ///< offset of its errors in an error vector
   Index active = 0;     ///< elements that carry an error and count in the scale: real, or with the padding
   Index padded = 0;     ///< elements on the wire, a multiple of 8
-  Index bytes = 0;      ///< offset of its packed signs in a payload
+  Index bytes = 0;      ///< offset of its bits in a payload with one bit an element
 };
 
 /// One side's cut: a worker's (a segment per exchanged vector) or the servers' (a segment per vector and server chunk).
@@ -49,38 +49,42 @@ class Side {
   const device::Chunks& active() const { return active_; }
   /// Padded elements that are active, counted from the end of the real ones.
   const device::Chunks& padding() const { return padding_; }
-  Index packed_bytes() const { return packed_bytes_; }
+  /// Elements of the errors of a row, up to this side's last.
+  Index state_end() const { return state_end_; }
 
  private:
   std::vector<Segment> segments_;
   device::Buffer<Segment> table_;
   device::Buffer<Index> byte_offsets_;
   device::Chunks real_, active_, padding_;
-  Index packed_bytes_ = 0;
+  Index state_end_ = 0;
 };
 
 /// The cut of a whole exchange.
 class ExchangeLayout {
  public:
-  /// tensor_sizes: elements per tensor in the order of the parameter vector; empty tensors are left out of the
-  /// exchange.
+  /// tensor_sizes: elements per tensor in the order of the parameter vector. Empty tensors are left out of the
+  /// exchange, and those marked in left_out [tensors], where that is not empty; neighbours that are not are fused into
+  /// one vector.
   ExchangeLayout(const device::Device& device, std::span<const Index> tensor_sizes, Index workers,
-                 Granularity granularity, Padding padding);
+                 Granularity granularity, Padding padding, std::span<const char> left_out = {});
 
   Index workers() const { return workers_; }
+  /// Elements of the parameter vector, those of left-out tensors too.
   Index parameters() const { return parameters_; }
   /// Elements of one error vector (a worker's, or all servers' together).
   Index state_size() const { return state_size_; }
   const Side& worker() const { return worker_; }
   /// Segment s * workers + j is server j's chunk of the worker's segment s.
   const Side& server() const { return server_; }
-  /// Index in the model's tensor table of a worker's segment; -1 for the fused vector.
+  /// Index in the model's tensor table of a worker's segment; -1 for a fused vector.
   Index tensor(Index segment) const { return tensors_[static_cast<std::size_t>(segment)]; }
 
  private:
   struct Cut;
   ExchangeLayout(const device::Device& device, Cut cut, Index workers);
-  static Cut cut(std::span<const Index> tensor_sizes, Index workers, Granularity granularity, Padding padding);
+  static Cut cut(std::span<const Index> tensor_sizes, Index workers, Granularity granularity, Padding padding,
+                 std::span<const char> left_out);
 
   Index workers_;
   Index parameters_;

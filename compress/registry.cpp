@@ -1,23 +1,45 @@
+#include "compress/float_codecs.hpp"
+#include "compress/segment_codec.hpp"
 #include "compress/sign.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 
 namespace onebit::compress {
 
-void Codec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
-                  float* errors, Index stride, Payload& payload) const {
-  up.add_mean(device, chunks, arrived, errors);
-  encode(device, chunks, {0, 1}, {}, errors, stride, payload);
+namespace {
+
+template <ScaleNorm norm>
+std::unique_ptr<Codec> sign(const CodecConfig&) {
+  return std::make_unique<SignCodec>(norm);
 }
 
-const std::vector<CodecEntry>& codecs() {
-  static const std::vector<CodecEntry> table = {
-      {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor",
-       [](const CodecConfig&) { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l2)); }},
-      {"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor",
-       [](const CodecConfig&) { return std::unique_ptr<Codec>(new SignCodec(ScaleNorm::l1)); }},
+template <class Method>
+std::unique_ptr<Codec> number_format(const CodecConfig& config) {
+  return make_segment_codec(config.name, {.deterministic = true, .contraction = true}, Method{});
+}
+
+std::vector<CodecEntry>& table() {
+  static std::vector<CodecEntry> entries = {
+      {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor", sign<ScaleNorm::l2>},
+      {"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor", sign<ScaleNorm::l1>},
+      {"sign", "1 bit an element, scale 1: majority vote where it is used both ways (signSGD, Signum)",
+       sign<ScaleNorm::unit>},
+      {"fp32", "the identity", number_format<Fp32>},
+      {"fp16", "IEEE half precision", number_format<Fp16>},
+      {"bf16", "bfloat16", number_format<Bf16>},
   };
-  return table;
+  return entries;
+}
+
+}  // namespace
+
+const std::vector<CodecEntry>& codecs() {
+  return table();
+}
+
+bool add_codec(const CodecEntry& entry) {
+  table().push_back(entry);
+  return true;
 }
 
 std::unique_ptr<Codec> make_codec(const CodecConfig& config) {

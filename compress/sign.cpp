@@ -1,6 +1,6 @@
 #include "compress/sign.hpp"
 
-#include "device/launch.hpp"
+#include "compress/feed.hpp"
 
 namespace onebit::compress {
 namespace {
@@ -19,30 +19,19 @@ device::ScaledSignRows scaled_rows(const Side& side, const Payload& payload, Ran
 
 }  // namespace
 
+std::string_view SignCodec::name() const {
+  constexpr std::string_view names[] = {"sign-l2", "sign-l1", "sign"};
+  return names[static_cast<int>(norm_)];
+}
+
+/// ||x||_1^2 / (d ||x||_2^2) is at least 1 / d.
+std::optional<double> SignCodec::delta(Index n) const {
+  if (norm_ != ScaleNorm::l1) return std::nullopt;
+  return 1 / static_cast<double>(std::max<Index>(1, n));
+}
+
 Traits SignCodec::traits() const {
-  return {.deterministic = true, .unbiased = false, .contraction = norm_ == ScaleNorm::l1, .sliceable = true};
-}
-
-Payload SignCodec::make_payload(const device::Device& device, const Side& side, Index rows) const {
-  Payload payload(device, rows, side.packed_bytes(), side.count());
-  payload.body.upload(std::vector<std::uint8_t>(static_cast<std::size_t>(payload.body.size()), 0xFF));
-  return payload;
-}
-
-/// sums[row * segments + segment] of the scale's norm; leaves y in the errors.
-void SignCodec::feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
-                     float* errors, Index stride, double* sums) const {
-  const ScaleTerm term{norm_};
-  const Segment* table = side.device_segments();
-  if (input.rows == nullptr) {
-    reduce(device, rows, side.active(), TermKernel{table, errors, stride, false, term}, sums);
-    return;
-  }
-  reduce(device, rows, side.real(), FeedKernel{table, input, errors, stride, term}, sums);
-  if (side.padding().count() == 0) return;
-  device::Buffer<double> padding_sums(device, rows * side.count());
-  reduce(device, rows, side.padding(), TermKernel{table, errors, stride, true, term}, padding_sums.data());
-  for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
+  return {.deterministic = true, .contraction = norm_ == ScaleNorm::l1, .sliceable = true};
 }
 
 /// Pass 2: scales from the sums, then bits and errors.
@@ -56,17 +45,17 @@ void SignCodec::finish(const device::Device& device, const Side& side, Range ran
 }
 
 void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
-                       float* errors, Index stride, Payload& payload) const {
+                       const Draw&, float* errors, Index stride, Payload& payload) const {
   device::Buffer<double> sums(device, range.count * side.count());
   float* rows = errors + range.first * stride;
-  feed(device, side, range.count, input, rows, stride, sums.data());
+  feed_terms(device, side, range.count, input, rows, stride, ScaleTerm{norm_}, sums.data());
   finish(device, side, range, rows, stride, sums.data(), payload);
 }
 
 void SignCodec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
-                      float* errors, Index stride, Payload& payload) const {
+                      const Draw& draw, float* errors, Index stride, Payload& payload) const {
   if (dynamic_cast<const SignCodec*>(&up) == nullptr) {
-    return Codec::serve(device, chunks, up, arrived, errors, stride, payload);
+    return Codec::serve(device, chunks, up, arrived, draw, errors, stride, payload);
   }
   device::Buffer<double> sums(device, chunks.count());
   reduce_sign_mean(device, chunks.active(), scaled_rows(chunks, arrived, {0, arrived.rows}),
@@ -74,16 +63,18 @@ void SignCodec::serve(const device::Device& device, const Side& chunks, const Co
   finish(device, chunks, {0, 1}, errors, stride, sums.data(), payload);
 }
 
-void SignCodec::add_mean(const device::Device& device, const Side& chunks, const Payload& payload, float* state) const {
-  for_each_sign_mean(device, chunks.active(), scaled_rows(chunks, payload, {0, payload.rows}),
-                     AddMeanKernel{chunks.device_segments(), state});
+void SignCodec::add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+                         float* target) const {
+  const bool to_parameters = where == Target::parameters;
+  for_each_sign_mean(device, to_parameters ? side.real() : side.active(), scaled_rows(side, payload, {0, payload.rows}),
+                     AddSignMeanKernel{side.device_segments(), to_parameters, target});
 }
 
 /// The mean of one row.
 void SignCodec::decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
                        float* parameters) const {
   for_each_sign_mean(device, side.real(), scaled_rows(side, payload, {row, 1}),
-                     DecodeKernel{side.device_segments(), parameters});
+                     DecodeSignKernel{side.device_segments(), parameters});
 }
 
 }  // namespace onebit::compress

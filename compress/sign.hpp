@@ -5,7 +5,8 @@
 namespace onebit::compress {
 
 /// One bit an element and one float scale a segment: C[y] = scale * sign(y) (1-bit Adam, Tang et al. 2021, section 4;
-/// EF-signSGD, Karimireddy et al. 2019, with the L1 scale).
+/// EF-signSGD, Karimireddy et al. 2019, with the L1 scale). With the scale 1, which is not sent, both ways of an
+/// exchange are signSGD's majority vote (Bernstein et al. 2018); ties are +1.
 ///
 /// sign(0) = sign(-0) = +1, so that an all-zero vector decodes to +0 and leaves no error. NaN makes the scale NaN.
 /// Bits are MSB first; padding bits are 1 and mean nothing. The scale counts a segment's active elements.
@@ -15,22 +16,22 @@ class SignCodec final : public Codec {
  public:
   explicit SignCodec(ScaleNorm norm) : norm_(norm) {}
 
-  std::string_view name() const override { return norm_ == ScaleNorm::l2 ? "sign-l2" : "sign-l1"; }
+  std::string_view name() const override;
   Traits traits() const override;
   Index body_bytes(const Segment& segment) const override { return segment.padded / 8; }
-  Index scale_bytes(const Segment&) const override { return sizeof(float); }
-  Payload make_payload(const device::Device& device, const Side& side, Index rows) const override;
-  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, float* errors,
-              Index stride, Payload& payload) const override;
-  void add_mean(const device::Device& device, const Side& chunks, const Payload& payload, float* state) const override;
-  void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived, float* errors,
-             Index stride, Payload& payload) const override;
+  Index scale_bytes(const Segment&) const override { return norm_ == ScaleNorm::unit ? 0 : sizeof(float); }
+  Index scales_per_segment() const override { return 1; }
+  std::optional<double> delta(Index n) const override;
+  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
+              float* errors, Index stride, Payload& payload) const override;
+  void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+                float* target) const override;
+  void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
+             const Draw& draw, float* errors, Index stride, Payload& payload) const override;
   void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
               float* parameters) const override;
 
  private:
-  void feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input, float* errors,
-            Index stride, double* sums) const;
   void finish(const device::Device& device, const Side& side, Range range, float* errors, Index stride,
               const double* sums, Payload& payload) const;
 

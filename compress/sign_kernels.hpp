@@ -8,8 +8,9 @@
 
 namespace onebit::compress {
 
-/// What the scale of a sign vector is made of: ||y||_2 / sqrt(d) (DeepSpeed, 1-bit Adam) or ||y||_1 / d (EF-signSGD).
-enum class ScaleNorm { l2, l1 };
+/// What the scale of a sign vector is made of: ||y||_2 / sqrt(d) (DeepSpeed, 1-bit Adam), ||y||_1 / d (EF-signSGD), or
+/// nothing: 1 (signSGD).
+enum class ScaleNorm { l2, l1, unit };
 
 struct ScaleTerm {
   ScaleNorm norm;
@@ -18,69 +19,11 @@ struct ScaleTerm {
     return norm == ScaleNorm::l2 ? wide * wide : std::fabs(wide);
   }
   ONEBIT_HOST_DEVICE float scale(double sum, Index elements) const {
+    if (norm == ScaleNorm::unit) return 1.0f;
     if (elements == 0) return 0.0f;
     const double mean = sum / static_cast<double>(elements);
     return static_cast<float>(norm == ScaleNorm::l2 ? std::sqrt(mean) : mean);
   }
-};
-
-/// Pass 1 on real elements of a worker: y = shared_factor * shared + factor * row + error into the error; the norm's
-/// term.
-struct FeedKernel {
-  const Segment* segments;
-  EncodeInput input;
-  float* errors;
-  Index stride;
-  ScaleTerm term;
-
-  struct Element {
-    const float* shared;
-    const float* row;
-    float* error;
-    float shared_factor, factor;
-    ScaleTerm term;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      const float fresh = shared_factor * shared[i] + factor * row[i];
-      const float y = fresh + error[i];
-      error[i] = y;
-      return term(y);
-    }
-  };
-  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
-    const Segment& s = segments[segment];
-    return {input.shared + s.parameter,
-            input.rows + row * input.stride + s.parameter,
-            errors + row * stride + s.state,
-            input.shared_factor,
-            input.factors[row],
-            term};
-  }
-};
-
-/// Pass 1 where y is in the error already; `skip_real` starts behind a segment's real elements (the padding).
-struct TermKernel {
-  const Segment* segments;
-  const float* errors;
-  Index stride;
-  bool skip_real;
-  ScaleTerm term;
-
-  struct Element {
-    const float* error;
-    ScaleTerm term;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const { return term(error[i]); }
-  };
-  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
-    const Segment& s = segments[segment];
-    return {errors + row * stride + s.state + (skip_real ? s.real : 0), term};
-  }
-};
-
-/// sums += more.
-struct AddKernel {
-  double* sums;
-  const double* more;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { sums[i] += more[i]; }
 };
 
 struct ScaleKernel {
@@ -139,19 +82,23 @@ struct ServeKernel {
 };
 
 /// The same without a norm.
-struct AddMeanKernel {
+struct AddSignMeanKernel {
   const Segment* segments;
-  float* state;
+  bool to_parameters;
+  float* target;
 
   struct Element {
-    float* state;
-    ONEBIT_HOST_DEVICE void operator()(Index i, double mean) const { state[i] += static_cast<float>(mean); }
+    float* target;
+    ONEBIT_HOST_DEVICE void operator()(Index i, double mean) const { target[i] += static_cast<float>(mean); }
   };
-  ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state}; }
+  ONEBIT_HOST_DEVICE Element bind(Index segment) const {
+    const Segment& s = segments[segment];
+    return {target + (to_parameters ? s.parameter : s.state)};
+  }
 };
 
 /// Writes the decoded value where the parameter is.
-struct DecodeKernel {
+struct DecodeSignKernel {
   const Segment* segments;
   float* parameters;
 

@@ -13,7 +13,14 @@ namespace onebit::device {
 
 /// What random numbers are used for. Numbers of different purposes are independent; values are fixed for ever because
 /// they are part of what "--seed S" means.
-enum class Purpose : std::uint32_t { initialization = 1, sampling = 2, data = 3, split = 4 };
+enum class Purpose : std::uint32_t {
+  initialization = 1,
+  sampling = 2,
+  data = 3,
+  split = 4,
+  worker_codec = 5,
+  server_codec = 6
+};
 
 struct RandomKey {
   std::uint32_t seed = 0;

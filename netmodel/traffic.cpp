@@ -76,6 +76,8 @@ std::string_view name(WireType type) {
       return "fp32";
     case WireType::bits:
       return "bits";
+    case WireType::packed:
+      return "packed";
   }
   return "?";
 }

@@ -17,7 +17,7 @@ enum class Collective : std::uint8_t { all_reduce, all_to_all, all_gather };
 /// A dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
 enum class Direction : std::uint8_t { up, down, both };
 
-enum class WireType : std::uint8_t { fp32, bits };
+enum class WireType : std::uint8_t { fp32, bits, packed };
 
 /// One exchange among the workers of a group, seen by one worker.
 struct Traffic {

@@ -71,7 +71,7 @@ Subject worker_encode(Operands& o) {
                      .rows = o.a.data(),
                      .stride = o.elements / o.workers,
                      .factors = o.factors.data()},
-                    o.b.data(), o.elements / o.workers, o.worker_payload);
+                    {}, o.b.data(), o.elements / o.workers, o.worker_payload);
   };
   return {{"worker encode", run}, o.elements, 12 + 8 + 1.0 / 8};
 }
@@ -80,7 +80,7 @@ Subject worker_encode(Operands& o) {
 /// bit.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
-    o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, o.b.data(), o.elements, o.server_payload);
+    o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, o.b.data(), o.elements, o.server_payload);
   };
   return {{"server side", run}, o.elements, static_cast<double>(o.workers) / 8 + 8 + 8 + 1.0 / 8};
 }

@@ -48,7 +48,7 @@ Id column_type(ColumnType type) {
     case ColumnType::direction:
       return enumeration({Direction::up, Direction::down, Direction::both});
     case ColumnType::wire_type:
-      return enumeration({WireType::fp32, WireType::bits});
+      return enumeration({WireType::fp32, WireType::bits, WireType::packed});
     case ColumnType::compound:
       break;
   }

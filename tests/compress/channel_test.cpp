@@ -1,28 +1,10 @@
 #include "compress/channel.hpp"
 
-#include "device/error.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
 using namespace onebit::compress;
 using namespace onebit::netmodel;
-
-namespace {
-
-/// A codec whose payload only makes sense as a whole.
-class Whole final : public Codec {
- public:
-  std::string_view name() const override { return "whole"; }
-  Traits traits() const override { return {}; }
-  Index body_bytes(const Segment&) const override { return 0; }
-  Index scale_bytes(const Segment&) const override { return 0; }
-  Payload make_payload(const device::Device&, const Side&, Index) const override { return {}; }
-  void encode(const device::Device&, const Side&, Range, const EncodeInput&, float*, Index, Payload&) const override {}
-  void add_mean(const device::Device&, const Side&, const Payload&, float*) const override {}
-  void decode(const device::Device&, const Side&, const Payload&, Index, float*) const override {}
-};
-
-}  // namespace
 
 TEST_CASE("the dense channel averages and records one all-reduce") {
   DenseMean channel(device::whole(device::Device::cpu(1), 3), 2);
@@ -57,15 +39,4 @@ TEST_CASE("the dense channel adds its record to those of the step") {
   }
   CHECK(traffic.size() == 2);
   CHECK(sent_bytes(traffic[0]).value == 0);
-}
-
-TEST_CASE("a codec that cannot be cut into chunks is refused by server_mean, either way") {
-  const device::Device device = device::Device::cpu(1);
-  const ExchangeLayout layout(device, std::vector<Index>{8}, 2, Granularity::fused, Padding::wire_only);
-  const auto sign = make_codec({.name = "sign-l2"});
-  const Whole unsliced;
-  const device::Shard shard = device::whole(device, 2);
-  CHECK_THROWS_AS(ServerMean(shard, layout, unsliced, *sign), ConfigError);
-  CHECK_THROWS_AS(ServerMean(shard, layout, *sign, unsliced), ConfigError);
-  CHECK_NOTHROW(ServerMean(shard, layout, *sign, *sign));
 }

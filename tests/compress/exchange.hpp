@@ -1,11 +1,12 @@
 #pragma once
 // A whole compressed exchange with its errors, on rows of floats, on one device or several.
 
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <numeric>
 
-#include "compress/channel.hpp"
+#include "compress/server_mean.hpp"
 #include "device/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
@@ -59,15 +60,26 @@ struct Seat {
                       .rows = device_rows.data(),
                       .stride = layout.parameters(),
                       .factors = ones.data()},
-                     worker_errors);
+                     {.step = step}, worker_errors);
     }
   }
+
+  double worker_codec_error() const {
+    double sum = 0;
+    std::vector<double> ratios;
+    for (const compress::CodecSquares& s : channel.worker_squares(worker_errors)) ratios.push_back(ratio(s));
+    for (const double value : shard.exchange->all_gather(ratios)) sum += value;
+    return sum / static_cast<double>(shard.workers());
+  }
+  double server_codec_error() const { return ratio(channel.server_squares(server_error)); }
+  static double ratio(const compress::CodecSquares& s) { return s.input > 0 ? std::sqrt(s.error / s.input) : 0; }
 
   device::Shard shard;
   compress::ExchangeLayout layout;
   std::unique_ptr<compress::Codec> up, down;
   compress::ServerMean channel;
   device::Buffer<float> worker_errors, server_error;
+  Index step = 0;
 };
 
 /// The members without a rank are those of the first device.
@@ -100,9 +112,10 @@ class Exchange {
     team.run([&](Index rank) {
       const auto r = static_cast<std::size_t>(rank);
       Seat& seat = seats[r];
+      ++seat.step;
       seat.absorb(rows, options.group > 0 ? options.group : options.workers);
       device::Buffer<float> result(seat.shard.device, layout.parameters());
-      seat.channel.exchange(seat.server_error, result.data(), records[r]);
+      seat.channel.exchange({.step = seat.step}, seat.worker_errors, seat.server_error, result.data(), records[r]);
       results[r] = result.to_host();
     });
     return results;

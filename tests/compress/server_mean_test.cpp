@@ -298,14 +298,14 @@ TEST_CASE("codec errors are the norms of what was lost over what was encoded") {
   exchange(rows);
   const double scale = std::sqrt(3.0);
   const double lost = std::sqrt((3 - scale) * (3 - scale) + 3 * (1 - scale) * (1 - scale)) / std::sqrt(12.0);
-  CHECK(exchange.channel.worker_codec_error(exchange.worker_errors) == Approx(lost / 2).epsilon(1e-6));
-  const double server = exchange.channel.server_codec_error(exchange.server_error);
+  CHECK(exchange.seats[0].worker_codec_error() == Approx(lost / 2).epsilon(1e-6));
+  const double server = exchange.seats[0].server_codec_error();
   CHECK((server > 0 && server < 1));
 }
 
 TEST_CASE("codec errors of zeros are zero") {
   Exchange exchange({.tensors = {5}, .workers = 3});
   exchange(FloatRows(3, std::vector<float>(5, 0.0f)));
-  CHECK(exchange.channel.worker_codec_error(exchange.worker_errors) == 0);
-  CHECK(exchange.channel.server_codec_error(exchange.server_error) == 0);
+  CHECK(exchange.seats[0].worker_codec_error() == 0);
+  CHECK(exchange.seats[0].server_codec_error() == 0);
 }

@@ -31,9 +31,8 @@ Outcome run(ExchangeOptions options, const std::string& devices) {
     std::vector<std::vector<double>> measures(exchange.seats.size());
     exchange.team.run([&](Index rank) {
       const Seat& seat = exchange.seats[static_cast<std::size_t>(rank)];
-      measures[static_cast<std::size_t>(rank)] = {seat.channel.worker_codec_error(seat.worker_errors),
-                                                  seat.channel.server_codec_error(seat.server_error),
-                                                  seat.channel.server_error_norm(seat.server_error)};
+      measures[static_cast<std::size_t>(rank)] = {seat.worker_codec_error(), seat.server_codec_error(),
+                                                  std::sqrt(seat.channel.server_error_square(seat.server_error))};
     });
     for (const std::vector<double>& other : measures) CHECK(other == measures[0]);
     outcome.measures.insert(outcome.measures.end(), measures[0].begin(), measures[0].end());

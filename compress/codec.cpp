@@ -1,0 +1,54 @@
+#include "compress/codec.hpp"
+
+#include <cmath>
+
+#include "compress/feed.hpp"
+#include "compress/segment_kernels.hpp"
+
+namespace onebit::compress {
+
+Payload Codec::make_payload(const device::Device& device, const Side& side, Index rows) const {
+  Payload payload;
+  payload.rows = rows;
+  payload.scale_count = scales_per_segment() * side.count();
+  for (const Segment& segment : side.segments()) {
+    payload.offsets.push_back(payload.body_bytes);
+    payload.body_bytes += body_bytes(segment);
+    payload.scale_bytes += scale_bytes(segment);
+  }
+  payload.offsets.push_back(payload.body_bytes);
+  payload.offset_table = device::Buffer<Index>::copy_of(device, payload.offsets);
+  const std::vector<std::uint8_t> ones(static_cast<std::size_t>(rows * payload.body_bytes), 0xFF);
+  payload.body = device::Buffer<std::uint8_t>::copy_of(device, ones);
+  payload.scales = device::Buffer<float>(device, rows * payload.scale_count);
+  if (variable_size()) payload.sizes = device::Buffer<Index>::zeros(device, rows * side.count());
+  if (has_memory()) payload.memory = device::Buffer<float>::zeros(device, rows * side.count());
+  if (traits().shared_max) payload.shared_max = device::Buffer<float>(device, side.count());
+  return payload;
+}
+
+void Codec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
+                  const Draw& draw, float* errors, Index stride, Payload& payload) const {
+  up.add_mean(device, chunks, arrived, Target::state, errors);
+  if (traits().shared_max) {
+    for_each_item(device, chunks.count(),
+                  LargestKernel{chunks.device_segments(), errors, stride, 1, payload.shared_max.data()});
+  }
+  encode(device, chunks, {0, 1}, {}, draw, errors, stride, payload);
+}
+
+device::Buffer<double> feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
+                            float* errors, Index stride) {
+  device::Buffer<double> squares(device, rows * side.count());
+  feed_terms(device, side, rows, input, errors, stride, SquareOfTerm{}, squares.data());
+  return squares;
+}
+
+void require_finite(const device::Buffer<double>& sums, Index segments, Index first) {
+  const std::vector<double> host = sums.to_host();
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (!std::isfinite(host[i])) throw NotFinite(first + static_cast<Index>(i) / segments);
+  }
+}
+
+}  // namespace onebit::compress

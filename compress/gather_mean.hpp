@@ -1,0 +1,38 @@
+#pragma once
+
+#include "compress/channel.hpp"
+
+namespace onebit::compress {
+
+/// All-gather of the workers' payloads; everybody decodes all of them and takes the mean. The usual exchange of sparse
+/// codecs: nothing is compressed twice, and the bytes grow with the number of workers.
+class GatherMean final : public Channel {
+ public:
+  /// `layout` and `codec` outlive the channel.
+  GatherMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
+
+  Index error_stride() const override { return layout_.state_size(); }
+  void absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) override;
+  ExchangeSeconds exchange(const Draw& draw, device::Buffer<float>& worker_errors, device::Buffer<float>& server_error,
+                           float* result, netmodel::TrafficList& traffic) override;
+  netmodel::TrafficList plan() const override;
+  std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
+  void renew_payloads() override;
+
+  /// A row for each worker of this device.
+  const Payload& worker_payload() const { return payload_; }
+
+ private:
+  bool alone() const { return shard_.ranks() == 1; }
+  const Payload& all() const { return alone() ? payload_ : gathered_; }
+  void append(netmodel::TrafficList& traffic, Index vector, Index bytes) const;
+
+  device::Shard shard_;
+  const ExchangeLayout& layout_;
+  const Codec& codec_;
+  Payload payload_;
+  Payload gathered_;  ///< a row for each worker of the run
+  std::vector<device::Blocks> to_, from_;
+};
+
+}  // namespace onebit::compress

@@ -1,0 +1,33 @@
+#include "compress/measure.hpp"
+
+#include <numeric>
+
+#include "compress/error_kernels.hpp"
+#include "device/launch.hpp"
+
+namespace onebit::compress {
+
+std::vector<double> squares_of(const device::Device& device, const Side& side, const device::Chunks& chunks,
+                               const float* errors, const float* decoded) {
+  device::Buffer<double> sums(device, side.count());
+  reduce(device, 1, chunks, ErrorKernel{side.device_segments(), errors, decoded}, sums.data());
+  return sums.to_host();
+}
+
+std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
+                                      const Side& side, const Payload& payload, const device::Buffer<float>& errors) {
+  const auto total = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+  };
+  device::Buffer<float> decoded(device, layout.parameters());
+  std::vector<CodecSquares> result;
+  for (Index row = 0; row < payload.rows; ++row) {
+    const float* own = errors.data() + row * layout.state_size();
+    codec.decode(device, side, payload, row, decoded.data());
+    result.push_back({total(squares_of(device, side, side.real(), own, nullptr)),
+                      total(squares_of(device, side, side.real(), own, decoded.data()))});
+  }
+  return result;
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,49 @@
+#include "compress/meeting.hpp"
+
+#include "compress/gather_mean.hpp"
+#include "compress/server_mean.hpp"
+
+namespace onebit::compress {
+namespace {
+
+Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
+  if (config.meeting != Meeting::automatic) return config.meeting;
+  if (!config.down.empty()) return Meeting::server;
+  const Traits traits = up.traits();
+  if (traits.linear) return Meeting::linear;
+  return traits.sparse ? Meeting::gather : Meeting::server;
+}
+
+[[noreturn]] void refuse(const Codec& codec, const std::string& channel, const std::string& reason,
+                         const std::string& hint) {
+  throw ConfigError("codec does not fit its channel: " + reason,
+                    "codec " + std::string(codec.name()) + ", channel " + channel, hint);
+}
+
+}  // namespace
+
+CodecConfig down_of(const ExchangeConfig& config) {
+  CodecConfig down = config.up;
+  if (!config.down.empty()) down.name = config.down;
+  return down;
+}
+
+std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout, std::span<const Tensor>,
+                                      const Codec& up, const Codec& down, const ExchangeConfig& config) {
+  switch (meeting_of(up, config)) {
+    case Meeting::linear:
+      refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
+    case Meeting::gather:
+      if (!config.down.empty()) {
+        refuse(down, "gather", "nothing is compressed on the way down of an all-gather", "use --channel server");
+      }
+      if (up.traits().shared_max) {
+        refuse(up, "gather", "its scale is agreed on by all workers before", "use --channel server");
+      }
+      return std::make_unique<GatherMean>(shard, layout, up);
+    default:
+      return std::make_unique<ServerMean>(shard, layout, up, down);
+  }
+}
+
+}  // namespace onebit::compress

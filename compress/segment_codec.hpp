@@ -1,0 +1,93 @@
+#pragma once
+// Turns a method, a plain struct with the maths of one segment, into a codec. docs/add-a-codec.md shows one.
+
+#include <string>
+
+#include "compress/feed.hpp"
+#include "compress/segment_kernels.hpp"
+
+namespace onebit::compress {
+
+/// A method has
+///   Index bytes(Index n) const                    room that n elements need on the wire,
+///   Index encode(const SegmentInput&, uint8_t*)   writes them, leaves the error in y, returns the bytes used,
+///   void decode(const uint8_t*, Index n, use)     calls use(i, value) for every element that is sent,
+/// and where they hold
+///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
+///   void set_density(double)                                   for sparse codecs,
+///   static constexpr bool kVariableSize = true, kMemory = true.
+template <class Method>
+class SegmentCodec final : public Codec {
+ public:
+  SegmentCodec(std::string_view name, Traits traits, Method method) : name_(name), traits_(traits), method_(method) {}
+
+  std::string_view name() const override { return name_; }
+  Traits traits() const override { return traits_; }
+  Index body_bytes(const Segment& segment) const override { return method_.bytes(segment.active); }
+
+  bool variable_size() const override {
+    if constexpr (requires { Method::kVariableSize; }) return Method::kVariableSize;
+    return false;
+  }
+  bool has_memory() const override {
+    if constexpr (requires { Method::kMemory; }) return Method::kMemory;
+    return false;
+  }
+  std::optional<double> delta(Index n) const override {
+    if constexpr (requires { method_.delta(n); }) return method_.delta(n);
+    return std::nullopt;
+  }
+  std::optional<double> omega(Index n) const override {
+    if constexpr (requires { method_.omega(n); }) return method_.omega(n);
+    return std::nullopt;
+  }
+  void set_density(double density) override {
+    if constexpr (requires { method_.set_density(density); }) method_.set_density(density);
+  }
+
+  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
+              float* errors, Index stride, Payload& payload) const override {
+    float* rows = errors + range.first * stride;
+    const device::Buffer<double> squares = feed(device, side, range.count, input, rows, stride);
+    require_finite(squares, side.count(), draw.first_row);
+    const Index first = range.first * side.count();
+    for_each_item(device, range.count * side.count(),
+                  EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),
+                                         squares.data(), payload.shared_max.data(), draw, rows, stride,
+                                         payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
+                                         from(payload.sizes, first), from(payload.memory, first)});
+  }
+
+  void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+                float* target) const override {
+    device::Buffer<double> sums(device, side.state_end());
+    for_each_item(
+        device, side.count(),
+        AddDecoded<Method>{method_, side.device_segments(), payload.offset_table.data(), payload.body.data(),
+                           payload.body_bytes, payload.rows, where == Target::parameters, sums.data(), target});
+  }
+
+  void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+              float* parameters) const override {
+    for_each_item(device, side.count(),
+                  DecodeSegments<Method>{method_, side.device_segments(), payload.offset_table.data(),
+                                         payload.body.data() + row * payload.body_bytes, parameters});
+  }
+
+ private:
+  template <class T>
+  static T* from(device::Buffer<T>& buffer, Index first) {
+    return buffer.size() > 0 ? buffer.data() + first : nullptr;
+  }
+
+  std::string name_;
+  Traits traits_;
+  Method method_;
+};
+
+template <class Method>
+std::unique_ptr<Codec> make_segment_codec(std::string_view name, Traits traits, Method method) {
+  return std::make_unique<SegmentCodec<Method>>(name, traits, method);
+}
+
+}  // namespace onebit::compress
