@@ -39,7 +39,7 @@ Side::Side(const device::Device& device, std::vector<Segment> segments)
   std::vector<Index> offsets;
   for (const Segment& segment : segments_) {
     offsets.push_back(segment.bytes);
-    state_end_ = std::max(state_end_, segment.state + segment.active);
+    if (segment.active > 0) state_end_ = std::max(state_end_, segment.state + segment.active);
   }
   table_ = device::Buffer<Segment>::copy_of(device, segments_);
   byte_offsets_ = device::Buffer<Index>::copy_of(device, offsets);

@@ -9,6 +9,7 @@
 #include "tests/oracle/vectors.hpp"
 
 using namespace onebit;
+using Catch::Matchers::StartsWith;
 using namespace onebit::compress;
 using namespace onebit::tests;
 
@@ -85,7 +86,7 @@ TEST_CASE("codec names and texts are there, and a name makes its codec") {
 
 TEST_CASE("an unknown codec is named with the nearest ones") {
   CHECK_THROWS_WITH(make_codec({.name = "sign-l3"}), "unknown codec (sign-l3); did you mean sign-l2?");
-  CHECK_THROWS_WITH(make_codec({.name = "qqqq"}), "unknown codec (qqqq); one of sign-l2, sign-l1");
+  CHECK_THROWS_WITH(make_codec({.name = "qqqq"}), StartsWith("unknown codec (qqqq); one of sign-l2, sign-l1, "));
   CHECK_THROWS_AS(make_codec({.name = ""}), ConfigError);
 }
 
@@ -102,9 +103,9 @@ TEST_CASE("a payload occupies what its codec says") {
           scales += codec->scale_bytes(segment);
         }
         CHECK(payload.body_bytes == body);
-        CHECK(payload.scale_count * 4 == scales);
+        CHECK(payload.scale_bytes == scales);
         CHECK(payload.body.size() == 3 * body);
-        CHECK(payload.scales.size() * 4 == 3 * scales);
+        CHECK(payload.scales.size() == 3 * side->count() * codec->scales_per_segment());
         CHECK(payload.wire_bytes() == body + scales);
       }
     }
@@ -129,6 +130,7 @@ TEST_CASE("payloads and errors have the same bits for all groups, threads and ba
   }
 }
 
+// Three roundings of terms up to a few units.
 TEST_CASE("what is decoded and the new error add up to what was encoded") {
   for (const CodecEntry& entry : codecs()) {
     const auto codec = entry.make({});
@@ -150,7 +152,7 @@ TEST_CASE("what is decoded and the new error add up to what was encoded") {
         }
       }
       CAPTURE(entry.name);
-      CHECK(worst < 2e-7);
+      CHECK(worst < 6e-7);
     }
   }
 }
