@@ -15,7 +15,8 @@ std::unique_ptr<Codec> sign(const CodecConfig&) {
 
 template <class Method>
 std::unique_ptr<Codec> number_format(const CodecConfig& config) {
-  return make_segment_codec(config.name, {.deterministic = true, .contraction = true}, Method{});
+  constexpr bool contraction = requires(Method method) { method.delta(Index{1}); };
+  return make_segment_codec(config.name, {.deterministic = true, .contraction = contraction}, Method{});
 }
 
 std::vector<CodecEntry>& table() {
