@@ -9,6 +9,7 @@
 #include "compress/exchange_config.hpp"
 #include "compress/layout.hpp"
 #include "compress/payload.hpp"
+#include "compress/tensor.hpp"
 #include "device/error.hpp"
 #include "device/philox.hpp"
 
@@ -65,6 +66,9 @@ class Codec {
   virtual std::optional<double> delta(Index) const { return std::nullopt; }
   /// Guaranteed omega of an unbiased codec: E||x - C[x]||^2 <= omega ||x||^2 for every segment of n elements.
   virtual std::optional<double> omega(Index) const { return std::nullopt; }
+
+  /// Tensors that an all-reduce of payloads leaves dense.
+  virtual bool keeps_dense(const Tensor&) const { return false; }
 
   /// Sparse codecs: the share of the elements to send from now on, in (0, 1]. Payloads made before do not fit any more.
   virtual void set_density(double) {}

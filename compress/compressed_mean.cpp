@@ -10,9 +10,14 @@
 namespace onebit::compress {
 namespace {
 
-std::vector<char> dense_marks(std::span<const Tensor> tensors, const ExchangeConfig& config) {
+std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, const ExchangeConfig& config) {
   require_matches(tensors, config.dense, "codec.dense");
-  return matching(tensors, config.dense);
+  std::vector<char> marks = matching(tensors, config.dense);
+  if (meeting_of(up, config) != Meeting::linear) return marks;
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (up.keeps_dense(tensors[i])) marks[i] = 1;
+  }
+  return marks;
 }
 
 bool keeps_errors(Feedback feedback, const Traits& traits) {
@@ -36,10 +41,10 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
                                const ExchangeConfig& config)
     : shard_(shard),
       tensors_(tensors.begin(), tensors.end()),
-      dense_marks_(dense_marks(tensors, config)),
-      layout_(shard.device, sizes_of(tensors), shard.workers(), config.granularity, config.padding, dense_marks_),
       up_(make_codec(config.up)),
       down_(make_codec(down_of(config))),
+      dense_marks_(dense_marks(tensors, *up_, config)),
+      layout_(shard.device, sizes_of(tensors), shard.workers(), config.granularity, config.padding, dense_marks_),
       feedback_(keeps_errors(config.feedback, up_->traits())),
       seed_(config.seed),
       channel_(make_channel(shard, layout_, tensors_, *up_, *down_, config)),

@@ -41,6 +41,7 @@ class CompressedMean {
   const device::Buffer<float>& worker_errors() const { return worker_errors_; }
   const device::Buffer<float>& server_error() const { return server_error_; }
   const Codec& up() const { return *up_; }
+  const ExchangeLayout& layout() const { return layout_; }
 
   /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange: mean over the workers, and of the servers
   /// together; 0 for an all-zero y. Collective.
@@ -58,9 +59,9 @@ class CompressedMean {
 
   device::Shard shard_;
   std::vector<Tensor> tensors_;
-  std::vector<char> dense_marks_;
-  ExchangeLayout layout_;
   std::unique_ptr<Codec> up_, down_;
+  std::vector<char> dense_marks_;  ///< [tensors]
+  ExchangeLayout layout_;
   bool feedback_;
   std::uint32_t seed_;
   std::unique_ptr<Channel> channel_;

@@ -1,15 +1,21 @@
 // Every kernel of this room: compiled once for each backend.
 #include "compress/error_kernels.hpp"
 #include "compress/float_codecs.hpp"
+#include "compress/low_rank.hpp"
+#include "compress/power_sgd_kernels.hpp"
 #include "compress/segment_kernels.hpp"
 #include "compress/sign_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::compress::AddKernel);
 ONEBIT_FOR_EACH(onebit::compress::ClearKernel);
+ONEBIT_FOR_EACH(onebit::compress::CopyKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleErrorsKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::OrthonormalKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::ReviveKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::SubtractKernel);
 ONEBIT_REDUCE(onebit::compress::ErrorKernel);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>);
@@ -27,3 +33,4 @@ ONEBIT_REDUCE_SIGN_MEAN(onebit::compress::ServeKernel);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Fp32);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Fp16);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Bf16);
+ONEBIT_SEGMENT_CODEC(onebit::compress::LowRank);

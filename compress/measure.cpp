@@ -14,18 +14,21 @@ std::vector<double> squares_of(const device::Device& device, const Side& side, c
   return sums.to_host();
 }
 
-std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
-                                      const Side& side, const Payload& payload, const device::Buffer<float>& errors) {
+CodecSquares squares_of_row(const device::Device& device, const Side& side, const float* errors, const float* decoded) {
   const auto total = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
   };
+  return {total(squares_of(device, side, side.real(), errors, nullptr)),
+          total(squares_of(device, side, side.real(), errors, decoded))};
+}
+
+std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
+                                      const Side& side, const Payload& payload, const device::Buffer<float>& errors) {
   device::Buffer<float> decoded(device, layout.parameters());
   std::vector<CodecSquares> result;
   for (Index row = 0; row < payload.rows; ++row) {
-    const float* own = errors.data() + row * layout.state_size();
     codec.decode(device, side, payload, row, decoded.data());
-    result.push_back({total(squares_of(device, side, side.real(), own, nullptr)),
-                      total(squares_of(device, side, side.real(), own, decoded.data()))});
+    result.push_back(squares_of_row(device, side, errors.data() + row * layout.state_size(), decoded.data()));
   }
   return result;
 }

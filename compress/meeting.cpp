@@ -1,18 +1,11 @@
 #include "compress/meeting.hpp"
 
 #include "compress/gather_mean.hpp"
+#include "compress/power_sgd.hpp"
 #include "compress/server_mean.hpp"
 
 namespace onebit::compress {
 namespace {
-
-Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
-  if (config.meeting != Meeting::automatic) return config.meeting;
-  if (!config.down.empty()) return Meeting::server;
-  const Traits traits = up.traits();
-  if (traits.linear) return Meeting::linear;
-  return traits.sparse ? Meeting::gather : Meeting::server;
-}
 
 [[noreturn]] void refuse(const Codec& codec, const std::string& channel, const std::string& reason,
                          const std::string& hint) {
@@ -22,16 +15,31 @@ Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
 
 }  // namespace
 
+Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
+  if (config.meeting != Meeting::automatic) return config.meeting;
+  if (!config.down.empty()) return Meeting::server;
+  const Traits traits = up.traits();
+  if (traits.linear) return Meeting::linear;
+  return traits.sparse ? Meeting::gather : Meeting::server;
+}
+
 CodecConfig down_of(const ExchangeConfig& config) {
   CodecConfig down = config.up;
   if (!config.down.empty()) down.name = config.down;
   return down;
 }
 
-std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout, std::span<const Tensor>,
-                                      const Codec& up, const Codec& down, const ExchangeConfig& config) {
+std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout,
+                                      std::span<const Tensor> tensors, const Codec& up, const Codec& down,
+                                      const ExchangeConfig& config) {
   switch (meeting_of(up, config)) {
     case Meeting::linear:
+      if (!config.down.empty()) {
+        refuse(down, "linear", "nothing is compressed on the way down of an all-reduce", "use --channel server");
+      }
+      if (up.name() == "power-sgd") {
+        return std::make_unique<PowerSgdMean>(shard, layout, tensors, config.up.rank, config.seed);
+      }
       refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
     case Meeting::gather:
       if (!config.down.empty()) {

@@ -9,8 +9,11 @@ namespace onebit::compress {
 /// The servers' codec: parameters as those of the workers'.
 CodecConfig down_of(const ExchangeConfig& config);
 
-/// Meeting::automatic: linear codecs are all-reduced, sparse ones gathered, unless a codec for the way down is named;
-/// everything else meets at servers. Throws ConfigError for a codec that does not fit the meeting, with the reason.
+/// How vectors meet: Meeting::automatic: linear codecs are all-reduced, sparse ones gathered, unless a codec for the
+/// way down is named; everything else meets at servers.
+Meeting meeting_of(const Codec& up, const ExchangeConfig& config);
+
+/// Throws ConfigError for a codec that does not fit the meeting, with the reason.
 /// What is handed over outlives the channel.
 std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout,
                                       std::span<const Tensor> tensors, const Codec& up, const Codec& down,

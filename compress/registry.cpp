@@ -1,4 +1,5 @@
 #include "compress/float_codecs.hpp"
+#include "compress/low_rank.hpp"
 #include "compress/segment_codec.hpp"
 #include "compress/sign.hpp"
 #include "device/error.hpp"
@@ -8,6 +9,12 @@ namespace onebit::compress {
 
 namespace {
 
+void check_range(const std::string& option, Index value, Index low, Index high) {
+  if (value >= low && value <= high) return;
+  throw ConfigError("codec option out of range", option + " " + std::to_string(value),
+                    "from " + std::to_string(low) + " to " + std::to_string(high));
+}
+
 template <ScaleNorm norm>
 std::unique_ptr<Codec> sign(const CodecConfig&) {
   return std::make_unique<SignCodec>(norm);
@@ -15,8 +22,15 @@ std::unique_ptr<Codec> sign(const CodecConfig&) {
 
 template <class Method>
 std::unique_ptr<Codec> number_format(const CodecConfig& config) {
-  constexpr bool contraction = requires(Method method) { method.delta(Index{1}); };
+  constexpr bool contraction = requires(Method method) {
+    method.delta(Index{1});
+  };
   return make_segment_codec(config.name, {.deterministic = true, .contraction = contraction}, Method{});
+}
+
+std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
+  check_range("codec.rank", config.rank, 1, 1 << 16);
+  return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank});
 }
 
 std::vector<CodecEntry>& table() {
@@ -28,6 +42,7 @@ std::vector<CodecEntry>& table() {
       {"fp32", "the identity", number_format<Fp32>},
       {"fp16", "IEEE half precision", number_format<Fp16>},
       {"bf16", "bfloat16", number_format<Bf16>},
+      {"power-sgd", "PowerSGD: factors of rank codec.rank of every matrix, all-reduced; vectors stay dense", power_sgd},
   };
   return entries;
 }

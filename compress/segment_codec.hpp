@@ -41,6 +41,10 @@ class SegmentCodec final : public Codec {
     if constexpr (requires { method_.omega(n); }) return method_.omega(n);
     return std::nullopt;
   }
+  bool keeps_dense(const Tensor& tensor) const override {
+    if constexpr (requires { method_.keeps_dense(tensor); }) return method_.keeps_dense(tensor);
+    return false;
+  }
   void set_density(double density) override {
     if constexpr (requires { method_.set_density(density); }) method_.set_density(density);
   }

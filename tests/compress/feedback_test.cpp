@@ -55,8 +55,14 @@ class Rounds {
     oracle::Vector mean(static_cast<std::size_t>(kParameters));
     for (const CompressedMean& seat : seats_) {
       const std::vector<float> errors = seat.worker_errors().to_host();
-      for (std::size_t i = 0; i < errors.size(); ++i) {
-        mean[i % mean.size()] += static_cast<double>(errors[i]) / static_cast<double>(setting_.workers);
+      const std::size_t stride = static_cast<std::size_t>(seat.error_stride());
+      for (const Segment& segment : seat.layout().worker().segments()) {
+        for (Index i = 0; i < segment.real; ++i) {
+          for (auto e = static_cast<std::size_t>(segment.state + i); e < errors.size(); e += stride) {
+            mean[static_cast<std::size_t>(segment.parameter + i)] +=
+                static_cast<double>(errors[e]) / static_cast<double>(setting_.workers);
+          }
+        }
       }
     }
     return mean;
@@ -144,6 +150,7 @@ TEST_CASE("nothing is lost: result and errors add up to what went in, for every 
     for (const Granularity granularity : {Granularity::tensor, Granularity::fused}) {
       ExchangeConfig config = with_feedback(up);
       config.granularity = granularity;
+      if (granularity == Granularity::fused && make_codec(up)->traits().linear) continue;  // refused
       Rounds rounds({config});
       for (Index step = 1; step <= 3; ++step) {
         CAPTURE(up.name, static_cast<int>(granularity), step);
@@ -240,7 +247,7 @@ TEST_CASE("a vector that is not finite is named by worker and tensor") {
   for (const std::string& name : names()) {
     Rounds rounds({with_feedback({.name = name})});
     auto rows = rows_of(6, 1);
-    rows[4][125] = std::nanf("");
+    rows[4][7] = std::nanf("");
     CAPTURE(name);
     std::string text;
     try {
@@ -249,6 +256,6 @@ TEST_CASE("a vector that is not finite is named by worker and tensor") {
     } catch (const NumericError& error) {
       text = error.what();
     }
-    CHECK_THAT(text, Contains("worker 4") && Contains("tensor b"));
+    CHECK_THAT(text, Contains("worker 4") && Contains("tensor w"));
   }
 }

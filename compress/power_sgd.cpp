@@ -1,0 +1,144 @@
+#include "compress/power_sgd.hpp"
+
+#include "compress/error_kernels.hpp"
+#include "compress/measure.hpp"
+#include "compress/power_sgd_kernels.hpp"
+#include "compress/records.hpp"
+#include "device/launch.hpp"
+#include "device/stopwatch.hpp"
+
+namespace onebit::compress {
+
+using netmodel::TrafficList;
+
+namespace {
+
+std::vector<float> random_factors(Index size, std::uint32_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = device::normal({seed, device::Purpose::worker_codec}, {0, 0, static_cast<Index>(i)});
+  }
+  return values;
+}
+
+}  // namespace
+
+PowerSgdMean::PowerSgdMean(const device::Shard& shard, const ExchangeLayout& layout, std::span<const Tensor> tensors,
+                           Index rank, std::uint32_t seed)
+    : shard_(shard),
+      layout_(layout),
+      rank_(rank),
+      matrices_(matrices_of(layout, tensors, rank)),
+      left_size_(matrices_.empty() ? 0 : matrices_.back().left + rank * matrices_.back().rows),
+      right_size_(matrices_.empty() ? 0 : matrices_.back().right + rank * matrices_.back().columns),
+      left_(shard.device, left_size_),
+      right_(shard.device, right_size_),
+      left_rows_(shard.device, shard.own().count * left_size_),
+      right_rows_(shard.device, shard.own().count * right_size_),
+      decoded_(device::Buffer<float>::zeros(shard.device, layout.parameters())),
+      left_sum_(shard, left_size_),
+      right_sum_(shard, right_size_) {
+  std::vector<Index> left_shapes, right_shapes;
+  for (const Matrix& m : matrices_) {
+    left_shapes.insert(left_shapes.end(), {m.rows, m.left});
+    right_shapes.insert(right_shapes.end(), {m.columns, m.right});
+  }
+  left_shapes_ = device::Buffer<Index>::copy_of(shard.device, left_shapes);
+  right_shapes_ = device::Buffer<Index>::copy_of(shard.device, right_shapes);
+  const std::vector<float> random = random_factors(right_size_, seed);
+  first_right_ = device::Buffer<float>::copy_of(shard.device, random);
+  right_.upload(random);
+}
+
+std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout& layout,
+                                                            std::span<const Tensor> tensors, Index rank) {
+  std::vector<Matrix> matrices;
+  Index left = 0, right = 0;
+  for (Index s = 0; s < layout.worker().count(); ++s) {
+    const Segment& segment = layout.worker().segments()[static_cast<std::size_t>(s)];
+    if (layout.tensor(s) < 0 || segment.active != segment.real) {
+      throw ConfigError("power-sgd works on matrices, not on fused or padded vectors", "codec power-sgd",
+                        "use --optimizer.granularity tensor, or --channel server");
+    }
+    const Index rows = tensors[static_cast<std::size_t>(layout.tensor(s))].rows;
+    const Index columns = segment.real / rows;
+    matrices.push_back({segment.parameter, segment.state, rows, columns, left, right});
+    left += rank * rows;
+    right += rank * columns;
+  }
+  return matrices;
+}
+
+void PowerSgdMean::absorb(Range group, const EncodeInput& input, const Draw&, device::Buffer<float>& worker_errors) {
+  float* errors = worker_errors.data() + (group.first - shard_.own().first) * layout_.state_size();
+  const auto squares = feed(shard_.device, layout_.worker(), group.count, input, errors, layout_.state_size());
+  require_finite(squares, layout_.worker().count(), group.first);
+}
+
+/// Every worker's M Q.
+void PowerSgdMean::multiply(const device::Buffer<float>& errors) {
+  for (const Matrix& m : matrices_) {
+    gemm_batched(shard_.device, {.m = m.rows, .n = rank_, .k = m.columns},
+                 {errors.data() + m.state, m.columns, layout_.state_size()}, {right_.data() + m.right, rank_, 0},
+                 {left_rows_.data() + m.left, rank_, left_size_}, shard_.own().count);
+  }
+}
+
+/// Every worker's M^T P.
+void PowerSgdMean::multiply_transposed(const device::Buffer<float>& errors) {
+  for (const Matrix& m : matrices_) {
+    gemm_batched(shard_.device, {.m = m.columns, .n = rank_, .k = m.rows, .transpose_a = true},
+                 {errors.data() + m.state, m.columns, layout_.state_size()}, {left_.data() + m.left, rank_, 0},
+                 {right_rows_.data() + m.right, rank_, right_size_}, shard_.own().count);
+  }
+}
+
+ExchangeSeconds PowerSgdMean::exchange(const Draw&, device::Buffer<float>& worker_errors, device::Buffer<float>&,
+                                       float* result, TrafficList& traffic) {
+  ExchangeSeconds seconds;
+  const device::Device& device = shard_.device;
+  const auto matrices = static_cast<Index>(matrices_.size());
+  device::Stopwatch watch(device);
+  multiply(worker_errors);
+  left_sum_.absorb(shard_.own(), left_rows_.data(), left_size_);
+  left_sum_.take_mean(left_.data());
+  for_each_item(device, matrices, OrthonormalKernel{left_shapes_.data(), rank_, left_.data()});
+  multiply_transposed(worker_errors);
+  right_sum_.absorb(shard_.own(), right_rows_.data(), right_size_);
+  right_sum_.take_mean(right_.data());
+  seconds.encode = watch.lap();
+  for (const Matrix& m : matrices_) {
+    gemm(device, {.m = m.rows, .n = m.columns, .k = rank_, .transpose_b = true}, {left_.data() + m.left, rank_, 0},
+         {right_.data() + m.right, rank_, 0}, {decoded_.data() + m.parameter, m.columns, 0});
+    for_each(device, m.rows * m.columns, CopyKernel{decoded_.data() + m.parameter, result + m.parameter});
+    for_each_row(device, shard_.own().count, m.rows * m.columns,
+                 SubtractKernel{worker_errors.data() + m.state, layout_.state_size(), decoded_.data() + m.parameter});
+  }
+  for_each_item(device, matrices, ReviveKernel{right_shapes_.data(), rank_, first_right_.data(), right_.data()});
+  for (const netmodel::Traffic& exchange : plan()) traffic.push_back(exchange);
+  seconds.server = watch.lap();
+  return seconds;
+}
+
+/// The factors of all matrices travel together, as in the authors' code.
+TrafficList PowerSgdMean::plan() const {
+  const auto all_reduce = [this](Index elements) {
+    netmodel::Traffic traffic = DenseMean::plan(shard_.workers(), elements).front();
+    traffic.overlaps_backward = false;
+    return traffic;
+  };
+  if (matrices_.empty()) return {};
+  return {all_reduce(left_size_), all_reduce(right_size_)};
+}
+
+std::vector<CodecSquares> PowerSgdMean::worker_squares(const device::Buffer<float>& worker_errors) const {
+  const Side& side = layout_.worker();
+  std::vector<CodecSquares> result;
+  for (Index w = 0; w < shard_.own().count; ++w) {
+    result.push_back(
+        squares_of_row(shard_.device, side, worker_errors.data() + w * layout_.state_size(), decoded_.data()));
+  }
+  return result;
+}
+
+}  // namespace onebit::compress
