@@ -1,5 +1,6 @@
 // Every kernel of this room: compiled once for each backend.
 #include "compress/error_kernels.hpp"
+#include "compress/count_sketch.hpp"
 #include "compress/float_codecs.hpp"
 #include "compress/low_rank.hpp"
 #include "compress/power_sgd_kernels.hpp"
@@ -9,13 +10,19 @@
 ONEBIT_FOR_EACH(onebit::compress::AddKernel);
 ONEBIT_FOR_EACH(onebit::compress::ClearKernel);
 ONEBIT_FOR_EACH(onebit::compress::CopyKernel);
+ONEBIT_FOR_EACH(onebit::compress::EstimateKernel);
+ONEBIT_FOR_EACH(onebit::compress::PlaceKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleErrorsKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestIndicesKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::OrthonormalKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::ReviveKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::SketchKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::PickKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SubtractKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::ZeroPickedKernel);
 ONEBIT_REDUCE(onebit::compress::ErrorKernel);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>);
@@ -30,6 +37,7 @@ ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::AddSignMeanKernel);
 ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::DecodeSignKernel);
 ONEBIT_REDUCE_SIGN_MEAN(onebit::compress::ServeKernel);
 
+ONEBIT_SEGMENT_CODEC(onebit::compress::CountSketch);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Fp32);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Fp16);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Bf16);

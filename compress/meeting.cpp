@@ -3,6 +3,7 @@
 #include "compress/gather_mean.hpp"
 #include "compress/power_sgd.hpp"
 #include "compress/server_mean.hpp"
+#include "compress/sketch_mean.hpp"
 
 namespace onebit::compress {
 namespace {
@@ -39,6 +40,10 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
       }
       if (up.name() == "power-sgd") {
         return std::make_unique<PowerSgdMean>(shard, layout, tensors, config.up.rank, config.seed);
+      }
+      if (up.name() == "count-sketch") {
+        return std::make_unique<SketchMean>(
+            shard, layout, CountSketch{config.up.k, config.up.sketch_rows, config.up.sketch_columns, config.seed});
       }
       refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
     case Meeting::gather:

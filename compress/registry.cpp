@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "compress/count_sketch.hpp"
 #include "compress/float_codecs.hpp"
 #include "compress/low_rank.hpp"
 #include "compress/segment_codec.hpp"
@@ -13,6 +16,12 @@ void check_range(const std::string& option, Index value, Index low, Index high) 
   if (value >= low && value <= high) return;
   throw ConfigError("codec option out of range", option + " " + std::to_string(value),
                     "from " + std::to_string(low) + " to " + std::to_string(high));
+}
+
+void check_share_or_count(const std::string& option, double value) {
+  if (std::isfinite(value) && value > 0 && (value < 1 || value == std::floor(value)) && value < 0x1p53) return;
+  throw ConfigError("codec option out of range", option + " " + shortest(value),
+                    "a share of the elements in (0, 1) or their number, a whole one");
 }
 
 template <ScaleNorm norm>
@@ -33,6 +42,14 @@ std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
   return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank});
 }
 
+std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
+  check_range("codec.sketch-rows", config.sketch_rows, 1, SketchShape::kMost);
+  check_range("codec.sketch-columns", config.sketch_columns, 0, Index{1} << 40);
+  check_share_or_count("codec.k", config.k);
+  return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .linear = true},
+                            CountSketch{config.k, config.sketch_rows, config.sketch_columns});
+}
+
 std::vector<CodecEntry>& table() {
   static std::vector<CodecEntry> entries = {
       {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor", sign<ScaleNorm::l2>},
@@ -43,6 +60,8 @@ std::vector<CodecEntry>& table() {
       {"fp16", "IEEE half precision", number_format<Fp16>},
       {"bf16", "bfloat16", number_format<Bf16>},
       {"power-sgd", "PowerSGD: factors of rank codec.rank of every matrix, all-reduced; vectors stay dense", power_sgd},
+      {"count-sketch", "Sketched-SGD: codec.sketch-rows x codec.sketch-columns numbers, the codec.k largest elements",
+       count_sketch},
   };
   return entries;
 }

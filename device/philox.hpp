@@ -19,7 +19,8 @@ enum class Purpose : std::uint32_t {
   data = 3,
   split = 4,
   worker_codec = 5,
-  server_codec = 6
+  server_codec = 6,
+  sketch = 7
 };
 
 struct RandomKey {

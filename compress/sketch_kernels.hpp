@@ -1,0 +1,128 @@
+#pragma once
+// Count sketches (Charikar et al. 2002): every element is added with a random sign to one random column in each of a
+// few rows; its estimate is the median of what it finds there.
+
+#include "compress/segment_kernels.hpp"
+#include "compress/selection.hpp"
+#include "device/philox.hpp"
+
+namespace onebit::compress {
+
+struct SketchShape {
+  std::uint32_t seed = 1;
+  Index rows = 5;  ///< at most kMost
+  Index columns = 1;
+  static constexpr Index kMost = 31;
+
+  /// Where element i goes in a row, and with which sign.
+  struct Place {
+    Index column;
+    float sign;
+  };
+  ONEBIT_HOST_DEVICE Place place(Index row, Index i) const {
+    const auto words = device::philox({seed, device::Purpose::sketch}, {0, row, i});
+    const auto column =
+        static_cast<Index>((static_cast<std::uint64_t>(words[0]) * static_cast<std::uint64_t>(columns)) >> 32);
+    return {column, (words[1] & 1u) != 0 ? 1.0f : -1.0f};
+  }
+
+  /// Median over the rows of a sketch, read by table(row, column), of element i.
+  template <class Table>
+  ONEBIT_HOST_DEVICE float estimate(const Table& table, Index i) const {
+    float sorted[kMost];
+    for (Index row = 0; row < rows; ++row) {
+      const Place p = place(row, i);
+      const float value = p.sign * table(row, p.column);
+      Index at = row;
+      for (; at > 0 && sorted[at - 1] > value; --at) sorted[at] = sorted[at - 1];
+      sorted[at] = value;
+    }
+    return rows % 2 != 0 ? sorted[rows / 2] : 0.5f * (sorted[rows / 2 - 1] + sorted[rows / 2]);
+  }
+};
+
+/// One row of the sketches of several vectors. Item: a sketch row; vectors follow one another with a stride.
+struct SketchKernel {
+  SketchShape shape;
+  const float* vectors;
+  Index stride, elements, count;
+  float* sketches;  ///< [count][rows][columns]
+
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    const Index size = shape.rows * shape.columns;
+    float* table = sketches + row * shape.columns;
+    for (Index v = 0; v < count; ++v) {
+      for (Index c = 0; c < shape.columns; ++c) table[v * size + c] = 0;
+    }
+    for (Index i = 0; i < elements; ++i) {
+      const SketchShape::Place p = shape.place(row, i);
+      for (Index v = 0; v < count; ++v) table[v * size + p.column] += p.sign * vectors[v * stride + i];
+    }
+  }
+};
+
+/// A sketch in memory.
+struct FloatTable {
+  const float* data;
+  Index columns;
+  ONEBIT_HOST_DEVICE float operator()(Index row, Index column) const { return data[row * columns + column]; }
+};
+
+struct EstimateKernel {
+  SketchShape shape;
+  const float* sketch;
+  float* estimates;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    estimates[i] = shape.estimate(FloatTable{sketch, shape.columns}, i);
+  }
+};
+
+/// The indices of the k largest of n values in ascending order; one item.
+struct LargestIndicesKernel {
+  const float* values;
+  Index n, k;
+  Index* indices;
+  ONEBIT_HOST_DEVICE void operator()(Index) const {
+    const Cut cut = largest_of(values, n, k);
+    Index found = 0, ties = 0;
+    for (Index i = 0; i < n; ++i) {
+      const std::uint32_t m = magnitude(values[i]);
+      const bool tie = m == cut.magnitude && ties < cut.ties;
+      if (tie) ++ties;
+      if (m > cut.magnitude || tie) indices[found++] = i;
+    }
+  }
+};
+
+/// rows[row][t] = vectors[row][indices[t]].
+struct PickKernel {
+  const float* vectors;
+  Index stride;
+  const Index* indices;
+  Index count;
+  float* rows;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index t) const {
+    rows[row * count + t] = vectors[row * stride + indices[t]];
+  }
+};
+
+/// vectors[row][indices[picks[t]]] = 0.
+struct ZeroPickedKernel {
+  float* vectors;
+  Index stride;
+  const Index* indices;
+  const Index* picks;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index t) const { vectors[row * stride + indices[picks[t]]] = 0; }
+};
+
+/// result[places[indices[picks[t]]]] = values[picks[t]].
+struct PlaceKernel {
+  const Index* places;  ///< parameter of every element
+  const Index* indices;
+  const Index* picks;
+  const float* values;
+  float* result;
+  ONEBIT_HOST_DEVICE void operator()(Index t) const { result[places[indices[picks[t]]]] = values[picks[t]]; }
+};
+
+}  // namespace onebit::compress

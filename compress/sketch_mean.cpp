@@ -1,0 +1,109 @@
+#include "compress/sketch_mean.hpp"
+
+#include "compress/error_kernels.hpp"
+#include "compress/measure.hpp"
+#include "compress/power_sgd_kernels.hpp"
+#include "device/launch.hpp"
+#include "device/stopwatch.hpp"
+
+namespace onebit::compress {
+namespace {
+
+/// The parameter of every element of the errors.
+std::vector<Index> places(const ExchangeLayout& layout) {
+  std::vector<Index> result;
+  for (const Segment& segment : layout.worker().segments()) {
+    if (segment.active != segment.real) {
+      throw ConfigError("count-sketch does not sketch padding", "codec count-sketch", "use --channel server");
+    }
+    for (Index i = 0; i < segment.real; ++i) result.push_back(segment.parameter + i);
+  }
+  return result;
+}
+
+}  // namespace
+
+SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout, const CountSketch& sketch)
+    : shard_(shard),
+      layout_(layout),
+      shape_(sketch.shape(layout.state_size())),
+      chosen_(sketch.chosen(layout.state_size())),
+      candidates_(std::min(kCandidates * chosen_, layout.state_size())),
+      places_(device::Buffer<Index>::copy_of(shard.device, places(layout))),
+      sketches_(shard.device, shard.own().count * shape_.rows * shape_.columns),
+      sketch_(shard.device, shape_.rows * shape_.columns),
+      estimates_(shard.device, layout.state_size()),
+      indices_(shard.device, candidates_),
+      picks_(shard.device, chosen_),
+      exact_rows_(shard.device, shard.own().count * candidates_),
+      exact_(shard.device, candidates_),
+      decoded_(shard.device, layout.parameters()),
+      sketch_sum_(shard, shape_.rows * shape_.columns),
+      exact_sum_(shard, candidates_) {}
+
+void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, device::Buffer<float>& worker_errors) {
+  float* errors = worker_errors.data() + (group.first - shard_.own().first) * layout_.state_size();
+  const auto squares = feed(shard_.device, layout_.worker(), group.count, input, errors, layout_.state_size());
+  require_finite(squares, layout_.worker().count(), group.first);
+}
+
+/// The mean of the workers' sketches.
+void SketchMean::sketch(const device::Buffer<float>& errors) {
+  for_each_item(shard_.device, shape_.rows,
+                SketchKernel{shape_, errors.data(), layout_.state_size(), layout_.state_size(), shard_.own().count,
+                             sketches_.data()});
+  sketch_sum_.absorb(shard_.own(), sketches_.data(), sketch_.size());
+  sketch_sum_.take_mean(sketch_.data());
+}
+
+/// Candidates by their estimates, their exact means, and the chosen among them.
+void SketchMean::choose(const device::Buffer<float>& errors) {
+  const device::Device& device = shard_.device;
+  for_each(device, estimates_.size(), EstimateKernel{shape_, sketch_.data(), estimates_.data()});
+  for_each_item(device, 1, LargestIndicesKernel{estimates_.data(), estimates_.size(), candidates_, indices_.data()});
+  for_each_row(device, shard_.own().count, candidates_,
+               PickKernel{errors.data(), layout_.state_size(), indices_.data(), candidates_, exact_rows_.data()});
+  exact_sum_.absorb(shard_.own(), exact_rows_.data(), candidates_);
+  exact_sum_.take_mean(exact_.data());
+  for_each_item(device, 1, LargestIndicesKernel{exact_.data(), candidates_, chosen_, picks_.data()});
+}
+
+ExchangeSeconds SketchMean::exchange(const Draw&, device::Buffer<float>& worker_errors, device::Buffer<float>&,
+                                     float* result, netmodel::TrafficList& traffic) {
+  ExchangeSeconds seconds;
+  const device::Device& device = shard_.device;
+  device::Stopwatch watch(device);
+  sketch(worker_errors);
+  seconds.encode = watch.lap();
+  choose(worker_errors);
+  for_each(device, decoded_.size(), ClearKernel{decoded_.data()});
+  for_each(device, chosen_,
+           PlaceKernel{places_.data(), indices_.data(), picks_.data(), exact_.data(), decoded_.data()});
+  for_each(device, decoded_.size(), CopyKernel{decoded_.data(), result});
+  for_each_row(device, shard_.own().count, chosen_,
+               ZeroPickedKernel{worker_errors.data(), layout_.state_size(), indices_.data(), picks_.data()});
+  for (const netmodel::Traffic& exchange : plan()) traffic.push_back(exchange);
+  seconds.server = watch.lap();
+  return seconds;
+}
+
+netmodel::TrafficList SketchMean::plan() const {
+  netmodel::TrafficList traffic;
+  if (layout_.state_size() == 0) return traffic;
+  for (const Index elements : {sketch_.size(), candidates_}) {
+    traffic.push_back(DenseMean::plan(shard_.workers(), elements).front());
+    traffic.back().overlaps_backward = false;
+  }
+  return traffic;
+}
+
+std::vector<CodecSquares> SketchMean::worker_squares(const device::Buffer<float>& worker_errors) const {
+  std::vector<CodecSquares> result;
+  for (Index w = 0; w < shard_.own().count; ++w) {
+    result.push_back(squares_of_row(shard_.device, layout_.worker(), worker_errors.data() + w * layout_.state_size(),
+                                    decoded_.data()));
+  }
+  return result;
+}
+
+}  // namespace onebit::compress
