@@ -22,11 +22,6 @@ class Adam final : public Optimizer {
     return report;
   }
 
-  static OptimizerConfig without_freeze(OptimizerConfig config) {
-    config.freeze.policy = "never";
-    return config;
-  }
-
   AdamCore core_;
 };
 

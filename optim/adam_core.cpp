@@ -1,19 +1,17 @@
 #include "optim/adam_core.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "device/error.hpp"
-#include "device/launch.hpp"
 #include "device/stopwatch.hpp"
 #include "device/text.hpp"
+#include "optim/clipping.hpp"
 
 namespace onebit::optim {
 namespace {
-
-void check(bool valid, const std::string& option, double value, const std::string& range) {
-  if (!valid) throw ConfigError("optimizer option out of range", "optimizer." + option + " " + shortest(value), range);
-}
 
 /// Positive and finite once it is the float that the kernels use.
 bool float_positive(double value) {
@@ -21,16 +19,42 @@ bool float_positive(double value) {
   return std::isfinite(narrow) && narrow > 0;
 }
 
+std::vector<TensorRule> make_rules(const Problem& problem, const OptimizerConfig& config) {
+  compress::require_matches(problem.tensors, config.no_decay, "optimizer.no-decay");
+  const std::vector<char> exempt = compress::matching(problem.tensors, config.no_decay);
+  std::vector<TensorRule> rules;
+  Index offset = 0;
+  for (std::size_t t = 0; t < exempt.size(); ++t) {
+    rules.push_back({.offset = offset, .weight_decay = exempt[t] ? 0.0f : static_cast<float>(config.weight_decay)});
+    offset += problem.tensors[t].size;
+  }
+  return rules;
+}
+
+double total(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
 }  // namespace
 
+void check_option(bool valid, const std::string& option, double value, const std::string& range) {
+  if (!valid) throw ConfigError("optimizer option out of range", "optimizer." + option + " " + shortest(value), range);
+}
+
 void check_adam(const OptimizerConfig& config) {
-  check(float_positive(config.lr), "lr", config.lr, "above 0 and finite in single precision");
-  check(config.beta1 >= 0 && config.beta1 < 1, "beta1", config.beta1, "in [0, 1)");
-  check(config.beta2 >= 0 && config.beta2 < 1, "beta2", config.beta2, "in [0, 1)");
-  check(float_positive(config.eps), "eps", config.eps, "above 0 and finite in single precision");
-  check(std::isfinite(config.weight_decay) && config.weight_decay >= 0, "weight-decay", config.weight_decay,
-        "at least 0");
-  check(std::isfinite(config.clip) && config.clip >= 0, "clip", config.clip, "at least 0; 0 switches clipping off");
+  check_option(float_positive(config.lr), "lr", config.lr, "above 0 and finite in single precision");
+  check_option(config.beta1 >= 0 && config.beta1 < 1, "beta1", config.beta1, "in [0, 1)");
+  check_option(config.beta2 >= 0 && config.beta2 < 1, "beta2", config.beta2, "in [0, 1)");
+  check_option(float_positive(config.eps), "eps", config.eps, "above 0 and finite in single precision");
+  check_option(std::isfinite(config.weight_decay) && config.weight_decay >= 0, "weight-decay", config.weight_decay,
+               "at least 0");
+  check_option(std::isfinite(config.clip) && config.clip >= 0, "clip", config.clip,
+               "at least 0; 0 switches clipping off");
+}
+
+OptimizerConfig without_freeze(OptimizerConfig config) {
+  config.freeze.policy = "never";
+  return config;
 }
 
 AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
@@ -41,22 +65,21 @@ AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
       stability_(policy_.lag()),
       parameters_(problem.parameters()),
       whole_(parameters_),
+      tensors_(device_, compress::sizes_of(problem.tensors)),
+      rules_(make_rules(problem, config)),
+      device_rules_(device::Buffer<TensorRule>::copy_of(device_, rules_)),
       channel_(problem.shard, parameters_),
       mean_(device_, parameters_),
       momentum_(device::Buffer<float>::zeros(device_, parameters_)),
       variance_(device::Buffer<float>::zeros(device_, parameters_)) {}
 
-template <class Kernel>
-std::vector<double> AdamCore::sum(Index rows, Kernel kernel) const {
-  device::Buffer<double> sums(device_, rows);
-  reduce(device_, rows, whole_, kernel, sums.data());
-  return sums.to_host();
+bool AdamCore::decays() const {
+  return std::any_of(rules_.begin(), rules_.end(), [](const TensorRule& rule) { return rule.weight_decay > 0; });
 }
 
-template std::vector<double> AdamCore::sum(Index, SquareTerm) const;
-
-double AdamCore::clip_factor(double norm) const {
-  return clips() && norm > config_.clip ? config_.clip / (norm + 1e-6) : 1.0;
+void AdamCore::set_coefficients(const std::vector<double>& coefficients) {
+  for (std::size_t t = 0; t < rules_.size(); ++t) rules_[t].coefficient = static_cast<float>(coefficients[t]);
+  device_rules_.upload(rules_);
 }
 
 AdamStep AdamCore::numbers(Index t, Index variance_t, double lr) const {
@@ -69,42 +92,58 @@ AdamStep AdamCore::numbers(Index t, Index variance_t, double lr) const {
   step.beta2 = static_cast<float>(config_.beta2);
   step.one_minus_beta2 = static_cast<float>(1 - config_.beta2);
   step.eps = static_cast<float>(config_.eps);
-  step.weight_decay = static_cast<float>(config_.weight_decay);
   step.momentum_correction = correct ? static_cast<float>(1 / (1 - power(config_.beta1, t))) : 1.0f;
   step.root_correction =
       correct && variance_t > 0 ? static_cast<float>(1 / std::sqrt(1 - power(config_.beta2, variance_t))) : 1.0f;
   return step;
 }
 
-void AdamCore::absorb_dense(Range group, const float* gradients, Index stride) {
+void AdamCore::absorb_dense(Range group, const float* rows, Index stride) {
   device::Stopwatch watch(device_);
-  channel_.absorb(group, gradients, stride);
+  channel_.absorb(group, rows, stride);
   absorb_seconds_ += watch.lap();
 }
 
-void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report) {
-  average_dense(report);
+void AdamCore::average_dense(device::Buffer<float>& mean, StepReport& report) {
   device::Stopwatch watch(device_);
-  report.grad_norm = std::sqrt(sum(1, SquareTerm{mean_.data(), 0})[0]);
-  const double factor = clip_factor(report.grad_norm);
-  report.clip_share = factor < 1 ? 1 : 0;
-  AdamStep step = numbers(t, t, lr);
-  step.gradient_factor = static_cast<float>(factor);
-  report.update_norm =
-      std::sqrt(sum(1, AdamKernel{step, x.data(), momentum_.data(), variance_.data(), mean_.data()})[0]);
-  report.variance_ratio = stability_.push(sum(1, AbsoluteTerm{variance_.data()})[0]);
-  report.seconds.update = watch.lap();
-}
-
-void AdamCore::average_dense(StepReport& report) {
-  device::Stopwatch watch(device_);
-  channel_.exchange(mean_.data(), report.traffic);
+  channel_.exchange(mean.data(), report.traffic);
   report.seconds.encode = std::exchange(absorb_seconds_, 0);
   report.seconds.exchange = watch.lap();
 }
 
-double AdamCore::frozen_update(const AdamStep& step, bool mask, device::Buffer<float>& x) {
-  return std::sqrt(sum(1, FrozenAdamKernel{step, mask, x.data(), momentum_.data(), variance_.data()})[0]);
+void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report) {
+  average_dense(mean_, report);
+  update(clipped_step(t, lr, report), x, report);
+}
+
+AdamStep AdamCore::clipped_step(Index t, double lr, StepReport& report) const {
+  device::Stopwatch watch(device_);
+  report.grad_norm = std::sqrt(sums(1, whole_, SquareTerm{mean_.data(), 0})[0]);
+  const double factor = clip_factor(report.grad_norm, config_.clip);
+  report.clip_share = factor < 1 ? 1 : 0;
+  AdamStep step = numbers(t, t, lr);
+  step.gradient_factor = static_cast<float>(factor);
+  report.seconds.update += watch.lap();
+  return step;
+}
+
+void AdamCore::update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) {
+  device::Stopwatch watch(device_);
+  const AdamKernel kernel{step, device_rules_.data(), x.data(), momentum_.data(), variance_.data(), mean_.data()};
+  report.update_norm = std::sqrt(total(tensor_sums(1, kernel)));
+  watch_variance(report);
+  report.seconds.update += watch.lap();
+}
+
+void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report) {
+  device::Stopwatch watch(device_);
+  const MoveKernel kernel{step, device_rules_.data(), mask, x.data(), momentum_.data(), variance_.data()};
+  report.update_norm = std::sqrt(total(tensor_sums(1, kernel)));
+  report.seconds.update += watch.lap();
+}
+
+void AdamCore::watch_variance(StepReport& report) {
+  report.variance_ratio = stability_.push(sums(1, whole_, AbsoluteTerm{variance_.data()})[0]);
 }
 
 }  // namespace onebit::optim

@@ -1,57 +1,88 @@
 #pragma once
-// What Adam and its compressed relatives share: moments, the dense step with clipping, bias correction.
+// What Adam and its relatives share: moments, the dense step with clipping, bias correction, rules per tensor.
 
 #include "compress/channel.hpp"
 #include "device/chunks.hpp"
+#include "device/launch.hpp"
 #include "optim/kernels.hpp"
 #include "optim/optimizer.hpp"
 
 namespace onebit::optim {
 
+/// Throws ConfigError naming the option "optimizer.<option>", its value and its range where it is not valid.
+void check_option(bool valid, const std::string& option, double value, const std::string& range);
+
 /// Throws ConfigError naming the hyper-parameter that is out of range.
 void check_adam(const OptimizerConfig& config);
 
+/// The configuration for an optimizer that has nothing to freeze.
+OptimizerConfig without_freeze(OptimizerConfig config);
+
 class AdamCore {
  public:
+  /// Throws ConfigError for a no-decay pattern that fits no tensor.
   AdamCore(const Problem& problem, const OptimizerConfig& config);
 
+  const device::Device& device() const { return device_; }
   const FreezePolicy& freeze_policy() const { return policy_; }
 
   Index parameters() const { return parameters_; }
+  const device::Chunks& tensors() const { return tensors_; }
+  const device::Buffer<TensorRule>& rules() const { return device_rules_; }
+  /// Whether some tensor's weight decays.
+  bool decays() const;
+  /// Factors of the learning rate, one a tensor, from now on.
+  void set_coefficients(const std::vector<double>& coefficients);
+
   device::Buffer<float>& momentum() { return momentum_; }
   const device::Buffer<float>& momentum() const { return momentum_; }
+  device::Buffer<float>& variance() { return variance_; }
   const device::Buffer<float>& variance() const { return variance_; }
+  /// Room for an averaged gradient.
+  device::Buffer<float>& mean() { return mean_; }
 
-  void absorb_dense(Range group, const float* gradients, Index stride);
+  void absorb_dense(Range group, const float* rows, Index stride);
+  /// Averages what was absorbed. Fills the report's traffic and times.
+  void average_dense(device::Buffer<float>& mean, StepReport& report);
 
   /// Averages what was absorbed and updates: update t = 1, 2, ... Fills the report.
   void dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report);
 
-  /// Averages what was absorbed, no more. Fills the report's traffic and times.
-  void average_dense(StepReport& report);
+  /// Clips the averaged gradient by its norm. Fills the report; returns the numbers of update t = 1, 2, ...
+  AdamStep clipped_step(Index t, double lr, StepReport& report) const;
+  /// One Adam update with the averaged gradient. Fills the report.
+  void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
+  /// Applies the moments as they are. Fills the report.
+  void move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report);
+  /// Takes note of the variance after an update of it. Fills the report.
+  void watch_variance(StepReport& report);
 
   /// The numbers of update t with the variance of update `variance_t` (bias corrections).
   AdamStep numbers(Index t, Index variance_t, double lr) const;
 
-  /// Applies the momentum with the frozen variance; returns ||x_t - x_{t-1}||_2.
-  double frozen_update(const AdamStep& step, bool mask, device::Buffer<float>& x);
-
-  /// Sum over [rows] x [parameters] of a kernel (row, segment, i) -> double; one sum a row.
+  /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
   template <class Kernel>
-  std::vector<double> sum(Index rows, Kernel kernel) const;
-
-  /// Clipping factor for a gradient norm; 1 when the norm is below the bound or clipping is off.
-  double clip_factor(double norm) const;
-  bool clips() const { return config_.clip > 0; }
+  std::vector<double> tensor_sums(Index rows, const Kernel& kernel) const {
+    return sums(rows, tensors_, kernel);
+  }
 
  private:
+  template <class Kernel>
+  std::vector<double> sums(Index rows, const device::Chunks& chunks, const Kernel& kernel) const {
+    device::Buffer<double> result(device_, rows * chunks.segments());
+    reduce(device_, rows, chunks, kernel, result.data());
+    return result.to_host();
+  }
+
   device::Device device_;
   double absorb_seconds_ = 0;  ///< of the running step
   OptimizerConfig config_;
   FreezePolicy policy_;
   StabilityRatio stability_;
   Index parameters_;
-  device::Chunks whole_;
+  device::Chunks whole_, tensors_;
+  std::vector<TensorRule> rules_;
+  device::Buffer<TensorRule> device_rules_;
   compress::DenseMean channel_;
   device::Buffer<float> mean_;
   device::Buffer<float> momentum_;

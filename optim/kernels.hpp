@@ -13,61 +13,108 @@ struct AdamStep {
   float beta1 = 0, one_minus_beta1 = 0;
   float beta2 = 0, one_minus_beta2 = 0;
   float eps = 0;
-  float weight_decay = 0;
   float momentum_correction = 1;  ///< 1 / (1 - beta1^t), or 1
   float root_correction = 1;      ///< 1 / sqrt(1 - beta2^t), or 1
   float gradient_factor = 1;      ///< clipping
 };
 
-/// x -= lr (m c1 / (sqrt(v) c2 + eps) + weight_decay x); returns the step taken.
-ONEBIT_HOST_DEVICE inline float adam_move(const AdamStep& s, float& x, float m, float v) {
-  const float update = (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + s.weight_decay * x;
-  const float move = s.lr * update;
-  x = x - move;
-  return move;
+/// What one tensor has of its own in an update.
+struct TensorRule {
+  Index offset = 0;  ///< of its first element in the parameter vector
+  float weight_decay = 0;
+  float coefficient = 1;  ///< of the learning rate: LAMB's trust ratio
+};
+
+/// m c1 / (sqrt(v) c2 + eps) + weight_decay x
+ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_decay, float x, float m, float v) {
+  return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
+}
+
+/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is clipped.
+ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float gradient, float& m, float& v) {
+  const float g = gradient * s.gradient_factor;
+  m = s.beta1 * m + s.one_minus_beta1 * g;
+  v = s.beta2 * v + s.one_minus_beta2 * (g * g);
 }
 
 /// One Adam update (Kingma and Ba 2015; decoupled decay as AdamW, Loshchilov and Hutter 2019). Yields the squared step.
 struct AdamKernel {
   AdamStep s;
+  const TensorRule* rules;
   float* x;
   float* momentum;
   float* variance;
   const float* gradient;
-  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const {
-    const float g = gradient[i] * s.gradient_factor;
-    const float m = s.beta1 * momentum[i] + s.one_minus_beta1 * g;
-    const float v = s.beta2 * variance[i] + s.one_minus_beta2 * (g * g);
-    momentum[i] = m;
-    variance[i] = v;
-    const auto move = static_cast<double>(adam_move(s, x[i], m, v));
-    return move * move;
+
+  struct Element {
+    AdamStep s;
+    float rate, weight_decay;
+    float* x;
+    float* momentum;
+    float* variance;
+    const float* gradient;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      adam_moments(s, gradient[i], momentum[i], variance[i]);
+      const float move = rate * adam_direction(s, weight_decay, x[i], momentum[i], variance[i]);
+      x[i] = x[i] - move;
+      return static_cast<double>(move) * static_cast<double>(move);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
+    const TensorRule& r = rules[tensor];
+    return {s,
+            s.lr * r.coefficient,
+            r.weight_decay,
+            x + r.offset,
+            momentum + r.offset,
+            variance + r.offset,
+            gradient + r.offset};
   }
 };
 
-/// The update of 1-bit Adam's compression stage: the momentum came over the wire, the variance is frozen. Where `mask`
-/// is set, a coordinate with v = 0 keeps m = 0: one bit cannot carry its zero. Yields the squared step.
-struct FrozenAdamKernel {
+/// Moves the parameters along moments that are there already: 1-bit Adam's compression stage, LAMB. Where `mask` is
+/// set, a coordinate with v = 0 keeps m = 0: one bit cannot carry its zero. Yields the squared step.
+struct MoveKernel {
   AdamStep s;
+  const TensorRule* rules;
   bool mask;
   float* x;
   float* momentum;
   const float* variance;
-  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const {
-    const float m = mask && variance[i] == 0.0f ? 0.0f : momentum[i];
-    momentum[i] = m;
-    const auto move = static_cast<double>(adam_move(s, x[i], m, variance[i]));
-    return move * move;
+
+  struct Element {
+    AdamStep s;
+    float rate, weight_decay;
+    bool mask;
+    float* x;
+    float* momentum;
+    const float* variance;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const float m = mask && variance[i] == 0.0f ? 0.0f : momentum[i];
+      momentum[i] = m;
+      const float move = rate * adam_direction(s, weight_decay, x[i], m, variance[i]);
+      x[i] = x[i] - move;
+      return static_cast<double>(move) * static_cast<double>(move);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
+    const TensorRule& r = rules[tensor];
+    return {s, s.lr * r.coefficient, r.weight_decay, mask, x + r.offset, momentum + r.offset, variance + r.offset};
   }
 };
 
-/// One worker in deepspeed semantics: nothing is exchanged, the momentum stays what it is.
-struct LocalMomentumKernel {
-  float* momentum;
-  const float* gradient;
+/// Rows of local momenta: out = beta1 momentum + factors[row] gradient.
+struct LocalMomentaKernel {
+  const float* momentum;
   float beta1;
-  const float* factor;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { momentum[i] = beta1 * momentum[i] + factor[0] * gradient[i]; }
+  const float* gradients;
+  Index stride;
+  const float* factors;
+  float* out;
+  Index out_stride;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    out[row * out_stride + i] = beta1 * momentum[i] + factors[row] * gradients[row * stride + i];
+  }
 };
 
 struct SquareTerm {

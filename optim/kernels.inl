@@ -1,9 +1,16 @@
 // Every kernel of this room: compiled once for each backend.
 #include "optim/kernels.hpp"
+#include "optim/lamb_kernels.hpp"
 
-ONEBIT_FOR_EACH(onebit::optim::LocalMomentumKernel);
+ONEBIT_FOR_EACH(onebit::optim::FreshVarianceKernel);
+ONEBIT_FOR_EACH(onebit::optim::LargestRatioKernel);
+ONEBIT_FOR_EACH(onebit::optim::MomentKernel);
+ONEBIT_FOR_EACH_ROW(onebit::optim::LocalMomentaKernel);
+ONEBIT_FOR_EACH_ROW(onebit::optim::PaddedMomentaKernel);
 ONEBIT_REDUCE(onebit::optim::AbsoluteTerm);
 ONEBIT_REDUCE(onebit::optim::AdamKernel);
-ONEBIT_REDUCE(onebit::optim::FrozenAdamKernel);
+ONEBIT_REDUCE(onebit::optim::DirectionTerm);
 ONEBIT_REDUCE(onebit::optim::MaskedGradientTerm);
+ONEBIT_REDUCE(onebit::optim::MoveKernel);
 ONEBIT_REDUCE(onebit::optim::SquareTerm);
+ONEBIT_REDUCE(onebit::optim::TensorSquareTerm);

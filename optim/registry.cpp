@@ -3,7 +3,10 @@
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "optim/adam.hpp"
+#include "optim/adam_naive_ec.hpp"
+#include "optim/lamb.hpp"
 #include "optim/onebit_adam.hpp"
+#include "optim/onebit_lamb.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -16,6 +19,7 @@ std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& c
 /// What is wrong is wrong for every optimizer, also for one that would not use it: arms share options.
 void check_common(const OptimizerConfig& config) {
   check_adam(config);
+  check_lamb(config.lamb);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -27,6 +31,13 @@ const std::vector<OptimizerEntry>& optimizers() {
       {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>},
       {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
        make<OnebitAdam>},
+      {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
+       make<OnebitAdam32>},
+      {"adam-naive-ec", "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
+       make<AdamNaiveEc>},
+      {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>},
+      {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
+       make<OnebitLamb>},
   };
   return table;
 }

@@ -44,6 +44,7 @@ struct Operands {
         d(device::random_floats(device, elements, 4)),
         variance(device::random_floats(device, elements, 7, 0)),
         factors(device::Buffer<float>::copy_of(device, std::vector<float>(static_cast<std::size_t>(workers), 0.1f))),
+        rule(device::Buffer<optim::TensorRule>::copy_of(device, std::vector<optim::TensorRule>(1))),
         sum(device, 1),
         dense(device::whole(device, workers), elements / workers) {
     fill_random(device, arrived.body, 5);
@@ -58,6 +59,7 @@ struct Operands {
   compress::ExchangeLayout vector;  ///< one vector of `elements` elements
   compress::Payload worker_payload, arrived, server_payload;
   Buffer<float> a, b, c, d, variance, factors;
+  Buffer<optim::TensorRule> rule;  ///< of the only tensor
   Buffer<double> sum;
   device::DenseSum dense;
 };
@@ -119,14 +121,15 @@ void require_finite(Operands& o) {
 std::vector<Subject> subjects(Operands& o) {
   const optim::AdamStep step{
       .lr = 1e-4f, .beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.999f, .one_minus_beta2 = 0.001f, .eps = 1e-3f};
-  using optim::AdamKernel, optim::FrozenAdamKernel, optim::SquareTerm;
+  const optim::TensorRule* rule = o.rule.data();
+  using optim::AdamKernel, optim::MoveKernel, optim::SquareTerm;
   return {
       worker_encode(o),
       server_side(o),
       decode(o),
       dense_mean(o),
-      reduction(o, "adam update", AdamKernel{step, o.a.data(), o.b.data(), o.variance.data(), o.d.data()}, 28),
-      reduction(o, "frozen update", FrozenAdamKernel{step, true, o.a.data(), o.b.data(), o.variance.data()}, 20),
+      reduction(o, "adam update", AdamKernel{step, rule, o.a.data(), o.b.data(), o.variance.data(), o.d.data()}, 28),
+      reduction(o, "frozen update", MoveKernel{step, rule, true, o.a.data(), o.b.data(), o.variance.data()}, 20),
       reduction(o, "squared norm", SquareTerm{o.a.data(), 0}, 4),
   };
 }

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "optim/optimizer.hpp"
+
+namespace onebit::optim {
+
+/// The coordinates whose variance was zero when it was frozen: one bit cannot carry the zero of their momentum, so it
+/// stays 0. Watches for a gradient that arrives at one of them after all.
+class MaskedCoordinates {
+ public:
+  MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance);
+
+  Index count() const { return coordinates_.size(); }
+
+  /// Starts a step.
+  void begin() { first_ = {}; }
+  /// Looks at the gradients of a group of this device's workers.
+  void watch(Range group, const float* gradients, Index stride);
+  /// A gradient is an event once in a run, of the first worker on any device. Collective.
+  void report(StepReport& report);
+
+ private:
+  bool watches() const { return count() > 0 && !reported_; }
+
+  device::Shard shard_;
+  device::Buffer<Index> coordinates_;
+  bool reported_ = false;
+  struct Found {
+    Index worker = 0;
+    double count = 0;
+  } first_;  ///< of the running step: the first of this device's workers with a gradient at masked coordinates
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,172 @@
+#include "optim/onebit_lamb.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "device/error.hpp"
+#include "device/stopwatch.hpp"
+#include "optim/lamb_kernels.hpp"
+
+namespace onebit::optim {
+
+OnebitLamb::OnebitLamb(const Problem& problem, const OptimizerConfig& config)
+    : TwoStage(problem, config), lamb_(config.lamb), average_(problem.tensors.size(), 0.0) {
+  numbers_.coefficient_factor.assign(problem.tensors.size(), 1.0);
+  numbers_.scaling_coefficient.assign(problem.tensors.size(), 1.0);
+}
+
+StateView OnebitLamb::state() const {
+  StateView view = TwoStage::state();
+  view.tensors = &numbers_;
+  return view;
+}
+
+void OnebitLamb::dense_update(device::Buffer<float>& x, StepReport& report) {
+  numbers_.trust_ratio = lamb_update(core(), lamb_, updates(), lr(), x, report);
+  average_ratios();
+}
+
+void OnebitLamb::average_ratios() {
+  const bool debias = config().bias_correction && !deepspeed();
+  const double weight = debias ? 1 - std::pow(lamb_.coeff_beta, static_cast<double>(updates())) : 1;
+  numbers_.frozen_coefficient = average_;
+  for (std::size_t l = 0; l < average_.size(); ++l) {
+    const double ratio = numbers_.trust_ratio[l];
+    const bool skip = deepspeed() && ratio == 1;
+    if (!skip) average_[l] = lamb_.coeff_beta * average_[l] + (1 - lamb_.coeff_beta) * ratio;
+    numbers_.frozen_coefficient[l] = average_[l] / weight;
+  }
+}
+
+void OnebitLamb::start_compression() {
+  start_fresh_variance();
+  fix_scaling();
+  const Index padding =
+      deepspeed()
+          ? round_up(core().parameters(), compress::padding_quantum(problem().shard.workers())) - core().parameters()
+          : 0;
+  exchanged_ = device::Buffer<float>::zeros(device(), core().parameters() + padding);
+  compress::ExchangeConfig exchange = config().exchange;
+  exchange.granularity = compress::Granularity::fused;
+  std::vector<compress::Tensor> tensors = problem().tensors;
+  if (padding > 0) tensors.push_back({"padding", padding});
+  if (deepspeed()) {
+    const std::vector<float> ones(static_cast<std::size_t>(problem().shard.own().count), 1.0f);
+    ones_ = device::Buffer<float>::copy_of(device(), ones);
+  }
+  exchange_.emplace(problem().shard, tensors, exchange);
+}
+
+/// The released code copies v in the step whose counter is freeze_step, which the first dense update may be beyond.
+void OnebitLamb::start_fresh_variance() {
+  const FreezePolicy& policy = core().freeze_policy();
+  const bool missed = deepspeed() && policy.kind() == FreezePolicy::Kind::fixed && step() > policy.fixed_updates();
+  fresh_ = missed ? device::Buffer<float>::zeros(device(), core().parameters())
+                  : device::Buffer<float>::copy_of(device(), core().variance().to_host());
+}
+
+void OnebitLamb::fix_scaling() {
+  const std::vector<compress::Tensor>& tensors = problem().tensors;
+  std::vector<double> sizes = core().tensor_sums(1, TensorSquareTerm{core().rules().data(), core().momentum().data()});
+  double sum = 0, count = 0;
+  for (std::size_t l = 0; l < tensors.size(); ++l) {
+    if (tensors[l].size > 0) sizes[l] = std::sqrt(sizes[l] / static_cast<double>(tensors[l].size));
+    if (deepspeed() && tensors[l].size > 0 && sizes[l] == 0) {
+      throw NumericError("the momentum is zero when it is frozen, and the released code divides by its norm",
+                         "tensor " + tensors[l].name, "use optimizer.semantics paper");
+    }
+    sum += sizes[l];
+    count += sizes[l] > 0 ? 1 : 0;
+  }
+  std::vector<float> scaling;
+  for (std::size_t l = 0; l < tensors.size(); ++l) {
+    const double coefficient = sizes[l] > 0 ? sum / count / sizes[l] : 1;
+    numbers_.scaling_coefficient[l] = coefficient;
+    scaling.insert(scaling.end(), static_cast<std::size_t>(tensors[l].size), static_cast<float>(coefficient));
+  }
+  scaling_ = device::Buffer<float>::copy_of(device(), scaling);
+}
+
+void OnebitLamb::send(Range group, const float* gradients, Index stride, const float* factors) {
+  if (deepspeed()) return send_padded(group, gradients, stride, factors);
+  exchange_->absorb(group, {.shared = core().momentum().data(),
+                            .shared_factor = static_cast<float>(config().beta1),
+                            .rows = gradients,
+                            .stride = stride,
+                            .factors = factors,
+                            .weights = scaling_.data()});
+}
+
+void OnebitLamb::send_padded(Range group, const float* gradients, Index stride, const float* factors) {
+  const Index padded = exchanged_.size();
+  if (rows_.size() < group.count * padded) rows_ = device::Buffer<float>(device(), group.count * padded);
+  float* out = exchanges() ? rows_.data() : exchanged_.data();  // the only worker's momentum is the new one
+  for_each_row(device(), group.count, padded,
+               PaddedMomentaKernel{local_momenta(gradients, stride, factors, out, padded), scaling_.data(),
+                                   core().parameters(), exchanged_.data()});
+  if (exchanges()) exchange_->absorb(group, {.rows = rows_.data(), .stride = padded, .factors = ones_.data()});
+}
+
+void OnebitLamb::receive(StepReport& report) {
+  receive_compressed(exchanged_.data(), report);
+}
+
+void OnebitLamb::frozen_update(device::Buffer<float>& x, StepReport& report) {
+  device::Stopwatch watch(device());
+  const AdamStep step = frozen_step();
+  refresh(step);
+  update_factors(step, x);
+  report.seconds.update += watch.lap();
+  core().move(step, /*mask=*/false, x, report);
+}
+
+void OnebitLamb::refresh(const AdamStep& step) {
+  for_each(device(), core().parameters(),
+           FreshVarianceKernel{step, /*mask=*/!deepspeed(), exchanged_.data(), scaling_.data(),
+                               core().variance().data(), core().momentum().data(), fresh_.data()});
+}
+
+/// Of every tensor, (sqrt(v) + eps) / (sqrt(fresh) + eps) where it is largest; 1 where nothing counts.
+std::vector<double> OnebitLamb::largest_ratios(const AdamStep& step) const {
+  const Index count = core().tensors().count();
+  device::Buffer<float> lanes(device(), count * LargestRatioKernel::kLanes);
+  const float fresh_correction = core().numbers(updates(), updates(), lr()).root_correction;
+  for_each(device(), lanes.size(),
+           LargestRatioKernel{core().tensors().view(), core().rules().data(), /*mask=*/!deepspeed(), step.eps,
+                              step.root_correction, fresh_correction, core().variance().data(), fresh_.data(),
+                              lanes.data()});
+  const std::vector<float> host = lanes.to_host();
+  std::vector<double> ratios;
+  auto next = host.begin();
+  for (const compress::Tensor& tensor : problem().tensors) {
+    const auto end = next + ceil_div(tensor.size, device::kChunk) * LargestRatioKernel::kLanes;
+    const float largest = std::accumulate(next, end, 0.0f, [](float a, float b) { return std::max(a, b); });
+    ratios.push_back(largest > 0 ? static_cast<double>(largest) : 1.0);
+    next = end;
+  }
+  return ratios;
+}
+
+void OnebitLamb::update_factors(const AdamStep& step, const device::Buffer<float>& x) {
+  std::vector<double> factors = largest_ratios(step);
+  if (core().decays()) {
+    const DirectionTerm term{step, core().rules().data(), x.data(), core().momentum().data(), core().variance().data()};
+    const std::vector<double> squares = core().tensor_sums(2, term);
+    for (std::size_t l = 0; l < factors.size(); ++l) {
+      const double whole = squares[l], adaptive = squares[factors.size() + l];
+      const double share = whole > 0 ? std::min(1.0, std::sqrt(adaptive / whole)) : 1.0;
+      factors[l] = factors[l] * share + (1 - share);
+    }
+  }
+  for (std::size_t l = 0; l < factors.size(); ++l) {
+    const double last = numbers_.coefficient_factor[l];
+    double r = std::max(std::min(factors[l], lamb_.factor_max), lamb_.factor_min);
+    r = std::max(std::min(r, last * (1 + lamb_.factor_threshold)), last * (1 - lamb_.factor_threshold));
+    numbers_.coefficient_factor[l] = r;
+    numbers_.trust_ratio[l] = numbers_.frozen_coefficient[l] * r;
+  }
+  core().set_coefficients(numbers_.trust_ratio);
+}
+
+}  // namespace onebit::optim

@@ -1,0 +1,115 @@
+#include "optim/two_stage.hpp"
+
+#include "device/error.hpp"
+#include "device/stopwatch.hpp"
+
+namespace onebit::optim {
+
+compress::ExchangeConfig exchange_of(const OptimizerConfig& config) {
+  compress::ExchangeConfig exchange = config.exchange;
+  if (config.semantics == Semantics::deepspeed) exchange.padding = compress::Padding::as_data;
+  return exchange;
+}
+
+TwoStage::TwoStage(const Problem& problem, const OptimizerConfig& config)
+    : problem_(problem),
+      config_(config),
+      core_(problem, config),
+      clipping_(problem, config.clip),
+      phase_(deepspeed() ? Phase::dry_run : Phase::warmup) {
+  if (!deepspeed() && core_.freeze_policy().kind() == FreezePolicy::Kind::fixed &&
+      core_.freeze_policy().fixed_updates() < 1) {
+    throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config.freeze.policy,
+                      "freeze after at least 1 dense update");
+  }
+}
+
+StateView TwoStage::state() const {
+  StateView view{.momentum = &core_.momentum(), .variance = &core_.variance()};
+  if (exchange_) view.exchange = &*exchange_;
+  view.exchanged = exchange_ && updates_ > frozen_updates_ && exchanges();
+  return view;
+}
+
+std::string TwoStage::unfulfilled() const {
+  const FreezePolicy& policy = core_.freeze_policy();
+  const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
+  if (policy.kind() == FreezePolicy::Kind::never || compressed) return "";
+  std::string text = "the run was asked to compress but never did (freeze " + config_.freeze.policy + ")";
+  if (policy.kind() == FreezePolicy::Kind::automatic)
+    text += ": the variance ratio reached the threshold too late or never";
+  return text;
+}
+
+LocalMomentaKernel TwoStage::local_momenta(const float* gradients, Index stride, const float* factors, float* out,
+                                           Index out_stride) const {
+  return {core_.momentum().data(), static_cast<float>(config_.beta1), gradients, stride, factors, out, out_stride};
+}
+
+void TwoStage::receive_compressed(float* result, StepReport& report) {
+  const compress::ExchangeSeconds seconds = exchange_->exchange(result, report.traffic);
+  report.seconds.exchange = seconds.exchange;
+  report.seconds.server = seconds.server;
+}
+
+void TwoStage::do_begin() {
+  encode_seconds_ = 0;
+  clipping_.begin();
+  if (masked_) masked_->begin();
+  if (exchange_) exchange_->begin(step());
+}
+
+void TwoStage::do_absorb(Range group, const float* gradients, Index stride) {
+  if (phase_ != Phase::compression) return core_.absorb_dense(group, gradients, stride);
+  const float* factors = clipping_.factors(group, gradients, stride, 1 - config_.beta1);
+  if (masked_) masked_->watch(group, gradients, stride);
+  device::Stopwatch watch(device());
+  send(group, gradients, stride, factors);
+  encode_seconds_ += watch.lap();
+}
+
+StepReport TwoStage::do_finish(device::Buffer<float>& parameters) {
+  StepReport report;
+  report.phase = phase_;
+  switch (phase_) {
+    case Phase::dry_run:
+      core_.average_dense(core_.mean(), report);
+      phase_ = Phase::warmup;
+      break;
+    case Phase::compression:
+      finish_compression(parameters, report);
+      break;
+    default:
+      finish_warmup(parameters, report);
+  }
+  report.masked = masked_ ? masked_->count() : 0;
+  return report;
+}
+
+void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& report) {
+  ++updates_;
+  dense_update(parameters, report);
+  // DeepSpeed compares its step counter, which counted the dry run.
+  if (core_.freeze_policy().freeze_now(deepspeed() ? step() : updates_, report.variance_ratio)) freeze(report);
+}
+
+void TwoStage::freeze(StepReport& report) {
+  phase_ = Phase::compression;
+  frozen_updates_ = updates_;
+  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
+  start_compression();
+  report.events.push_back({"freeze", "variance frozen after " + std::to_string(updates_) + " dense updates (freeze " +
+                                         config_.freeze.policy + "), " +
+                                         std::to_string(masked_ ? masked_->count() : 0) + " coordinates masked"});
+}
+
+void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport& report) {
+  ++updates_;
+  if (exchanges()) receive(report);
+  report.seconds.encode = encode_seconds_;
+  clipping_.report(report);
+  if (masked_) masked_->report(report);
+  frozen_update(parameters, report);
+}
+
+}  // namespace onebit::optim

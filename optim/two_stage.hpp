@@ -1,0 +1,79 @@
+#pragma once
+
+#include <optional>
+
+#include "optim/adam_core.hpp"
+#include "optim/clipping.hpp"
+#include "optim/masked.hpp"
+
+namespace onebit::optim {
+
+/// What 1-bit Adam and 1-bit LAMB share: a warm-up stage of dense updates until the freeze policy ends it, then a
+/// compression stage with a frozen variance, in which every worker adds its own gradient to the shared momentum and
+/// sends that. Each algorithm says what a dense update is, how the momenta meet, and what follows.
+///
+/// paper semantics, where they differ from the papers' text: bias correction (optional, on): 1/(1-beta1^t) goes on, the
+/// variance keeps v_K/(1-beta2^K); coordinates with v_K = 0 are masked (their momentum stays 0; their errors still
+/// count in the scales); clipping in the compression stage bounds each worker's gradient by its own norm.
+///
+/// deepspeed semantics (DeepSpeed 0.19.6, fp32 path): the first step is a dry run whose gradient is averaged and thrown
+/// away; no bias correction; `fixed:K` is freeze_step, so K-1 dense updates (at least 1) come before compression;
+/// padding takes part in scales and errors; nothing is masked; one worker exchanges nothing and compresses nothing.
+class TwoStage : public Optimizer {
+ public:
+  StateView state() const override;
+  std::string unfulfilled() const override;
+
+ protected:
+  TwoStage(const Problem& problem, const OptimizerConfig& config);
+
+  bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
+  /// The released code leaves the exchange out when there is nobody to exchange with.
+  bool exchanges() const { return !(deepspeed() && problem_.shard.workers() == 1); }
+  const device::Device& device() const { return problem_.shard.device; }
+  const Problem& problem() const { return problem_; }
+  const OptimizerConfig& config() const { return config_; }
+  AdamCore& core() { return core_; }
+  const AdamCore& core() const { return core_; }
+  /// The numbers of the running update in the frozen variance.
+  AdamStep frozen_step() const { return core_.numbers(updates_, frozen_updates_, lr()); }
+  /// Updates of the parameters so far, with the running one.
+  Index updates() const { return updates_; }
+  /// Own momenta of the group's workers; row g at out + g * stride.
+  LocalMomentaKernel local_momenta(const float* gradients, Index stride, const float* factors, float* out,
+                                   Index out_stride) const;
+  /// Takes the mean of the momenta from the compressed exchange.
+  void receive_compressed(float* result, StepReport& report);
+
+  std::optional<compress::CompressedMean> exchange_;  ///< of the compression stage, where it compresses
+
+ private:
+  virtual void dense_update(device::Buffer<float>& x, StepReport& report) = 0;
+  virtual void start_compression() = 0;
+  /// Sends a group's momenta; factors: what each gradient is multiplied with.
+  virtual void send(Range group, const float* gradients, Index stride, const float* factors) = 0;
+  virtual void receive(StepReport& report) = 0;
+  virtual void frozen_update(device::Buffer<float>& x, StepReport& report) = 0;
+
+  void do_begin() final;
+  void do_absorb(Range group, const float* gradients, Index stride) final;
+  StepReport do_finish(device::Buffer<float>& parameters) final;
+  void finish_warmup(device::Buffer<float>& parameters, StepReport& report);
+  void finish_compression(device::Buffer<float>& parameters, StepReport& report);
+  void freeze(StepReport& report);
+
+  Problem problem_;
+  OptimizerConfig config_;
+  AdamCore core_;
+  LocalClipping clipping_;
+  std::optional<MaskedCoordinates> masked_;
+  Phase phase_;
+  Index updates_ = 0;
+  Index frozen_updates_ = 0;   ///< dense updates in the frozen variance
+  double encode_seconds_ = 0;  ///< of the running step
+};
+
+/// What is exchanged; the released code treats padding as data.
+compress::ExchangeConfig exchange_of(const OptimizerConfig& config);
+
+}  // namespace onebit::optim
