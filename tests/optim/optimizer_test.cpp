@@ -98,6 +98,7 @@ TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay,
     TrainingOptions options = options_of(entry);
     options.config.lr = 0.125;
     options.config.weight_decay = 0.25;
+    options.config.lamb.min_coeff = options.config.lamb.max_coeff = 1;  // LAMB multiplies the rate by its trust ratio
     options.tensors = {33};
     Training training(options, std::vector<float>(33, -4.0f));
     const FloatRows zeros(6, std::vector<float>(33));

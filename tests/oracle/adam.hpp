@@ -75,6 +75,7 @@ struct OnebitOptions {
   bool padding_counts = false;  ///< padded elements are elements like others
   bool mask = true;             ///< no momentum where the frozen variance is zero
   bool exchange_alone = true;   ///< one worker compresses too
+  bool identity = false;        ///< the exchange loses nothing
 };
 
 class OnebitAdam : public Adam {
@@ -118,6 +119,7 @@ class OnebitAdam : public Adam {
   }
 
   Vector exchanged(const Rows& momenta) {
+    if (onebit.identity) return mean(momenta);
     if (channels.empty() || !onebit.feedback) {
       channels.clear();
       for (const std::size_t size : vectors) {
@@ -138,6 +140,26 @@ class OnebitAdam : public Adam {
   }
 
   bool dry_run_done = false;
+};
+
+/// "Adam (1-bit Naive)": Adam that takes the error-compensated exchange of the clipped gradients, as one vector, for
+/// the mean gradient.
+class AdamNaiveEc : public Adam {
+ public:
+  AdamNaiveEc(const AdamOptions& adam_options, Vector x0, std::size_t workers, bool padding_counts)
+      : Adam(adam_options, std::move(x0)), channel(workers, x.size(), Norm::l2, padding_counts), bound(options.clip) {
+    options.clip = 0;
+  }
+
+  void step(double lr, const Rows& gradients) {
+    Rows rows;
+    for (const Vector& row : gradients) rows.push_back(clipped(row, bound));
+    Adam::step(lr, {channel(rows)});
+  }
+
+ private:
+  CompressedMean channel;
+  double bound;  ///< of the workers' own gradients
 };
 
 }  // namespace onebit::oracle
