@@ -19,10 +19,15 @@ struct MomentKernel {
 struct TensorSquareTerm {
   const TensorRule* rules;
   const float* values;
-  ONEBIT_HOST_DEVICE double operator()(Index, Index tensor, Index i) const {
-    const auto value = static_cast<double>(values[rules[tensor].offset + i]);
-    return value * value;
-  }
+
+  struct Element {
+    const float* values;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const auto value = static_cast<double>(values[i]);
+      return value * value;
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
 };
 
 /// Square of a tensor's direction; row 0: with its weight decay, row 1: without.
@@ -32,12 +37,21 @@ struct DirectionTerm {
   const float* x;
   const float* momentum;
   const float* variance;
-  ONEBIT_HOST_DEVICE double operator()(Index row, Index tensor, Index i) const {
+
+  struct Element {
+    AdamStep s;
+    float weight_decay;
+    const float* x;
+    const float* momentum;
+    const float* variance;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const auto u = static_cast<double>(adam_direction(s, weight_decay, x[i], momentum[i], variance[i]));
+      return u * u;
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index tensor) const {
     const TensorRule& r = rules[tensor];
-    const Index p = r.offset + i;
-    const auto u =
-        static_cast<double>(adam_direction(s, row == 0 ? r.weight_decay : 0.0f, x[p], momentum[p], variance[p]));
-    return u * u;
+    return {s, row == 0 ? r.weight_decay : 0.0f, x + r.offset, momentum + r.offset, variance + r.offset};
   }
 };
 
