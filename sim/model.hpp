@@ -44,7 +44,7 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  /// Name, offset and size of every tensor of the flat parameter vector, without gaps.
+  /// Name, place and shape of every tensor of the flat parameter vector, without gaps.
   virtual const std::vector<TensorInfo>& tensors() const = 0;
   Index parameters() const;
 

@@ -58,6 +58,48 @@ void measure_shared(const Replica& replica, const StepOutcome& outcome, StepRow&
   if (outcome.report.phase == optim::Phase::compression) row.sign_density = positive_share(device, *state.momentum);
 }
 
+/// A number for each tensor.
+class TensorTable {
+ public:
+  TensorTable(const device::Device& device, const std::vector<TensorInfo>& tensors)
+      : device_(device),
+        chunks_(device, values_of(tensors, &TensorInfo::size)),
+        offsets_(device::Buffer<Index>::copy_of(device, values_of(tensors, &TensorInfo::offset))) {}
+
+  std::vector<double> l2(const device::Buffer<float>* values) const {
+    if (values == nullptr) return all({});
+    std::vector<double> norms = tensor_sums(optim::SquareTerm{values->data(), 0});
+    for (double& norm : norms) norm = std::sqrt(norm);
+    return norms;
+  }
+
+  std::vector<double> l1(const device::Buffer<float>* values) const {
+    return values == nullptr ? all({}) : tensor_sums(optim::AbsoluteTerm{values->data()});
+  }
+
+  /// What an optimizer has measured, or that it has measured nothing.
+  std::vector<double> all(std::vector<double> numbers) const {
+    if (numbers.empty()) numbers.assign(static_cast<std::size_t>(chunks_.segments()), not_applicable);
+    return numbers;
+  }
+
+ private:
+  static std::vector<Index> values_of(const std::vector<TensorInfo>& tensors, Index TensorInfo::*member) {
+    std::vector<Index> values;
+    for (const TensorInfo& tensor : tensors) values.push_back(tensor.*member);
+    return values;
+  }
+
+  template <class Term>
+  std::vector<double> tensor_sums(const Term& term) const {
+    return sums(device_, 1, chunks_, TensorTerm<Term>{offsets_.data(), term});
+  }
+
+  device::Device device_;
+  device::Chunks chunks_;
+  device::Buffer<Index> offsets_;
+};
+
 }  // namespace
 
 StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
@@ -117,28 +159,18 @@ WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
 
 TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
   const Replica& replica = cluster.replicas().front();
-  const device::Device& device = replica.shard.device;
   const optim::StateView state = replica.optimizer->state();
-  std::vector<Index> sizes, offsets;
-  for (const TensorInfo& tensor : replica.model->tensors()) {
-    sizes.push_back(tensor.size);
-    offsets.push_back(tensor.offset);
-  }
-  const device::Chunks chunks(device, sizes);
-  const auto table = device::Buffer<Index>::copy_of(device, offsets);
-  TensorRow row{.step = step, .momentum_l2 = {}, .variance_l1 = {}};
-  row.momentum_l2.assign(sizes.size(), not_applicable);
-  row.variance_l1 = row.momentum_l2;
-  if (state.momentum != nullptr) {
-    using Term = TensorTerm<optim::SquareTerm>;
-    row.momentum_l2 = sums(device, 1, chunks, Term{table.data(), {state.momentum->data(), 0}});
-    for (double& norm : row.momentum_l2) norm = std::sqrt(norm);
-  }
-  if (state.variance != nullptr) {
-    using Term = TensorTerm<optim::AbsoluteTerm>;
-    row.variance_l1 = sums(device, 1, chunks, Term{table.data(), {state.variance->data()}});
-  }
-  return row;
+  const TensorTable table(replica.shard.device, replica.model->tensors());
+  const optim::TensorNumbers none;
+  const optim::TensorNumbers& numbers = state.tensors == nullptr ? none : *state.tensors;
+  return {.step = step,
+          .momentum_l2 = table.l2(state.momentum),
+          .variance_l1 = table.l1(state.variance),
+          .variance_l2 = table.l2(state.variance),
+          .trust_ratio = table.all(numbers.trust_ratio),
+          .frozen_coefficient = table.all(numbers.frozen_coefficient),
+          .coefficient_factor = table.all(numbers.coefficient_factor),
+          .scaling_coefficient = table.all(numbers.scaling_coefficient)};
 }
 
 }  // namespace onebit::sim

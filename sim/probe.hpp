@@ -16,7 +16,7 @@ void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& 
 /// The row of /workers: losses and error norms. Reads every worker's errors.
 WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome);
 
-/// The row of /tensors: norms per tensor.
+/// The row of /tensors: norms per tensor, and what the optimizer says of each.
 TensorRow measure_tensors(const VirtualCluster& cluster, Index step);
 
 }  // namespace onebit::sim

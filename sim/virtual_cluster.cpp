@@ -23,9 +23,15 @@ optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
   return schedule;
 }
 
+optim::OptimizerConfig optimizer_config(const RunConfig& config) {
+  optim::OptimizerConfig optimizer = config.optimizer;
+  optimizer.exchange.seed = config.seed;
+  return optimizer;
+}
+
 optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, const Model& model, Index steps) {
   optim::Problem problem{.shard = shard, .tensors = {}, .total_steps = steps, .lr_warmup = config.schedule.warmup};
-  for (const TensorInfo& tensor : model.tensors()) problem.tensors.push_back({tensor.name, tensor.size});
+  for (const TensorInfo& tensor : model.tensors()) problem.tensors.push_back({tensor.name, tensor.size, tensor.rows});
   return problem;
 }
 
@@ -44,7 +50,7 @@ VirtualCluster::VirtualCluster(const RunConfig& config)
 
 Replica VirtualCluster::make_replica(const device::Shard& shard) const {
   std::unique_ptr<Model> model = make_model(shard.device, config_.model, *data_);
-  auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), config_.optimizer);
+  auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
   const Index parameters = model->parameters();
   return {.shard = shard,
           .model = std::move(model),

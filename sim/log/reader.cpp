@@ -130,7 +130,7 @@ struct LogReader::File {
     if (index < 0) h5::fail(table.where, "it has no names");
     const h5::Id name(h5::check(H5Tget_member_type(stored.get(), static_cast<unsigned>(index)), table.where), H5Tclose);
     const std::size_t name_bytes = H5Tget_size(name.get());
-    const std::size_t row_bytes = name_bytes + 2 * sizeof(Index);
+    const std::size_t row_bytes = name_bytes + 3 * sizeof(Index);
     const Index rows = plausible(table, row_bytes).rows;
     std::vector<char> data(static_cast<std::size_t>(rows) * row_bytes);
     h5::read_rows(table, h5::tensor_type(name_bytes).get(), data.data(), rows);
@@ -139,6 +139,8 @@ struct LogReader::File {
       tensor.name.assign(row, std::find(row, row + name_bytes, '\0'));
       std::memcpy(&tensor.offset, row + name_bytes, sizeof(Index));
       std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
+      std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
+      tensor.rows = std::max<Index>(1, tensor.rows);  // 0: a log from before there were shapes
     }
   }
 

@@ -49,7 +49,7 @@ constexpr Column table[] = {
     plain("committed", "traffic", int64, Shape::scalar, "1", "rows of /traffic that are whole"),
 
     plain("model", "tensors", compound, Shape::tensors, "1",
-          "tensors of the flat parameter vector: name, offset, size"),
+          "tensors of the flat parameter vector: name, offset, size, rows"),
 
     row("steps", "step", &StepRow::step, "1", "number of the step"),
     row("steps", "samples", &StepRow::samples, "1", "training samples seen by all workers so far"),
@@ -93,6 +93,15 @@ constexpr Column table[] = {
     row("tensors", "step", &TensorRow::step, "1", "step of the row"),
     row("tensors", "momentum_l2", &TensorRow::momentum_l2, "1", "l2 norm of the momentum of each tensor"),
     row("tensors", "variance_l1", &TensorRow::variance_l1, "1", "l1 norm of the variance of each tensor"),
+    row("tensors", "variance_l2", &TensorRow::variance_l2, "1", "l2 norm of the variance of each tensor"),
+    row("tensors", "trust_ratio", &TensorRow::trust_ratio, "1",
+        "LAMB: clipped ratio of the norms of parameters and update; 1-bit LAMB: the coefficient in use"),
+    row("tensors", "frozen_coefficient", &TensorRow::frozen_coefficient, "1",
+        "1-bit LAMB: average trust ratio, which the compression stage keeps"),
+    row("tensors", "coefficient_factor", &TensorRow::coefficient_factor, "1",
+        "1-bit LAMB: factor r on the frozen coefficient"),
+    row("tensors", "scaling_coefficient", &TensorRow::scaling_coefficient, "1",
+        "1-bit LAMB: factor on the momentum before compression"),
 
     row("evaluations", "step", &EvaluationRow::step, "1", "steps taken before the evaluation"),
     row("evaluations", "samples", &EvaluationRow::samples, "1", "training samples seen before the evaluation"),

@@ -74,9 +74,16 @@ struct WorkerRow {
   std::vector<double> loss, error_norm;  ///< [workers]
 };
 
+/// One number per tensor in every column.
 struct TensorRow {
   Index step = 0;
-  std::vector<double> momentum_l2, variance_l1;  ///< [tensors]
+  std::vector<double> momentum_l2 = {};
+  std::vector<double> variance_l1 = {};
+  std::vector<double> variance_l2 = {};
+  std::vector<double> trust_ratio = {};
+  std::vector<double> frozen_coefficient = {};
+  std::vector<double> coefficient_factor = {};
+  std::vector<double> scaling_coefficient = {};
 };
 
 struct EvaluationRow {

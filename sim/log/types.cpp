@@ -73,10 +73,11 @@ Id packed(const Id& compound) {
 }
 
 Id tensor_type(std::size_t name_bytes) {
-  Id type(check(H5Tcreate(H5T_COMPOUND, name_bytes + 2 * sizeof(Index)), place), H5Tclose);
+  Id type(check(H5Tcreate(H5T_COMPOUND, name_bytes + 3 * sizeof(Index)), place), H5Tclose);
   insert(type, "name", 0, text_type(name_bytes).get());
   insert(type, "offset", name_bytes, H5T_NATIVE_INT64);
   insert(type, "size", name_bytes + sizeof(Index), H5T_NATIVE_INT64);
+  insert(type, "rows", name_bytes + 2 * sizeof(Index), H5T_NATIVE_INT64);
   return type;
 }
 

@@ -14,7 +14,7 @@ Id column_type(ColumnType type);
 Id traffic_type();
 Id packed(const Id& compound);
 
-/// {name, offset, size} of /model/tensors, without gaps: name_bytes, then two 64-bit integers.
+/// {name, offset, size, rows} of /model/tensors, without gaps: name_bytes, then three 64-bit integers.
 Id tensor_type(std::size_t name_bytes);
 
 }  // namespace onebit::sim::h5

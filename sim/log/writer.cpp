@@ -32,7 +32,7 @@ void write_tensors(const h5::Object& file, const std::vector<TensorInfo>& tensor
   std::string rows;
   for (const TensorInfo& tensor : tensors) {
     rows.append(tensor.name).append(name_bytes - tensor.name.size(), '\0');
-    for (const Index value : {tensor.offset, tensor.size}) {
+    for (const Index value : {tensor.offset, tensor.size, tensor.rows}) {
       rows.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
   }

@@ -13,7 +13,7 @@ using device::Buffer;
 
 FeedForward::FeedForward(const device::Device& device, FeedForwardShape shape)
     : device_(device), shape_(std::move(shape)) {
-  if (shape_.vocabulary > 0) add_tensor("embedding", shape_.vocabulary * shape_.embedding);
+  if (shape_.vocabulary > 0) add_tensor("embedding", shape_.vocabulary, shape_.embedding);
   const std::size_t count = shape_.widths.size() - 1;
   for (std::size_t l = 0; l < count; ++l) {
     const std::string prefix = "layer" + std::to_string(l + 1);
@@ -25,15 +25,15 @@ FeedForward::FeedForward(const device::Device& device, FeedForwardShape shape)
                 .pre = {},
                 .post = {},
                 .delta = {}};
-    layer.weight = add_tensor(prefix + ".weight", layer.inputs * layer.outputs);
-    layer.bias = add_tensor(prefix + ".bias", layer.outputs);
+    layer.weight = add_tensor(prefix + ".weight", layer.inputs, layer.outputs);
+    layer.bias = add_tensor(prefix + ".bias", 1, layer.outputs);
     layers_.push_back(std::move(layer));
   }
 }
 
-Index FeedForward::add_tensor(const std::string& name, Index size) {
+Index FeedForward::add_tensor(const std::string& name, Index rows, Index columns) {
   const Index offset = tensors_.empty() ? 0 : tensors_.back().offset + tensors_.back().size;
-  tensors_.push_back({name, offset, size});
+  tensors_.push_back({name, offset, rows * columns, rows});
   return offset;
 }
 

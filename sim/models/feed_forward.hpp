@@ -43,7 +43,7 @@ class FeedForward final : public Model {
     device::Buffer<float> delta;      ///< gradient of the loss by pre
   };
 
-  Index add_tensor(const std::string& name, Index size);
+  Index add_tensor(const std::string& name, Index rows, Index columns);
   void reserve(Index rows);
   void load(const Batch& batch);
   void forward(const Weights& weights, const Batch& batch);

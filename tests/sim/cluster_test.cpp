@@ -199,6 +199,29 @@ TEST_CASE("cluster: cadences of the log are kept, and the last step is always in
   CHECK(log.traffic().size() == 9);
 }
 
+TEST_CASE("cluster: norms per tensor add up to those of the whole, and adam has no trust ratios") {
+  const Folder folder;
+  const LogReader log = logged(mlp_config(), folder / "run.h5").log;
+  const StepRow whole = log.steps().front();
+  const TensorRow row = log.tensors().front();
+  REQUIRE(row.step == whole.step);
+  REQUIRE(row.variance_l1.size() == 4);
+  double momentum = 0, l1 = 0, l2 = 0;
+  for (std::size_t t = 0; t < 4; ++t) {
+    momentum += row.momentum_l2[t] * row.momentum_l2[t];
+    l1 += row.variance_l1[t];
+    l2 += row.variance_l2[t] * row.variance_l2[t];
+    CHECK(row.variance_l2[t] > 0);
+    for (const auto* column :
+         {&row.trust_ratio, &row.frozen_coefficient, &row.coefficient_factor, &row.scaling_coefficient}) {
+      CHECK(std::isnan((*column)[t]));
+    }
+  }
+  CHECK(std::sqrt(momentum) == Approx(whole.momentum_norm));
+  CHECK(l1 == Approx(whole.variance_l1));
+  CHECK(std::sqrt(l2) == Approx(whole.variance_l2));
+}
+
 TEST_CASE("cluster: a run that diverges names the first bad tensor, and its log is complete") {
   const Folder folder;
   RunConfig weights_go = diverging(mlp_config(), 1e38);  // beyond float: the first update makes the weights infinite

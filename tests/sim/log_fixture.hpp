@@ -26,7 +26,7 @@ inline sim::LogHeader sample_header() {
   header.data_hash = "";
   header.seed = 4294967295u;
   header.workers = 3;
-  header.tensors = {{"fc1.weight", 0, 12}, {"b", 12, 4}};
+  header.tensors = {{"fc1.weight", 0, 12, 3}, {"b", 12, 4}};
   header.config = {{"optimizer", "onebit-adam"}, {"optimizer.lr", "1e-3"}};
   header.variance_norm = "l2";
   header.variance_lag = 10;

@@ -25,7 +25,8 @@ void write_sample(const std::string& path) {
   append_samples(log, 0, 20);
   log.append(WorkerRow{0, {1, 2, 3}, {not_applicable, 5, 6}});
   log.append(WorkerRow{10, {4, 5, 6}, {7, 8, 9}});
-  log.append(TensorRow{10, {0.5, 0.25}, {1e-300, 1e300}});
+  const double none = not_applicable;
+  log.append(TensorRow{10, {0.5, 0.25}, {1e-300, 1e300}, {2, 3}, {0.3, 10}, {4, 5}, {6, 7}, {none, 8}});
   log.flush();
   log.append(EvaluationRow{20, 640, 0.25, 0.9, 2000});
   log.append(Event{7, "freeze", "variance frozen"});
@@ -78,11 +79,39 @@ TEST_CASE("log: everything comes back") {
   REQUIRE(log.tensors().size() == 1);
   CHECK(log.tensors()[0].momentum_l2 == std::vector<double>{0.5, 0.25});
   CHECK(log.tensors()[0].variance_l1 == std::vector<double>{1e-300, 1e300});
+  CHECK(log.tensors()[0].variance_l2 == std::vector<double>{2, 3});
+  CHECK(log.tensors()[0].trust_ratio == std::vector<double>{0.3, 10});
+  CHECK(log.tensors()[0].frozen_coefficient == std::vector<double>{4, 5});
+  CHECK(log.tensors()[0].coefficient_factor == std::vector<double>{6, 7});
+  CHECK(std::isnan(log.tensors()[0].scaling_coefficient[0]));
+  CHECK(log.tensors()[0].scaling_coefficient[1] == 8);
   REQUIRE(log.evaluations().size() == 1);
   CHECK(log.evaluations()[0].samples == 640);
   CHECK(log.evaluations()[0].accuracy == 0.9);
   CHECK(log.events() == std::vector<Event>{{7, "freeze", "variance frozen"}});
   CHECK(log.traffic() == std::vector<StepTraffic>{{7, sample_traffic()[0]}, {7, sample_traffic()[1]}});
+}
+
+TEST_CASE("log: a table of tensors without rows is one of vectors") {
+  const Folder folder;
+  write_sample(folder / "run.h5");
+  {
+    const h5::Id file(H5Fopen((folder / "run.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    const h5::Id text = h5::text_type(1);
+    const h5::Id type(H5Tcreate(H5T_COMPOUND, 17), H5Tclose);
+    H5Tinsert(type.get(), "name", 0, text.get());
+    H5Tinsert(type.get(), "offset", 1, H5T_NATIVE_INT64);
+    H5Tinsert(type.get(), "size", 9, H5T_NATIVE_INT64);
+    REQUIRE(H5Ldelete(file.get(), "model/tensors", H5P_DEFAULT) >= 0);
+    const hsize_t count = 1;
+    const h5::Id space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    const h5::Id table(
+        H5Dcreate2(file.get(), "model/tensors", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dclose);
+    const std::string row("a\0\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0", 17);
+    REQUIRE(H5Dwrite(table.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, row.data()) >= 0);
+  }
+  CHECK(LogReader(folder / "run.h5").header().tensors == std::vector<TensorInfo>{{"a", 0, 7, 1}});
 }
 
 TEST_CASE("log: can be read in the process that writes it") {
@@ -133,9 +162,10 @@ TEST_CASE("log: no tensors, no rows per worker") {
   header.per_worker = false;
   {
     LogWriter log(folder / "run.h5", header, false);
-    log.append(TensorRow{3, {}, {}});
+    log.append(TensorRow{.step = 3});
     CHECK_THROWS_AS(log.append(WorkerRow{0, {1, 2, 3}, {1, 2, 3}}), ConfigError);
-    CHECK_THROWS_WITH(log.append(TensorRow{4, {}, {1}}), "log row has 1 values, the log has 0 (tensors/variance_l1)");
+    CHECK_THROWS_WITH(log.append(TensorRow{.step = 4, .variance_l1 = {1}}),
+                      "log row has 1 values, the log has 0 (tensors/variance_l1)");
     log.close(RunStatus::finished);
     CHECK_THROWS_AS(log.append(StepRow{}), IoError);
     CHECK_THROWS_AS(log.flush(), IoError);

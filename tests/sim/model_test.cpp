@@ -271,6 +271,19 @@ TEST_CASE("model: gradients of an ngram with a weight row per worker are those o
   check_gradients(ngram_problem("gelu"), 16, true, {1, 2});
 }
 
+TEST_CASE("model: weights and embeddings are matrices, biases are vectors") {
+  const auto mlp = mlp_problem("relu").model();
+  const auto ngram = ngram_problem("relu").model();
+  for (const auto& model : {mlp.get(), ngram.get()}) {
+    for (const TensorInfo& tensor : model->tensors()) {
+      CAPTURE(tensor.name);
+      CHECK(tensor.size % tensor.rows == 0);
+      CHECK((tensor.rows > 1) == (tensor.name.find("bias") == std::string::npos));
+    }
+  }
+  CHECK(ngram->tensors()[0] == TensorInfo{"embedding", 0, 256 * 4, 256});
+}
+
 TEST_CASE("model: embeddings of absent bytes have a gradient of exactly zero") {
   const Problem problem = ngram_problem("relu");
   const auto model = problem.model();
