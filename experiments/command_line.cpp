@@ -27,6 +27,8 @@ const std::vector<ExtraOption>& extra_options() {
       {"out,o", "output: a file, for compare a folder", true},
       {"config", "INI file with options", true},
       {"preset", "a named INI file, see 'onebit list presets'", true},
+      {"deepspeed-config", "JSON file of DeepSpeed: its optimizer, clipping and batch as options; wins over a preset",
+       true},
       {"optimizers", "arms by optimizer: adam,onebit-adam", true},
       {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
@@ -118,9 +120,13 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
   }
 }
 
+bool is_file(const std::string& name) {
+  return name == "config" || name == "preset" || name == "deepspeed-config";
+}
+
 void take_all(CommandLine& line, const po::parsed_options& parsed, const std::string& where) {
   for (const auto& option : parsed.options) {
-    if (option.string_key == "config" || option.string_key == "preset") {
+    if (is_file(option.string_key)) {
       if (!where.empty()) throw ConfigError("a config file cannot name another", where + ": " + option.string_key);
       continue;
     }
@@ -164,6 +170,24 @@ void take_file(CommandLine& line, const std::string& path, const Accepted& accep
   }
 }
 
+void take_deepspeed(CommandLine& line, const std::string& path) {
+  if (line.deepspeed) throw ConfigError("two DeepSpeed configurations", path, "give one");
+  line.deepspeed = read_deepspeed_config(path);
+  for (auto& setting : line.deepspeed->settings()) line.run.push_back(std::move(setting));
+}
+
+/// Files in the order of their precedence, wherever they stand on the command line.
+void take_files(CommandLine& line, const po::parsed_options& parsed, const Accepted& accepted) {
+  const auto each = [&](const char* name, const auto& take) {
+    for (const auto& option : parsed.options) {
+      if (option.string_key == name) take(option.value.front());
+    }
+  };
+  each("preset", [&](const std::string& name) { take_file(line, find_preset(name), accepted); });
+  each("deepspeed-config", [&](const std::string& path) { take_deepspeed(line, path); });
+  each("config", [&](const std::string& path) { take_file(line, path, accepted); });
+}
+
 po::parsed_options parse_arguments(const std::vector<std::string>& arguments, const Accepted& accepted) {
   try {
     using namespace po::command_line_style;
@@ -187,12 +211,7 @@ CommandLine parse_command_line(const std::string& command, const std::vector<std
   line.text = "onebit " + command;
   for (const std::string& argument : arguments) line.text += " " + argument;
   const po::parsed_options parsed = parse_arguments(arguments, accepted);
-  for (const auto& option : parsed.options) {
-    if (option.string_key == "preset") take_file(line, find_preset(option.value.front()), accepted);
-  }
-  for (const auto& option : parsed.options) {
-    if (option.string_key == "config") take_file(line, option.value.front(), accepted);
-  }
+  take_files(line, parsed, accepted);
   // Arms of a preset are replaced, not added to, by arms of the command line.
   CommandLine typed = line;
   typed.arms.clear();

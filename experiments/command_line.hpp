@@ -1,16 +1,19 @@
 #pragma once
 // From argv and INI files to settings.
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/options.hpp"
+#include "experiments/deepspeed_config.hpp"
 
 namespace onebit::experiments {
 
-/// What a command was called with. Options of a run come from the preset, then the config file, then the command line.
+/// What a command was called with. Options of a run come from the preset, then DeepSpeed's configuration, then the
+/// config file, then the command line; the later one wins.
 struct CommandLine {
   Settings run;
+  std::optional<DeepspeedConfig> deepspeed;
   std::string text;                    ///< the command as typed
   std::vector<std::string> arguments;  ///< positional
   std::string out;

@@ -65,6 +65,13 @@ Json Json::array(const std::vector<Json>& items) {
   return json;
 }
 
+Json Json::with(const std::string& key, const Json& value) const {
+  Json json;
+  json.text_ =
+      text_.substr(0, text_.size() - 1) + (text_ == "{}" ? "" : ", ") + escaped(key) + ": " + value.text() + "}";
+  return json;
+}
+
 Json Json::boolean(bool value) {
   Json json;
   json.text_ = value ? "true" : "false";

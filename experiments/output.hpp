@@ -28,6 +28,8 @@ class Json {
   static Json object(const std::vector<std::pair<std::string, Json>>& members);
   static Json array(const std::vector<Json>& items);
   static Json boolean(bool value);
+  /// An object with one more member.
+  Json with(const std::string& key, const Json& value) const;
   Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals
   Json(const char* text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
   Json(double value);  // NOLINT(google-explicit-constructor): null where it is not finite

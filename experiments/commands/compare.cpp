@@ -7,6 +7,7 @@
 #include "experiments/arms.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/comparison.hpp"
+#include "experiments/deepspeed_output.hpp"
 #include "experiments/session.hpp"
 
 namespace onebit::experiments {
@@ -96,9 +97,11 @@ int compare_command(const CommandLine& line) {
     std::vector<Json> names;
     for (const Arm& arm : arms) names.emplace_back(arm.name);
     if (line.json) {
-      std::cout << Json::object({{"arms", Json::array(names)}, {"seeds", line.seeds}}).text() << "\n";
+      const Json plan = Json::object({{"arms", Json::array(names)}, {"seeds", line.seeds}});
+      std::cout << with_deepspeed(plan, line).text() << "\n";
       return kExitDone;
     }
+    print_deepspeed(line, std::cout);
     for (const Arm& arm : arms) std::cout << arm.name << ": " << line.seeds << " runs\n";
     return kExitDone;
   }
@@ -112,10 +115,13 @@ int compare_command(const CommandLine& line) {
     if (!complete) break;
   }
   write_csv(results, line.out + "/runs.csv");
-  if (!line.json) print_comparison(results, std::cout);
+  if (!line.json) {
+    print_deepspeed(line, std::cout);
+    print_comparison(results, std::cout);
+  }
   const std::vector<std::string> pictures = draw_pictures(results, line.out);
   if (line.json) {
-    std::cout << to_json(results, pictures).text() << "\n";
+    std::cout << with_deepspeed(to_json(results, pictures), line).text() << "\n";
   } else {
     print_pictures(pictures);
   }

@@ -19,7 +19,8 @@ void check_options(const Settings& settings, const sim::GradientTrace& trace) {
   const auto begins = [](const std::string& name) {
     return [&name](const char* word) { return name == word || name.starts_with(std::string(word) + "."); };
   };
-  constexpr const char* used[] = {"optimizer", "codec", "feedback", "freeze", "schedule", "devices", "threads"};
+  constexpr const char* used[] = {"optimizer", "codec",    "channel", "feedback",
+                                  "freeze",    "schedule", "devices", "threads"};
   for (const auto& [name, value] : settings) {
     if (std::any_of(std::begin(used), std::end(used), begins(name))) continue;
     if (name == "workers" && value == std::to_string(trace.workers())) continue;

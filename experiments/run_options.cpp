@@ -1,0 +1,62 @@
+// Options of a run's size, log, model and data.
+
+#include "experiments/option_fields.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+RunOption layers_option() {
+  return {"model.layers", "mlp: widths from input to output, e.g. 784,256,10; empty: features,128,classes",
+          [](sim::RunConfig& config, const std::string& text) {
+            config.model.layers.clear();
+            if (text.ends_with(',')) malformed("model.layers", text, "widths separated by commas");
+            for (const std::string& width : split(text, ',')) {
+              config.model.layers.push_back(parse_integer("model.layers", width));
+            }
+          },
+          [](const sim::RunConfig& config) {
+            std::vector<std::string> widths;
+            for (Index width : config.model.layers) widths.push_back(std::to_string(width));
+            return join(widths, ",");
+          }};
+}
+
+}  // namespace
+
+std::vector<RunOption> model_and_data_options() {
+  return {
+      field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
+      layers_option(),
+      field("model.activation", "mlp, ngram: relu or gelu", ONEBIT_PLACE(model.activation)),
+      field("model.context", "ngram: bytes before the target", ONEBIT_PLACE(model.context)),
+      field("model.embedding", "ngram: numbers per byte", ONEBIT_PLACE(model.embedding)),
+      field("model.hidden", "ngram: width of the hidden layer", ONEBIT_PLACE(model.hidden)),
+      field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
+      list("data.path", "files or folders, separated by commas", "files or folders", ONEBIT_PLACE(data.paths)),
+      field("data.holdout", "share of the examples held out for evaluation", ONEBIT_PLACE(data.holdout)),
+      field("data.features", "synthetic: numbers per example", ONEBIT_PLACE(data.features)),
+      field("data.classes", "synthetic: classes", ONEBIT_PLACE(data.classes)),
+      field("data.examples", "synthetic: examples in both splits", ONEBIT_PLACE(data.examples)),
+  };
+}
+
+std::vector<RunOption> run_size_options() {
+  return {
+      field("workers", "virtual data-parallel workers", ONEBIT_PLACE(workers)),
+      field("batch", "examples per worker and step", ONEBIT_PLACE(batch)),
+      field("steps", "steps; 0: from epochs, else 1000", ONEBIT_PLACE(steps)),
+      field("epochs", "passes over the training split; 0: from steps", ONEBIT_PLACE(epochs)),
+      bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
+      field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
+      bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
+      field("worker-group", "workers whose gradients exist at a time; 0: all", ONEBIT_PLACE(worker_group)),
+      field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
+      field("log.workers-every", "steps between rows of /workers; 0: none", ONEBIT_PLACE(log.workers_every)),
+      field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),
+      field("log.flush", "longest time between flushes, in seconds", ONEBIT_PLACE(log.flush_seconds)),
+      field("eval.every", "steps between evaluations; 0: a twentieth of the run", ONEBIT_PLACE(eval.every)),
+      field("eval.examples", "held-out examples per evaluation, evenly spread", ONEBIT_PLACE(eval.examples)),
+  };
+}
+
+}  // namespace onebit::experiments
