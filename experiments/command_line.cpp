@@ -231,7 +231,7 @@ CommandLine parse_command_line(const std::string& command, const std::vector<std
 std::string options_help(const std::vector<std::string>& extras, bool run_options_too) {
   std::ostringstream text;
   const auto line = [&](const std::string& name, const std::string& help) {
-    text << "  --" << std::left << std::setw(26) << name << " " << help << "\n";
+    text << "  --" << std::left << std::setw(30) << name << " " << help << "\n";
   };
   for (const ExtraOption& option : extra_options()) {
     if (contains(extras, long_name(option))) line(long_name(option), option.help);

@@ -12,24 +12,65 @@
 namespace onebit::experiments {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
+/// What a registry says of an entry, and what a codec guarantees.
+struct Row {
+  std::string name, doc;
+  std::vector<std::string> traits = {};
+  double bits = 0;  ///< of a codec, per element
+};
+using Rows = std::vector<Row>;
 
 template <class Entries>
 Rows rows_of(const Entries& entries) {
   Rows rows;
-  for (const auto& entry : entries) rows.emplace_back(entry.name, entry.doc);
+  for (const auto& entry : entries) rows.push_back({std::string(entry.name), std::string(entry.doc)});
+  return rows;
+}
+
+Rows device_rows() {
+  Rows rows;
+  for (const auto& [name, doc] : device::list_devices()) rows.push_back({name, doc});
+  return rows;
+}
+
+std::vector<std::string> words(const compress::Traits& traits) {
+  std::vector<std::string> result;
+  const auto add = [&](bool holds, const char* word) {
+    if (holds) result.emplace_back(word);
+  };
+  add(traits.deterministic, "deterministic");
+  add(traits.unbiased, "unbiased");
+  add(traits.contraction, "contraction");
+  add(traits.sparse, "sparse");
+  add(traits.linear, "linear");
+  return result;
+}
+
+/// With the default parameters, for a vector of a million elements.
+Rows codec_rows() {
+  constexpr Index size = Index{1} << 20;
+  Rows rows;
+  for (const compress::CodecEntry& entry : compress::codecs()) {
+    compress::CodecConfig config;
+    config.name = entry.name;
+    const auto codec = entry.make(config);
+    const compress::Segment segment{.real = size, .active = size, .padded = size};
+    const Index bytes = codec->body_bytes(segment) + codec->scale_bytes(segment);
+    rows.push_back({std::string(entry.name), std::string(entry.doc), words(codec->traits()),
+                    8 * static_cast<double>(bytes) / static_cast<double>(size)});
+  }
   return rows;
 }
 
 const std::vector<std::pair<std::string_view, Rows (*)()>>& registries() {
   static const std::vector<std::pair<std::string_view, Rows (*)()>> table = {
       {"optimizers", [] { return rows_of(optim::optimizers()); }},
-      {"codecs", [] { return rows_of(compress::codecs()); }},
+      {"codecs", codec_rows},
       {"schedules", [] { return rows_of(optim::schedules()); }},
       {"models", [] { return rows_of(sim::models()); }},
       {"data", [] { return rows_of(sim::data_sources()); }},
       {"clusters", [] { return rows_of(netmodel::clusters()); }},
-      {"devices", device::list_devices},
+      {"devices", device_rows},
       {"presets", [] { return rows_of(presets()); }},
   };
   return table;
@@ -37,8 +78,27 @@ const std::vector<std::pair<std::string_view, Rows (*)()>>& registries() {
 
 Json to_json(const Rows& rows) {
   std::vector<Json> items;
-  for (const auto& [name, doc] : rows) items.push_back(Json::object({{"name", name}, {"doc", doc}}));
+  for (const Row& row : rows) {
+    Json item = Json::object({{"name", row.name}, {"doc", row.doc}});
+    if (row.bits > 0) {
+      const std::vector<Json> traits(row.traits.begin(), row.traits.end());
+      item = item.with("traits", Json::array(traits)).with("bits_per_element", row.bits);
+    }
+    items.push_back(item);
+  }
   return Json::array(items);
+}
+
+void print(const std::string& what, const Rows& rows) {
+  const bool codecs = !rows.empty() && rows.front().bits > 0;
+  Table table(codecs ? std::vector<std::string>{what, "bits", "traits", ""} : std::vector<std::string>{what, ""}, 4);
+  for (const Row& row : rows) {
+    std::vector<std::string> cells = {"  " + row.name};
+    if (codecs) cells.insert(cells.end(), {number(row.bits, 3), join(row.traits, ", ")});
+    cells.push_back(row.doc);
+    table.add(cells);
+  }
+  table.print(std::cout);
 }
 
 }  // namespace
@@ -54,10 +114,7 @@ int list_command(const CommandLine& line) {
     if (found == names.end()) throw ConfigError("nothing to list by that name", want, suggestion(want, names));
     const Rows rows = registries()[static_cast<std::size_t>(found - names.begin())].second();
     members.emplace_back(want, to_json(rows));
-    if (line.json) continue;
-    Table table({want, ""}, 2);
-    for (const auto& [name, doc] : rows) table.add({"  " + name, doc});
-    table.print(std::cout);
+    if (!line.json) print(want, rows);
   }
   if (line.json) std::cout << Json::object(members).text() << "\n";
   return 0;

@@ -202,6 +202,49 @@ TEST_CASE("errors: booleans and words that are none") {
   check_error(run_with({"--feedback", "true"}), {"feedback", "true", "none"});
 }
 
+TEST_CASE("errors: hyper-parameters of optimizers and codecs that are no numbers") {
+  for (const std::string option :
+       {"optimizer.momentum", "optimizer.max-coeff", "optimizer.min-coeff", "optimizer.coeff-beta",
+        "optimizer.factor-max", "optimizer.factor-min", "optimizer.factor-threshold", "optimizer.outer-lr",
+        "optimizer.outer-momentum", "optimizer.cada-threshold", "optimizer.ef21-momentum", "codec.k", "codec.threshold",
+        "codec.clip", "codec.sample"}) {
+    CAPTURE(option);
+    check_error(run_with({"--" + option + "=nan"}), {option, "nan", "a finite number"});
+    check_error(run_with({"--" + option + "=1x"}), {option, "1x", "a finite number"});
+  }
+  for (const std::string option :
+       {"optimizer.var-freeze-step", "optimizer.var-update-scaler", "optimizer.local-step-scaler",
+        "optimizer.local-step-clipper", "optimizer.local-period", "optimizer.cada-window", "optimizer.cada-delay",
+        "optimizer.ramp", "codec.levels", "codec.rank", "codec.block", "codec.renew", "codec.sketch-rows",
+        "codec.sketch-columns"}) {
+    CAPTURE(option);
+    check_error(run_with({"--" + option + "=2.5"}), {option, "2.5", "a whole number"});
+  }
+}
+
+TEST_CASE("errors: choices and patterns of optimizers, codecs and channels that are none") {
+  for (const std::string option : {"optimizer.nesterov", "codec.scaled", "codec.shared"}) {
+    CAPTURE(option);
+    check_error(run_with({"--" + option, "maybe"}), {option, "maybe", "true or false"});
+  }
+  check_error(run_with({"--codec.norm", "l3"}), {"codec.norm", "l3", "l2, max"});
+  check_error(run_with({"--codec.packing", "zip"}), {"codec.packing", "zip", "delta, elias, none"});
+  check_error(run_with({"--channel", "ring"}), {"channel", "ring", "gather"});
+  check_error(run_with({"--optimizer.no-decay", "a,,b"}), {"optimizer.no-decay", "patterns"});
+  check_error(run_with({"--codec.dense", ",a"}), {"codec.dense", "patterns"});
+  check_error(run_with({"--codec.ranks", "2"}), {"--codec.ranks", "did you mean codec.rank?"});
+}
+
+TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channel") {
+  const auto refused = [](const Arguments& more, const std::vector<std::string>& needles) {
+    const Folder folder;
+    check_line(run_onebit(folder, run_with(joined({"--optimizer", "onebit-adam", "--freeze", "fixed:2"}, more))),
+               kUsage, needles);
+  };
+  refused({"--codec.dense", "norm*"}, {"codec.dense norm*", "layer1.weight"});
+  refused({"--channel", "linear"}, {"sign-l2", "channel linear", "added up"});
+}
+
 TEST_CASE("errors: a freeze that the run never reaches, or that is malformed") {
   const auto frozen = [](const std::string& freeze) {
     return run_with({"--optimizer", "onebit-adam", "--freeze", freeze});
@@ -285,6 +328,23 @@ TEST_CASE("errors: a config file that is missing or holds junk") {
   refused("config = other.ini\n", {"c.ini", "config"});
   refused("arm = a:optimizer=adam\n", {"c.ini", "arm"});
   refused(std::string("\x7f\x45\x4c\x46\x02\x00\xff\xfe", 8), {"c.ini"});
+}
+
+TEST_CASE("errors: a DeepSpeed configuration that is missing, junk, or given twice") {
+  const Folder folder;
+  const auto run = [](const std::string& path) { return run_with({"--deepspeed-config", path}); };
+  check_error(folder, run("ds.json"), {"ds.json", "cannot read"});
+  check_error(folder, run("."), {"cannot read DeepSpeed configuration"});
+  write_file(folder / "ds.json", "{\"optimizer\":\n {\"type\"");
+  check_error(folder, run("ds.json"), {"malformed JSON", "ds.json line 2"});
+  write_file(folder / "ds.json", R"({"optimizer": {"type": "Adam", "params": {"lr": "auto"}}})");
+  check_error(folder, run("ds.json"), {"ds.json: optimizer.params.lr", "auto"});
+  write_file(folder / "ds.json", R"({"optimizer": {"type": "Adam", "params": {"lr": -1}}})");
+  check_error(folder, run("ds.json"), {"optimizer.lr -1", "out of range"});
+  write_file(folder / "ds.json", R"({"optimizer": {"type": "Adam"}})");
+  check_error(folder, joined(run("ds.json"), {"--deepspeed-config", "ds.json"}), {"two DeepSpeed configurations"});
+  write_file(folder / "c.ini", "deepspeed-config = ds.json\n");
+  check_error(folder, run_with({"--config", "c.ini"}), {"c.ini", "deepspeed-config"});
 }
 
 TEST_CASE("errors: a malformed arm") {

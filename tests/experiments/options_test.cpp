@@ -190,6 +190,25 @@ TEST_CASE("options: list shows every entry of every registry") {
   CHECK(line_of(models, "adam").empty());
 }
 
+TEST_CASE("options: list codecs shows what each guarantees and its bits per element") {
+  const Folder folder;
+  const std::string text = run_onebit(folder, {"list", "codecs"}).out;
+  const std::string json = run_onebit(folder, {"list", "codecs", "--json"}).out;
+  for (const compress::CodecEntry& entry : compress::codecs()) {
+    CAPTURE(entry.name);
+    compress::CodecConfig config;
+    config.name = entry.name;
+    const compress::Traits traits = entry.make(config)->traits();
+    std::string words = traits.deterministic ? "deterministic" : "";
+    if (traits.unbiased) words += words.empty() ? "unbiased" : ", unbiased";
+    if (traits.contraction) words += words.empty() ? "contraction" : ", contraction";
+    CHECK_THAT(line_of(text, std::string(entry.name) + " "), Contains("  " + words));
+  }
+  CHECK_THAT(line_of(text, "sign-l1 "), Contains(" 1  "));
+  CHECK_THAT(line_of(text, "fp16 "), Contains(" 16  "));
+  CHECK_THAT(json, Contains(R"("traits": ["deterministic", "contraction"], "bits_per_element": 32)"));
+}
+
 TEST_CASE("options: every command has a help text, and that every option of a run") {
   const Folder folder;
   const Outcome help = run_onebit(folder, {"--help"});
