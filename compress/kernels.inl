@@ -4,8 +4,11 @@
 #include "compress/float_codecs.hpp"
 #include "compress/low_rank.hpp"
 #include "compress/power_sgd_kernels.hpp"
+#include "compress/random_k.hpp"
 #include "compress/segment_kernels.hpp"
 #include "compress/sign_kernels.hpp"
+#include "compress/threshold.hpp"
+#include "compress/top_k.hpp"
 
 ONEBIT_FOR_EACH(onebit::compress::AddKernel);
 ONEBIT_FOR_EACH(onebit::compress::ClearKernel);
@@ -42,3 +45,10 @@ ONEBIT_SEGMENT_CODEC(onebit::compress::Fp32);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Fp16);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Bf16);
 ONEBIT_SEGMENT_CODEC(onebit::compress::LowRank);
+ONEBIT_SEGMENT_CODEC(onebit::compress::TopK<false>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::TopK<true>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::TopKSampled);
+ONEBIT_SEGMENT_CODEC(onebit::compress::RandomK<false>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::RandomK<true>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Threshold);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Dct);

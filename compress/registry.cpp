@@ -5,6 +5,7 @@
 #include "compress/low_rank.hpp"
 #include "compress/segment_codec.hpp"
 #include "compress/sign.hpp"
+#include "compress/sparse_codecs.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 
@@ -62,6 +63,12 @@ std::vector<CodecEntry>& table() {
       {"power-sgd", "PowerSGD: factors of rank codec.rank of every matrix, all-reduced; vectors stay dense", power_sgd},
       {"count-sketch", "Sketched-SGD: codec.sketch-rows x codec.sketch-columns numbers, the codec.k largest elements",
        count_sketch},
+      {"top-k", "the k largest elements, exactly (k, packing)", make_top_k},
+      {"top-k-sampled", "about the k largest, by a threshold from a sample: DGC (k, sample, packing)",
+       make_top_k_sampled},
+      {"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k},
+      {"threshold", "all elements from a magnitude on (threshold, packing)", make_threshold},
+      {"dct", "all elements from a threshold on that is the k-th largest when renewed (k, renew, packing)", make_dct},
   };
   return entries;
 }

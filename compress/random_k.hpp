@@ -1,0 +1,64 @@
+#pragma once
+// Random elements of a vector.
+
+#include "compress/bytes.hpp"
+#include "compress/keyed_permutation.hpp"
+#include "compress/segment_kernels.hpp"
+#include "compress/sent_count.hpp"
+
+namespace onebit::compress {
+
+/// Random-k (Stich et al. 2018): k elements without repetition, drawn anew every step, each with probability k/n. The
+/// receiver makes the indices again from the key, so none is sent. `shared`: all workers draw the same key and with it
+/// the same elements, so that the values of their payloads can be added up; else every worker draws its own.
+///
+/// Payload: the key, 8 bytes, and the k values as float32 in the order of the permutation.
+/// `scaled`: times n/k, which makes it unbiased with E||x - C[x]||^2 = (n/k - 1) ||x||^2 and no contraction. What would
+/// go beyond the largest float becomes it. Else E||x - C[x]||^2 = (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1): a
+/// contraction in expectation, of a single vector possibly nothing.
+template <bool scaled>
+struct RandomK {
+  SentCount count;
+  bool shared;
+
+  ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? kKeyBytes + 4 * count.of(n) : 0; }
+  double omega(Index n) const requires scaled { return factor(n) - 1; }
+  void set_density(double density) { count = {density, 0}; }
+
+  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+    if (in.n == 0) return 0;
+    const Random& random = in.random;
+    const auto key = PermutationKey::drawn(random.key, {random.step, shared ? -1 : random.worker, random.first});
+    store(out, key);
+    const KeyedPermutation order(key, in.n);
+    const Index k = count.of(in.n);
+    for (Index j = 0; j < k; ++j) {
+      float& y = in.y[order(j)];
+      const float value = scaled ? times(y, factor(in.n)) : y;
+      store(out + kKeyBytes + 4 * j, value);
+      y -= value;
+    }
+    return bytes(in.n);
+  }
+  template <class Use>
+  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+    if (n == 0) return;
+    const KeyedPermutation order(load<PermutationKey>(in), n);
+    const Index k = count.of(n);
+    for (Index j = 0; j < k; ++j) use(order(j), load<float>(in + kKeyBytes + 4 * j));
+  }
+
+ private:
+  static constexpr Index kKeyBytes = sizeof(PermutationKey);
+
+  ONEBIT_HOST_DEVICE double factor(Index n) const {
+    return n > 0 ? static_cast<double>(n) / static_cast<double>(count.of(n)) : 1;
+  }
+  ONEBIT_HOST_DEVICE static float times(float value, double factor) {
+    constexpr double largest = 0x1.fffffep127;
+    const double product = static_cast<double>(value) * factor;
+    return static_cast<float>(product > largest ? largest : (product < -largest ? -largest : product));
+  }
+};
+
+}  // namespace onebit::compress

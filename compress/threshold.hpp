@@ -1,0 +1,55 @@
+#pragma once
+// All elements from a magnitude on: a fixed one, and one that is renewed from time to time.
+
+#include "compress/sent_count.hpp"
+#include "compress/sparse_payload.hpp"
+
+namespace onebit::compress {
+
+/// Threshold compression (Dutta et al. 2020): the elements with |y| >= `least`, as they are; zeros never. None may be
+/// sent, or all. Payload: SparsePayload, with their number counted. No bound relative to the norm: what is left is at
+/// most `least` an element.
+struct Threshold {
+  static constexpr bool kVariableSize = true;
+  float least;
+  SparsePayload payload;
+
+  ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, n); }
+
+  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+    return payload.write(in, at_least(in.y, in.n, magnitude(least)), out);
+  }
+  template <class Use>
+  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+    payload.read(in, n, 0, use);
+  }
+};
+
+/// DCT's data-parallel compressor (Gupta et al. 2021): all elements of at least a threshold's magnitude. The threshold
+/// is the k-th largest magnitude in the steps that are multiples of `renew`, and kept in between; at the threshold all
+/// are sent, zeros never. Payload: as Threshold. No bound between two renewals.
+///
+/// Deviation: a vector without a threshold, at first or because it had fewer than k elements other than 0, finds one in
+/// any step.
+struct Dct {
+  static constexpr bool kVariableSize = true, kMemory = true;
+  SentCount count;
+  Index renew;
+  SparsePayload payload;
+
+  ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, n); }
+  void set_density(double density) { count = {density, 0}; }
+
+  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+    if (in.n > 0 && (magnitude(*in.memory) == 0 || in.random.step % renew == 0)) {
+      *in.memory = bits_as<float>(largest_of(in.y, in.n, count.of(in.n)).magnitude);
+    }
+    return payload.write(in, at_least(in.y, in.n, magnitude(*in.memory)), out);
+  }
+  template <class Use>
+  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+    payload.read(in, n, 0, use);
+  }
+};
+
+}  // namespace onebit::compress
