@@ -44,6 +44,9 @@ inline std::vector<compress::CodecConfig> all_codecs() {
     if (name == "random-k") configs.push_back({.name = name, .k = 0.25, .scaled = true});
     if (name == "random-k") configs.push_back({.name = name, .k = 3, .shared = false});
     if (name == "top-k") configs.push_back({.name = name, .k = 5, .packing = "delta"});
+    if (name == "top-k-sampled") configs.push_back({.name = name, .k = 0.1, .packing = "delta", .sample = 0.1});
+    if (name == "threshold") configs.push_back({.name = name, .threshold = 1.5, .packing = "delta"});
+    if (name == "dct") configs.push_back({.name = name, .k = 0.05, .renew = 2, .packing = "delta"});
     if (name == "int8" || name == "int4") configs.push_back({.name = name, .block = 0});
   }
   return configs;
@@ -64,18 +67,24 @@ class RowCodec {
         payload_(codec_->make_payload(device_, layout_.worker(), 1)) {}
 
   const compress::Codec& codec() const { return *codec_; }
+  compress::Codec& codec() { return *codec_; }
   Index room() const { return payload_.wire_bytes(); }
+  /// The body that the last row left.
+  std::vector<std::uint8_t> body() const { return payload_.body.to_host(); }
 
-  RowOutcome operator()(const std::vector<float>& row, Index step = 1) {
+  RowOutcome operator()(const std::vector<float>& row, Index step = 1, Index worker = 0) {
     auto error = on(device_, row);
     if (codec_->traits().shared_max) payload_.shared_max.upload(std::vector<float>{largest(row)});
-    codec_->encode(device_, layout_.worker(), {0, 1}, {}, {.seed = 5, .step = step}, error.data(), error.size(),
-                   payload_);
+    codec_->encode(device_, layout_.worker(), {0, 1}, {}, {.seed = 5, .step = step, .first_row = worker}, error.data(),
+                   error.size(), payload_);
     device::Buffer<float> decoded(device_, error.size());
     codec_->decode(device_, layout_.worker(), payload_, 0, decoded.data());
-    const Index scales = payload_.scale_bytes;
-    return {decoded.to_host(), error.to_host(),
-            scales + (codec_->variable_size() ? payload_.sizes.to_host()[0] : payload_.body_bytes)};
+    Index bytes = payload_.wire_bytes();
+    if (codec_->variable_size()) {
+      bytes = payload_.scale_bytes;
+      for (const Index size : payload_.sizes.to_host()) bytes += size;
+    }
+    return {decoded.to_host(), error.to_host(), bytes};
   }
 
  private:
