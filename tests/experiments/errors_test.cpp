@@ -235,6 +235,11 @@ TEST_CASE("errors: choices and patterns of optimizers, codecs and channels that 
   check_error(run_with({"--codec.ranks", "2"}), {"--codec.ranks", "did you mean codec.rank?"});
 }
 
+TEST_CASE("errors: parameters of codecs out of range, whatever the optimizer") {
+  check_error(run_with({"--codec", "power-sgd", "--codec.rank", "0"}), {"codec.rank 0", "out of range", "from 1"});
+  check_error(run_with({"--codec", "power-sgd", "--codec.rank=-2"}), {"codec.rank -2", "out of range"});
+}
+
 TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channel") {
   const auto refused = [](const Arguments& more, const std::vector<std::string>& needles) {
     const Folder folder;
