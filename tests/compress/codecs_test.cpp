@@ -86,7 +86,7 @@ TEST_CASE("codec names and texts are there, and a name makes its codec") {
 
 TEST_CASE("an unknown codec is named with the nearest ones") {
   CHECK_THROWS_WITH(make_codec({.name = "sign-l3"}), "unknown codec (sign-l3); did you mean sign-l2?");
-  CHECK_THROWS_WITH(make_codec({.name = "qqqq"}), StartsWith("unknown codec (qqqq); one of sign-l2, sign-l1, "));
+  CHECK_THROWS_WITH(make_codec({.name = "qqqq"}), StartsWith("unknown codec (qqqq); "));
   CHECK_THROWS_AS(make_codec({.name = ""}), ConfigError);
 }
 
