@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "device/error.hpp"
 #include "device/stopwatch.hpp"
 #include "device/text.hpp"
 #include "optim/clipping.hpp"
+#include "optim/tensor_table.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -17,22 +17,6 @@ namespace {
 bool float_positive(double value) {
   const auto narrow = static_cast<float>(value);
   return std::isfinite(narrow) && narrow > 0;
-}
-
-std::vector<TensorRule> make_rules(const Problem& problem, const OptimizerConfig& config) {
-  compress::require_matches(problem.tensors, config.no_decay, "optimizer.no-decay");
-  const std::vector<char> exempt = compress::matching(problem.tensors, config.no_decay);
-  std::vector<TensorRule> rules;
-  Index offset = 0;
-  for (std::size_t t = 0; t < exempt.size(); ++t) {
-    rules.push_back({.offset = offset, .weight_decay = exempt[t] ? 0.0f : static_cast<float>(config.weight_decay)});
-    offset += problem.tensors[t].size;
-  }
-  return rules;
-}
-
-double total(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 }  // namespace
@@ -66,7 +50,7 @@ AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
       parameters_(problem.parameters()),
       whole_(parameters_),
       tensors_(device_, compress::sizes_of(problem.tensors)),
-      rules_(make_rules(problem, config)),
+      rules_(tensor_rules(problem, config)),
       device_rules_(device::Buffer<TensorRule>::copy_of(device_, rules_)),
       channel_(problem.shard, parameters_),
       mean_(device_, parameters_),
@@ -118,7 +102,7 @@ void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepRe
 
 AdamStep AdamCore::clipped_step(Index t, double lr, StepReport& report) const {
   device::Stopwatch watch(device_);
-  report.grad_norm = std::sqrt(sums(1, whole_, SquareTerm{mean_.data(), 0})[0]);
+  report.grad_norm = std::sqrt(sums(device_, 1, whole_, SquareTerm{mean_.data(), 0})[0]);
   const double factor = clip_factor(report.grad_norm, config_.clip);
   report.clip_share = factor < 1 ? 1 : 0;
   AdamStep step = numbers(t, t, lr);
@@ -143,7 +127,7 @@ void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, S
 }
 
 void AdamCore::watch_variance(StepReport& report) {
-  report.variance_ratio = stability_.push(sums(1, whole_, AbsoluteTerm{variance_.data()})[0]);
+  report.variance_ratio = stability_.push(sums(device_, 1, whole_, AbsoluteTerm{variance_.data()})[0]);
 }
 
 }  // namespace onebit::optim

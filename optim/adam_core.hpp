@@ -3,9 +3,9 @@
 
 #include "compress/channel.hpp"
 #include "device/chunks.hpp"
-#include "device/launch.hpp"
 #include "optim/kernels.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/sums.hpp"
 
 namespace onebit::optim {
 
@@ -63,17 +63,10 @@ class AdamCore {
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
   template <class Kernel>
   std::vector<double> tensor_sums(Index rows, const Kernel& kernel) const {
-    return sums(rows, tensors_, kernel);
+    return sums(device_, rows, tensors_, kernel);
   }
 
  private:
-  template <class Kernel>
-  std::vector<double> sums(Index rows, const device::Chunks& chunks, const Kernel& kernel) const {
-    device::Buffer<double> result(device_, rows * chunks.segments());
-    reduce(device_, rows, chunks, kernel, result.data());
-    return result.to_host();
-  }
-
   device::Device device_;
   double absorb_seconds_ = 0;  ///< of the running step
   OptimizerConfig config_;
