@@ -1,6 +1,8 @@
 // Every kernel of this room: compiled once for each backend.
+#include "optim/dgc_kernels.hpp"
 #include "optim/kernels.hpp"
 #include "optim/lamb_kernels.hpp"
+#include "optim/sgd_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::optim::FreshVarianceKernel);
 ONEBIT_FOR_EACH(onebit::optim::LargestRatioKernel);
@@ -14,3 +16,7 @@ ONEBIT_REDUCE(onebit::optim::MaskedGradientTerm);
 ONEBIT_REDUCE(onebit::optim::MoveKernel);
 ONEBIT_REDUCE(onebit::optim::SquareTerm);
 ONEBIT_REDUCE(onebit::optim::TensorSquareTerm);
+ONEBIT_FOR_EACH_ROW(onebit::optim::DifferenceKernel);
+ONEBIT_FOR_EACH_ROW(onebit::optim::WorkerMomentumKernel);
+ONEBIT_REDUCE(onebit::optim::DescentKernel);
+ONEBIT_REDUCE(onebit::optim::ForgetSentKernel);

@@ -4,9 +4,12 @@
 #include "device/text.hpp"
 #include "optim/adam.hpp"
 #include "optim/adam_naive_ec.hpp"
+#include "optim/dgc.hpp"
+#include "optim/ef21.hpp"
 #include "optim/lamb.hpp"
 #include "optim/onebit_adam.hpp"
 #include "optim/onebit_lamb.hpp"
+#include "optim/worker_momentum.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -20,6 +23,7 @@ std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& c
 void check_common(const OptimizerConfig& config) {
   check_adam(config);
   check_lamb(config.lamb);
+  check_sgd(config);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -38,6 +42,16 @@ const std::vector<OptimizerEntry>& optimizers() {
       {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>},
       {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
        make<OnebitLamb>},
+      {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd},
+      {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd},
+      {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the rate", make_ef_sgd},
+      {"ef-momentum-sgd", "gradients through any codec, momentum after the exchange (PowerSGD)", make_ef_momentum_sgd},
+      {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
+      {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
+      {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
+      {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd},
+      {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum},
+      {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc},
   };
   return table;
 }

@@ -55,7 +55,9 @@ void measure_shared(const Replica& replica, const StepOutcome& outcome, StepRow&
   row.momentum_norm = l2(device, state.momentum);
   row.variance_l1 = l1(device, state.variance);
   row.variance_l2 = l2(device, state.variance);
-  if (outcome.report.phase == optim::Phase::compression) row.sign_density = positive_share(device, *state.momentum);
+  if (outcome.report.phase == optim::Phase::compression && state.momentum != nullptr) {
+    row.sign_density = positive_share(device, *state.momentum);
+  }
 }
 
 /// A number for each tensor.

@@ -49,6 +49,13 @@ TEST_CASE("every optimizer names the option that is out of range") {
     bad.push_back({"optimizer.beta1", [value](OptimizerConfig& c) { c.beta1 = value; }});
     bad.push_back({"optimizer.beta2", [value](OptimizerConfig& c) { c.beta2 = value; }});
   }
+  for (const double value : {-0.1, 1.0, nan}) {
+    bad.push_back({"optimizer.momentum", [value](OptimizerConfig& c) { c.momentum = value; }});
+  }
+  for (const double value : {0.0, 1.1, nan}) {
+    bad.push_back({"optimizer.ef21-momentum", [value](OptimizerConfig& c) { c.ef21_momentum = value; }});
+  }
+  bad.push_back({"optimizer.ramp", [](OptimizerConfig& c) { c.ramp = -1; }});
   for (const double value : {-0.1, nan, inf}) {
     bad.push_back({"optimizer.weight-decay", [value](OptimizerConfig& c) { c.weight_decay = value; }});
     bad.push_back({"optimizer.clip", [value](OptimizerConfig& c) { c.clip = value; }});
@@ -65,13 +72,12 @@ TEST_CASE("every optimizer names the option that is out of range") {
 }
 
 TEST_CASE("every optimizer has the same bits for all groups, threads and backends") {
-  constexpr Index steps = 6;
+  std::vector<FloatRows> gradients;
+  for (Index step = 1; step <= 6; ++step) gradients.push_back(GradientStream{6, 17017}(step));
   for (const OptimizerEntry& entry : optimizers()) {
     for (const auto semantics : {Semantics::paper, Semantics::deepspeed}) {
       TrainingOptions options = options_of(entry);
       options.config.semantics = semantics;
-      std::vector<FloatRows> gradients;
-      for (Index step = 1; step <= steps; ++step) gradients.push_back(GradientStream{6, 17017}(step));
       const auto train = [&] {
         Training training(options, oracle::normals(17017, 3));
         for (const FloatRows& rows : gradients) training.step(rows);
@@ -95,6 +101,7 @@ TEST_CASE("every optimizer has the same bits for all groups, threads and backend
 
 TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay, in every stage") {
   for (const OptimizerEntry& entry : optimizers()) {
+    if (entry.name == "signsgd" || entry.name == "signum") continue;  // a bit holds no zero
     TrainingOptions options = options_of(entry);
     options.config.lr = 0.125;
     options.config.weight_decay = 0.25;

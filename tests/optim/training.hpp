@@ -71,7 +71,8 @@ class Training {
         const std::vector<float>& row = gradients[static_cast<std::size_t>(w)];
         flat.insert(flat.end(), row.begin(), row.end());
       }
-      optimizer->absorb({first, count}, on(device, flat).data(), x.size());
+      const device::Buffer<float> rows = on(device, flat);
+      optimizer->absorb({first, count}, rows.data(), x.size());
     }
     return optimizer->finish(x);
   }

@@ -1,0 +1,94 @@
+#include "optim/compressed_sgd.hpp"
+
+#include <utility>
+
+#include "device/stopwatch.hpp"
+
+namespace onebit::optim {
+
+CompressedSgd::CompressedSgd(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method)
+    : shard_(problem.shard),
+      rescales_(method.rescale_errors),
+      exchange_(problem.shard, problem.tensors, method.exchange),
+      clipping_(problem, method.clip),
+      update_(problem, config, method.momentum),
+      mean_(device(), problem.parameters()),
+      ones_(device::Buffer<float>::copy_of(device(),
+                                           std::vector<float>(static_cast<std::size_t>(own_workers()), 1.0f))) {}
+
+StateView CompressedSgd::state() const {
+  return {.momentum = update_.momentum(), .exchange = &exchange_, .exchanged = exchanged_};
+}
+
+void CompressedSgd::do_begin() {
+  clipping_.begin();
+  encode_seconds_ = 0;
+  exchange_.begin(step());
+  if (rescales_) rescale_errors();
+}
+
+/// What was left out of the last step is worth lr_{t-1} / lr_t gradients of this one.
+void CompressedSgd::rescale_errors() {
+  const double last = std::exchange(last_lr_, lr());
+  if (last > 0 && lr() > 0 && last != lr()) exchange_.scale_errors(static_cast<float>(last / lr()));
+}
+
+compress::EncodeInput CompressedSgd::plain(const float* rows) const {
+  return {.rows = rows, .stride = parameters(), .factors = ones_.data()};
+}
+
+void CompressedSgd::do_absorb(Range group, const float* gradients, Index stride) {
+  device::Stopwatch watch(device());
+  const float* factors = clipping_.factors(group, gradients, stride, 1);
+  exchange_.absorb(group, worker_side(group, {.rows = gradients, .stride = stride, .factors = factors}));
+  encode_seconds_ += watch.lap();
+}
+
+StepReport CompressedSgd::do_finish(device::Buffer<float>& parameters) {
+  StepReport report;
+  report.phase = Phase::compression;
+  report.seconds.encode = encode_seconds_;
+  const compress::ExchangeSeconds seconds = exchange_.exchange(mean_.data(), report.traffic);
+  report.seconds.exchange = seconds.exchange;
+  report.seconds.server = seconds.server;
+  exchanged_ = true;
+  clipping_.report(report);
+  device::Stopwatch watch(device());
+  after_exchange();
+  report.update_norm = update_.apply(lr(), 1, mean_, parameters);
+  report.seconds.update = watch.lap();
+  return report;
+}
+
+std::unique_ptr<Optimizer> make_ef_sgd(const Problem& problem, const OptimizerConfig& config) {
+  return std::make_unique<CompressedSgd>(
+      problem, config, SgdMethod{.exchange = config.exchange, .clip = config.clip, .rescale_errors = true});
+}
+
+std::unique_ptr<Optimizer> make_ef_momentum_sgd(const Problem& problem, const OptimizerConfig& config) {
+  return std::make_unique<CompressedSgd>(
+      problem, config, SgdMethod{.exchange = config.exchange, .momentum = momentum_of(config), .clip = config.clip});
+}
+
+std::unique_ptr<Optimizer> make_onebit_sgd(const Problem& problem, const OptimizerConfig& config) {
+  SgdMethod method{.exchange = config.exchange, .clip = config.clip, .rescale_errors = true};
+  method.exchange.up.name = "onebit";
+  method.exchange.down = "onebit";
+  return std::make_unique<CompressedSgd>(problem, config, method);
+}
+
+compress::ExchangeConfig majority_vote(const OptimizerConfig& config) {
+  compress::ExchangeConfig exchange = config.exchange;
+  exchange.up.name = "sign";
+  exchange.down = "sign";
+  exchange.feedback = compress::Feedback::none;
+  exchange.meeting = compress::Meeting::server;
+  return exchange;
+}
+
+std::unique_ptr<Optimizer> make_signsgd(const Problem& problem, const OptimizerConfig& config) {
+  return std::make_unique<CompressedSgd>(problem, config,
+                                         SgdMethod{.exchange = majority_vote(config), .clip = config.clip});
+}
+
+}  // namespace onebit::optim

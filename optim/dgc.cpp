@@ -1,0 +1,65 @@
+#include "optim/dgc.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/error.hpp"
+#include "device/launch.hpp"
+#include "device/text.hpp"
+#include "optim/dgc_kernels.hpp"
+
+namespace onebit::optim {
+namespace {
+
+constexpr double kFirstDensity = 0.25;
+
+compress::ExchangeConfig exchange_of(const OptimizerConfig& config) {
+  compress::ExchangeConfig exchange = config.exchange;
+  if (exchange.up.name == compress::CodecConfig{}.name) exchange.up.name = "top-k";
+  exchange.feedback = compress::Feedback::ef;
+  return exchange;
+}
+
+}  // namespace
+
+Dgc::Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method)
+    : WorkerMomentumSgd(problem, config, method, {.decay = config.momentum, .nesterov = config.nesterov}),
+      final_density_(method.exchange.up.k),
+      ramp_(config.ramp) {
+  if (!exchange().up().traits().sparse) {
+    throw ConfigError("dgc needs a sparse codec", "codec " + method.exchange.up.name, "use top-k");
+  }
+  if (ramp_ > 0 && final_density_ >= 1) {
+    throw ConfigError("the ramp of dgc ends at a share of the elements, not at a number",
+                      "codec.k " + shortest(final_density_) + ", optimizer.ramp " + std::to_string(ramp_),
+                      "give codec.k below 1");
+  }
+}
+
+double Dgc::density(Index step, Index ramp, double final) {
+  if (step > ramp) return final;
+  const double first = std::max(kFirstDensity, final);
+  return first * std::pow(final / first, static_cast<double>(step - 1) / static_cast<double>(ramp));
+}
+
+void Dgc::do_begin() {
+  WorkerMomentumSgd::do_begin();
+  if (ramp_ > 0 && step() <= ramp_ + 1) exchange().set_density(density(step(), ramp_, final_density_));
+}
+
+void Dgc::after_exchange() {
+  const compress::Side& side = exchange().layout().worker();
+  device::Buffer<double> sent(device(), own_workers() * side.count());
+  reduce(device(), own_workers(), side.real(),
+         ForgetSentKernel{side.device_segments(), exchange().worker_errors().data(), exchange().error_stride(),
+                          worker_momentum().data(), parameters()},
+         sent.data());
+}
+
+std::unique_ptr<Optimizer> make_dgc(const Problem& problem, const OptimizerConfig& config) {
+  const double share = 1 / std::sqrt(static_cast<double>(problem.shard.workers()));
+  return std::make_unique<Dgc>(problem, config,
+                               SgdMethod{.exchange = exchange_of(config), .clip = config.clip * share});
+}
+
+}  // namespace onebit::optim
