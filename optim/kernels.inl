@@ -1,4 +1,5 @@
 // Every kernel of this room: compiled once for each backend.
+#include "optim/cada_kernels.hpp"
 #include "optim/dgc_kernels.hpp"
 #include "optim/kernels.hpp"
 #include "optim/lamb_kernels.hpp"
@@ -16,7 +17,11 @@ ONEBIT_REDUCE(onebit::optim::MaskedGradientTerm);
 ONEBIT_REDUCE(onebit::optim::MoveKernel);
 ONEBIT_REDUCE(onebit::optim::SquareTerm);
 ONEBIT_REDUCE(onebit::optim::TensorSquareTerm);
+ONEBIT_FOR_EACH_ROW(onebit::optim::CopyRowsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::optim::DifferenceKernel);
+ONEBIT_FOR_EACH_ROW(onebit::optim::UploadKernel);
 ONEBIT_FOR_EACH_ROW(onebit::optim::WorkerMomentumKernel);
+ONEBIT_REDUCE(onebit::optim::AmsgradKernel);
 ONEBIT_REDUCE(onebit::optim::DescentKernel);
 ONEBIT_REDUCE(onebit::optim::ForgetSentKernel);
+ONEBIT_REDUCE(onebit::optim::InnovationTerm);

@@ -46,6 +46,7 @@ struct StepReport {
   double update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2
   double variance_ratio = kNotMeasured;  ///< StabilityRatio of ||v||_1
   bool synchronised = true;              ///< all workers have the same weights now
+  double uploads = kNotMeasured;         ///< CADA: share of the workers that sent their gradient
   Index masked = 0;                      ///< coordinates with v = 0 at the freeze
   StageSeconds seconds;
   std::vector<Event> events;

@@ -4,6 +4,7 @@
 #include "device/text.hpp"
 #include "optim/adam.hpp"
 #include "optim/adam_naive_ec.hpp"
+#include "optim/cada.hpp"
 #include "optim/dgc.hpp"
 #include "optim/ef21.hpp"
 #include "optim/lamb.hpp"
@@ -24,6 +25,7 @@ void check_common(const OptimizerConfig& config) {
   check_adam(config);
   check_lamb(config.lamb);
   check_sgd(config);
+  check_cada(config.cada);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -49,6 +51,10 @@ const std::vector<OptimizerEntry>& optimizers() {
       {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
       {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
       {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
+      {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's",
+       make_cada1},
+      {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
+       make_cada2},
       {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd},
       {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum},
       {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc},

@@ -55,7 +55,12 @@ TEST_CASE("every optimizer names the option that is out of range") {
   for (const double value : {0.0, 1.1, nan}) {
     bad.push_back({"optimizer.ef21-momentum", [value](OptimizerConfig& c) { c.ef21_momentum = value; }});
   }
+  for (const double value : {-0.1, nan, inf}) {
+    bad.push_back({"optimizer.cada-threshold", [value](OptimizerConfig& c) { c.cada.threshold = value; }});
+  }
   bad.push_back({"optimizer.ramp", [](OptimizerConfig& c) { c.ramp = -1; }});
+  bad.push_back({"optimizer.cada-window", [](OptimizerConfig& c) { c.cada.window = 0; }});
+  bad.push_back({"optimizer.cada-delay", [](OptimizerConfig& c) { c.cada.max_delay = 0; }});
   for (const double value : {-0.1, nan, inf}) {
     bad.push_back({"optimizer.weight-decay", [value](OptimizerConfig& c) { c.weight_decay = value; }});
     bad.push_back({"optimizer.clip", [value](OptimizerConfig& c) { c.clip = value; }});

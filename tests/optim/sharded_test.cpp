@@ -39,6 +39,9 @@ std::vector<std::vector<float>> train(const OptimizerConfig& config, const std::
         const std::vector<float>& second = rows[static_cast<std::size_t>(first) + 1];
         pair.insert(pair.end(), second.begin(), second.end());
         const device::Buffer<float> gradients = on(shard.device, pair);
+        if (optimizer->extra_point().data != nullptr) {
+          optimizer->absorb_extra({first, 2}, gradients.data(), kParameters);
+        }
         optimizer->absorb({first, 2}, gradients.data(), kParameters);
       }
       optimizer->finish(x);

@@ -72,6 +72,7 @@ class Training {
         flat.insert(flat.end(), row.begin(), row.end());
       }
       const device::Buffer<float> rows = on(device, flat);
+      if (optimizer->extra_point().data != nullptr) optimizer->absorb_extra({first, count}, rows.data(), x.size());
       optimizer->absorb({first, count}, rows.data(), x.size());
     }
     return optimizer->finish(x);
