@@ -36,6 +36,22 @@ void check_adam(const OptimizerConfig& config) {
                "at least 0; 0 switches clipping off");
 }
 
+AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr) {
+  const bool correct = config.bias_correction && config.semantics == Semantics::paper;
+  const auto power = [](double base, Index exponent) { return std::pow(base, static_cast<double>(exponent)); };
+  AdamStep step;
+  step.lr = static_cast<float>(lr);
+  step.beta1 = static_cast<float>(config.beta1);
+  step.one_minus_beta1 = static_cast<float>(1 - config.beta1);
+  step.beta2 = static_cast<float>(config.beta2);
+  step.one_minus_beta2 = static_cast<float>(1 - config.beta2);
+  step.eps = static_cast<float>(config.eps);
+  step.momentum_correction = correct ? static_cast<float>(1 / (1 - power(config.beta1, t))) : 1.0f;
+  step.root_correction =
+      correct && variance_t > 0 ? static_cast<float>(1 / std::sqrt(1 - power(config.beta2, variance_t))) : 1.0f;
+  return step;
+}
+
 OptimizerConfig without_freeze(OptimizerConfig config) {
   config.freeze.policy = "never";
   return config;
@@ -64,22 +80,6 @@ bool AdamCore::decays() const {
 void AdamCore::set_coefficients(const std::vector<double>& coefficients) {
   for (std::size_t t = 0; t < rules_.size(); ++t) rules_[t].coefficient = static_cast<float>(coefficients[t]);
   device_rules_.upload(rules_);
-}
-
-AdamStep AdamCore::numbers(Index t, Index variance_t, double lr) const {
-  const bool correct = config_.bias_correction && config_.semantics == Semantics::paper;
-  const auto power = [](double base, Index exponent) { return std::pow(base, static_cast<double>(exponent)); };
-  AdamStep step;
-  step.lr = static_cast<float>(lr);
-  step.beta1 = static_cast<float>(config_.beta1);
-  step.one_minus_beta1 = static_cast<float>(1 - config_.beta1);
-  step.beta2 = static_cast<float>(config_.beta2);
-  step.one_minus_beta2 = static_cast<float>(1 - config_.beta2);
-  step.eps = static_cast<float>(config_.eps);
-  step.momentum_correction = correct ? static_cast<float>(1 / (1 - power(config_.beta1, t))) : 1.0f;
-  step.root_correction =
-      correct && variance_t > 0 ? static_cast<float>(1 / std::sqrt(1 - power(config_.beta2, variance_t))) : 1.0f;
-  return step;
 }
 
 void AdamCore::absorb_dense(Range group, const float* rows, Index stride) {

@@ -18,6 +18,9 @@ void check_adam(const OptimizerConfig& config);
 /// The configuration for an optimizer that has nothing to freeze.
 OptimizerConfig without_freeze(OptimizerConfig config);
 
+/// The numbers of update t with the variance of update `variance_t` (bias corrections).
+AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr);
+
 class AdamCore {
  public:
   /// Throws ConfigError for a no-decay pattern that fits no tensor.
@@ -58,7 +61,7 @@ class AdamCore {
   void watch_variance(StepReport& report);
 
   /// The numbers of update t with the variance of update `variance_t` (bias corrections).
-  AdamStep numbers(Index t, Index variance_t, double lr) const;
+  AdamStep numbers(Index t, Index variance_t, double lr) const { return adam_numbers(config_, t, variance_t, lr); }
 
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
   template <class Kernel>

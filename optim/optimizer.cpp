@@ -12,6 +12,8 @@ std::string_view name(Phase phase) {
       return "compression";
     case Phase::dry_run:
       return "dry_run";
+    case Phase::local:
+      return "local";
   }
   return "";
 }

@@ -18,7 +18,7 @@ namespace onebit::optim {
 inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 /// Which stage a step belongs to. Numbers are what the log's phase column holds.
-enum class Phase : int { dense = 0, warmup = 1, compression = 2, dry_run = 3 };
+enum class Phase : int { dense = 0, warmup = 1, compression = 2, dry_run = 3, local = 4 };
 
 std::string_view name(Phase phase);
 
@@ -43,7 +43,7 @@ struct StepReport {
   double grad_norm = kNotMeasured;    ///< of the mean gradient; compressed steps: root mean square over workers, where
                                       ///< clipping needs it
   double clip_share = 0;              ///< share of the clipped gradients: 0 or 1 in dense steps
-  double update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2
+  double update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
   double variance_ratio = kNotMeasured;  ///< StabilityRatio of ||v||_1
   bool synchronised = true;              ///< all workers have the same weights now
   double uploads = kNotMeasured;         ///< CADA: share of the workers that sent their gradient
@@ -62,8 +62,9 @@ struct TensorNumbers {
 
 /// Read-only view of the state for probes; null or empty where an optimizer has none.
 struct StateView {
-  const device::Buffer<float>* momentum = nullptr;     ///< [parameters]; of worker 0 where workers differ
-  const device::Buffer<float>* variance = nullptr;     ///< [parameters]
+  /// [parameters], or, where workers differ, a row for each worker of this device.
+  const device::Buffer<float>* momentum = nullptr;
+  const device::Buffer<float>* variance = nullptr;
   const compress::CompressedMean* exchange = nullptr;  ///< once it exists
   bool exchanged = false;                              ///< the last step used it
   const TensorNumbers* tensors = nullptr;

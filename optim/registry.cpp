@@ -8,9 +8,11 @@
 #include "optim/dgc.hpp"
 #include "optim/ef21.hpp"
 #include "optim/lamb.hpp"
+#include "optim/local.hpp"
 #include "optim/onebit_adam.hpp"
 #include "optim/onebit_lamb.hpp"
 #include "optim/worker_momentum.hpp"
+#include "optim/zero_one_adam.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -26,6 +28,8 @@ void check_common(const OptimizerConfig& config) {
   check_lamb(config.lamb);
   check_sgd(config);
   check_cada(config.cada);
+  check_zero_one(config.zeroone);
+  check_local(config);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -58,6 +62,14 @@ const std::vector<OptimizerEntry>& optimizers() {
       {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd},
       {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum},
       {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc},
+      {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
+       make<ZeroOneAdam>},
+      {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
+       make<LocalSgd>},
+      {"local-adam", "AdamW on every worker; weights and moments are averaged every local-period steps",
+       make<LocalAdam>},
+      {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
+       make<DiLoCo>},
   };
   return table;
 }

@@ -9,6 +9,7 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
+ONEBIT_REDUCE(onebit::sim::DistanceTerm);
 ONEBIT_REDUCE(onebit::sim::PositiveTerm);
 ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::AbsoluteTerm>);
 ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::SquareTerm>);

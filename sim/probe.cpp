@@ -4,6 +4,7 @@
 
 #include "device/launch.hpp"
 #include "optim/kernels.hpp"
+#include "optim/rows.hpp"
 #include "sim/probe_kernels.hpp"
 
 namespace onebit::sim {
@@ -16,19 +17,22 @@ std::vector<double> sums(const device::Device& device, Index rows, const device:
   return result.to_host();
 }
 
-double l2(const device::Device& device, const device::Buffer<float>* values) {
-  if (values == nullptr) return not_applicable;
-  return std::sqrt(sums(device, 1, device::Chunks(values->size()), optim::SquareTerm{values->data(), 0})[0]);
+/// Sum over the parameters of a vector, or of the first worker's where there is one for each.
+template <class Term>
+double sum(const Replica& replica, const Term& term) {
+  return sums(replica.shard.device, 1, device::Chunks(replica.model->parameters()), term)[0];
 }
 
-double l1(const device::Device& device, const device::Buffer<float>* values) {
-  if (values == nullptr) return not_applicable;
-  return sums(device, 1, device::Chunks(values->size()), optim::AbsoluteTerm{values->data()})[0];
+double l2(const Replica& replica, const device::Buffer<float>* values) {
+  return values == nullptr ? not_applicable : std::sqrt(sum(replica, optim::SquareTerm{values->data(), 0}));
 }
 
-double positive_share(const device::Device& device, const device::Buffer<float>& values) {
-  const double count = sums(device, 1, device::Chunks(values.size()), PositiveTerm{values.data()})[0];
-  return count / static_cast<double>(values.size());
+double l1(const Replica& replica, const device::Buffer<float>* values) {
+  return values == nullptr ? not_applicable : sum(replica, optim::AbsoluteTerm{values->data()});
+}
+
+double positive_share(const Replica& replica, const device::Buffer<float>& values) {
+  return sum(replica, PositiveTerm{values.data()}) / static_cast<double>(replica.model->parameters());
 }
 
 void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
@@ -49,15 +53,28 @@ double server_error_norm(const optim::StateView& state) {
 
 /// The columns that are the same on every device.
 void measure_shared(const Replica& replica, const StepOutcome& outcome, StepRow& row) {
-  const device::Device& device = replica.shard.device;
   const optim::StateView state = replica.optimizer->state();
-  row.param_norm = l2(device, &replica.weights);
-  row.momentum_norm = l2(device, state.momentum);
-  row.variance_l1 = l1(device, state.variance);
-  row.variance_l2 = l2(device, state.variance);
+  row.momentum_norm = l2(replica, state.momentum);
+  row.variance_l1 = l1(replica, state.variance);
+  row.variance_l2 = l2(replica, state.variance);
   if (outcome.report.phase == optim::Phase::compression && state.momentum != nullptr) {
-    row.sign_density = positive_share(device, *state.momentum);
+    row.sign_density = positive_share(replica, *state.momentum);
   }
+}
+
+struct WeightNorms {
+  double norm = not_applicable;      ///< of the weights, or of their mean
+  double distance = not_applicable;  ///< of workers from the mean, root mean square
+};
+
+/// Collective where workers have weights of their own.
+WeightNorms measure_weights(const Replica& replica) {
+  if (!replica.optimizer->local_weights()) return {l2(replica, &replica.weights), not_applicable};
+  const device::Buffer<float> mean = replica.mean_weights();
+  const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
+  const std::vector<double> squares =
+      sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
+  return {l2(replica, &mean), optim::root_mean_square(replica.shard, squares)};
 }
 
 /// A number for each tensor.
@@ -120,8 +137,11 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
   add_traffic(report.traffic, row);
   cluster.on_each_device([&](Replica& replica) {
     const double norm = server_error_norm(replica.optimizer->state());
+    const WeightNorms weights = measure_weights(replica);
     if (replica.shard.rank() > 0) return;
     row.server_error_norm = norm;
+    row.param_norm = weights.norm;
+    row.replica_distance = weights.distance;
     measure_shared(replica, outcome, row);
   });
   return row;

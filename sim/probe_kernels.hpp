@@ -15,6 +15,17 @@ struct TensorTerm {
   }
 };
 
+/// Squared difference of a row to a point.
+struct DistanceTerm {
+  const float* rows;
+  Index stride;
+  const float* point;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const double difference = static_cast<double>(rows[row * stride + i]) - static_cast<double>(point[i]);
+    return difference * difference;
+  }
+};
+
 struct PositiveTerm {
   const float* values;
   ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const { return values[i] > 0.0f ? 1.0 : 0.0; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/dense_sum.hpp"
 #include "device/text.hpp"
 
 namespace onebit::sim {
@@ -14,6 +15,19 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
+Weights Replica::weights_from(Index worker) const {
+  const Index stride = optimizer->local_weights() ? model->parameters() : 0;
+  return {weights.data() + (worker - shard.own().first) * stride, stride};
+}
+
+device::Buffer<float> Replica::mean_weights() const {
+  device::Buffer<float> mean(shard.device, model->parameters());
+  device::DenseSum sum(shard, mean.size());
+  sum.absorb(shard.own(), weights.data(), mean.size());
+  sum.take_mean(mean.data());
+  return mean;
+}
+
 std::string Replica::first_bad_tensor() const {
   const std::vector<float> weight_values = weights.to_host();
   const std::vector<float> gradient_values = gradients.to_host();
@@ -22,19 +36,24 @@ std::string Replica::first_bad_tensor() const {
                                      static_cast<std::size_t>(tensor.size));
   };
   const std::vector<TensorInfo>& tensors = model->tensors();
+  const auto parameters = static_cast<std::size_t>(model->parameters());
   for (const TensorInfo& tensor : tensors) {
-    if (!all_finite(values_of(weight_values, 0, tensor))) return "tensor " + tensor.name + " went bad first";
+    for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
+      if (!all_finite(values_of(weight_values, row, tensor))) return "tensor " + tensor.name + " went bad first";
+    }
   }
   // Backward passes reach the last tensor first.
   for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
-    for (std::size_t row = 0; row < gradient_values.size(); row += static_cast<std::size_t>(model->parameters())) {
+    for (std::size_t row = 0; row < gradient_values.size(); row += parameters) {
       if (!all_finite(values_of(gradient_values, row, *tensor)))
         return "the gradient of tensor " + tensor->name + " went bad first";
     }
   }
   const auto largest = [&](const TensorInfo& tensor) {
     float most = 0;
-    for (float value : values_of(weight_values, 0, tensor)) most = std::max(most, std::fabs(value));
+    for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
+      for (float value : values_of(weight_values, row, tensor)) most = std::max(most, std::fabs(value));
+    }
     return most;
   };
   const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {

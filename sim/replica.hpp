@@ -11,9 +11,17 @@ struct Replica {
   device::Shard shard;
   std::unique_ptr<Model> model;
   std::unique_ptr<optim::Optimizer> optimizer;
-  device::Buffer<float> weights;    ///< [parameters], shared by all workers; equal on all devices between steps
-  device::Buffer<float> gradients;  ///< [workers of a group][parameters]
+  device::Buffer<float> weights;          ///< [parameters], shared by all workers, equal on all devices between steps;
+                                          ///< or [workers of this device][parameters]
+  device::Buffer<float> gradients;        ///< [workers of a group][parameters]
+  device::Buffer<float> extra_gradients;  ///< the same, at the optimizer's extra point; empty where it has none
   Batch batch = {};
+
+  /// Weights of the workers of this device from `worker` on.
+  Weights weights_from(Index worker) const;
+
+  /// The mean of all workers' weights, where they have weights of their own. Collective.
+  device::Buffer<float> mean_weights() const;
 
   /// Names the tensor that went bad first: of the weights, else of the gradients; else the largest, whose product
   /// overflowed.

@@ -45,18 +45,24 @@ VirtualCluster::VirtualCluster(const RunConfig& config)
       schedule_(schedule_config(config, steps_)) {
   for (Index rank = 0; rank < team_.size(); ++rank) replicas_.push_back(make_replica(team_.shard(rank)));
   const std::vector<float> weights = model().initial_weights(config_.seed);
-  for (Replica& replica : replicas_) replica.weights.upload(weights);
+  for (Replica& replica : replicas_) {
+    for (Index at = 0; at < replica.weights.size(); at += model().parameters()) replica.weights.upload(weights, at);
+  }
 }
 
 Replica VirtualCluster::make_replica(const device::Shard& shard) const {
   std::unique_ptr<Model> model = make_model(shard.device, config_.model, *data_);
   auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
   const Index parameters = model->parameters();
+  const Index rows = optimizer->local_weights() ? shard.own().count : 1;
+  const Index gradients = group_size(shard) * parameters;
+  const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
   return {.shard = shard,
           .model = std::move(model),
           .optimizer = std::move(optimizer),
-          .weights = device::Buffer<float>(shard.device, parameters),
-          .gradients = device::Buffer<float>(shard.device, group_size(shard) * parameters)};
+          .weights = device::Buffer<float>(shard.device, rows * parameters),
+          .gradients = device::Buffer<float>(shard.device, gradients),
+          .extra_gradients = device::Buffer<float>(shard.device, extra)};
 }
 
 /// Workers of a device whose gradients exist at a time.
@@ -118,7 +124,7 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
   outcome.seconds.sample += watch.lap();
   std::vector<double> losses(static_cast<std::size_t>(group.count));
   const Index parameters = replica.model->parameters();
-  const GradientSeconds seconds = replica.model->gradients({replica.weights.data(), 0}, replica.batch,
+  const GradientSeconds seconds = replica.model->gradients(replica.weights_from(group.first), replica.batch,
                                                            {replica.gradients.data(), parameters}, losses);
   outcome.seconds.forward += seconds.forward;
   outcome.seconds.backward += seconds.backward;
@@ -130,7 +136,31 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
         "step " + std::to_string(step_) + ", worker " + std::to_string(group.first + static_cast<Index>(g)),
         "lower the learning rate or clip gradients");
   }
+  run_extra(replica, group, outcome);
   replica.optimizer->absorb(group, replica.gradients.data(), parameters);
+}
+
+/// The same samples at the point that the optimizer asks for.
+void VirtualCluster::run_extra(Replica& replica, Range group, StepOutcome& outcome) {
+  const optim::Optimizer::Point point = replica.optimizer->extra_point();
+  if (point.data == nullptr) return;
+  const Index parameters = replica.model->parameters();
+  const Weights weights{point.data + (group.first - replica.shard.own().first) * point.stride, point.stride};
+  std::vector<double> losses(static_cast<std::size_t>(group.count));
+  const GradientSeconds seconds =
+      replica.model->gradients(weights, replica.batch, {replica.extra_gradients.data(), parameters}, losses);
+  outcome.seconds.forward += seconds.forward;
+  outcome.seconds.backward += seconds.backward;
+  replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+}
+
+device::Buffer<float> VirtualCluster::mean_weights() {
+  device::Buffer<float> result;
+  on_each_device([&](const Replica& replica) {
+    device::Buffer<float> mean = replica.mean_weights();
+    if (replica.shard.rank() == 0) result = std::move(mean);
+  });
+  return result;
 }
 
 Evaluation VirtualCluster::evaluate() {
@@ -140,11 +170,14 @@ Evaluation VirtualCluster::evaluate() {
   const bool all = config_.eval.examples >= size;
   Evaluation total;
   Replica& first = replicas_.front();
+  device::Buffer<float> mean;
+  if (optimizer().local_weights()) mean = mean_weights();
+  const Weights weights{optimizer().local_weights() ? mean.data() : first.weights.data(), 0};
   Batch batch;
   for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
     const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
     data_->holdout(start, std::min(block, size - start), batch);
-    const Evaluation part = first.model->evaluate({first.weights.data(), 0}, batch);
+    const Evaluation part = first.model->evaluate(weights, batch);
     total.loss += part.loss;
     total.correct += part.correct;
     total.examples += part.examples;

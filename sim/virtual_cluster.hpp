@@ -36,7 +36,8 @@ class VirtualCluster {
   Index steps() const { return steps_; }
   Index step() const { return step_; }
   const DataSource& data() const { return *data_; }
-  /// Model, optimizer and weights of the first device; those of the others are copies, but for the rows of workers.
+  /// Model, optimizer and weights (worker 0's first) of the first device; those of the others are copies, but for the
+  /// rows of workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
@@ -49,8 +50,11 @@ class VirtualCluster {
   /// weights are then those before the step.
   StepOutcome advance();
 
-  /// Loss and accuracy on the held-out split.
+  /// Loss and accuracy on the held-out split; of the mean of the workers' weights where they have their own.
   Evaluation evaluate();
+
+  /// The mean of the workers' weights on the first device, where they have their own.
+  device::Buffer<float> mean_weights();
 
   /// Names the tensor that went bad first.
   std::string first_bad_tensor() const { return replicas_.front().first_bad_tensor(); }
@@ -63,6 +67,7 @@ class VirtualCluster {
   Index group_size(const device::Shard& shard) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
+  static void run_extra(Replica& replica, Range group, StepOutcome& outcome);
 
   RunConfig config_;
   device::Team team_;

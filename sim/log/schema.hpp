@@ -49,6 +49,7 @@ struct StepRow {
   double grad_norm = not_applicable;
   double clip_share = not_applicable;
   double update_norm = not_applicable;
+  double replica_distance = not_applicable;
   double momentum_norm = not_applicable;
   double variance_l1 = not_applicable;
   double variance_l2 = not_applicable;

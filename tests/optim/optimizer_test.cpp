@@ -18,6 +18,9 @@ TrainingOptions options_of(const OptimizerEntry& entry) {
   options.config.freeze.policy = "fixed:3";
   options.config.weight_decay = 0.01;
   options.config.clip = 100;
+  options.config.zeroone = {
+      .var_freeze_step = 3, .var_update_scaler = 1, .local_step_scaler = 2, .local_step_clipper = 2};
+  options.config.local.period = 3;
   options.tensors = {9000, 0, 17, 8000};
   options.workers = 6;
   return options;
@@ -86,7 +89,7 @@ TEST_CASE("every optimizer has the same bits for all groups, threads and backend
       const auto train = [&] {
         Training training(options, oracle::normals(17017, 3));
         for (const FloatRows& rows : gradients) training.step(rows);
-        return training.parameters();
+        return training.all_parameters();
       };
       const std::vector<float> expected = train();
       for (const auto& [threads, group] : std::vector<std::pair<int, Index>>{{1, 1}, {2, 4}, {2, 0}, {7, 5}}) {
@@ -111,6 +114,8 @@ TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay,
     options.config.lr = 0.125;
     options.config.weight_decay = 0.25;
     options.config.lamb.min_coeff = options.config.lamb.max_coeff = 1;  // LAMB multiplies the rate by its trust ratio
+    options.config.local.outer_lr = 1;  // DiLoCo then goes on from the mean
+    options.config.local.outer_momentum = 0;
     options.tensors = {33};
     Training training(options, std::vector<float>(33, -4.0f));
     const FloatRows zeros(6, std::vector<float>(33));
@@ -119,7 +124,7 @@ TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay,
       const StepReport report = training.step(zeros);
       expected -= 0.125f * (0.25f * expected);
       CAPTURE(entry.name, step, static_cast<int>(report.phase));
-      CHECK(training.parameters() == std::vector<float>(33, expected));
+      for (const float x : training.all_parameters()) REQUIRE(x == expected);
     }
     CHECK(static_cast<double>(expected) == Approx(-4 * std::pow(1 - 0.125 * 0.25, 8)));
   }
@@ -131,11 +136,34 @@ TEST_CASE("the update norm is the length of the step taken") {
     options.tensors = {50};
     Training training(options, oracle::normals(50, 4));
     for (Index step = 1; step <= 6; ++step) {
-      const std::vector<float> before = training.parameters();
+      const std::vector<float> before = training.all_parameters();
       const StepReport report = training.step(GradientStream{6, 50}(step));
+      const double rows = static_cast<double>(before.size()) / 50;
       CAPTURE(entry.name, step);
-      CHECK(report.update_norm == Approx(oracle::distance(training.parameters(), before)).epsilon(1e-3));
+      CHECK(report.update_norm ==
+            Approx(oracle::distance(training.all_parameters(), before) / std::sqrt(rows)).epsilon(1e-3));
     }
+  }
+}
+
+TEST_CASE("all workers have the same bits after every synchronised step, and after the last step of a run") {
+  for (const OptimizerEntry& entry : optimizers()) {
+    TrainingOptions options = options_of(entry);
+    options.tensors = {50};
+    options.total_steps = 13;
+    Training training(options, oracle::normals(50, 4));
+    Index apart = 0;
+    for (Index step = 1; step <= options.total_steps; ++step) {
+      const StepReport report = training.step(GradientStream{6, 50}(step));
+      const std::vector<float> all = training.all_parameters();
+      bool equal = true;
+      for (std::size_t i = 50; i < all.size(); ++i) equal = equal && all[i] == all[i - 50];
+      CAPTURE(entry.name, step);
+      CHECK(report.synchronised == equal);
+      CHECK((equal || step < options.total_steps));
+      apart += !equal;
+    }
+    CHECK((apart > 0) == training.optimizer->local_weights());
   }
 }
 
@@ -144,5 +172,6 @@ TEST_CASE("phases have names") {
   CHECK(name(Phase::warmup) == "warmup");
   CHECK(name(Phase::compression) == "compression");
   CHECK(name(Phase::dry_run) == "dry_run");
+  CHECK(name(Phase::local) == "local");
   CHECK(static_cast<int>(Phase::compression) == 2);  // what logs hold
 }

@@ -56,7 +56,8 @@ class Training {
         optimizer(optim::make_optimizer({device::whole(device, options.workers), compress::unnamed(options.tensors),
                                          options.total_steps, options.lr_warmup},
                                         options.config)),
-        x(on(device, x0)) {}
+        columns(static_cast<Index>(x0.size())),
+        x(on(device, repeated(x0, optimizer->local_weights() ? options.workers : 1))) {}
   explicit Training(const TrainingOptions& training_options)
       : Training(training_options, std::vector<float>(static_cast<std::size_t>(std::accumulate(
                                        training_options.tensors.begin(), training_options.tensors.end(), Index{0})))) {}
@@ -72,19 +73,34 @@ class Training {
         flat.insert(flat.end(), row.begin(), row.end());
       }
       const device::Buffer<float> rows = on(device, flat);
-      if (optimizer->extra_point().data != nullptr) optimizer->absorb_extra({first, count}, rows.data(), x.size());
-      optimizer->absorb({first, count}, rows.data(), x.size());
+      if (optimizer->extra_point().data != nullptr) optimizer->absorb_extra({first, count}, rows.data(), columns);
+      optimizer->absorb({first, count}, rows.data(), columns);
     }
     return optimizer->finish(x);
   }
 
-  std::vector<float> parameters() const { return x.to_host(); }
+  /// Of worker 0.
+  std::vector<float> parameters() const {
+    std::vector<float> all = x.to_host();
+    all.resize(static_cast<std::size_t>(columns));
+    return all;
+  }
+  /// Of every worker, one after the other, where they have weights of their own.
+  std::vector<float> all_parameters() const { return x.to_host(); }
 
   TrainingOptions options;
   device::Device device;
   std::unique_ptr<optim::Optimizer> optimizer;
+  Index columns;
   device::Buffer<float> x;
   Index steps = 0;
+
+ private:
+  static std::vector<float> repeated(const std::vector<float>& row, Index rows) {
+    std::vector<float> all;
+    for (Index r = 0; r < rows; ++r) all.insert(all.end(), row.begin(), row.end());
+    return all;
+  }
 };
 
 inline oracle::Rows wide(const FloatRows& rows) {

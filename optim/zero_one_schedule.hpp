@@ -1,0 +1,41 @@
+#pragma once
+
+#include "optim/config.hpp"
+
+namespace onebit::optim {
+
+/// Throws ConfigError naming the hyper-parameter that is out of range.
+void check_zero_one(const ZeroOneConfig& config);
+
+/// What the workers of 0/1 Adam exchange in a step.
+enum class Round {
+  full,     ///< the gradients, uncompressed: updates the variance
+  one_bit,  ///< the gradients, compressed: the variance stays
+  sync,     ///< what they moved since they met last, compressed; the variance is frozen
+  silent,   ///< nothing
+};
+
+/// When 0/1 Adam talks (Lu et al. 2023, section 4, as the released code does it). Steps are counted as there, where a
+/// dry run came before the first. The variance is updated at multiples of an interval that doubles after every
+/// var_update_scaler updates, 2^floor(j/kappa). After var_freeze_step steps it is frozen; from then on workers meet at
+/// multiples of an interval that doubles every local_step_scaler steps up to local_step_clipper.
+class ZeroOneSchedule {
+ public:
+  explicit ZeroOneSchedule(const ZeroOneConfig& config) : config_(config) {}
+
+  /// The round of the next step.
+  Round next();
+
+ private:
+  Round next_shared();
+  Round next_local();
+
+  ZeroOneConfig config_;
+  Index count_ = 1;  ///< of steps, with the dry run
+  Index variance_interval_ = 1;
+  Index variance_updates_ = 0;  ///< at this interval
+  Index local_interval_ = 1;
+  Index local_steps_ = 0;  ///< at this interval
+};
+
+}  // namespace onebit::optim
