@@ -32,7 +32,7 @@ const std::vector<ExtraOption>& extra_options() {
       {"optimizers", "arms by optimizer: adam,onebit-adam", true},
       {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
-      {"reference", "case in the trace: take its hyper-parameters, compare with its parameters", true},
+      {"reference", "case in the trace, or all: take its hyper-parameters, compare with its parameters", true},
       {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
       {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for a step", true},
       {"overwrite", "replace existing output", false},

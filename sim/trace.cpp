@@ -140,14 +140,33 @@ std::vector<float> GradientTrace::reference(const std::string& name, Index step)
   return values;
 }
 
+bool GradientTrace::has_worker_reference(const std::string& name) const {
+  const std::string dataset = name + "/params_all_workers";
+  if (!h5::exists(file_->file, dataset)) return false;
+  if (sizes_of(file_->file, dataset, 3) != std::vector<Index>{workers_, steps_, parameters_})
+    bad_trace(file_->file.where.file, dataset + " has another shape");
+  return true;
+}
+
+std::vector<float> GradientTrace::worker_reference(const std::string& name, Index step) const {
+  std::vector<float> values(static_cast<std::size_t>(workers_ * parameters_));
+  h5::read_layer(h5::open_dataset(file_->file, name + "/params_all_workers"), H5T_NATIVE_FLOAT, values.data(), step);
+  return values;
+}
+
 struct TraceWriter::File {
   h5::Object file;
   h5::Object params;
+  h5::Object all;
+  bool has_all;
 };
 
-TraceWriter::TraceWriter(const std::string& path, Index parameters, bool overwrite)
-    : file_(new File{create_output(path, overwrite), {}}) {
+TraceWriter::TraceWriter(const std::string& path, Index parameters, bool overwrite, Index worker_rows, Index steps)
+    : file_(new File{create_output(path, overwrite), {}, {}, worker_rows > 0}) {
   file_->params = h5::create_rows(file_->file, "params", H5T_NATIVE_FLOAT, parameters);
+  if (!file_->has_all) return;
+  file_->all = h5::create_box(file_->file, "params_all_workers", H5T_NATIVE_FLOAT,
+                              std::vector<Index>{worker_rows, steps, parameters});
 }
 
 TraceWriter::~TraceWriter() {
@@ -156,6 +175,7 @@ TraceWriter::~TraceWriter() {
 
 void TraceWriter::write_step(Index step, const std::vector<float>& parameters) {
   h5::append_rows(file_->params, H5T_NATIVE_FLOAT, parameters.data(), step, 1);
+  if (file_->has_all) h5::write_layer(file_->all, H5T_NATIVE_FLOAT, parameters.data(), step);
 }
 
 void TraceWriter::close() {

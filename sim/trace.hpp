@@ -1,7 +1,8 @@
 #pragma once
 // Gradient traces: recorded gradients that any framework can write, and the parameters that a replay makes of them.
 // Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
-// optionally a group per reference case, with hyper-parameters as attributes and params [steps, parameters].
+// optionally a group per reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0)
+// and, where workers differ, params_all_workers [workers, steps, parameters].
 
 #include <map>
 #include <memory>
@@ -39,6 +40,10 @@ class GradientTrace {
   std::map<std::string, Attribute> attributes(const std::string& name) const;
   /// params of a case after one step, 0-based.
   std::vector<float> reference(const std::string& name, Index step) const;
+  /// Whether a case has params_all_workers float32 [workers, steps, parameters]. Throws ConfigError for another shape.
+  bool has_worker_reference(const std::string& name) const;
+  /// These after one step: [workers][parameters].
+  std::vector<float> worker_reference(const std::string& name, Index step) const;
 
  private:
   struct File;
@@ -48,16 +53,19 @@ class GradientTrace {
   std::vector<float> x0_;
 };
 
-/// Writes the parameters of a replay: params float32 [steps, parameters].
+/// Writes the parameters of a replay: params float32 [steps, parameters], of worker 0; and, where workers have
+/// parameters of their own, params_all_workers float32 [workers, steps, parameters].
 class TraceWriter {
  public:
   /// Throws ConfigError where the file exists (and overwrite is false) or cannot be created.
-  TraceWriter(const std::string& path, Index parameters, bool overwrite);
+  /// worker_rows: workers that have parameters of their own in `steps` steps, or 0.
+  TraceWriter(const std::string& path, Index parameters, bool overwrite, Index worker_rows = 0, Index steps = 0);
   /// Removes the file unless close() was called.
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
+  /// parameters: a row, or one for each worker that has its own.
   void write_step(Index step, const std::vector<float>& parameters);
   /// Throws IoError where the data did not arrive.
   void close();

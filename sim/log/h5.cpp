@@ -80,17 +80,17 @@ void put_attribute(const Object& object, const std::string& name, hid_t type, co
   check(H5Awrite(attribute.get(), type, value), where);
 }
 
-// The part of a dataset from row `first` on, in the file and packed in memory.
+// Part of a dataset, in the file and packed in memory.
 struct Selection {
   Id file;
   Id memory;
 };
 
-Selection select_rows(const Object& dataset, Index first, Index rows) {
+Selection select(const Object& dataset, std::size_t dimension, Index first, Index size) {
   std::vector<hsize_t> count = extents(dataset);
   std::vector<hsize_t> start(count.size(), 0);
-  start[0] = static_cast<hsize_t>(first);
-  count[0] = static_cast<hsize_t>(rows);
+  start[dimension] = static_cast<hsize_t>(first);
+  count[dimension] = static_cast<hsize_t>(size);
   Id file(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
   const herr_t status = H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
   check(status, dataset.where);
@@ -183,6 +183,13 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
                         Id(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
 }
 
+Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes) {
+  const std::vector<hsize_t> size(sizes.begin(), sizes.end());
+  return create_dataset(file, name, type,
+                        Id(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr), H5Sclose),
+                        Id(H5Pcreate(H5P_DATASET_CREATE), H5Pclose));
+}
+
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width) {
   const int rank = width < 0 ? 1 : 2;
   const auto columns = static_cast<hsize_t>(std::max<Index>(width, 0));
@@ -217,7 +224,7 @@ void append_rows(const Object& dataset, hid_t memory_type, const void* data, Ind
   size[0] = static_cast<hsize_t>(written + rows);
   check(H5Dset_extent(dataset.id.get(), size.data()), dataset.where);
   if (size.back() == 0) return;
-  const Selection part = select_rows(dataset, written, rows);
+  const Selection part = select(dataset, 0, written, rows);
   const herr_t status = H5Dwrite(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
   check(status, dataset.where);
 }
@@ -229,7 +236,19 @@ void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows,
     return;
   }
   if (rows == 0 || size.back() == 0) return;
-  const Selection part = select_rows(dataset, first, rows);
+  const Selection part = select(dataset, 0, first, rows);
+  const herr_t status = H5Dread(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
+  check(status, dataset.where);
+}
+
+void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer) {
+  const Selection part = select(dataset, 1, layer, 1);
+  const herr_t status = H5Dwrite(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
+  check(status, dataset.where);
+}
+
+void read_layer(const Object& dataset, hid_t memory_type, void* data, Index layer) {
+  const Selection part = select(dataset, 1, layer, 1);
   const herr_t status = H5Dread(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
   check(status, dataset.where);
 }

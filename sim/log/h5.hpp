@@ -4,6 +4,7 @@
 
 #include <hdf5.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,6 +90,8 @@ Id text_type(std::size_t size);  ///< fixed length, UTF-8, padded with NUL
 Object create_scalar(const Object& file, std::string_view name, hid_t type);
 /// A dataset with `count` elements.
 Object create_array(const Object& file, std::string_view name, hid_t type, Index count);
+/// A dataset of fixed sizes, slowest first.
+Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// A chunked dataset with no rows yet. width < 0: one value a row, else `width` values a row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
 Object open_dataset(const Object& file, std::string_view name);
@@ -102,6 +105,10 @@ void append_rows(const Object& dataset, hid_t memory_type, const void* data, Ind
 /// Reads `rows` rows from row `first` on (the whole dataset where it is a scalar). The caller has made sure that they
 /// exist.
 void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows, Index first = 0);
+
+/// The elements at one index of the second of three dimensions.
+void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
+void read_layer(const Object& dataset, hid_t memory_type, void* data, Index layer);
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);
 void put_attribute(const Object& object, const std::string& name, Index value);

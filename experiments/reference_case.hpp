@@ -1,0 +1,31 @@
+#pragma once
+// Reference cases of a gradient trace: hyper-parameters, and how far a replay is from the recorded parameters.
+
+#include "experiments/options.hpp"
+#include "sim/trace.hpp"
+
+namespace onebit::experiments {
+
+/// Hyper-parameters of a case as options. Throws ConfigError for one that has no option.
+Settings case_settings(const sim::GradientTrace& trace, const std::string& name);
+
+/// Largest relative L2 difference of the displacements, ||x - x_ref|| / ||x_ref - x0||, over the steps.
+struct Deviation {
+  double worst = 0;
+  Index step = 0;
+
+  void take(double difference, Index at_step);
+};
+
+/// The deviations of a replay from a case.
+struct CaseDeviation {
+  Deviation first;  ///< of params, worker 0's
+  Deviation all;    ///< of params_all_workers: the worst worker
+  bool has_all = false;
+};
+
+/// Compares a step, counted from 1. x: [workers][parameters], or one row that all workers share.
+void compare_step(const sim::GradientTrace& trace, const std::string& name, Index step, const std::vector<float>& x,
+                  CaseDeviation& deviation);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,80 @@
+#include "experiments/replay.hpp"
+
+#include <cmath>
+
+#include "device/error.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+std::vector<float> repeated(const std::vector<float>& row, Index rows) {
+  std::vector<float> all;
+  for (Index r = 0; r < rows; ++r) all.insert(all.end(), row.begin(), row.end());
+  return all;
+}
+
+}  // namespace
+
+Replay::Replay(const sim::GradientTrace& trace, const sim::RunConfig& config)
+    : trace_(trace), config_(config), team_(device::parse_devices(config.device, config.threads), trace.workers()) {
+  for (Index rank = 0; rank < team_.size(); ++rank) seats_.push_back(make_seat(team_.shard(rank)));
+}
+
+Replay::Seat Replay::make_seat(const device::Shard& shard) const {
+  const optim::Problem problem{.shard = shard,
+                               .tensors = compress::unnamed(trace_.tensor_sizes()),
+                               .total_steps = trace_.steps(),
+                               .lr_warmup = config_.schedule.warmup};
+  auto optimizer = make_optimizer(problem, config_.optimizer);
+  if (optimizer->wants_extra_gradients()) {
+    throw ConfigError("the optimizer cannot be replayed", config_.optimizer.name,
+                      "it needs gradients at points of its own choice, which no trace holds");
+  }
+  const Index rows = optimizer->local_weights() ? shard.own().count : 1;
+  return {.shard = shard,
+          .optimizer = std::move(optimizer),
+          .x = device::Buffer<float>::copy_of(shard.device, repeated(trace_.x0(), rows)),
+          .gradients = device::Buffer<float>(shard.device, shard.own().count * trace_.parameters())};
+}
+
+void Replay::run(const std::function<void(Index step, const std::vector<float>& x)>& use) {
+  optim::ScheduleConfig schedule_config = config_.schedule;
+  schedule_config.total_steps = trace_.steps();
+  const optim::Schedule schedule(schedule_config);
+  std::vector<float> gradients;
+  for (Index now = 1; now <= trace_.steps(); ++now) {
+    trace_.read_step(now - 1, gradients);
+    const double lr = config_.optimizer.lr * schedule.factor(now);
+    team_.run([&](Index rank) { step(seats_[static_cast<std::size_t>(rank)], now, lr, gradients); });
+    use(now, parameters());
+  }
+  const std::string unfulfilled = seats_.front().optimizer->unfulfilled();
+  if (!unfulfilled.empty()) throw Error(unfulfilled, "replay");
+}
+
+/// One step of one device on its workers' rows of the gradients.
+void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const {
+  const Range own = seat.shard.own();
+  const Index parameters = trace_.parameters();
+  seat.gradients.upload(std::span(gradients).subspan(static_cast<std::size_t>(own.first * parameters),
+                                                     static_cast<std::size_t>(own.count * parameters)));
+  seat.optimizer->begin(step, lr);
+  seat.optimizer->absorb(own, seat.gradients.data(), parameters);
+  const optim::StepReport report = seat.optimizer->finish(seat.x);
+  if (report.phase != optim::Phase::dry_run && !std::isfinite(report.update_norm)) {
+    throw NumericError("the update is not finite", "step " + std::to_string(step), "lower the learning rate");
+  }
+}
+
+/// The rows of all workers, or the one that they share.
+std::vector<float> Replay::parameters() const {
+  if (!local_weights()) return seats_.front().x.to_host();
+  std::vector<float> all;
+  for (const Seat& seat : seats_) {
+    const std::vector<float> own = seat.x.to_host();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+}  // namespace onebit::experiments
