@@ -69,7 +69,7 @@ LocalSgd::LocalSgd(const Problem& problem, const OptimizerConfig& config)
 
 void LocalSgd::take(Range rows, const float* gradients, Index stride, const float* factors) {
   const MomentumRowsKernel kernel{momentum_.data() + rows.first * parameters(), parameters(), gradients, stride,
-                                  static_cast<float>(config().momentum),        1.0f,         factors};
+                                  static_cast<float>(config().momentum),        factors};
   for_each_row(device(), rows.count, parameters(), kernel);
 }
 

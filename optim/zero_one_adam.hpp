@@ -4,7 +4,8 @@
 
 #include "compress/compressed_mean.hpp"
 #include "optim/adam_core.hpp"
-#include "optim/rows.hpp"
+#include "optim/clipping.hpp"
+#include "optim/masked.hpp"
 #include "optim/zero_one_local.hpp"
 #include "optim/zero_one_schedule.hpp"
 
@@ -41,14 +42,13 @@ class ZeroOneAdam final : public Optimizer {
   void do_absorb(Range group, const float* gradients, Index stride) override;
   StepReport do_finish(device::Buffer<float>& parameters) override;
 
-  Round next_round();
   void finish_full(device::Buffer<float>& x, StepReport& report);
   void finish_one_bit(device::Buffer<float>& x, StepReport& report);
   void finish_local(device::Buffer<float>& x, StepReport& report);
   void freeze(const device::Buffer<float>& x);
   void spread(device::Buffer<float>& x) const;
   void report_freeze(StepReport& report);
-  AdamStep numbers(Index t) const { return core_.numbers(t, variance_updates_, lr()); }
+  AdamStep numbers() const { return core_.numbers(updates_, variance_updates_, lr()); }
 
   bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
   bool dry_run() const { return deepspeed() && step() == 1; }
@@ -61,13 +61,14 @@ class ZeroOneAdam final : public Optimizer {
   ZeroOneSchedule schedule_;
   AdamCore core_;
   compress::CompressedMean exchange_;
-  WorkerClipping clipping_;
-  device::Buffer<float> gradient_;     ///< [parameters]: what a 1-bit round brought
-  std::optional<ZeroOneLocal> local_;  ///< once the variance is frozen
-  Round round_ = Round::full;          ///< of this step
-  Index updates_ = 0;                  ///< parameter updates so far
+  LocalClipping clipping_;
+  std::optional<MaskedCoordinates> masked_;  ///< once the variance is frozen
+  device::Buffer<float> share_;              ///< 1 - beta1
+  device::Buffer<float> gradient_;           ///< [parameters]: what a 1-bit round brought
+  std::optional<ZeroOneLocal> local_;        ///< once the variance is frozen
+  Round round_ = Round::full;                ///< of this step
+  Index updates_ = 0;                        ///< parameter updates so far
   Index variance_updates_ = 0;
-  Index masked_ = 0;
   double encode_seconds_ = 0;
 };
 

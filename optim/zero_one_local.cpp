@@ -28,9 +28,8 @@ ZeroOneLocal::ZeroOneLocal(const Problem& problem, const OptimizerConfig& config
 }
 
 void ZeroOneLocal::absorb(Range rows, const float* gradients, Index stride, const float* factors) {
-  const MomentumRowsKernel kernel{
-      momentum_.data() + rows.first * parameters_, parameters_, gradients, stride, static_cast<float>(config_.beta1),
-      static_cast<float>(1 - config_.beta1),       factors};
+  const MomentumRowsKernel kernel{momentum_.data() + rows.first * parameters_, parameters_, gradients, stride,
+                                  static_cast<float>(config_.beta1),           factors};
   for_each_row(device(), rows.count, parameters_, kernel);
 }
 
@@ -86,11 +85,7 @@ std::vector<double> ZeroOneLocal::meet_at_anchor(const AdamStep& numbers, device
 void ZeroOneLocal::exchange_drift(const device::Buffer<float>& drift, compress::CompressedMean& exchange,
                                   StepReport& report) {
   device::Stopwatch watch(device());
-  exchange.absorb(problem_.shard.own(), {.shared = anchor_.data(),
-                                         .shared_factor = 0,
-                                         .rows = drift.data(),
-                                         .stride = parameters_,
-                                         .factors = ones_.data()});
+  exchange.absorb(problem_.shard.own(), {.rows = drift.data(), .stride = parameters_, .factors = ones_.data()});
   report.seconds.encode += watch.lap();
   const compress::ExchangeSeconds seconds = exchange.exchange(mean_.data(), report.traffic);
   report.seconds.exchange = seconds.exchange;

@@ -17,7 +17,7 @@ class ZeroOneLocal {
   /// [workers of this device][parameters]
   const device::Buffer<float>& momentum() const { return momentum_; }
 
-  /// Takes gradients into the momenta of rows [first, ...) of this device.
+  /// Takes gradients into the momenta of rows [first, ...) of this device; factors: what each is multiplied with.
   void absorb(Range rows, const float* gradients, Index stride, const float* factors);
 
   /// A silent step, and one at whose end the workers meet. Squared length of each worker's move.

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "device/error.hpp"
+#include "optim/adam_core.hpp"
 
 namespace onebit::optim {
 namespace {
 
 void check(const std::string& option, Index value) {
-  if (value >= 1) return;
-  throw ConfigError("optimizer option out of range", "optimizer." + option + " " + std::to_string(value), "at least 1");
+  check_option(value >= 1, option, static_cast<double>(value), "at least 1");
 }
 
 }  // namespace
@@ -22,8 +21,9 @@ void check_zero_one(const ZeroOneConfig& config) {
 }
 
 Round ZeroOneSchedule::next() {
-  ++count_;
-  return count_ - 1 <= config_.var_freeze_step ? next_shared() : next_local();
+  const Index step = count_++;
+  const Round round = step <= config_.var_freeze_step ? next_shared() : next_local();
+  return step == last_step_ && round == Round::silent ? Round::sync : round;
 }
 
 Round ZeroOneSchedule::next_shared() {

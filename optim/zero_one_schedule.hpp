@@ -21,7 +21,8 @@ enum class Round {
 /// multiples of an interval that doubles every local_step_scaler steps up to local_step_clipper.
 class ZeroOneSchedule {
  public:
-  explicit ZeroOneSchedule(const ZeroOneConfig& config) : config_(config) {}
+  /// last_step: one that is not silent, so that the run ends with one model; 0: as the intervals say.
+  explicit ZeroOneSchedule(const ZeroOneConfig& config, Index last_step = 0) : config_(config), last_step_(last_step) {}
 
   /// The round of the next step.
   Round next();
@@ -31,6 +32,7 @@ class ZeroOneSchedule {
   Round next_local();
 
   ZeroOneConfig config_;
+  Index last_step_;
   Index count_ = 1;  ///< of steps, with the dry run
   Index variance_interval_ = 1;
   Index variance_updates_ = 0;  ///< at this interval

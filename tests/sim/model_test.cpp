@@ -271,6 +271,28 @@ TEST_CASE("model: gradients of an ngram with a weight row per worker are those o
   check_gradients(ngram_problem("gelu"), 16, true, {1, 2});
 }
 
+TEST_CASE("model: a row of weights for each worker gives what one row for all gives, where the rows are equal") {
+  for (const Problem& problem : {softmax_problem(), mlp_problem("relu"), mlp_problem("gelu"), ngram_problem("relu")}) {
+    for (const Index batch : {1, 5, 16, 32}) {
+      const auto model = problem.model();
+      const std::vector<float> row = some_weights(*model, 0);
+      std::vector<float> rows;
+      for (Index worker = 0; worker < kWorkers; ++worker) rows.insert(rows.end(), row.begin(), row.end());
+      const Batch samples = problem.sample(kWorkers, batch);
+      const Gradients shared = compute(*model, problem.device, row, 0, samples);
+      const Gradients own = compute(*model, problem.device, rows, model->parameters(), samples);
+      CAPTURE(problem.config.name, problem.config.activation, batch);
+      for (std::size_t worker = 0; worker < shared.losses.size(); ++worker) {
+        std::set<std::string> compared;
+        const std::vector<float> expected = shared.row(worker, row.size());
+        CHECK(own.losses[worker] == Approx(shared.losses[worker]).epsilon(1e-6));
+        CHECK(worst_difference(*model, own.row(worker, row.size()), in_double(expected), compared) < 1e-5);
+        CHECK(compared.size() > 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("model: weights and embeddings are matrices, biases are vectors") {
   const auto mlp = mlp_problem("relu").model();
   const auto ngram = ngram_problem("relu").model();

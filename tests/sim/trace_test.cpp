@@ -125,6 +125,29 @@ TEST_CASE("trace: a reference of another shape is refused") {
   CHECK_THROWS_WITH(trace.attributes("short"), Contains(folder / "trace.h5") && Contains("short/params"));
 }
 
+TEST_CASE("trace: parameters of all workers come back step by step, and are refused in another shape") {
+  const Folder folder;
+  Sample().write(folder / "trace.h5");
+  {
+    const h5::Object file{h5::Id(H5Fopen((folder / "trace.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose), {}};
+    std::vector<float> values(60);
+    std::iota(values.begin(), values.end(), 0.0f);
+    for (const std::string name : {"shared", "local", "turned"}) {
+      const h5::Object group = h5::create_group(file, name);
+      write_array(group, "params", H5T_NATIVE_FLOAT, {4, 5}, values.data());
+      if (name == "local") write_array(group, "params_all_workers", H5T_NATIVE_FLOAT, {3, 4, 5}, values.data());
+      if (name == "turned") write_array(group, "params_all_workers", H5T_NATIVE_FLOAT, {4, 3, 5}, values.data());
+    }
+  }
+  const GradientTrace trace(folder / "trace.h5");
+  CHECK_FALSE(trace.has_worker_reference("shared"));
+  REQUIRE(trace.has_worker_reference("local"));
+  CHECK(trace.worker_reference("local", 2) ==
+        std::vector<float>{10, 11, 12, 13, 14, 30, 31, 32, 33, 34, 50, 51, 52, 53, 54});
+  CHECK_THROWS_AS(trace.has_worker_reference("turned"), ConfigError);
+  CHECK_THROWS_WITH(trace.has_worker_reference("turned"), Contains("turned/params_all_workers"));
+}
+
 TEST_CASE("trace: a missing dataset is named") {
   const Folder folder;
   for (const std::string name : {"gradients", "x0", "tensor_sizes"}) {
@@ -201,6 +224,24 @@ TEST_CASE("trace: parameters of a replay are written as promised") {
   std::vector<float> values(6);
   h5::read_rows(params, H5T_NATIVE_FLOAT, values.data(), 2);
   CHECK(values == std::vector<float>{1, 2, 3, 4, 5, 6});
+}
+
+TEST_CASE("trace: parameters of all workers are written where they have their own") {
+  const Folder folder;
+  {
+    TraceWriter writer(folder / "params.h5", 3, false, 2, 2);
+    writer.write_step(0, {1, 2, 3, 4, 5, 6});
+    writer.write_step(1, {7, 8, 9, 10, 11, 12});
+    writer.close();
+  }
+  const h5::Object file = h5::open_file(folder / "params.h5", false);
+  const h5::Object params = h5::open_dataset(file, "params"), all = h5::open_dataset(file, "params_all_workers");
+  CHECK(h5::extents(all) == Sizes{2, 2, 3});
+  std::vector<float> first(6), rows(12);
+  h5::read_rows(params, H5T_NATIVE_FLOAT, first.data(), 2);
+  h5::read_rows(all, H5T_NATIVE_FLOAT, rows.data(), 2);
+  CHECK(first == std::vector<float>{1, 2, 3, 7, 8, 9});
+  CHECK(rows == std::vector<float>{1, 2, 3, 7, 8, 9, 4, 5, 6, 10, 11, 12});
 }
 
 TEST_CASE("trace: output that exists is kept unless it may be replaced, and has to be creatable") {
