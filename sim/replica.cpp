@@ -9,6 +9,11 @@
 namespace onebit::sim {
 namespace {
 
+std::span<const float> values_of(const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
+  return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
+                                   static_cast<std::size_t>(tensor.size));
+}
+
 bool all_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
@@ -28,13 +33,9 @@ device::Buffer<float> Replica::mean_weights() const {
   return mean;
 }
 
-std::string Replica::first_bad_tensor() const {
+std::string Replica::bad_tensor() const {
   const std::vector<float> weight_values = weights.to_host();
   const std::vector<float> gradient_values = gradients.to_host();
-  const auto values_of = [](const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
-    return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
-                                     static_cast<std::size_t>(tensor.size));
-  };
   const std::vector<TensorInfo>& tensors = model->tensors();
   const auto parameters = static_cast<std::size_t>(model->parameters());
   for (const TensorInfo& tensor : tensors) {
@@ -49,6 +50,15 @@ std::string Replica::first_bad_tensor() const {
         return "the gradient of tensor " + tensor->name + " went bad first";
     }
   }
+  return "";
+}
+
+std::string Replica::first_bad_tensor() const {
+  const std::string bad = bad_tensor();
+  if (!bad.empty()) return bad;
+  const std::vector<float> weight_values = weights.to_host();
+  const std::vector<TensorInfo>& tensors = model->tensors();
+  const auto parameters = static_cast<std::size_t>(model->parameters());
   const auto largest = [&](const TensorInfo& tensor) {
     float most = 0;
     for (std::size_t row = 0; row < weight_values.size(); row += parameters) {

@@ -23,8 +23,10 @@ struct Replica {
   /// The mean of all workers' weights, where they have weights of their own. Collective.
   device::Buffer<float> mean_weights() const;
 
-  /// Names the tensor that went bad first: of the weights, else of the gradients; else the largest, whose product
-  /// overflowed.
+  /// Names the tensor that went bad first: of the weights, else of the gradients; empty if all are finite.
+  std::string bad_tensor() const;
+
+  /// The same; if all are finite the largest, whose product overflowed.
   std::string first_bad_tensor() const;
 };
 

@@ -87,6 +87,14 @@ void VirtualCluster::on_each_device(const std::function<void(Replica&)>& work) {
   team_.run([&](Index rank) { work(replicas_[static_cast<std::size_t>(rank)]); });
 }
 
+std::string VirtualCluster::first_bad_tensor() const {
+  for (const Replica& replica : replicas_) {
+    const std::string bad = replica.bad_tensor();
+    if (!bad.empty()) return bad;
+  }
+  return replicas_.front().first_bad_tensor();
+}
+
 StepOutcome VirtualCluster::advance() {
   ++step_;
   std::vector<StepOutcome> outcomes(replicas_.size());

@@ -56,8 +56,8 @@ class VirtualCluster {
   /// The mean of the workers' weights on the first device, where they have their own.
   device::Buffer<float> mean_weights();
 
-  /// Names the tensor that went bad first.
-  std::string first_bad_tensor() const { return replicas_.front().first_bad_tensor(); }
+  /// Names the tensor that went bad first, on the first device where one did.
+  std::string first_bad_tensor() const;
 
   /// Calls work for every device's replica, on all devices at the same time: for what is collective.
   void on_each_device(const std::function<void(Replica&)>& work);

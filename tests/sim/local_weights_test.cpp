@@ -142,11 +142,13 @@ TEST_CASE("local weights: a bad tensor of any worker is named") {
   const std::vector<float> base = cluster.model().initial_weights(config.seed);
   set_rows(cluster, [&](Index worker) {
     std::vector<float> row = base;
-    if (worker == 6) row.back() = std::nanf("");
+    if (worker == 9) row.back() = std::nanf("");
     return row;
   });
+  CHECK(std::isnan(cluster.evaluate().loss));
+  CHECK(cluster.first_bad_tensor() == "tensor layer2.bias went bad first");
   CHECK_THROWS_WITH(cluster.advance(),
-                    Catch::Matchers::Contains("tensor layer2.bias went bad first (step 1, worker 6)"));
+                    Catch::Matchers::Contains("tensor layer2.bias went bad first (step 1, worker 9)"));
 }
 
 namespace {
