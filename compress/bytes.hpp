@@ -1,5 +1,5 @@
 #pragma once
-// Numbers in packed bytes, on the host and in kernels: little-endian words at any address, 16-bit floats.
+// Numbers in packed bytes, on the host and in kernels: little-endian words at any address, small floats.
 
 #include <cstdint>
 
@@ -45,25 +45,46 @@ ONEBIT_HOST_DEVICE inline float from_bfloat(std::uint16_t value) {
   return bits_as<float>(static_cast<std::uint32_t>(value) << 16);
 }
 
+/// A float as sign, exponent and mantissa of fewer bits, IEEE's bias and subnormals, rounded to nearest even. It has to
+/// lie within the small format's numbers.
+template <unsigned exponent_bits, unsigned mantissa_bits>
+ONEBIT_HOST_DEVICE inline std::uint32_t to_small_float(float value) {
+  constexpr std::uint32_t bias = 128u - (1u << (exponent_bits - 1)), shift = 23u - mantissa_bits;
+  const auto bits = bits_as<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 31, magnitude = bits & 0x7FFFFFFFu;
+  std::uint32_t small = 0;
+  if (magnitude >= (bias + 1u) << 23) {
+    small = shift_to_even(magnitude - (bias << 23), shift);
+  } else if (magnitude > (bias - mantissa_bits) << 23) {  // above half of the smallest subnormal
+    small = shift_to_even((magnitude & 0x7FFFFFu) | 0x800000u, bias + 1u + shift - (magnitude >> 23));
+  }
+  return (sign << (exponent_bits + mantissa_bits)) | small;
+}
+
+template <unsigned exponent_bits, unsigned mantissa_bits>
+ONEBIT_HOST_DEVICE inline float from_small_float(std::uint32_t value) {
+  constexpr std::uint32_t bias = 128u - (1u << (exponent_bits - 1)), shift = 23u - mantissa_bits;
+  const std::uint32_t exponent = (value >> mantissa_bits) & ((1u << exponent_bits) - 1u);
+  const std::uint32_t mantissa = value & ((1u << mantissa_bits) - 1u);
+  const auto smallest = bits_as<float>((bias + 1u - mantissa_bits) << 23);
+  const float magnitude = exponent == 0 ? static_cast<float>(mantissa) * smallest
+                                        : bits_as<float>(((exponent + bias) << 23) | (mantissa << shift));
+  return ((value >> (exponent_bits + mantissa_bits)) & 1u) != 0 ? -magnitude : magnitude;
+}
+
 /// A float within +-65504 as IEEE binary16.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_half(float value) {
-  const auto bits = bits_as<std::uint32_t>(value);
-  const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
-  std::uint32_t half = 0;
-  if (magnitude >= 0x38800000u) {  // 2^-14: normal
-    half = shift_to_even(magnitude - 0x38000000u, 13);
-  } else if (magnitude > 0x33000000u) {  // above 2^-25: subnormal, in units of 2^-24
-    const std::uint32_t shift = 126u - (magnitude >> 23);
-    half = shift_to_even((magnitude & 0x7FFFFFu) | 0x800000u, shift);
-  }
-  return static_cast<std::uint16_t>(sign | half);
+  return static_cast<std::uint16_t>(to_small_float<5, 10>(value));
 }
 
 ONEBIT_HOST_DEVICE inline float from_half(std::uint16_t value) {
-  const std::uint32_t exponent = (value >> 10) & 0x1Fu, mantissa = value & 0x3FFu;
-  const float magnitude = exponent == 0 ? static_cast<float>(mantissa) * 0x1p-24f
-                                        : bits_as<float>(((exponent + 112u) << 23) | (mantissa << 13));
-  return (value & 0x8000u) != 0 ? -magnitude : magnitude;
+  return from_small_float<5, 10>(value);
+}
+
+/// The nearest float; the largest finite one for a positive number beyond it.
+ONEBIT_HOST_DEVICE inline float to_finite(double value) {
+  constexpr float largest = 0x1.fffffep127f;
+  return value < static_cast<double>(largest) ? static_cast<float>(value) : largest;
 }
 
 }  // namespace onebit::compress

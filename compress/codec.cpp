@@ -32,7 +32,7 @@ void Codec::serve(const device::Device& device, const Side& chunks, const Codec&
   up.add_mean(device, chunks, arrived, Target::state, errors);
   if (traits().shared_max) {
     for_each_item(device, chunks.count(),
-                  LargestKernel{chunks.device_segments(), errors, stride, 1, payload.shared_max.data()});
+                  LargestKernel{chunks.device_segments(), errors, stride, 1, clip(), payload.shared_max.data()});
   }
   encode(device, chunks, {0, 1}, {}, draw, errors, stride, payload);
 }

@@ -23,7 +23,7 @@ struct Traits {
   bool sliceable = false;      ///< a payload can be cut into the servers' chunks; else every chunk is encoded by itself
   bool sparse = false;         ///< sends a few elements: fits gather_mean
   bool linear = false;         ///< sums of payloads decode to sums: fits linear_mean
-  bool shared_max = false;     ///< needs the largest |x| over all workers first (4 bytes a segment)
+  bool shared_max = false;     ///< needs the largest |x|, clipped to clip(), over all workers first (4 bytes a segment)
 };
 
 /// What random numbers of an encoding are drawn for: row r draws as worker first_row + r.
@@ -69,6 +69,8 @@ class Codec {
 
   /// Tensors that an all-reduce of payloads leaves dense.
   virtual bool keeps_dense(const Tensor&) const { return false; }
+  /// Codecs with a shared_max: a magnitude counts in it up to this many root mean squares of its segment; 0: as it is.
+  virtual double clip() const { return 0; }
 
   /// Sparse codecs: the share of the elements to send from now on, in (0, 1]. Payloads made before do not fit any more.
   virtual void set_density(double) {}

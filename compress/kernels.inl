@@ -1,10 +1,13 @@
 // Every kernel of this room: compiled once for each backend.
-#include "compress/error_kernels.hpp"
 #include "compress/count_sketch.hpp"
+#include "compress/error_kernels.hpp"
+#include "compress/few_bits.hpp"
 #include "compress/float_codecs.hpp"
 #include "compress/low_rank.hpp"
 #include "compress/power_sgd_kernels.hpp"
+#include "compress/qsgd.hpp"
 #include "compress/random_k.hpp"
+#include "compress/scaled_codecs.hpp"
 #include "compress/segment_kernels.hpp"
 #include "compress/sign_kernels.hpp"
 #include "compress/threshold.hpp"
@@ -52,3 +55,12 @@ ONEBIT_SEGMENT_CODEC(onebit::compress::RandomK<false>);
 ONEBIT_SEGMENT_CODEC(onebit::compress::RandomK<true>);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Threshold);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Dct);
+ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::Integer<8>>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::Integer<4>>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::E4m3>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::E5m2>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Qsgd<onebit::compress::FixedLevels>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Qsgd<onebit::compress::EliasLevels>);
+ONEBIT_SEGMENT_CODEC(onebit::compress::TernGrad);
+ONEBIT_SEGMENT_CODEC(onebit::compress::Natural);
+ONEBIT_SEGMENT_CODEC(onebit::compress::TwoMeans);

@@ -3,6 +3,7 @@
 #include "compress/count_sketch.hpp"
 #include "compress/float_codecs.hpp"
 #include "compress/low_rank.hpp"
+#include "compress/quantizers.hpp"
 #include "compress/segment_codec.hpp"
 #include "compress/sign.hpp"
 #include "compress/sparse_codecs.hpp"
@@ -69,6 +70,16 @@ std::vector<CodecEntry>& table() {
       {"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k},
       {"threshold", "all elements from a magnitude on (threshold, packing)", make_threshold},
       {"dct", "all elements from a threshold on that is the k-th largest when renewed (k, renew, packing)", make_dct},
+      {"int8", "8-bit integers, one scale for every block elements (block)", make_int8},
+      {"int4", "4-bit integers, one scale for every block elements (block)", make_int4},
+      {"fp8-e4m3", "OCP 8-bit floats, 3 bits of mantissa, one scale for every block elements (block)", make_e4m3},
+      {"fp8-e5m2", "OCP 8-bit floats, 2 bits of mantissa, one scale for every block elements (block)", make_e5m2},
+      {"qsgd", "random rounding to levels of the norm of every block elements (levels, norm, block, packing)",
+       make_qsgd},
+      {"terngrad", "-s, 0 or s at random, s the largest magnitude over all workers (clip)", make_terngrad},
+      {"natural", "random rounding to a power of two, 9 bits an element", make_natural},
+      {"onebit", "1 bit an element, means of the negative and of the other numbers: 1-bit SGD's compressor",
+       make_onebit},
   };
   return entries;
 }

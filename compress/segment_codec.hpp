@@ -15,6 +15,7 @@ namespace onebit::compress {
 /// and where they hold
 ///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
 ///   void set_density(double)                                   for sparse codecs,
+///   double clip                                                what it clips at before the shared maximum,
 ///   static constexpr bool kVariableSize = true, kMemory = true.
 template <class Method>
 class SegmentCodec final : public Codec {
@@ -44,6 +45,10 @@ class SegmentCodec final : public Codec {
   bool keeps_dense(const Tensor& tensor) const override {
     if constexpr (requires { method_.keeps_dense(tensor); }) return method_.keeps_dense(tensor);
     return false;
+  }
+  double clip() const override {
+    if constexpr (requires { Method::clip; }) return method_.clip;
+    return 0;
   }
   void set_density(double density) override {
     if constexpr (requires { method_.set_density(density); }) method_.set_density(density);

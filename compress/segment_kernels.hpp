@@ -2,6 +2,9 @@
 // Codecs that treat each segment of each row by itself: the maths is a method, a plain struct; these kernels run it
 // over rows and segments.
 
+#include <cmath>
+
+#include "compress/bytes.hpp"
 #include "compress/codec.hpp"
 
 /// In a kernels.inl: the kernels of a method.
@@ -36,7 +39,7 @@ struct SegmentInput {
   float* y;          ///< [n] in: the values; out: the error y - decode(encode(y))
   Index n;           ///< elements
   double squares;    ///< sum of y^2
-  float shared_max;  ///< largest |y| over all workers, for a method that asks for it
+  float shared_max;  ///< largest |y| over all workers, each clipped, for a method that asks for it
   float* memory;     ///< one number that is kept from step to step; 0 at first
   Random random;
 };
@@ -120,12 +123,27 @@ struct DecodeSegments {
   }
 };
 
-/// largest[segment] = max |y| over the rows of a side; NaN where there is one.
+/// clip root mean squares of y; clip 0: the largest number.
+ONEBIT_HOST_DEVICE inline float clip_limit(const float* y, Index n, double clip) {
+  if (clip == 0) return to_finite(HUGE_VAL);
+  double squares = 0;
+  for (Index i = 0; i < n; ++i) squares += static_cast<double>(y[i]) * static_cast<double>(y[i]);
+  return to_finite(clip * std::sqrt(squares / static_cast<double>(n)));
+}
+
+/// |y|, at most the limit.
+ONEBIT_HOST_DEVICE inline float clipped(float y, float limit) {
+  const float size = std::fabs(y);
+  return size > limit ? limit : size;
+}
+
+/// largest[segment] = max |y| over the rows of a side, each clipped; NaN where there is one.
 struct LargestKernel {
   const Segment* segments;
   const float* errors;
   Index stride;
   Index rows;
+  double clip;
   float* largest;
 
   ONEBIT_HOST_DEVICE void operator()(Index segment) const {
@@ -133,8 +151,9 @@ struct LargestKernel {
     float most = 0;
     for (Index row = 0; row < rows; ++row) {
       const float* y = errors + row * stride + s.state;
+      const float limit = clip_limit(y, s.active, clip);
       for (Index i = 0; i < s.active; ++i) {
-        const float size = y[i] < 0 ? -y[i] : y[i];
+        const float size = clipped(y[i], limit);
         if (!(size <= most)) most = size;
       }
     }

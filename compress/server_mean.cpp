@@ -88,8 +88,8 @@ void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw,
 /// The largest magnitude of every segment over all workers. Collective.
 void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   const Side& side = up_side();
-  const LargestKernel kernel{side.device_segments(), worker_errors.data(), layout_.state_size(), shard_.own().count,
-                             worker_payload_.shared_max.data()};
+  const LargestKernel kernel{side.device_segments(), worker_errors.data(), layout_.state_size(),
+                             shard_.own().count,     up_.clip(),           worker_payload_.shared_max.data()};
   for_each_item(shard_.device, side.count(), kernel);
   const std::vector<float> own = worker_payload_.shared_max.to_host();
   const std::vector<double> all = shard_.exchange->all_gather(std::vector<double>(own.begin(), own.end()));

@@ -56,12 +56,14 @@ TEST_CASE("an unbiased codec keeps its omega, and its mean over keys is the row"
       RowCodec codec(config, n);
       if (!codec.codec().traits().unbiased) continue;
       const std::optional<double> omega = codec.codec().omega(n);
-      REQUIRE(omega.has_value());
+      CHECK((omega.has_value() || codec.codec().traits().shared_max));  // another worker's scale knows no bound
       for (const NamedRow& row : kinds_of_rows(n)) {
         const KeyMean mean = over_keys(codec, row.values, kKeys);
-        CAPTURE(config.name, n, row.name, *omega, mean.variance, mean.bias_square);
+        CAPTURE(config.name, n, row.name, omega.value_or(-1), mean.variance, mean.bias_square);
         // The mean's own error is the variance over the keys; a few coordinates may carry all of it.
-        CHECK(mean.variance <= *omega * square(row.values) * (1 + 6 / std::sqrt(static_cast<double>(kKeys))) + 1e-12);
+        if (omega) {
+          CHECK(mean.variance <= *omega * square(row.values) * (1 + 6 / std::sqrt(static_cast<double>(kKeys))) + 1e-12);
+        }
         CHECK(mean.bias_square <= 12 * mean.variance / static_cast<double>(kKeys) + 1e-10 * square(row.values));
       }
     }

@@ -41,6 +41,9 @@ struct Encoding {
     for (Index w = 0; w < kWorkers; ++w) factors.push_back(0.1f * static_cast<float>(w + 1));
     const auto device_shared = on(device, shared), device_rows = on(device, rows), device_factors = on(device, factors);
     auto state = on(device, before);
+    if (codec.traits().shared_max) {
+      payload.shared_max.upload(std::vector<float>(static_cast<std::size_t>(layout.worker().count()), 9.0f));
+    }
     for (Index first = 0; first < kWorkers; first += group) {
       codec.encode(device, layout.worker(), {first, std::min(group, kWorkers - first)},
                    {.shared = device_shared.data(),
