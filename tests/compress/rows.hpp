@@ -56,6 +56,7 @@ inline std::vector<compress::CodecConfig> all_codecs() {
 struct RowOutcome {
   std::vector<float> decoded, error;
   Index bytes = 0;
+  std::vector<std::uint8_t> body;
 };
 
 class RowCodec {
@@ -84,7 +85,7 @@ class RowCodec {
       bytes = payload_.scale_bytes;
       for (const Index size : payload_.sizes.to_host()) bytes += size;
     }
-    return {decoded.to_host(), error.to_host(), bytes};
+    return {decoded.to_host(), error.to_host(), bytes, payload_.body.to_host()};
   }
 
  private:
