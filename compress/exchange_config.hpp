@@ -18,7 +18,7 @@ struct CodecConfig {
   std::string norm = "l2";       ///< qsgd: l2 | max
   double threshold = 0.01;       ///< threshold: least magnitude that is sent
   Index renew = 1000;            ///< dct: steps between two renewals of the threshold
-  double clip = 2.5;             ///< terngrad: clipping, in standard deviations; 0: none
+  double clip = 2.5;             ///< terngrad: clipping, in root mean squares of the segment; 0: none
   bool scaled = false;           ///< random-k: times d / k, which makes it unbiased
   bool shared = true;            ///< random-k: all workers draw the same indices, which then need not be sent
   std::string packing = "none";  ///< sparse codecs, qsgd: none | delta | elias
