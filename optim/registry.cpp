@@ -70,6 +70,7 @@ const std::vector<OptimizerEntry>& optimizers() {
        make<LocalAdam>},
       {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
        make<DiLoCo>},
+      {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd},
   };
   return table;
 }

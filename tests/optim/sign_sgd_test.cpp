@@ -65,3 +65,12 @@ TEST_CASE("votes are a bit an element and way") {
   const StepReport report = training.step(GradientStream{4, 3200}(1));
   CHECK(netmodel::sent_bytes(report.traffic).value == 2 * 300);  // 3/4 of 400 bytes to servers, 3 times 100 back
 }
+
+TEST_CASE("1-bit SGD sends the means of the two signs and keeps the rest") {
+  TrainingOptions options = training_options("onebit-sgd", 1, 4);
+  Training training(options);
+  training.step({{1, 3, -1, -7}});  // 2, 2, -4, -4; errors -1, 1, 3, -3
+  CHECK(training.parameters() == std::vector<float>{-0.5f, -0.5f, 1, 1});
+  training.step({{2, 1, 0, -4}});  // 1, 2, 3, -7: 2, 2, 2, -7
+  CHECK(training.parameters() == std::vector<float>{-1, -1, 0.5f, 2.75f});
+}
