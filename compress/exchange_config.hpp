@@ -28,7 +28,7 @@ struct CodecConfig {
 };
 
 /// How the vectors of the workers meet.
-enum class Meeting { automatic, server, gather, linear };
+enum class Meeting { automatic, server, gather, linear, tree };
 
 /// Whether what a codec leaves is added to the next vector; automatic: unless the codec is unbiased.
 enum class Feedback { automatic, ef, none };

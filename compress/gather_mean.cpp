@@ -39,17 +39,21 @@ void GatherMean::absorb(Range group, const EncodeInput& input, const Draw& draw,
                 worker_errors.data(), layout_.state_size(), payload_);
 }
 
+const Payload& GatherMean::gather() {
+  if (alone()) return payload_;
+  gathered_.poison();
+  shard_.exchange->all_to_all(shard_.device, to_, from_);
+  return gathered_;
+}
+
 ExchangeSeconds GatherMean::exchange(const Draw&, device::Buffer<float>&, device::Buffer<float>&, float* result,
                                      TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
-  if (!alone()) {
-    gathered_.poison();
-    shard_.exchange->all_to_all(shard_.device, to_, from_);
-    seconds.exchange = watch.lap();
-  }
+  const Payload& all = gather();
+  seconds.exchange = watch.lap();
   for_each(shard_.device, layout_.parameters(), ClearKernel{result});
-  codec_.add_mean(shard_.device, layout_.worker(), all(), Codec::Target::parameters, result);
+  codec_.add_mean(shard_.device, layout_.worker(), all, Codec::Target::parameters, result);
   const std::vector<Index> bytes = occupied(shard_, payload_, 1, layout_.workers());
   for (std::size_t v = 0; v < bytes.size(); ++v) append(traffic, static_cast<Index>(v), bytes[v]);
   seconds.server = watch.lap();

@@ -19,12 +19,14 @@ class GatherMean final : public Channel {
   std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
   void renew_payloads() override;
 
+  /// Brings the payloads of all workers to this device: a row for each. Collective.
+  const Payload& gather();
+
   /// A row for each worker of this device.
   const Payload& worker_payload() const { return payload_; }
 
  private:
   bool alone() const { return shard_.ranks() == 1; }
-  const Payload& all() const { return alone() ? payload_ : gathered_; }
   void append(netmodel::TrafficList& traffic, Index vector, Index bytes) const;
 
   device::Shard shard_;

@@ -3,6 +3,7 @@
 #include "compress/error_kernels.hpp"
 #include "compress/few_bits.hpp"
 #include "compress/float_codecs.hpp"
+#include "compress/global_top_k_kernels.hpp"
 #include "compress/low_rank.hpp"
 #include "compress/power_sgd_kernels.hpp"
 #include "compress/qsgd.hpp"
@@ -20,11 +21,17 @@ ONEBIT_FOR_EACH(onebit::compress::EstimateKernel);
 ONEBIT_FOR_EACH(onebit::compress::PlaceKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleErrorsKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleKernel);
+ONEBIT_FOR_EACH(onebit::compress::RestoreKernel);
+ONEBIT_FOR_EACH(onebit::compress::RememberKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestIndicesKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::OrthonormalKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::ReviveKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::SketchKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::SpreadKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::GlobalMeanKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::SumKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::KeepKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::PickKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SubtractKernel);

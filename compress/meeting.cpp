@@ -1,6 +1,7 @@
 #include "compress/meeting.hpp"
 
 #include "compress/gather_mean.hpp"
+#include "compress/global_top_k.hpp"
 #include "compress/power_sgd.hpp"
 #include "compress/server_mean.hpp"
 #include "compress/sketch_mean.hpp"
@@ -54,6 +55,15 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
         refuse(up, "gather", "its scale is agreed on by all workers before", "use --channel server");
       }
       return std::make_unique<GatherMean>(shard, layout, up);
+    case Meeting::tree:
+      if (!config.down.empty()) {
+        refuse(down, "tree", "what the workers' rows merge to is sent down as it is", "use --channel server");
+      }
+      if (!GlobalTopKMean::fits(up)) {
+        refuse(up, "tree", "only the messages of top-k, all of one size, can be merged to one of their kind",
+               "use --codec top-k --codec.packing none");
+      }
+      return std::make_unique<GlobalTopKMean>(shard, layout, up);
     default:
       return std::make_unique<ServerMean>(shard, layout, up, down);
   }

@@ -53,7 +53,8 @@ std::vector<RunOption> exchange_options() {
                        std::map<std::string, Meeting>{{"auto", Meeting::automatic},
                                                       {"server", Meeting::server},
                                                       {"gather", Meeting::gather},
-                                                      {"linear", Meeting::linear}}));
+                                                      {"linear", Meeting::linear},
+                                                      {"tree", Meeting::tree}}));
   all.push_back(choice(
       "optimizer.granularity", "what shares one scale and one call", ONEBIT_PLACE(optimizer.exchange.granularity),
       std::map<std::string, Granularity>{{"tensor", Granularity::tensor}, {"fused", Granularity::fused}}));

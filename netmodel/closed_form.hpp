@@ -11,6 +11,7 @@ namespace onebit::netmodel {
 ///   all_reduce  ring, reduce-scatter then all-gather   2(N-1) a + 2(N-1)/N S/B   S = a worker's whole vector
 ///   all_to_all  pairwise exchange                       (N-1) a +  (N-1)/N S/B   S = all that a worker hands over
 ///   all_gather  ring                                    (N-1) a +  (N-1)   s/B   s = a worker's own block
+///   tree        binomial, up or down               ceil(log2 N) (a + s/B)          s = one message
 ///
 /// N = 1 costs nothing. S, s are payload_bytes; the byte terms are sent_bytes / B, the step counts messages_sent (the
 /// record's own message count is not used).

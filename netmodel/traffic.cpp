@@ -12,6 +12,13 @@ Index others(Index group_size) {
   return group_size - 1;
 }
 
+/// Rounds of a binomial tree: ceil(log2 n).
+Index rounds(Index group_size) {
+  Index count = 0;
+  for (Index rest = others(group_size); rest > 0; rest /= 2) ++count;
+  return count;
+}
+
 }  // namespace
 
 Bytes sent_bytes(const Traffic& traffic) {
@@ -26,6 +33,8 @@ Bytes sent_bytes(const Traffic& traffic) {
       return Bytes(others_n * payload / n);
     case Collective::all_gather:
       return Bytes(others_n * payload);
+    case Collective::tree:
+      return Bytes(static_cast<double>(rounds(traffic.group_size)) * payload);
   }
   throw ConfigError("a traffic record has an unknown collective", "");
 }
@@ -43,6 +52,7 @@ Bytes sent_bytes(const Traffic& traffic, Direction direction) {
 }
 
 Index messages_sent(Collective collective, Index group_size) {
+  if (collective == Collective::tree) return rounds(group_size);
   return (collective == Collective::all_reduce ? 2 : 1) * others(group_size);
 }
 
@@ -54,6 +64,8 @@ std::string_view name(Collective collective) {
       return "all_to_all";
     case Collective::all_gather:
       return "all_gather";
+    case Collective::tree:
+      return "tree";
   }
   return "?";
 }

@@ -11,7 +11,9 @@
 
 namespace onebit::netmodel {
 
-enum class Collective : std::uint8_t { all_reduce, all_to_all, all_gather };
+/// `tree`: a binomial tree over the workers, a message on every edge, merged on the way to the root (up) or passed on
+/// from it (down).
+enum class Collective : std::uint8_t { all_reduce, all_to_all, all_gather, tree };
 
 /// Way of the data in a parameter-server picture: `up` carries the workers' contributions, `down` the result.
 /// A dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
@@ -27,7 +29,8 @@ struct Traffic {
   Index group_size = 1;            ///< workers that take part, n
   Index messages = 0;              ///< messages that one worker sends
   Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce
-                                   ///< and all-to-all, its own block for all-gather
+                                   ///< and all-to-all, its own block for all-gather,
+                                   ///< one message for a tree
   Index tensor = -1;               ///< index of the tensor in the model's table; -1: the fused vector
   bool overlaps_backward = false;  ///< may run while the backward pass still computes
 
@@ -37,7 +40,8 @@ struct Traffic {
 using TrafficList = std::vector<Traffic>;
 
 /// Bytes that one worker puts on the wire. With n workers and payload S: ring all-reduce 2(n-1)/n S, all-to-all
-/// (n-1)/n S, all-gather (n-1) S. Zero for n = 1. ConfigError for n < 1 or a negative payload.
+/// (n-1)/n S, all-gather (n-1) S; tree ceil(log2 n) S, which is what the root sends or receives, the busiest worker.
+/// Zero for n = 1. ConfigError for n < 1 or a negative payload.
 Bytes sent_bytes(const Traffic& traffic);
 
 /// Bytes that one worker puts on the wire in all exchanges of a list.
@@ -47,7 +51,7 @@ Bytes sent_bytes(const TrafficList& list);
 Bytes sent_bytes(const Traffic& traffic, Direction direction);
 
 /// Messages that one worker sends with the algorithms priced by the closed forms: ring all-reduce 2(n-1), pairwise
-/// all-to-all n-1, ring all-gather n-1.
+/// all-to-all n-1, ring all-gather n-1; a tree's root ceil(log2 n), received on the way up.
 Index messages_sent(Collective collective, Index group_size);
 
 std::string_view name(Collective collective);

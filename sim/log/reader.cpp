@@ -314,7 +314,7 @@ std::vector<StepTraffic> LogReader::traffic() const {
   result.reserve(rows.size());
   for (const TrafficRow& row : rows) {
     using netmodel::Collective, netmodel::Direction, netmodel::WireType;
-    const bool known = row.collective <= static_cast<std::uint8_t>(Collective::all_gather) &&
+    const bool known = row.collective <= static_cast<std::uint8_t>(Collective::tree) &&
                        row.direction <= static_cast<std::uint8_t>(Direction::both) &&
                        row.dtype <= static_cast<std::uint8_t>(WireType::packed);
     if (!known) h5::fail(dataset.where, "it has a collective, direction or dtype that this program does not know");

@@ -121,7 +121,7 @@ constexpr Column table[] = {
 
     plain("", "traffic", compound, Shape::rows, "", "one row per exchange, as one worker sees it"),
     member("step", int64, &TrafficRow::step, "1", "step of the exchange"),
-    member("collective", collective, &TrafficRow::collective, "", "all_reduce, all_to_all or all_gather"),
+    member("collective", collective, &TrafficRow::collective, "", "all_reduce, all_to_all, all_gather or tree"),
     member("direction", direction, &TrafficRow::direction, "", "up, down or both"),
     member("dtype", wire_type, &TrafficRow::dtype, "", "what the payload is made of"),
     member("group_size", int64, &TrafficRow::group_size, "1", "workers that take part"),

@@ -44,7 +44,7 @@ Id column_type(ColumnType type) {
     case ColumnType::text256:
       return text_type(text_bytes);
     case ColumnType::collective:
-      return enumeration({Collective::all_reduce, Collective::all_to_all, Collective::all_gather});
+      return enumeration({Collective::all_reduce, Collective::all_to_all, Collective::all_gather, Collective::tree});
     case ColumnType::direction:
       return enumeration({Direction::up, Direction::down, Direction::both});
     case ColumnType::wire_type:

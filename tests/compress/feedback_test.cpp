@@ -143,6 +143,12 @@ ExchangeConfig with_feedback(const CodecConfig& up) {
   return config;
 }
 
+ExchangeConfig merged_in_a_tree(double k) {
+  ExchangeConfig config = with_feedback({.name = "top-k", .k = k});
+  config.meeting = Meeting::tree;
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("nothing is lost: result and errors add up to what went in, for every codec alone") {
@@ -174,9 +180,22 @@ TEST_CASE("nothing is lost with any codec up and any codec down") {
   }
 }
 
+TEST_CASE("nothing is lost in a merge tree, whatever the number of workers") {
+  for (Index workers = 1; workers <= 9; ++workers) {
+    for (const double k : {1.0, 0.1, 0.6}) {
+      Rounds rounds({merged_in_a_tree(k), workers});
+      for (Index step = 1; step <= 4; ++step) {
+        CAPTURE(workers, k, step);
+        CHECK(imbalance(rounds, rows_of(workers, step)) < 1e-6);
+      }
+    }
+  }
+}
+
 TEST_CASE("an exchange has the same bits for any threads, groups and devices") {
-  for (const CodecConfig& up : all_codecs()) {
-    const ExchangeConfig config = with_feedback(up);
+  std::vector<ExchangeConfig> configs = {merged_in_a_tree(0.1)};
+  for (const CodecConfig& up : all_codecs()) configs.push_back(with_feedback(up));
+  for (const ExchangeConfig& config : configs) {
     Rounds reference({config, 9});
     std::vector<Setting> settings = {{config, 9, "cpu", 7, 2}, {config, 9, "cpu:2", 2}, {config, 9, "cpu:3", 1, 3}};
     for (const std::string& backend : backends()) settings.push_back({config, 9, backend, 2, 4});
@@ -184,7 +203,7 @@ TEST_CASE("an exchange has the same bits for any threads, groups and devices") {
     for (Index step = 1; step <= 3; ++step) expected.push_back(reference.step(rows_of(9, step)));
     for (const Setting& setting : settings) {
       Rounds rounds(setting);
-      CAPTURE(up.name, setting.devices, setting.threads, setting.group);
+      CAPTURE(config.up.name, setting.devices, setting.threads, setting.group);
       for (Index step = 1; step <= 3; ++step) {
         CHECK(rounds.step(rows_of(9, step)) == expected[static_cast<std::size_t>(step - 1)]);
       }
@@ -241,6 +260,17 @@ TEST_CASE("a codec that does not fit its channel is refused with the reason") {
   config.meeting = Meeting::gather;
   config.down = "fp32";
   CHECK_THROWS_WITH(Rounds({config}), Contains("on the way down"));
+  ExchangeConfig tree = merged_in_a_tree(3);
+  tree.down = "fp32";
+  CHECK_THROWS_WITH(Rounds({tree}), Contains("is sent down as it is"));
+  for (const std::string name : {"sign-l1", "fp32", "random-k", "threshold", "dct", "top-k-sampled"}) {
+    ExchangeConfig other = merged_in_a_tree(3);
+    other.up.name = name;
+    CHECK_THROWS_WITH(Rounds({other}), Contains("codec " + name + ", channel tree") && Contains("only the messages"));
+  }
+  ExchangeConfig packed = merged_in_a_tree(3);
+  packed.up.packing = "delta";
+  CHECK_THROWS_WITH(Rounds({packed}), Contains("all of one size"));
 }
 
 TEST_CASE("a vector that is not finite is named by worker and tensor") {

@@ -8,7 +8,7 @@ using namespace onebit::netmodel;
 
 namespace {
 
-constexpr auto collectives = {Collective::all_reduce, Collective::all_to_all, Collective::all_gather};
+constexpr auto collectives = {Collective::all_reduce, Collective::all_to_all, Collective::all_gather, Collective::tree};
 
 Traffic record(Collective collective, Index workers, Index payload) {
   Traffic traffic;
@@ -40,6 +40,7 @@ TEST_CASE("costs computed by hand") {
   CHECK(reduce.total.value == Approx(1.506));
   CHECK(seconds(record(Collective::all_to_all, 4, 1'000'000'000), cluster) == Approx(0.003 + 0.75));
   CHECK(seconds(record(Collective::all_gather, 4, 250'000'000), cluster) == Approx(0.003 + 0.75));
+  CHECK(seconds(record(Collective::tree, 4, 250'000'000), cluster) == Approx(0.002 + 0.5));
   // BERT-Large in fp16 (680 MB) on 16 nodes of 10 Gb/s Ethernet: 30 * 35 us + 1.875 * 680 MB / 1.1 GB/s
   CHECK(seconds(record(Collective::all_reduce, 16, 680'000'000), find_cluster("eth10")) == Approx(1.160140909));
 }
