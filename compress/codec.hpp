@@ -20,6 +20,7 @@ struct Traits {
   bool deterministic = false;  ///< same rows, same bytes: draws no random numbers
   bool unbiased = false;       ///< E[decode(encode(x))] = x
   bool contraction = false;    ///< ||x - decode(encode(x))|| <= ||x||, strictly smaller for x != 0 (a delta > 0 exists)
+  bool expanding = false;      ///< the error may be longer than the row: error feedback would let it grow
   bool sliceable = false;      ///< a payload can be cut into the servers' chunks; else every chunk is encoded by itself
   bool sparse = false;         ///< sends a few elements: fits gather_mean
   bool linear = false;         ///< sums of payloads decode to sums: fits linear_mean

@@ -21,7 +21,7 @@ std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, 
 }
 
 bool keeps_errors(Feedback feedback, const Traits& traits) {
-  if (feedback == Feedback::automatic) return traits.contraction || !traits.unbiased;
+  if (feedback == Feedback::automatic) return traits.contraction || !(traits.unbiased || traits.expanding);
   return feedback == Feedback::ef;
 }
 
@@ -35,6 +35,10 @@ double ratio(const CodecSquares& squares) {
 void check(const ExchangeConfig& config) {
   make_codec(config.up);
   make_codec(down_of(config));
+}
+
+void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config) {
+  CompressedMean(shard, tensors, config);
 }
 
 CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tensor> tensors,

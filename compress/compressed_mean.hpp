@@ -9,6 +9,9 @@ namespace onebit::compress {
 /// Throws ConfigError where the configuration is wrong for any problem.
 void check(const ExchangeConfig& config);
 
+/// Throws what making a CompressedMean would throw, for optimizers that make theirs later.
+void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
+
 class CompressedMean {
  public:
   /// Throws ConfigError for an unknown codec, a parameter out of range, a pattern that fits no tensor, or a codec that

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cmath>
-
+#include "compress/sent_count.hpp"
 #include "compress/sketch_kernels.hpp"
 
 namespace onebit::compress {
@@ -10,15 +9,12 @@ namespace onebit::compress {
 /// other elements are 0. Estimates carry the noise of collisions, so no delta is declared. In an all-reduce sketches
 /// are summed instead (SketchMean).
 struct CountSketch {
-  double k;
+  SentCount count;
   Index rows;
   Index columns;  ///< 0: 10 k numbers in all rows together
   std::uint32_t seed = 1;
 
-  ONEBIT_HOST_DEVICE Index chosen(Index n) const {
-    const double wanted = k < 1 ? std::ceil(k * static_cast<double>(n)) : k;
-    return wanted < static_cast<double>(n) ? static_cast<Index>(wanted) : n;
-  }
+  ONEBIT_HOST_DEVICE Index chosen(Index n) const { return count.of(n); }
   ONEBIT_HOST_DEVICE SketchShape shape(Index n) const {
     return {seed, rows, columns > 0 ? columns : ceil_div(10 * chosen(n), rows)};
   }

@@ -30,7 +30,8 @@ struct CodecConfig {
 /// How the vectors of the workers meet.
 enum class Meeting { automatic, server, gather, linear, tree };
 
-/// Whether what a codec leaves is added to the next vector; automatic: unless the codec is unbiased.
+/// Whether what a codec leaves is added to the next vector; automatic: unless the codec is
+/// unbiased or its error may be longer than the vector.
 enum class Feedback { automatic, ef, none };
 
 struct ExchangeConfig {

@@ -1,5 +1,6 @@
 #include "compress/meeting.hpp"
 
+#include "compress/codec_options.hpp"
 #include "compress/gather_mean.hpp"
 #include "compress/global_top_k.hpp"
 #include "compress/power_sgd.hpp"
@@ -44,7 +45,8 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
       }
       if (up.name() == "count-sketch") {
         return std::make_unique<SketchMean>(
-            shard, layout, CountSketch{config.up.k, config.up.sketch_rows, config.up.sketch_columns, config.seed});
+            shard, layout,
+            CountSketch{sent_count(config.up), config.up.sketch_rows, config.up.sketch_columns, config.seed});
       }
       refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
     case Meeting::gather:

@@ -1,19 +1,19 @@
 #include "compress/quantizers.hpp"
 
+#include <cmath>
+
+#include "compress/codec_options.hpp"
 #include "compress/few_bits.hpp"
 #include "compress/qsgd.hpp"
 #include "compress/scaled_codecs.hpp"
 #include "compress/segment_codec.hpp"
+#include "device/text.hpp"
 
 namespace onebit::compress {
 namespace {
 
-[[noreturn]] void refuse(const std::string& option, const std::string& value, const std::string& range) {
-  throw ConfigError("codec option out of range", "codec." + option + " " + value, range);
-}
-
 Index block_of(const CodecConfig& config) {
-  if (config.block < 0) refuse("block", std::to_string(config.block), "0 (the whole segment) or more");
+  require_option(config.block >= 0, "block", std::to_string(config.block), "0 (the whole segment) or more");
   return config.block;
 }
 
@@ -48,17 +48,17 @@ std::unique_ptr<Codec> make_e5m2(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> make_qsgd(const CodecConfig& config) {
-  if (config.levels < 1 || config.levels > 32767) refuse("levels", std::to_string(config.levels), "from 1 to 32767");
-  if (config.norm != "l2" && config.norm != "max") refuse("norm", config.norm, "l2 or max");
-  if (config.packing == "none") return make_qsgd_with<FixedLevels>(config);
+  require_range("levels", config.levels, 1, 32767);
+  require_option(config.norm == "l2" || config.norm == "max", "norm", config.norm, "l2 or max");
+  require_option(config.packing == "none" || config.packing == "elias", "packing", config.packing, "none or elias");
   if (config.packing == "elias") return make_qsgd_with<EliasLevels>(config);
-  refuse("packing", config.packing, "none or elias");
+  return make_qsgd_with<FixedLevels>(config);
 }
 
 std::unique_ptr<Codec> make_terngrad(const CodecConfig& config) {
-  if (!(config.clip >= 0) || !std::isfinite(config.clip))
-    refuse("clip", std::to_string(config.clip), "0 (none) or more");
-  return make_segment_codec(config.name, {.unbiased = config.clip == 0, .shared_max = true}, TernGrad{config.clip});
+  require_option(config.clip >= 0 && std::isfinite(config.clip), "clip", shortest(config.clip), "0 (none) or more");
+  const Traits traits{.unbiased = config.clip == 0, .expanding = true, .shared_max = true};
+  return make_segment_codec(config.name, traits, TernGrad{config.clip});
 }
 
 std::unique_ptr<Codec> make_natural(const CodecConfig& config) {

@@ -1,5 +1,4 @@
-#include <cmath>
-
+#include "compress/codec_options.hpp"
 #include "compress/count_sketch.hpp"
 #include "compress/float_codecs.hpp"
 #include "compress/low_rank.hpp"
@@ -11,20 +10,7 @@
 #include "device/text.hpp"
 
 namespace onebit::compress {
-
 namespace {
-
-void check_range(const std::string& option, Index value, Index low, Index high) {
-  if (value >= low && value <= high) return;
-  throw ConfigError("codec option out of range", option + " " + std::to_string(value),
-                    "from " + std::to_string(low) + " to " + std::to_string(high));
-}
-
-void check_share_or_count(const std::string& option, double value) {
-  if (std::isfinite(value) && value > 0 && (value < 1 || value == std::floor(value)) && value < 0x1p53) return;
-  throw ConfigError("codec option out of range", option + " " + shortest(value),
-                    "a share of the elements in (0, 1) or their number, a whole one");
-}
 
 template <ScaleNorm norm>
 std::unique_ptr<Codec> sign(const CodecConfig&) {
@@ -40,16 +26,15 @@ std::unique_ptr<Codec> number_format(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
-  check_range("codec.rank", config.rank, 1, 1 << 16);
+  require_range("rank", config.rank, 1, 1 << 16);
   return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank});
 }
 
 std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
-  check_range("codec.sketch-rows", config.sketch_rows, 1, SketchShape::kMost);
-  check_range("codec.sketch-columns", config.sketch_columns, 0, Index{1} << 40);
-  check_share_or_count("codec.k", config.k);
+  require_range("sketch-rows", config.sketch_rows, 1, SketchShape::kMost);
+  require_range("sketch-columns", config.sketch_columns, 0, Index{1} << 40);
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .linear = true},
-                            CountSketch{config.k, config.sketch_rows, config.sketch_columns});
+                            CountSketch{sent_count(config), config.sketch_rows, config.sketch_columns});
 }
 
 std::vector<CodecEntry>& table() {

@@ -1,5 +1,6 @@
 #include "compress/sparse_codecs.hpp"
 
+#include "compress/codec_options.hpp"
 #include "compress/random_k.hpp"
 #include "compress/segment_codec.hpp"
 #include "compress/threshold.hpp"
@@ -9,20 +10,8 @@
 namespace onebit::compress {
 namespace {
 
-void require(bool valid, const std::string& option, const std::string& value, const std::string& range) {
-  if (!valid) throw ConfigError("codec option out of range", "codec." + option + " " + value, range);
-}
-
-SentCount sent_count(const CodecConfig& config) {
-  constexpr double most = 0x1p53;  // beyond it not every double is a number of elements
-  const double k = config.k;
-  const bool whole = k >= 1 && k <= most && k == std::floor(k);
-  require((k > 0 && k < 1) || whole, "k", shortest(k), "a share in (0, 1), or a number of elements from 1 on");
-  return whole ? SentCount{0, static_cast<Index>(k)} : SentCount{k, 0};
-}
-
 bool gaps(const CodecConfig& config) {
-  require(config.packing == "none" || config.packing == "delta", "packing", config.packing, "none or delta");
+  require_option(config.packing == "none" || config.packing == "delta", "packing", config.packing, "none or delta");
   return config.packing == "delta";
 }
 
@@ -41,7 +30,7 @@ std::unique_ptr<Codec> make_top_k(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> make_top_k_sampled(const CodecConfig& config) {
-  require(config.sample > 0 && config.sample <= 1, "sample", shortest(config.sample), "in (0, 1]");
+  require_option(config.sample > 0 && config.sample <= 1, "sample", shortest(config.sample), "in (0, 1]");
   const TopKSampled method{sent_count(config), config.sample, counted(config)};
   return make_segment_codec(config.name, {.contraction = true, .sparse = true}, method);
 }
@@ -55,14 +44,14 @@ std::unique_ptr<Codec> make_random_k(const CodecConfig& config) {
 
 std::unique_ptr<Codec> make_threshold(const CodecConfig& config) {
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
-  require(config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
-          "a float32, 0 or above");
+  require_option(config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
+                 "a float32, 0 or above");
   const Threshold method{static_cast<float>(config.threshold), counted(config)};
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
 }
 
 std::unique_ptr<Codec> make_dct(const CodecConfig& config) {
-  require(config.renew >= 1, "renew", std::to_string(config.renew), "at least 1 step");
+  require_option(config.renew >= 1, "renew", std::to_string(config.renew), "at least 1 step");
   const Dct method{sent_count(config), config.renew, counted(config)};
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
 }

@@ -1,5 +1,6 @@
 #include "experiments/options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -101,6 +102,8 @@ sim::RunConfig make_config(const Settings& settings) {
     if (found == nullptr) throw ConfigError("unknown option", name, suggestion(name, option_names()));
     found->set(config, value);
   }
+  const bool chosen = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "codec"; });
+  config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, chosen);
   return config;
 }
 

@@ -26,7 +26,8 @@ Dgc::Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod&
     : WorkerMomentumSgd(problem, config, method, {.decay = config.momentum, .nesterov = config.nesterov}),
       final_density_(method.exchange.up.k),
       ramp_(config.ramp) {
-  if (!exchange().up().traits().sparse) {
+  const compress::Traits traits = exchange().up().traits();
+  if (!traits.sparse || traits.linear) {
     throw ConfigError("dgc needs a sparse codec", "codec " + method.exchange.up.name, "use top-k");
   }
   if (ramp_ > 0 && final_density_ >= 1) {

@@ -118,9 +118,14 @@ struct OptimizerEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Optimizer> (*make)(const Problem&, const OptimizerConfig&);
+  std::string_view codec = "";  ///< of its own, where it is not the usual default
+  bool only_codec = false;      ///< it takes no other
 };
 
 const std::vector<OptimizerEntry>& optimizers();
+
+/// The codec that an optimizer uses; chosen: whether the configured one was asked for.
+std::string codec_of(const OptimizerConfig& config, bool chosen);
 
 /// Throws ConfigError for an unknown name (with the nearest ones) or a hyper-parameter out of range.
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config);

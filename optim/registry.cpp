@@ -59,9 +59,10 @@ const std::vector<OptimizerEntry>& optimizers() {
        make_cada1},
       {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
        make_cada2},
-      {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd},
-      {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum},
-      {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc},
+      {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", true},
+      {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign", true},
+      {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc,
+       "top-k"},
       {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
        make<ZeroOneAdam>},
       {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
@@ -70,9 +71,18 @@ const std::vector<OptimizerEntry>& optimizers() {
        make<LocalAdam>},
       {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
        make<DiLoCo>},
-      {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd},
+      {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", true},
   };
   return table;
+}
+
+std::string codec_of(const OptimizerConfig& config, bool chosen) {
+  for (const OptimizerEntry& entry : optimizers()) {
+    if (entry.name == config.name && !entry.codec.empty() && (entry.only_codec || !chosen)) {
+      return std::string(entry.codec);
+    }
+  }
+  return config.exchange.up.name;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config) {

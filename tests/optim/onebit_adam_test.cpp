@@ -30,8 +30,9 @@ double difference(const TrainingOptions& options, const oracle::OnebitOptions& o
   const OptimizerConfig& c = options.config;
   const std::vector<float> x0 = oracle::normals(300, seed);
   Training training(options, x0);
-  const std::vector<std::size_t> vectors =
-      c.exchange.granularity == Granularity::fused ? std::vector<std::size_t>{300} : std::vector<std::size_t>{200, 3, 97};
+  const std::vector<std::size_t> vectors = c.exchange.granularity == Granularity::fused
+                                               ? std::vector<std::size_t>{300}
+                                               : std::vector<std::size_t>{200, 3, 97};
   oracle::OnebitAdam oracle({c.beta1, c.beta2, c.eps, c.weight_decay, c.clip, c.bias_correction}, onebit,
                             {x0.begin(), x0.end()}, vectors);
   return worst_displacement(training, oracle, {options.workers, 300, seed, silent}, kSteps);

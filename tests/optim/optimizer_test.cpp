@@ -114,7 +114,7 @@ TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay,
     options.config.lr = 0.125;
     options.config.weight_decay = 0.25;
     options.config.lamb.min_coeff = options.config.lamb.max_coeff = 1;  // LAMB multiplies the rate by its trust ratio
-    options.config.local.outer_lr = 1;  // DiLoCo then goes on from the mean
+    options.config.local.outer_lr = 1;                                  // DiLoCo then goes on from the mean
     options.config.local.outer_momentum = 0;
     options.tensors = {33};
     Training training(options, std::vector<float>(33, -4.0f));
