@@ -8,15 +8,13 @@
 
 namespace onebit::optim {
 
-void check_local(const OptimizerConfig& config) {
-  const LocalConfig& local = config.local;
+void check_local(const LocalConfig& local) {
   const auto outer_lr = static_cast<float>(local.outer_lr);
   check_option(local.period >= 1, "local-period", static_cast<double>(local.period), "at least 1 step");
   check_option(std::isfinite(outer_lr) && outer_lr > 0, "outer-lr", local.outer_lr,
                "above 0 and finite in single precision");
   check_option(local.outer_momentum >= 0 && local.outer_momentum < 1, "outer-momentum", local.outer_momentum,
                "in [0, 1)");
-  check_option(config.momentum >= 0 && config.momentum < 1, "momentum", config.momentum, "in [0, 1)");
 }
 
 LocalOptimizer::LocalOptimizer(const Problem& problem, const OptimizerConfig& config)

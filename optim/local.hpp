@@ -9,7 +9,7 @@
 namespace onebit::optim {
 
 /// Throws ConfigError naming the hyper-parameter that is out of range.
-void check_local(const OptimizerConfig& config);
+void check_local(const LocalConfig& config);
 
 /// The rhythm of local steps and meetings. A step that meets is not taken in the parameters but beside them, so that
 /// the length of the whole move is known.

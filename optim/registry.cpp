@@ -29,7 +29,7 @@ void check_common(const OptimizerConfig& config) {
   check_sgd(config);
   check_cada(config.cada);
   check_zero_one(config.zeroone);
-  check_local(config);
+  check_local(config.local);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }

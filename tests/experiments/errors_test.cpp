@@ -408,6 +408,7 @@ TEST_CASE("errors: a replay that fails leaves no output, and keeps the one that 
               joined(replay, {"--optimizer", "onebit-adam", "--freeze", "auto", "--freeze.lag", "2",
                               "--freeze.threshold", "1"}),
               {"asked to compress but never did"}, kFailed);
+  check_error(folder, joined(replay, {"--optimizer", "cada1"}), {"cannot be replayed", "cada1"});
   write_file(folder / "params.h5", "mine");
   check_error(folder, joined(replay, {"--optimizer", "adm", "--overwrite"}), {"adm"});
   CHECK((read_file(folder / "params.h5") == "mine"));

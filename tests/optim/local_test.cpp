@@ -175,18 +175,17 @@ TEST_CASE("weight decay of workers' own weights leaves out the tensors that no-d
 
 TEST_CASE("local optimizers name the option that is out of range") {
   const auto refused = [](const auto& change) {
-    OptimizerConfig config;
+    LocalConfig config;
     change(config);
     return refusal([&] { check_local(config); });
   };
-  CHECK(refused([](OptimizerConfig& c) { c.local.period = 0; }) ==
+  CHECK(refused([](LocalConfig& c) { c.period = 0; }) ==
         "optimizer option out of range (optimizer.local-period 0); at least 1 step");
   for (const double bad : {0.0, -1.0, std::nan(""), 1e300}) {
-    CHECK(contains(refused([bad](OptimizerConfig& c) { c.local.outer_lr = bad; }), "(optimizer.outer-lr "));
+    CHECK(contains(refused([bad](LocalConfig& c) { c.outer_lr = bad; }), "(optimizer.outer-lr "));
   }
   for (const double bad : {-0.1, 1.0, std::nan("")}) {
-    CHECK(contains(refused([bad](OptimizerConfig& c) { c.local.outer_momentum = bad; }), "(optimizer.outer-momentum "));
-    CHECK(contains(refused([bad](OptimizerConfig& c) { c.momentum = bad; }), "(optimizer.momentum "));
+    CHECK(contains(refused([bad](LocalConfig& c) { c.outer_momentum = bad; }), "(optimizer.outer-momentum "));
   }
-  CHECK(refused([](OptimizerConfig&) {}) == "accepted");
+  CHECK(refused([](LocalConfig&) {}) == "accepted");
 }
