@@ -25,30 +25,50 @@ std::vector<TrafficList> traffic_by_step(const sim::LogReader& log) {
   return steps;
 }
 
-bool is_dense(const TrafficList& step) {
-  return std::all_of(step.begin(), step.end(), [](const netmodel::Traffic& exchange) {
-    return exchange.collective == netmodel::Collective::all_reduce;
-  });
+/// Whether a step's all-reduces carry every parameter as float32.
+bool is_dense(const TrafficList& step, Index parameters) {
+  Index bytes = 0;
+  for (const netmodel::Traffic& exchange : step) {
+    if (exchange.collective != netmodel::Collective::all_reduce) return false;
+    bytes += exchange.payload_bytes;
+  }
+  return bytes >= parameters * static_cast<Index>(sizeof(float));
 }
 
-/// Mean of the values; NaN for none.
+/// Mean of the values that are there; NaN for none.
 struct Mean {
   double sum = 0;
   Index count = 0;
   void add(double value) {
+    if (std::isnan(value)) return;
     sum += value;
     ++count;
   }
   double value() const { return count > 0 ? sum / static_cast<double>(count) : nan; }
 };
 
+/// All-reduces count half up and half down.
+double sent(const TrafficList& step, netmodel::Direction direction) {
+  double bytes = 0;
+  for (const netmodel::Traffic& exchange : step) bytes += netmodel::sent_bytes(exchange, direction).value;
+  return bytes;
+}
+
 void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
-  Mean dense, compressed;
+  Mean dense, compressed, up, down;
   for (const TrafficList& step : steps) {
     const double bytes = netmodel::sent_bytes(step).value;
     summary.bytes += bytes;
-    (is_dense(step) ? dense : compressed).add(bytes);
+    if (is_dense(step, summary.parameters)) {
+      dense.add(bytes);
+      continue;
+    }
+    compressed.add(bytes);
+    up.add(sent(step, netmodel::Direction::up));
+    down.add(sent(step, netmodel::Direction::down));
   }
+  summary.up_bytes = up.value();
+  summary.down_bytes = down.value();
   summary.dense_step_bytes = dense.value();
   summary.compressed_step_bytes = compressed.value();
   const double fp32 = netmodel::sent_bytes(compress::DenseMean::plan(summary.workers, summary.parameters)).value;
@@ -58,18 +78,21 @@ void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
   }
 }
 
-CommunicationTime price(const std::vector<TrafficList>& steps, const netmodel::Cluster& cluster) {
+/// Steps without an exchange count in the mean.
+CommunicationTime price(const std::vector<TrafficList>& steps, const Summary& summary,
+                        const netmodel::Cluster& cluster) {
   const netmodel::ClosedForm model;
-  Mean dense, compressed, all;
+  Mean dense, compressed;
+  double all = 0;
   const TrafficList* last = nullptr;
   double seconds = 0;
   for (const TrafficList& step : steps) {
     if (last == nullptr || step != *last) seconds = total_cost(model, step, cluster).total.value;
     last = &step;
-    (is_dense(step) ? dense : compressed).add(seconds);
-    all.add(seconds);
+    (is_dense(step, summary.parameters) ? dense : compressed).add(seconds);
+    all += seconds;
   }
-  return {cluster.name, dense.value(), compressed.value(), all.value()};
+  return {cluster.name, dense.value(), compressed.value(), all / static_cast<double>(summary.steps)};
 }
 
 void add_evaluations(const sim::LogReader& log, Summary& summary) {
@@ -89,11 +112,19 @@ void add_events(const sim::LogReader& log, Summary& summary) {
 }
 
 void add_steps(const sim::LogReader& log, Summary& summary) {
+  Mean worker, server;
+  double codec = 0;
   for (const sim::StepRow& row : log.steps()) {
     summary.steps = std::max(summary.steps, row.step);
     summary.masked = row.masked;
     summary.wall_seconds += row.wall_seconds;
+    codec += row.codec_seconds;
+    worker.add(row.worker_codec_error);
+    server.add(row.server_codec_error);
   }
+  if (summary.steps > 0) summary.codec_seconds = codec / static_cast<double>(summary.steps);
+  summary.worker_codec_error = worker.value();
+  summary.server_codec_error = server.value();
 }
 
 }  // namespace
@@ -111,7 +142,7 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
   add_bytes(steps, summary);
   add_evaluations(log, summary);
   add_events(log, summary);
-  for (const netmodel::Cluster& cluster : clusters) summary.communication.push_back(price(steps, cluster));
+  for (const netmodel::Cluster& cluster : clusters) summary.communication.push_back(price(steps, summary, cluster));
   return summary;
 }
 

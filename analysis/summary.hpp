@@ -32,7 +32,13 @@ struct Summary {
   double bytes = 0;                                                         ///< sent by one worker over the run
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();       ///< sent by one worker in a dense step
   double compressed_step_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... in a step of the compression stage
-  double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();             ///< bytes of dense fp16 all-reduces / bytes
+  double up_bytes = std::numeric_limits<double>::quiet_NaN();    ///< the part of compressed_step_bytes on the way up
+  double down_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... and down
+  double codec_seconds =
+      std::numeric_limits<double>::quiet_NaN();  ///< encode, exchange and decode, mean over all steps
+  double worker_codec_error = std::numeric_limits<double>::quiet_NaN();  ///< ||x - C[x]|| / ||x||, mean over the run
+  double server_codec_error = std::numeric_limits<double>::quiet_NaN();
+  double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();  ///< bytes of dense fp16 all-reduces / bytes
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;                       ///< of the steps
   std::vector<CommunicationTime> communication;  ///< one per cluster asked for

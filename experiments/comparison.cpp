@@ -84,6 +84,25 @@ void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
+/// What the codecs of the compressed steps do, from each arm's first run.
+void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
+  Table table(
+      {"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error", "server codec error"});
+  bool any = false;
+  for (const ArmRuns& arm : arms) {
+    const Summary& run = arm.runs.front();
+    if (!std::isfinite(run.compressed_step_bytes)) continue;
+    any = true;
+    const double fp16 = run.ratio_fp16 * run.bytes / static_cast<double>(run.steps);
+    table.add({arm.name, bytes_text(run.up_bytes), bytes_text(run.down_bytes),
+               ratio_text(fp16 / run.compressed_step_bytes), seconds_text(run.codec_seconds),
+               number(run.worker_codec_error, 3), number(run.server_codec_error, 3)});
+  }
+  if (!any) return;
+  table.print(out);
+  out << "\n";
+}
+
 /// Rows of one arm: seconds per step in each stage, from its first run.
 std::vector<std::vector<std::string>> communication_rows(const ArmRuns& arm) {
   const Summary& run = arm.runs.front();
@@ -93,9 +112,10 @@ std::vector<std::vector<std::string>> communication_rows(const ArmRuns& arm) {
     for (const analysis::CommunicationTime& time : run.communication)
       rows.back().push_back(seconds_text(time.*seconds));
   };
-  add("dense stage", &analysis::CommunicationTime::dense_seconds);
-  if (run.freeze_step == 0) return rows;
-  add("compression stage", &analysis::CommunicationTime::compressed_seconds);
+  const bool dense = std::isfinite(run.dense_step_bytes), compressed = std::isfinite(run.compressed_step_bytes);
+  if (dense) add("dense stage", &analysis::CommunicationTime::dense_seconds);
+  if (compressed) add("compression stage", &analysis::CommunicationTime::compressed_seconds);
+  if (dense && !compressed) return rows;
   add("mean over the run", &analysis::CommunicationTime::mean_seconds);
   return rows;
 }
@@ -170,20 +190,24 @@ void print_comparison(const std::vector<ArmRuns>& arms, std::ostream& out) {
     print_arms(arms, out);
     out << "\n";
   }
+  print_codecs(arms, out);
   print_communication(arms, out);
 }
 
 void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
   std::ofstream file(path);
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
-          "compressed_step_bytes,ratio_fp16,ratio_fp32,wall_seconds,log\n";
+          "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,ratio_fp16,"
+          "ratio_fp32,wall_seconds,log\n";
   file.precision(17);
   for (const ArmRuns& arm : arms) {
     for (const Summary& run : arm.runs) {
       file << arm.name << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ',' << run.freeze_step
            << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
-           << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.ratio_fp16
-           << ',' << run.ratio_fp32 << ',' << run.wall_seconds << ',' << std::quoted(run.path, '"', '"') << '\n';
+           << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.up_bytes << ','
+           << run.down_bytes << ',' << run.codec_seconds << ',' << run.worker_codec_error << ','
+           << run.server_codec_error << ',' << run.ratio_fp16 << ',' << run.ratio_fp32 << ',' << run.wall_seconds << ','
+           << std::quoted(run.path, '"', '"') << '\n';
     }
   }
   if (!file.flush()) throw IoError("cannot write table", path);
