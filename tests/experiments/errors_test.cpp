@@ -2,6 +2,7 @@
 
 #include "tests/experiments/program.hpp"
 
+#include "experiments/options.hpp"
 #include "sim/log/reader.hpp"
 
 using namespace onebit;
@@ -242,12 +243,87 @@ TEST_CASE("errors: parameters of codecs out of range, whatever the optimizer") {
 
 TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channel") {
   const auto refused = [](const Arguments& more, const std::vector<std::string>& needles) {
-    const Folder folder;
-    check_line(run_onebit(folder, run_with(joined({"--optimizer", "onebit-adam", "--freeze", "fixed:2"}, more))),
-               kUsage, needles);
+    check_error(run_with(joined({"--optimizer", "onebit-adam", "--freeze", "fixed:2"}, more)), needles);
   };
   refused({"--codec.dense", "norm*"}, {"codec.dense norm*", "layer1.weight"});
   refused({"--channel", "linear"}, {"sign-l2", "channel linear", "added up"});
+}
+
+TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimizer") {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> out_of_range = {
+      {"optimizer.lr", {"0", "-1"}},
+      {"optimizer.beta1", {"-0.1", "1"}},
+      {"optimizer.beta2", {"-0.1", "1"}},
+      {"optimizer.eps", {"0", "-1e-8"}},
+      {"optimizer.momentum", {"-0.1", "1"}},
+      {"optimizer.weight-decay", {"-1"}},
+      {"optimizer.clip", {"-1"}},
+      {"optimizer.max-coeff", {"0", "0.001"}},
+      {"optimizer.min-coeff", {"-1", "11"}},
+      {"optimizer.coeff-beta", {"-0.1", "1"}},
+      {"optimizer.factor-max", {"0", "0.1"}},
+      {"optimizer.factor-min", {"-1", "5"}},
+      {"optimizer.factor-threshold", {"0", "1"}},
+      {"optimizer.var-freeze-step", {"0", "-1"}},
+      {"optimizer.var-update-scaler", {"0", "-1"}},
+      {"optimizer.local-step-scaler", {"0", "-1"}},
+      {"optimizer.local-step-clipper", {"0", "-1"}},
+      {"optimizer.local-period", {"0", "-1"}},
+      {"optimizer.outer-lr", {"0", "-1"}},
+      {"optimizer.outer-momentum", {"-0.1", "1"}},
+      {"optimizer.cada-threshold", {"-1"}},
+      {"optimizer.cada-window", {"0", "-1"}},
+      {"optimizer.cada-delay", {"0", "-1"}},
+      {"optimizer.ef21-momentum", {"0", "1.1"}},
+      {"optimizer.ramp", {"-1"}},
+      {"freeze.threshold", {"0", "1.1"}},
+      {"freeze.lag", {"-1"}},
+      {"freeze.after", {"-1"}},
+  };
+  std::vector<std::string> words = {"optimizer.nesterov", "optimizer.no-decay", "optimizer.bias-correction",
+                                    "optimizer.semantics", "optimizer.granularity"};
+  for (const experiments::RunOption& option : experiments::run_options()) {
+    if (!option.name.starts_with("optimizer.") && !option.name.starts_with("freeze.")) continue;
+    const auto found = std::find_if(out_of_range.begin(), out_of_range.end(),
+                                    [&](const auto& entry) { return entry.first == option.name; });
+    const bool word = std::find(words.begin(), words.end(), option.name) != words.end();
+    CAPTURE(option.name);
+    CHECK((found != out_of_range.end()) != word);  // none is forgotten
+  }
+  for (const auto& [option, values] : out_of_range) {
+    for (const std::string& value : values) check_error(run_with({"--" + option, value}), {option});
+  }
+}
+
+TEST_CASE("errors: every parameter of a codec out of its range") {
+  const std::vector<std::vector<std::string>> out_of_range = {
+      {"top-k", "codec.k", "0"},
+      {"top-k", "codec.k", "1.5"},
+      {"top-k", "codec.k", "-3"},
+      {"random-k", "codec.k", "0"},
+      {"dct", "codec.k", "0"},
+      {"count-sketch", "codec.k", "2.5"},
+      {"qsgd", "codec.levels", "0"},
+      {"qsgd", "codec.levels", "40000"},
+      {"power-sgd", "codec.rank", "0"},
+      {"int8", "codec.block", "-1"},
+      {"int4", "codec.block", "-1"},
+      {"fp8-e4m3", "codec.block", "-1"},
+      {"qsgd", "codec.block", "-1"},
+      {"threshold", "codec.threshold", "-0.1"},
+      {"dct", "codec.renew", "0"},
+      {"terngrad", "codec.clip", "-1"},
+      {"top-k", "codec.packing", "elias"},
+      {"qsgd", "codec.packing", "delta"},
+      {"top-k-sampled", "codec.sample", "0"},
+      {"top-k-sampled", "codec.sample", "1.1"},
+      {"count-sketch", "codec.sketch-rows", "0"},
+      {"count-sketch", "codec.sketch-rows", "32"},
+      {"count-sketch", "codec.sketch-columns", "-1"},
+  };
+  for (const std::vector<std::string>& bad : out_of_range) {
+    check_error(run_with({"--optimizer", "ef-sgd", "--codec", bad[0], "--" + bad[1], bad[2]}), {bad[1], bad[2]});
+  }
 }
 
 TEST_CASE("errors: a freeze that the run never reaches, or that is malformed") {
