@@ -35,6 +35,13 @@ optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, c
   return problem;
 }
 
+/// What went bad first in an update: the vector of a worker that was compressed, else a tensor.
+std::string bad_in(const Replica& replica) {
+  const compress::CompressedMean* exchange = replica.optimizer->state().exchange;
+  const std::string worker = exchange != nullptr ? exchange->first_bad() : "";
+  return worker.empty() ? replica.first_bad_tensor() : worker + " went bad first";
+}
+
 }  // namespace
 
 VirtualCluster::VirtualCluster(const RunConfig& config)
@@ -120,7 +127,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
   outcome.report = replica.optimizer->finish(replica.weights);
   if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(outcome.report.update_norm)) {
-    throw NumericError("the update is not finite: " + replica.first_bad_tensor(), "step " + std::to_string(step_),
+    throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
                        "lower the learning rate or clip gradients");
   }
 }
