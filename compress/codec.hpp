@@ -75,6 +75,7 @@ class Codec {
 
   /// Sparse codecs: the share of the elements to send from now on, in (0, 1]. Payloads made before do not fit any more.
   virtual void set_density(double) {}
+  virtual bool has_density() const { return false; }
 
   /// An empty payload for `rows` rows of a side; constant parts (padding) are filled in.
   Payload make_payload(const device::Device& device, const Side& side, Index rows) const;

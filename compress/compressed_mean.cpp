@@ -20,6 +20,7 @@ std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, 
   return marks;
 }
 
+/// Each side by its own codec.
 bool keeps_errors(Feedback feedback, const Traits& traits) {
   if (feedback == Feedback::automatic) return traits.contraction || !(traits.unbiased || traits.expanding);
   return feedback == Feedback::ef;
@@ -35,6 +36,12 @@ double ratio(const CodecSquares& squares) {
 void check(const ExchangeConfig& config) {
   make_codec(config.up);
   make_codec(down_of(config));
+  for (const CodecEntry& entry : codecs()) {  // a parameter out of range is wrong for every codec
+    CodecConfig other = config.up;
+    if (entry.name != config.up.name) other.packing = "none";
+    other.name = entry.name;
+    entry.make(other);
+  }
 }
 
 void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config) {
@@ -49,7 +56,8 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
       down_(make_codec(down_of(config))),
       dense_marks_(dense_marks(tensors, *up_, config)),
       layout_(shard.device, sizes_of(tensors), shard.workers(), config.granularity, config.padding, dense_marks_),
-      feedback_(keeps_errors(config.feedback, up_->traits())),
+      worker_feedback_(keeps_errors(config.feedback, up_->traits())),
+      server_feedback_(keeps_errors(config.feedback, down_->traits())),
       seed_(config.seed),
       channel_(make_channel(shard, layout_, tensors_, *up_, *down_, config)),
       dense_(shard, tensors, dense_marks_),
@@ -62,7 +70,8 @@ Draw CompressedMean::draw() const {
 
 void CompressedMean::begin(Index step) {
   step_ = step;
-  if (!feedback_) reset_errors();
+  if (!worker_feedback_) worker_errors_.zero();
+  if (!server_feedback_) server_error_.zero();
 }
 
 void CompressedMean::absorb(Range group, const EncodeInput& input) {
@@ -76,9 +85,15 @@ void CompressedMean::absorb(Range group, const EncodeInput& input) {
 }
 
 ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& traffic) {
-  const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
-  dense_.exchange(result, traffic);
-  return seconds;
+  try {
+    const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
+    dense_.exchange(result, traffic);
+    return seconds;
+  } catch (const NotFinite&) {
+    const std::string worker = first_bad();
+    throw NumericError((worker.empty() ? "the mean that a server takes" : worker) + " is not finite",
+                       "step " + std::to_string(step_), "lower the learning rate or clip gradients");
+  }
 }
 
 netmodel::TrafficList CompressedMean::plan() const {
@@ -90,6 +105,11 @@ netmodel::TrafficList CompressedMean::plan() const {
 void CompressedMean::reset_errors() {
   worker_errors_.zero();
   server_error_.zero();
+}
+
+void CompressedMean::restart() {
+  reset_errors();
+  channel_->renew_payloads();
 }
 
 void CompressedMean::scale_errors(float factor) {

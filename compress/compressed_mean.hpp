@@ -33,6 +33,8 @@ class CompressedMean {
 
   /// Forgets all errors.
   void reset_errors();
+  /// Forgets errors and whatever codecs keep from step to step: what is exchanged from now on is another quantity.
+  void restart();
   /// Multiplies all errors, where their unit changes with the learning rate.
   void scale_errors(float factor);
   /// Sparse codecs: the share of the elements that is sent from now on.
@@ -44,6 +46,7 @@ class CompressedMean {
   const device::Buffer<float>& worker_errors() const { return worker_errors_; }
   const device::Buffer<float>& server_error() const { return server_error_; }
   const Codec& up() const { return *up_; }
+  const Codec& down() const { return *down_; }
   const ExchangeLayout& layout() const { return layout_; }
 
   /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange: mean over the workers, and of the servers
@@ -65,7 +68,7 @@ class CompressedMean {
   std::unique_ptr<Codec> up_, down_;
   std::vector<char> dense_marks_;  ///< [tensors]
   ExchangeLayout layout_;
-  bool feedback_;
+  bool worker_feedback_, server_feedback_;
   std::uint32_t seed_;
   std::unique_ptr<Channel> channel_;
   DensePart dense_;

@@ -28,7 +28,9 @@ Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
 
 CodecConfig down_of(const ExchangeConfig& config) {
   CodecConfig down = config.up;
-  if (!config.down.empty()) down.name = config.down;
+  if (config.down.empty() || config.down == config.up.name) return down;
+  down.name = config.down;
+  down.packing = "none";
   return down;
 }
 

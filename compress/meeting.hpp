@@ -6,7 +6,7 @@
 
 namespace onebit::compress {
 
-/// The servers' codec: parameters as those of the workers'.
+/// The servers' codec: parameters as those of the workers', without a packing where it is another one.
 CodecConfig down_of(const ExchangeConfig& config);
 
 /// How vectors meet: Meeting::automatic: linear codecs are all-reduced, sparse ones gathered, unless a codec for the

@@ -47,7 +47,11 @@ PowerSgdMean::PowerSgdMean(const device::Shard& shard, const ExchangeLayout& lay
   right_shapes_ = device::Buffer<Index>::copy_of(shard.device, right_shapes);
   const std::vector<float> random = random_factors(right_size_, seed);
   first_right_ = device::Buffer<float>::copy_of(shard.device, random);
-  right_.upload(random);
+  renew_payloads();
+}
+
+void PowerSgdMean::renew_payloads() {
+  for_each(shard_.device, right_size_, CopyKernel{first_right_.data(), right_.data()});
 }
 
 std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout& layout,
@@ -58,7 +62,9 @@ std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout
     const Segment& segment = layout.worker().segments()[static_cast<std::size_t>(s)];
     if (layout.tensor(s) < 0 || segment.active != segment.real) {
       throw ConfigError("power-sgd works on matrices, not on fused or padded vectors", "codec power-sgd",
-                        "use --optimizer.granularity tensor, or --channel server");
+                        layout.tensor(s) < 0
+                            ? "use --optimizer.granularity tensor, or --channel server"
+                            : "padding is data in deepspeed semantics: use paper, or --channel server");
     }
     const Index rows = tensors[static_cast<std::size_t>(layout.tensor(s))].rows;
     const Index columns = segment.real / rows;

@@ -25,7 +25,8 @@ class PowerSgdMean final : public Channel {
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
-  void renew_payloads() override {}
+  /// Starts again from the first random factors.
+  void renew_payloads() override;
 
  private:
   /// One matrix and the places of its factors.

@@ -25,7 +25,7 @@ std::unique_ptr<Codec> make_scaled(const CodecConfig& config) {
 
 template <class Packing>
 std::unique_ptr<Codec> make_qsgd_with(const CodecConfig& config) {
-  return make_segment_codec(config.name, {.unbiased = true},
+  return make_segment_codec(config.name, {.unbiased = true, .expanding = true},
                             Qsgd<Packing>{config.levels, block_of(config), config.norm == "max"});
 }
 

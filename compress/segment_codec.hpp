@@ -50,6 +50,11 @@ class SegmentCodec final : public Codec {
     if constexpr (requires { Method::clip; }) return method_.clip;
     return 0;
   }
+  bool has_density() const override {
+    return requires(Method method) {
+      method.set_density(1.0);
+    };
+  }
   void set_density(double density) override {
     if constexpr (requires { method_.set_density(density); }) method_.set_density(density);
   }

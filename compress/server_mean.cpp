@@ -1,5 +1,6 @@
 #include "compress/server_mean.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "compress/blocks.hpp"
@@ -85,7 +86,7 @@ void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw,
   up_.encode(shard_.device, up_side(), rows, input, own, worker_errors.data(), layout_.state_size(), worker_payload_);
 }
 
-/// The largest magnitude of every segment over all workers. Collective.
+/// The largest magnitude of every exchanged vector over all workers. Collective.
 void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   const Side& side = up_side();
   const LargestKernel kernel{side.device_segments(), worker_errors.data(), layout_.state_size(),
@@ -97,6 +98,12 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     float& most = largest[i % largest.size()];
     most = std::max(most, static_cast<float>(all[i]));
+  }
+  const auto chunks = static_cast<std::size_t>(up_segments());
+  for (std::size_t v = 0; v < largest.size(); v += chunks) {  // one scale a vector, as wide as its largest chunk's
+    const auto begin = largest.begin() + static_cast<std::ptrdiff_t>(v);
+    const float most = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(chunks));
+    std::fill_n(begin, chunks, most);
   }
   worker_payload_.shared_max.upload(largest);
 }
@@ -139,7 +146,7 @@ void ServerMean::append(TrafficList& traffic, Index vector, Index up_bytes, Inde
   const Index n = layout_.workers(), tensor = layout_.tensor(vector);
   const Segment& server = layout_.server().segments()[static_cast<std::size_t>(vector * n)];
   const Index up_scales = up_.scale_bytes(layout_.worker().segments()[static_cast<std::size_t>(vector)]) +
-                          (up_.traits().shared_max ? up_segments() * static_cast<Index>(sizeof(float)) : 0);
+                          (up_.traits().shared_max ? static_cast<Index>(sizeof(float)) : 0);
   const Index down_scales = down_.scale_bytes(server);
   traffic.push_back(record(Collective::all_to_all, up, body_type(up_.name()), n, up_bytes, tensor));
   if (up_scales > 0) traffic.push_back(record(Collective::all_gather, up, WireType::fp32, n, up_scales, tensor));

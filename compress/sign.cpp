@@ -45,10 +45,11 @@ void SignCodec::finish(const device::Device& device, const Side& side, Range ran
 }
 
 void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
-                       const Draw&, float* errors, Index stride, Payload& payload) const {
+                       const Draw& draw, float* errors, Index stride, Payload& payload) const {
   device::Buffer<double> sums(device, range.count * side.count());
   float* rows = errors + range.first * stride;
   feed_terms(device, side, range.count, input, rows, stride, ScaleTerm{norm_}, sums.data());
+  if (norm_ == ScaleNorm::unit) require_finite(sums, side.count(), draw.first_row);
   finish(device, side, range, rows, stride, sums.data(), payload);
 }
 
@@ -60,6 +61,7 @@ void SignCodec::serve(const device::Device& device, const Side& chunks, const Co
   device::Buffer<double> sums(device, chunks.count());
   reduce_sign_mean(device, chunks.active(), scaled_rows(chunks, arrived, {0, arrived.rows}),
                    ServeKernel{chunks.device_segments(), errors, {norm_}}, sums.data());
+  if (norm_ == ScaleNorm::unit) require_finite(sums, chunks.count(), 0);
   finish(device, chunks, {0, 1}, errors, stride, sums.data(), payload);
 }
 

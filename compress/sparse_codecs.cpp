@@ -37,7 +37,7 @@ std::unique_ptr<Codec> make_top_k_sampled(const CodecConfig& config) {
 
 std::unique_ptr<Codec> make_random_k(const CodecConfig& config) {
   const SentCount count = sent_count(config);
-  const Traits traits{.unbiased = config.scaled, .sparse = true};
+  const Traits traits{.unbiased = config.scaled, .expanding = config.scaled, .sparse = true};
   if (config.scaled) return make_segment_codec(config.name, traits, RandomK<true>{count, config.shared});
   return make_segment_codec(config.name, traits, RandomK<false>{count, config.shared});
 }

@@ -102,7 +102,19 @@ sim::RunConfig make_config(const Settings& settings) {
     if (found == nullptr) throw ConfigError("unknown option", name, suggestion(name, option_names()));
     found->set(config, value);
   }
-  const bool chosen = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "codec"; });
+  const auto given = [&settings](const char* name) {
+    return std::any_of(settings.begin(), settings.end(), [name](const auto& setting) { return setting.first == name; });
+  };
+  const bool chosen = given("codec");
+  if (optim::takes_only_its_codec(config.optimizer)) {
+    for (const char* fixed : {"codec", "codec.down", "feedback", "channel"}) {
+      if (given(fixed)) {
+        throw ConfigError("the optimizer fixes this option",
+                          std::string(fixed) + ", optimizer " + config.optimizer.name,
+                          "leave it out, or give it to other arms alone");
+      }
+    }
+  }
   config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, chosen);
   return config;
 }

@@ -62,8 +62,24 @@ void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& g
   seat.optimizer->absorb(own, seat.gradients.data(), parameters);
   const optim::StepReport report = seat.optimizer->finish(seat.x);
   if (report.phase != optim::Phase::dry_run && !std::isfinite(report.update_norm)) {
-    throw NumericError("the update is not finite", "step " + std::to_string(step), "lower the learning rate");
+    const std::string bad = first_bad_gradient(seat, gradients);
+    throw NumericError("the update is not finite" + (bad.empty() ? "" : ": " + bad), "step " + std::to_string(step),
+                       bad.empty() ? "lower the learning rate" : "the trace holds a number that is none");
   }
+}
+
+/// Names the first of a device's workers, and the tensor, whose gradient is not finite; empty if all are.
+std::string Replay::first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const {
+  const Range own = seat.shard.own();
+  const Index parameters = trace_.parameters();
+  for (Index i = own.first * parameters; i < own.end() * parameters; ++i) {
+    if (std::isfinite(gradients[static_cast<std::size_t>(i)])) continue;
+    Index tensor = 0;
+    for (Index end = 0; end += trace_.tensor_sizes()[static_cast<std::size_t>(tensor)], end <= i % parameters;)
+      ++tensor;
+    return "the gradient of worker " + std::to_string(i / parameters) + ", tensor " + std::to_string(tensor);
+  }
+  return "";
 }
 
 /// The rows of all workers, or the one that they share.

@@ -30,6 +30,7 @@ class Replay {
   };
   Seat make_seat(const device::Shard& shard) const;
   void step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const;
+  std::string first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const;
   std::vector<float> parameters() const;
 
   const sim::GradientTrace& trace_;

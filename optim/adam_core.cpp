@@ -19,6 +19,11 @@ bool float_positive(double value) {
   return std::isfinite(narrow) && narrow > 0;
 }
 
+/// In [0, 1) also as the float that the kernels use.
+bool below_one(double value) {
+  return value >= 0 && static_cast<float>(value) < 1;
+}
+
 }  // namespace
 
 void check_option(bool valid, const std::string& option, double value, const std::string& range) {
@@ -27,11 +32,11 @@ void check_option(bool valid, const std::string& option, double value, const std
 
 void check_adam(const OptimizerConfig& config) {
   check_option(float_positive(config.lr), "lr", config.lr, "above 0 and finite in single precision");
-  check_option(config.beta1 >= 0 && config.beta1 < 1, "beta1", config.beta1, "in [0, 1)");
-  check_option(config.beta2 >= 0 && config.beta2 < 1, "beta2", config.beta2, "in [0, 1)");
+  check_option(below_one(config.beta1), "beta1", config.beta1, "in [0, 1)");
+  check_option(below_one(config.beta2), "beta2", config.beta2, "in [0, 1)");
   check_option(float_positive(config.eps), "eps", config.eps, "above 0 and finite in single precision");
-  check_option(std::isfinite(config.weight_decay) && config.weight_decay >= 0, "weight-decay", config.weight_decay,
-               "at least 0");
+  check_option(std::isfinite(static_cast<float>(config.weight_decay)) && config.weight_decay >= 0, "weight-decay",
+               config.weight_decay, "at least 0");
   check_option(std::isfinite(config.clip) && config.clip >= 0, "clip", config.clip,
                "at least 0; 0 switches clipping off");
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "device/error.hpp"
 #include "device/stopwatch.hpp"
 
 namespace onebit::optim {
@@ -58,6 +59,19 @@ StepReport CompressedSgd::do_finish(device::Buffer<float>& parameters) {
   report.update_norm = update_.apply(lr(), 1, mean_, parameters);
   report.seconds.update = watch.lap();
   return report;
+}
+
+void require_feedback(const std::string& optimizer, const compress::ExchangeConfig& config) {
+  if (config.feedback == compress::Feedback::none) {
+    throw ConfigError(optimizer + " is nothing without error feedback", "feedback none", "leave it out");
+  }
+  compress::CodecConfig down = config.up;
+  if (!config.down.empty()) down = {.name = config.down};
+  for (const compress::CodecConfig& codec : {config.up, down}) {
+    if (!compress::make_codec(codec)->traits().expanding) continue;
+    throw ConfigError("the error of this codec may be longer than the vector: feedback would let it grow",
+                      "optimizer " + optimizer + ", codec " + codec.name, "use a contraction, e.g. top-k or sign-l1");
+  }
 }
 
 std::unique_ptr<Optimizer> make_ef_sgd(const Problem& problem, const OptimizerConfig& config) {

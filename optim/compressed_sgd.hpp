@@ -5,6 +5,10 @@
 
 namespace onebit::optim {
 
+/// For optimizers that are nothing without error feedback. Throws ConfigError where it is switched off, or where a
+/// codec would let the errors grow.
+void require_feedback(const std::string& optimizer, const compress::ExchangeConfig& config);
+
 /// What a compressed relative of SGD fixes.
 struct SgdMethod {
   compress::ExchangeConfig exchange;

@@ -15,8 +15,8 @@ constexpr double kFirstDensity = 0.25;
 
 compress::ExchangeConfig exchange_of(const OptimizerConfig& config) {
   compress::ExchangeConfig exchange = config.exchange;
-  if (exchange.up.name == compress::CodecConfig{}.name) exchange.up.name = "top-k";
   exchange.feedback = compress::Feedback::ef;
+  require_feedback("dgc", config.exchange);
   return exchange;
 }
 
@@ -29,6 +29,10 @@ Dgc::Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod&
   const compress::Traits traits = exchange().up().traits();
   if (!traits.sparse || traits.linear) {
     throw ConfigError("dgc needs a sparse codec", "codec " + method.exchange.up.name, "use top-k");
+  }
+  if (ramp_ > 0 && !exchange().up().has_density()) {
+    throw ConfigError("the ramp of dgc needs a codec with a density",
+                      "codec " + method.exchange.up.name + ", optimizer.ramp " + std::to_string(ramp_), "use top-k");
   }
   if (ramp_ > 0 && final_density_ >= 1) {
     throw ConfigError("the ramp of dgc ends at a share of the elements, not at a number",

@@ -9,7 +9,9 @@ namespace onebit::optim {
 /// variance preconditions the update. TwoStage says what both semantics are.
 class OnebitAdam : public TwoStage {
  public:
-  OnebitAdam(const Problem& problem, const OptimizerConfig& config) : TwoStage(problem, config) {}
+  OnebitAdam(const Problem& problem, const OptimizerConfig& config) : TwoStage(problem, config) {
+    compress::check(problem.shard, problem.tensors, exchange_of(config));  // refused now, not at the freeze
+  }
 
  protected:
   void send(Range group, const float* gradients, Index stride, const float* factors) override;

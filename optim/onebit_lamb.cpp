@@ -14,6 +14,7 @@ OnebitLamb::OnebitLamb(const Problem& problem, const OptimizerConfig& config)
     : TwoStage(problem, config), lamb_(config.lamb), average_(problem.tensors.size(), 0.0) {
   numbers_.coefficient_factor.assign(problem.tensors.size(), 1.0);
   numbers_.scaling_coefficient.assign(problem.tensors.size(), 1.0);
+  compress::check(problem.shard, exchanged_tensors(), fused());  // refused now, not at the freeze
 }
 
 StateView OnebitLamb::state() const {
@@ -42,20 +43,28 @@ void OnebitLamb::average_ratios() {
 void OnebitLamb::start_compression() {
   start_fresh_variance();
   fix_scaling();
-  const Index padding =
-      deepspeed()
-          ? round_up(core().parameters(), compress::padding_quantum(problem().shard.workers())) - core().parameters()
-          : 0;
-  exchanged_ = device::Buffer<float>::zeros(device(), core().parameters() + padding);
-  compress::ExchangeConfig exchange = config().exchange;
-  exchange.granularity = compress::Granularity::fused;
-  std::vector<compress::Tensor> tensors = problem().tensors;
-  if (padding > 0) tensors.push_back({"padding", padding});
+  const std::vector<compress::Tensor> tensors = exchanged_tensors();
+  exchanged_ = device::Buffer<float>::zeros(device(), compress::total_size(tensors));
   if (deepspeed()) {
     const std::vector<float> ones(static_cast<std::size_t>(problem().shard.own().count), 1.0f);
     ones_ = device::Buffer<float>::copy_of(device(), ones);
   }
-  exchange_.emplace(problem().shard, tensors, exchange);
+  exchange_.emplace(problem().shard, tensors, fused());
+}
+
+/// In deepspeed semantics the padding is exchanged like a tensor.
+std::vector<compress::Tensor> OnebitLamb::exchanged_tensors() const {
+  std::vector<compress::Tensor> tensors = problem().tensors;
+  const Index size = core().parameters();
+  const Index padding = round_up(size, compress::padding_quantum(problem().shard.workers())) - size;
+  if (deepspeed() && padding > 0) tensors.push_back({"padding", padding});
+  return tensors;
+}
+
+compress::ExchangeConfig OnebitLamb::fused() const {
+  compress::ExchangeConfig exchange = config().exchange;
+  exchange.granularity = compress::Granularity::fused;
+  return exchange;
 }
 
 /// The released code copies v in the step whose counter is freeze_step, which the first dense update may be beyond.

@@ -30,6 +30,8 @@ class OnebitLamb final : public TwoStage {
   StateView state() const override;
 
  private:
+  std::vector<compress::Tensor> exchanged_tensors() const;
+  compress::ExchangeConfig fused() const;
   void dense_update(device::Buffer<float>& x, StepReport& report) override;
   void start_compression() override;
   void send(Range group, const float* gradients, Index stride, const float* factors) override;

@@ -127,6 +127,9 @@ const std::vector<OptimizerEntry>& optimizers();
 /// The codec that an optimizer uses; chosen: whether the configured one was asked for.
 std::string codec_of(const OptimizerConfig& config, bool chosen);
 
+/// Whether codecs, feedback and channel are part of the algorithm.
+bool takes_only_its_codec(const OptimizerConfig& config);
+
 /// Throws ConfigError for an unknown name (with the nearest ones) or a hyper-parameter out of range.
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config);
 

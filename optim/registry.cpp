@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "device/error.hpp"
@@ -74,6 +75,11 @@ const std::vector<OptimizerEntry>& optimizers() {
       {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", true},
   };
   return table;
+}
+
+bool takes_only_its_codec(const OptimizerConfig& config) {
+  return std::any_of(optimizers().begin(), optimizers().end(),
+                     [&](const OptimizerEntry& entry) { return entry.name == config.name && entry.only_codec; });
 }
 
 std::string codec_of(const OptimizerConfig& config, bool chosen) {

@@ -17,7 +17,6 @@ TwoStage::TwoStage(const Problem& problem, const OptimizerConfig& config)
       core_(problem, config),
       clipping_(problem, config.clip),
       phase_(deepspeed() ? Phase::dry_run : Phase::warmup) {
-  compress::check(problem.shard, problem.tensors, exchange_of(config));  // refused now, not at the freeze
   if (!deepspeed() && core_.freeze_policy().kind() == FreezePolicy::Kind::fixed &&
       core_.freeze_policy().fixed_updates() < 1) {
     throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config.freeze.policy,

@@ -123,7 +123,7 @@ void ZeroOneAdam::spread(device::Buffer<float>& x) const {
 }
 
 void ZeroOneAdam::freeze(const device::Buffer<float>& x) {
-  exchange_.reset_errors();
+  exchange_.restart();
   local_.emplace(problem_, config_, core_.momentum(), core_.variance(), x);
   if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
 }

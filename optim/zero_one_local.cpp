@@ -94,7 +94,8 @@ void ZeroOneLocal::exchange_drift(const device::Buffer<float>& drift, compress::
 
 /// What turns the exchanged drift into the average of the momenta that made it.
 float ZeroOneLocal::take_share(double sign) {
-  return static_cast<float>(sign / std::exchange(rates_, 0.0));
+  const double rates = std::exchange(rates_, 0.0);
+  return rates > 0 ? static_cast<float>(sign / rates) : 0.0f;  // at a rate of 0 nothing moved
 }
 
 }  // namespace onebit::optim

@@ -116,7 +116,7 @@ TEST_CASE("a row with NaN or infinity is refused by its number, or decodes to Na
       bool seen = false;
       try {
         const RowOutcome outcome = codec(row);
-        seen = !std::isfinite(oracle::norm(outcome.error));
+        seen = !std::isfinite(oracle::norm(outcome.decoded));
       } catch (const NotFinite& error) {
         seen = std::string(error.what()).find("row 0") != std::string::npos;
       }

@@ -247,6 +247,16 @@ TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channe
   };
   refused({"--codec.dense", "norm*"}, {"codec.dense norm*", "layer1.weight"});
   refused({"--channel", "linear"}, {"sign-l2", "channel linear", "added up"});
+  check_error(run_with({"--optimizer", "onebit-lamb", "--codec", "power-sgd"}), {"power-sgd", "fused"});
+}
+
+TEST_CASE("errors: options that an algorithm fixes") {
+  check_error(run_with({"--optimizer", "signsgd", "--codec", "top-k"}), {"fixes this option", "codec", "signsgd"});
+  check_error(run_with({"--optimizer", "onebit-sgd", "--codec.down", "fp16"}), {"codec.down", "onebit-sgd"});
+  check_error(run_with({"--optimizer", "signum", "--feedback", "ef"}), {"feedback", "signum"});
+  check_error(run_with({"--optimizer", "dgc", "--codec", "sign-l2"}), {"dgc needs a sparse codec", "sign-l2"});
+  check_error(run_with({"--optimizer", "dgc", "--codec", "threshold", "--optimizer.ramp", "5"}), {"ramp", "threshold"});
+  check_error(run_with({"--optimizer", "ef21", "--feedback", "none"}), {"ef21", "feedback none"});
 }
 
 TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimizer") {

@@ -20,7 +20,6 @@ TrainingOptions ef21(const std::string& codec, double eta) {
   options.config.exchange.up.name = codec;
   options.config.exchange.up.k = 0.1;
   options.config.exchange.down = "fp32";
-  options.config.exchange.feedback = compress::Feedback::none;  // no choice of EF21's: it is not used
   options.tensors = {300};
   options.workers = 4;
   return options;
@@ -47,6 +46,19 @@ TEST_CASE("EF21 as feedback on differences follows an oracle that keeps every es
       }
     }
   }
+}
+
+TEST_CASE("EF21 refuses to go without feedback, and codecs under which errors would grow") {
+  TrainingOptions options = ef21("sign-l1", 1);
+  options.config.exchange.feedback = compress::Feedback::none;
+  CHECK(contains(refusal([&] { Training{options}; }), "ef21 is nothing without error feedback"));
+  for (const std::string codec : {"qsgd", "terngrad"}) {
+    CHECK(contains(refusal([&] { Training{ef21(codec, 1)}; }),
+                   "feedback would let it grow (optimizer ef21, codec " + codec));
+  }
+  options = ef21("sign-l1", 1);
+  options.config.exchange.down = "qsgd";
+  CHECK(contains(refusal([&] { Training{options}; }), "codec qsgd"));
 }
 
 TEST_CASE("on gradients that stay the same EF21's estimate becomes their mean, also with signs both ways") {

@@ -19,6 +19,7 @@ OptimizerConfig config_of(const OptimizerEntry& entry) {
   config.clip = 60;
   config.zeroone = {.var_freeze_step = 2, .var_update_scaler = 1, .local_step_scaler = 1, .local_step_clipper = 2};
   config.local.period = 2;
+  config.exchange.up.name = codec_of(config, /*chosen=*/false);
   return config;
 }
 

@@ -48,10 +48,17 @@ struct TrainingOptions {
   std::string backend = "cpu";
 };
 
+/// A codec that is not chosen is the optimizer's own, as on the command line.
+inline TrainingOptions with_own_codec(TrainingOptions options) {
+  std::string& codec = options.config.exchange.up.name;
+  codec = optim::codec_of(options.config, codec != compress::CodecConfig{}.name);
+  return options;
+}
+
 class Training {
  public:
   Training(const TrainingOptions& training_options, const std::vector<float>& x0)
-      : options(training_options),
+      : options(with_own_codec(training_options)),
         device(device_of(options.backend, options.threads)),
         optimizer(optim::make_optimizer({device::whole(device, options.workers), compress::unnamed(options.tensors),
                                          options.total_steps, options.lr_warmup},
