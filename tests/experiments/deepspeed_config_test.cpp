@@ -70,7 +70,8 @@ const char* const kOnebit = R"({
 
 /// The option's value in the log of a run.
 std::string logged(const std::string& path, const std::string& option) {
-  for (const auto& [name, value] : sim::LogReader(path).header().config) {
+  const sim::LogReader log(path);
+  for (const auto& [name, value] : log.header().config) {
     if (name == option) return value;
   }
   return "absent";
