@@ -107,7 +107,7 @@ TEST_CASE("local Adam: AdamW on every worker, weights and moments averaged every
         }) < 1e-5);
 }
 
-TEST_CASE("DiLoCo: AdamW on every worker, then a Nesterov step on the mean displacement; moments stay") {
+TEST_CASE("DiLoCo: AdamW on every worker, then a Nesterov step on the mean displacement, and moments that stay") {
   const TrainingOptions options = options_of("diloco");
   const std::vector<float> x0 = oracle::normals(kParameters, 2);
   std::vector<oracle::Adam> workers = adams(options, x0);
