@@ -2,6 +2,7 @@
 // Launches the feeding of rows into errors, for host code of this room.
 
 #include "compress/error_kernels.hpp"
+#include "device/exchange.hpp"
 #include "device/launch.hpp"
 
 namespace onebit::compress {
@@ -26,6 +27,13 @@ void feed_terms(const device::Device& device, const Side& side, Index rows, cons
   device::Buffer<double> padding_sums(device, rows * side.count());
   reduce(device, rows, side.padding(), TermKernel<Term>{table, errors, stride, true, term}, padding_sums.data());
   for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
+}
+
+/// Feeds a group of a device's workers; errors is [workers of this device][state_size]. Throws NotFinite.
+inline void feed_group(const device::Shard& shard, const ExchangeLayout& layout, const Side& side, Range group,
+                       const EncodeInput& input, device::Buffer<float>& errors) {
+  float* rows = errors.data() + (group.first - shard.own().first) * layout.state_size();
+  require_finite(feed(shard.device, side, group.count, input, rows, layout.state_size()), side.count(), group.first);
 }
 
 }  // namespace onebit::compress

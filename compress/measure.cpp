@@ -14,12 +14,26 @@ std::vector<double> squares_of(const device::Device& device, const Side& side, c
   return sums.to_host();
 }
 
+namespace {
+
+/// Of one row, given what it was decoded to.
 CodecSquares squares_of_row(const device::Device& device, const Side& side, const float* errors, const float* decoded) {
   const auto total = [](const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0);
   };
   return {total(squares_of(device, side, side.real(), errors, nullptr)),
           total(squares_of(device, side, side.real(), errors, decoded))};
+}
+
+}  // namespace
+
+std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
+                                      const device::Buffer<float>& errors, const float* decoded) {
+  std::vector<CodecSquares> result;
+  for (Index w = 0; w < shard.own().count; ++w) {
+    result.push_back(squares_of_row(shard.device, layout.worker(), errors.data() + w * layout.state_size(), decoded));
+  }
+  return result;
 }
 
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,

@@ -9,8 +9,9 @@ namespace onebit::compress {
 std::vector<double> squares_of(const device::Device& device, const Side& side, const device::Chunks& chunks,
                                const float* errors, const float* decoded);
 
-/// Of one row, given what it was decoded to [parameters].
-CodecSquares squares_of_row(const device::Device& device, const Side& side, const float* errors, const float* decoded);
+/// Of the rows of this device's workers, all decoded to the same vector [parameters].
+std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
+                                      const device::Buffer<float>& errors, const float* decoded);
 
 /// Of every row of a payload, over real elements.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,

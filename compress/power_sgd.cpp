@@ -1,10 +1,9 @@
 #include "compress/power_sgd.hpp"
 
-#include "compress/error_kernels.hpp"
+#include "compress/feed.hpp"
 #include "compress/measure.hpp"
 #include "compress/power_sgd_kernels.hpp"
 #include "compress/records.hpp"
-#include "device/launch.hpp"
 #include "device/stopwatch.hpp"
 
 namespace onebit::compress {
@@ -76,9 +75,7 @@ std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout
 }
 
 void PowerSgdMean::absorb(Range group, const EncodeInput& input, const Draw&, device::Buffer<float>& worker_errors) {
-  float* errors = worker_errors.data() + (group.first - shard_.own().first) * layout_.state_size();
-  const auto squares = feed(shard_.device, layout_.worker(), group.count, input, errors, layout_.state_size());
-  require_finite(squares, layout_.worker().count(), group.first);
+  feed_group(shard_, layout_, layout_.worker(), group, input, worker_errors);
 }
 
 /// Every worker's M Q.
@@ -138,13 +135,7 @@ TrafficList PowerSgdMean::plan() const {
 }
 
 std::vector<CodecSquares> PowerSgdMean::worker_squares(const device::Buffer<float>& worker_errors) const {
-  const Side& side = layout_.worker();
-  std::vector<CodecSquares> result;
-  for (Index w = 0; w < shard_.own().count; ++w) {
-    result.push_back(
-        squares_of_row(shard_.device, side, worker_errors.data() + w * layout_.state_size(), decoded_.data()));
-  }
-  return result;
+  return row_squares(shard_, layout_, worker_errors, decoded_.data());
 }
 
 }  // namespace onebit::compress

@@ -24,14 +24,6 @@ struct Random {
 
   /// Uniform on [0, 1), a multiple of 2^-24.
   ONEBIT_HOST_DEVICE float uniform(Index i) const { return device::uniform(key, {step, worker, first + i}); }
-  /// Uniform in [0, bound); the same for all workers.
-  ONEBIT_HOST_DEVICE Index shared_index(Index i, Index bound) const {
-    return device::uniform_index(key, {step, -1, first + i}, bound);
-  }
-  /// Uniform in [0, bound).
-  ONEBIT_HOST_DEVICE Index index(Index i, Index bound) const {
-    return device::uniform_index(key, {step, worker, first + i}, bound);
-  }
 };
 
 /// One segment of one row, to be encoded.

@@ -76,9 +76,7 @@ void ServerMean::plan_blocks() {
 void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
-    const auto squares = feed(shard_.device, up_side(), group.count, input,
-                              worker_errors.data() + rows.first * layout_.state_size(), layout_.state_size());
-    require_finite(squares, up_side().count(), group.first);
+    feed_group(shard_, layout_, up_side(), group, input, worker_errors);
     return;  // encoded once the largest of all workers is known
   }
   Draw own = draw;

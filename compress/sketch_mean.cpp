@@ -1,9 +1,8 @@
 #include "compress/sketch_mean.hpp"
 
-#include "compress/error_kernels.hpp"
+#include "compress/feed.hpp"
 #include "compress/measure.hpp"
 #include "compress/power_sgd_kernels.hpp"
-#include "device/launch.hpp"
 #include "device/stopwatch.hpp"
 
 namespace onebit::compress {
@@ -42,9 +41,7 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
       exact_sum_(shard, candidates_) {}
 
 void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, device::Buffer<float>& worker_errors) {
-  float* errors = worker_errors.data() + (group.first - shard_.own().first) * layout_.state_size();
-  const auto squares = feed(shard_.device, layout_.worker(), group.count, input, errors, layout_.state_size());
-  require_finite(squares, layout_.worker().count(), group.first);
+  feed_group(shard_, layout_, layout_.worker(), group, input, worker_errors);
 }
 
 /// The mean of the workers' sketches.
@@ -98,12 +95,7 @@ netmodel::TrafficList SketchMean::plan() const {
 }
 
 std::vector<CodecSquares> SketchMean::worker_squares(const device::Buffer<float>& worker_errors) const {
-  std::vector<CodecSquares> result;
-  for (Index w = 0; w < shard_.own().count; ++w) {
-    result.push_back(squares_of_row(shard_.device, layout_.worker(), worker_errors.data() + w * layout_.state_size(),
-                                    decoded_.data()));
-  }
-  return result;
+  return row_squares(shard_, layout_, worker_errors, decoded_.data());
 }
 
 }  // namespace onebit::compress

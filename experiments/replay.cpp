@@ -74,9 +74,9 @@ std::string Replay::first_bad_gradient(const Seat& seat, const std::vector<float
   const Index parameters = trace_.parameters();
   for (Index i = own.first * parameters; i < own.end() * parameters; ++i) {
     if (std::isfinite(gradients[static_cast<std::size_t>(i)])) continue;
-    Index tensor = 0;
-    for (Index end = 0; end += trace_.tensor_sizes()[static_cast<std::size_t>(tensor)], end <= i % parameters;)
-      ++tensor;
+    std::size_t tensor = 0;
+    Index end = trace_.tensor_sizes()[0];
+    while (end <= i % parameters) end += trace_.tensor_sizes()[++tensor];
     return "the gradient of worker " + std::to_string(i / parameters) + ", tensor " + std::to_string(tensor);
   }
   return "";

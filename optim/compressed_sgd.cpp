@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compress/meeting.hpp"
 #include "device/error.hpp"
 #include "device/stopwatch.hpp"
 
@@ -65,9 +66,7 @@ void require_feedback(const std::string& optimizer, const compress::ExchangeConf
   if (config.feedback == compress::Feedback::none) {
     throw ConfigError(optimizer + " is nothing without error feedback", "feedback none", "leave it out");
   }
-  compress::CodecConfig down = config.up;
-  if (!config.down.empty()) down = {.name = config.down};
-  for (const compress::CodecConfig& codec : {config.up, down}) {
+  for (const compress::CodecConfig& codec : {config.up, compress::down_of(config)}) {
     if (!compress::make_codec(codec)->traits().expanding) continue;
     throw ConfigError("the error of this codec may be longer than the vector: feedback would let it grow",
                       "optimizer " + optimizer + ", codec " + codec.name, "use a contraction, e.g. top-k or sign-l1");
