@@ -116,6 +116,7 @@ sim::RunConfig make_config(const Settings& settings) {
     }
   }
   config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, chosen);
+  config.model = sim::completed(config.model);
   return config;
 }
 

@@ -28,7 +28,7 @@ std::vector<RunOption> model_and_data_options() {
       field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
       layers_option(),
       field("model.activation", "mlp, ngram: relu or gelu", ONEBIT_PLACE(model.activation)),
-      field("model.context", "ngram: bytes before the target", ONEBIT_PLACE(model.context)),
+      field("model.context", "tokens of an example; 0: the model's own number", ONEBIT_PLACE(model.context)),
       field("model.embedding", "ngram: numbers per byte", ONEBIT_PLACE(model.embedding)),
       field("model.hidden", "ngram: width of the hidden layer", ONEBIT_PLACE(model.hidden)),
       field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
@@ -43,7 +43,8 @@ std::vector<RunOption> model_and_data_options() {
 std::vector<RunOption> run_size_options() {
   return {
       field("workers", "virtual data-parallel workers", ONEBIT_PLACE(workers)),
-      field("batch", "examples per worker and step", ONEBIT_PLACE(batch)),
+      field("batch", "examples per worker and pass", ONEBIT_PLACE(batch)),
+      field("accumulation", "passes whose gradients are averaged for one step", ONEBIT_PLACE(accumulation)),
       field("steps", "steps; 0: from epochs, else 1000", ONEBIT_PLACE(steps)),
       field("epochs", "passes over the training split; 0: from steps", ONEBIT_PLACE(epochs)),
       bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),

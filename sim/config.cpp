@@ -26,6 +26,7 @@ void validate(const RunConfig& config) {
   constexpr Index many = Index{1} << 32;
   check_range("workers", config.workers, 1, 1 << 16);
   check_range("batch", config.batch, 1, 1 << 20);
+  check_range("accumulation", config.accumulation, 1, 1 << 16);
   check_range("steps", config.steps, 0, many);
   check_range("worker-group", config.worker_group, 0, config.workers);
   check_range("log.every", config.log.every, 1, many);
@@ -43,7 +44,8 @@ void validate(const RunConfig& config) {
 Index total_steps(const RunConfig& config, Index examples) {
   if (config.steps > 0) return config.steps;
   if (config.epochs == 0) return 1000;
-  const double per_epoch = static_cast<double>(examples) / static_cast<double>(config.workers * config.batch);
+  const double per_epoch =
+      static_cast<double>(examples) / static_cast<double>(config.workers * config.batch * config.accumulation);
   const double steps = config.epochs * per_epoch;
   if (steps > 0x1p32)
     throw ConfigError("option out of range", "epochs " + shortest(config.epochs), "at most 2^32 steps");

@@ -30,7 +30,8 @@ struct RunConfig {
   LogConfig log;
   EvalConfig eval;
   Index workers = 16;
-  Index batch = 16;        ///< examples per worker and step
+  Index batch = 16;        ///< examples per worker and pass
+  Index accumulation = 1;  ///< passes whose gradients are averaged before the optimizer sees them
   Index steps = 0;         ///< 0: from epochs
   double epochs = 0;       ///< 0: from steps; both 0: 1,000 steps
   std::uint32_t seed = 1;  ///< initial weights and sampling

@@ -23,13 +23,15 @@ struct Weights {
 struct GradientRows {
   float* data = nullptr;
   Index stride = 0;
+  bool add = false;    ///< to what is there; else the rows are written
+  float scale = 1.0f;  ///< of the gradients: one of several parts of a batch counts so much
 };
 
 /// Sums over evaluated examples.
 struct Evaluation {
   double loss = 0;
   Index correct = 0;
-  Index examples = 0;
+  Index examples = 0;  ///< labels, where an example has several
   double mean_loss() const { return loss / static_cast<double>(examples); }
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(examples); }
 };
@@ -51,7 +53,8 @@ class Model {
   /// Initial weights: a function of the seed alone.
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;
 
-  /// Each worker's gradient of its mean loss over its examples, and that loss. losses has batch.workers elements.
+  /// Each worker's gradient of its mean loss over its examples, times rows.scale, and that loss. losses has
+  /// batch.workers elements.
   virtual GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
                                     std::span<double> losses) = 0;
 
@@ -67,21 +70,32 @@ struct ModelConfig {
   std::string name = "ngram";
   std::vector<Index> layers;        ///< mlp: widths from input to output; empty: features,128,classes
   std::string activation = "relu";  ///< mlp, ngram: relu | gelu
-  Index context = 8;                ///< ngram: bytes before the target
+  Index context = 0;                ///< tokens of an example; 0: the model's own number
   Index embedding = 32;             ///< ngram: numbers per byte
   Index hidden = 128;               ///< ngram: width of the hidden layer
 };
 
+/// What a model reads.
+enum class Input { features, images, tokens };
+
 struct ModelEntry {
   std::string_view name;
   std::string_view doc;
-  bool tokens;  ///< wants token data (else dense features)
+  Input input;
+  Target target;  ///< of tokens
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);
+  void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< puts the model's own sizes where none are given
 };
 
 std::span<const ModelEntry> models();
 
-/// Throws ConfigError for an unknown name, sizes out of range, or data that the model cannot take.
+/// The entry of a name. Throws ConfigError naming candidates.
+const ModelEntry& model_entry(const std::string& name);
+
+/// The configuration with the model's own sizes where none are given. Throws ConfigError for an unknown name.
+ModelConfig completed(ModelConfig config);
+
+/// config is completed. Throws ConfigError for an unknown name, sizes out of range, or data that the model cannot take.
 std::unique_ptr<Model> make_model(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
 }  // namespace onebit::sim

@@ -142,7 +142,7 @@ class Run {
   }
 
   void report_progress(const StepOutcome& outcome, double seconds) {
-    const double rate = static_cast<double>(config_.workers * config_.batch) / seconds;
+    const double rate = static_cast<double>(config_.workers * config_.batch * config_.accumulation) / seconds;
     control_.on_step({outcome.step, cluster_.steps(), outcome.loss, rate});
   }
 

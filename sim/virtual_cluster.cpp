@@ -14,7 +14,14 @@ DataConfig data_config(const RunConfig& config) {
   DataConfig data = config.data;
   data.seed = config.seed;
   data.context = config.model.context;
+  data.target = model_entry(config.model.name).target;
   return data;
+}
+
+RunConfig checked(RunConfig config) {
+  validate(config);
+  config.model = completed(config.model);
+  return config;
 }
 
 optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
@@ -45,7 +52,7 @@ std::string bad_in(const Replica& replica) {
 }  // namespace
 
 VirtualCluster::VirtualCluster(const RunConfig& config)
-    : config_((validate(config), config)),
+    : config_(checked(config)),
       team_(device::parse_devices(config.device, config.threads), config.workers),
       data_(make_data(data_config(config))),
       steps_(total_steps(config, data_->train_size())),
@@ -117,7 +124,7 @@ StepOutcome VirtualCluster::advance() {
 
 void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   outcome.step = step_;
-  outcome.samples = step_ * config_.workers * config_.batch;
+  outcome.samples = step_ * config_.workers * config_.batch * config_.accumulation;
   outcome.lr = config_.optimizer.lr * schedule_.factor(step_);
   replica.optimizer->begin(step_, outcome.lr);
   const Range own = replica.shard.own();
@@ -132,18 +139,41 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
 }
 
-/// Samples, forward, backward, and hands the gradients over.
+/// Samples, forward, backward, part after part, and hands the gradients over.
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
-  device::Stopwatch watch(replica.shard.device);
-  data_->sample(step_, group, config_.batch, replica.batch);
-  outcome.seconds.sample += watch.lap();
-  std::vector<double> losses(static_cast<std::size_t>(group.count));
   const Index parameters = replica.model->parameters();
-  const GradientSeconds seconds = replica.model->gradients(replica.weights_from(group.first), replica.batch,
-                                                           {replica.gradients.data(), parameters}, losses);
-  outcome.seconds.forward += seconds.forward;
-  outcome.seconds.backward += seconds.backward;
+  const optim::Optimizer::Point extra = replica.optimizer->extra_point();
+  std::vector<double> losses(static_cast<std::size_t>(group.count));
+  for (Index part = 0; part < config_.accumulation; ++part) {
+    device::Stopwatch watch(replica.shard.device);
+    data_->sample(step_, group, config_.batch, replica.batch, part * config_.batch);
+    outcome.seconds.sample += watch.lap();
+    run_part(replica, replica.weights_from(group.first), replica.gradients, part, losses, outcome.seconds);
+    if (extra.data == nullptr) continue;
+    replica.batch.again = true;
+    std::vector<double> unused(losses.size());
+    const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
+    run_part(replica, weights, replica.extra_gradients, part, unused, outcome.seconds);
+  }
+  check_losses(replica, group, losses);
   outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());
+  if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+  replica.optimizer->absorb(group, replica.gradients.data(), parameters);
+}
+
+/// Gradients of the batch that the replica holds, one of config.accumulation parts, added to those of the parts before.
+void VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, Index part,
+                              std::vector<double>& losses, ComputeSeconds& seconds) const {
+  const double share = 1.0 / static_cast<double>(config_.accumulation);
+  std::vector<double> part_losses(losses.size());
+  const GradientRows rows{gradients.data(), replica.model->parameters(), part > 0, static_cast<float>(share)};
+  const GradientSeconds spent = replica.model->gradients(weights, replica.batch, rows, part_losses);
+  seconds.forward += spent.forward;
+  seconds.backward += spent.backward;
+  for (std::size_t g = 0; g < losses.size(); ++g) losses[g] += share * part_losses[g];
+}
+
+void VirtualCluster::check_losses(const Replica& replica, Range group, const std::vector<double>& losses) const {
   for (std::size_t g = 0; g < losses.size(); ++g) {
     if (std::isfinite(losses[g])) continue;
     throw NumericError(
@@ -151,22 +181,6 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
         "step " + std::to_string(step_) + ", worker " + std::to_string(group.first + static_cast<Index>(g)),
         "lower the learning rate or clip gradients");
   }
-  run_extra(replica, group, outcome);
-  replica.optimizer->absorb(group, replica.gradients.data(), parameters);
-}
-
-/// The same samples at the point that the optimizer asks for.
-void VirtualCluster::run_extra(Replica& replica, Range group, StepOutcome& outcome) {
-  const optim::Optimizer::Point point = replica.optimizer->extra_point();
-  if (point.data == nullptr) return;
-  const Index parameters = replica.model->parameters();
-  const Weights weights{point.data + (group.first - replica.shard.own().first) * point.stride, point.stride};
-  std::vector<double> losses(static_cast<std::size_t>(group.count));
-  const GradientSeconds seconds =
-      replica.model->gradients(weights, replica.batch, {replica.extra_gradients.data(), parameters}, losses);
-  outcome.seconds.forward += seconds.forward;
-  outcome.seconds.backward += seconds.backward;
-  replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
 }
 
 device::Buffer<float> VirtualCluster::mean_weights() {

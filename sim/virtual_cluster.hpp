@@ -67,7 +67,9 @@ class VirtualCluster {
   Index group_size(const device::Shard& shard) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
-  static void run_extra(Replica& replica, Range group, StepOutcome& outcome);
+  void run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, Index part,
+                std::vector<double>& losses, ComputeSeconds& seconds) const;
+  void check_losses(const Replica& replica, Range group, const std::vector<double>& losses) const;
 
   RunConfig config_;
   device::Team team_;

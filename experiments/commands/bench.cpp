@@ -105,10 +105,7 @@ int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
 /// Where no data is named, a model of numbers gets synthetic examples of its shape.
 void choose_data(const Settings& settings, sim::RunConfig& config) {
   const bool named = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "data"; });
-  const auto models = sim::models();
-  const bool dense = std::any_of(models.begin(), models.end(), [&](const sim::ModelEntry& entry) {
-    return entry.name == config.model.name && !entry.tokens;
-  });
+  const bool dense = sim::model_entry(config.model.name).input != sim::Input::tokens;
   if (named || !dense) return;
   config.data.name = "synthetic";
   if (config.model.layers.empty()) return;

@@ -31,20 +31,23 @@ DataSource::DataSource(DataFacts facts, std::uint32_t seed) : facts_(std::move(f
 void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.workers = workers;
   out.batch = batch;
+  out.targets = facts_.targets;
+  out.again = false;
   out.features.resize(static_cast<std::size_t>(out.rows() * facts_.features));
   out.tokens.resize(static_cast<std::size_t>(out.rows() * facts_.context));
-  out.labels.resize(static_cast<std::size_t>(out.rows()));
+  out.labels.resize(static_cast<std::size_t>(out.rows() * facts_.targets));
 }
 
-void DataSource::sample(Index step, Range workers, Index batch, Batch& out) const {
-  if (step < 0 || workers.first < 0 || workers.count < 0 || batch < 0) {
+void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Index first_draw) const {
+  if (step < 0 || workers.first < 0 || workers.count < 0 || batch < 0 || first_draw < 0) {
     throw Error("negative step, worker or batch size", "DataSource::sample");
   }
   resize(workers.count, batch, out);
+  out.place = {seed_, step, workers.first, first_draw};
   const device::RandomKey key{seed_, device::Purpose::sampling};
   for (Index w = 0; w < workers.count; ++w) {
     for (Index b = 0; b < batch; ++b) {
-      const Index example = device::uniform_index(key, {step, workers.first + w, b}, facts_.train);
+      const Index example = device::uniform_index(key, {step, workers.first + w, first_draw + b}, facts_.train);
       copy(Split::train, example, w * batch + b, out);
     }
   }
@@ -57,6 +60,7 @@ void DataSource::holdout(Index first, Index count, Batch& out) const {
                 "DataSource::holdout");
   }
   resize(1, count, out);
+  out.place = {.first_draw = first};
   for (Index row = 0; row < count; ++row) copy(Split::holdout, first + row, row, out);
 }
 

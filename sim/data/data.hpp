@@ -13,22 +13,52 @@
 
 namespace onebit::sim {
 
+/// Where examples were drawn: what random numbers of a model, dropout, are keyed by.
+struct DrawPlace {
+  std::uint32_t seed = 0;
+  Index step = 0;
+  Index first_worker = 0;
+  Index first_draw = 0;  ///< of each worker, counted from the step's first
+};
+
 /// One batch for a range of workers: rows are grouped by worker, row = (worker - first) * batch + b.
 struct Batch {
   Index workers = 0;
   Index batch = 0;                   ///< examples per worker
+  Index targets = 1;                 ///< labels per example
   std::vector<float> features;       ///< [rows x feature_count], standardised; empty for token data
-  std::vector<std::uint8_t> tokens;  ///< [rows x context], the bytes before the target, oldest first; empty if dense
-  std::vector<std::int32_t> labels;  ///< [rows], in [0, classes)
+  std::vector<std::int32_t> tokens;  ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
+  std::vector<std::int32_t> labels;  ///< [rows x targets], in [0, classes), or kNoLabel
+  DrawPlace place;
+  bool again = false;  ///< the same examples at other weights: running statistics of a model stay as they are
 
   Index rows() const { return workers * batch; }
+};
+
+/// A place where nothing is to be predicted.
+inline constexpr std::int32_t kNoLabel = -1;
+
+/// What a model predicts of token data.
+enum class Target {
+  next,    ///< the token after the context: one label
+  causal,  ///< at every place of the context the token after it: context labels
+  masked,  ///< the tokens that were masked (Devlin et al. 2018): context labels, most of them kNoLabel
+};
+
+/// Images: features in the order [channels][height][width]. All 0 for other data.
+struct ImageShape {
+  Index channels = 0, height = 0, width = 0;
+  friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
 /// What is known of a source once it has been read.
 struct DataFacts {
   std::string name = {};
-  Index features = 0;  ///< values per example; 0 for token data
-  Index context = 0;   ///< bytes per example; 0 for dense data
+  Index features = 0;     ///< values per example; 0 for token data
+  ImageShape image = {};  ///< where features are an image
+  Index context = 0;      ///< tokens per example; 0 for dense data
+  Index vocabulary = 0;   ///< different tokens, with those that masking adds; 0 for dense data
+  Index targets = 1;      ///< labels per example
   Index classes = 0;
   Index train = 0;                           ///< examples in the training split, 1 .. 2^32
   Index holdout = 0;                         ///< examples in the held-out split; 0 if the share asked for is 0
@@ -45,17 +75,21 @@ class DataSource {
 
   const std::string& name() const { return facts_.name; }
   Index feature_count() const { return facts_.features; }
+  const ImageShape& image() const { return facts_.image; }
   Index context() const { return facts_.context; }
+  Index vocabulary() const { return facts_.vocabulary; }
+  Index targets() const { return facts_.targets; }
   Index classes() const { return facts_.classes; }
   Index train_size() const { return facts_.train; }
   Index holdout_size() const { return facts_.holdout; }
   const std::string& hash() const { return facts_.hash; }
   const std::vector<std::string>& provenance() const { return facts_.provenance; }
 
-  /// Fills `out` with `batch` training examples for each of `workers`. Drawn with replacement:
-  /// example = uniform_index({seed, sampling}, {step, worker, b}), so a worker's examples do not depend on who is
-  /// beside it. Buffers are reused: no allocation while the size stays the same. Throws Error if a number is negative.
-  void sample(Index step, Range workers, Index batch, Batch& out) const;
+  /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, training examples drawn with
+  /// replacement: example = uniform_index({seed, sampling}, {step, worker, draw}), so a worker's examples do not depend
+  /// on who is beside it. Buffers are reused: no allocation while the size stays the same. Throws Error if a number is
+  /// negative.
+  void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   /// Fills `out` with the held-out examples [first, first + count) as one worker's. Throws Error outside the split.
   void holdout(Index first, Index count, Batch& out) const;
@@ -80,7 +114,8 @@ struct DataConfig {
   std::vector<std::string> paths = {};
   double holdout = 0.1;    ///< share of the examples held out, in [0, 1)
   std::uint32_t seed = 1;  ///< of sampling; never of the examples or the split
-  Index context = 8;       ///< text: bytes before the target
+  Index context = 8;       ///< text: tokens of an example
+  Target target = Target::next;
   Index features = 32;     ///< synthetic
   Index classes = 10;      ///< synthetic
   Index examples = 10000;  ///< synthetic: both splits together

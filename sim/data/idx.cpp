@@ -140,6 +140,7 @@ std::unique_ptr<DataSource> make_idx(const DataConfig& config) {
                  [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0F; });
   examples.facts = {.name = "idx",
                     .features = images.sizes[1] * images.sizes[2],
+                    .image = {1, images.sizes[1], images.sizes[2]},
                     .classes = 1 + *std::max_element(examples.labels.begin(), examples.labels.end()),
                     .hash = hash.hex(),
                     .provenance = {describe(pair.images, images), describe(pair.labels, labels)}};

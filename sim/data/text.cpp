@@ -152,7 +152,7 @@ std::unique_ptr<DataSource> make_text(const DataConfig& config) try {
   const std::vector<std::string> paths = config.paths.empty() ? default_paths() : config.paths;
   const std::string where = join(paths, ", ");
 
-  DataFacts facts{.name = "text", .context = config.context, .classes = 256};
+  DataFacts facts{.name = "text", .context = config.context, .vocabulary = 256, .classes = 256};
   std::string corpus = read_all(choose(list_files(paths), facts.provenance), where);
   const auto total = static_cast<Index>(corpus.size());
   const Index held_out = holdout_count(total, config.holdout, "bytes of " + where);

@@ -35,7 +35,7 @@ ONEBIT_HOST_DEVICE inline float activation_slope(Activation activation, float x)
   return 1.0f;
 }
 
-/// pre += bias; post = activation(pre).
+/// pre += bias; post = activation(pre). pre may be post where only the result is needed later.
 struct BiasActivationKernel {
   Activation activation;
   Index batch;
@@ -45,13 +45,13 @@ struct BiasActivationKernel {
   float* pre;
   float* post;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
-    float& x = pre[row * width + column];
-    x += bias[row / batch * bias_stride + column];
+    const float x = pre[row * width + column] + bias[row / batch * bias_stride + column];
+    pre[row * width + column] = x;
     post[row * width + column] = activate(activation, x);
   }
 };
 
-/// delta *= activation'(pre).
+/// delta *= activation'(pre). A ReLU's slope is the same at its result.
 struct ActivationSlopeKernel {
   Activation activation;
   const float* pre;
@@ -63,28 +63,38 @@ struct ActivationSlopeKernel {
 struct BiasGradientKernel {
   Index batch;
   Index width;
+  bool add;
   const float* delta;
   float* gradient;
   Index gradient_stride;
   ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
     double sum = 0;
     for (Index b = 0; b < batch; ++b) sum += static_cast<double>(delta[(worker * batch + b) * width + column]);
-    gradient[worker * gradient_stride + column] = static_cast<float>(sum);
+    float& out = gradient[worker * gradient_stride + column];
+    out = static_cast<float>(add ? static_cast<double>(out) + sum : sum);
   }
 };
 
 /// Softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first of equals) is the
-/// label's, and factor * (p - onehot) over the logits.
+/// label's, and factor * (p - onehot) over the logits. Zeros where there is no label.
 struct CrossEntropyKernel {
   Index classes;
-  float factor;
-  const std::int32_t* labels;
-  float* logits;  ///< becomes the gradient
+  Index own_rows;              ///< of a worker
+  const float* factors;        ///< by worker
+  const std::int32_t* labels;  ///< negative: none
+  float* logits;               ///< becomes the gradient
   double* loss;
   std::uint8_t* correct;
   ONEBIT_HOST_DEVICE void operator()(Index row) const {
     float* z = logits + row * classes;
     const Index label = labels[row];
+    if (label < 0) {
+      for (Index c = 0; c < classes; ++c) z[c] = 0.0f;
+      loss[row] = 0;
+      correct[row] = 0;
+      return;
+    }
+    const float factor = factors[row / own_rows];
     Index best = 0;
     for (Index c = 1; c < classes; ++c) best = z[c] > z[best] ? c : best;
     const float top = z[best];
@@ -105,7 +115,7 @@ struct CrossEntropyKernel {
 /// output[row] = embeddings of the row's tokens, side by side.
 struct EmbedKernel {
   Index batch, context, width;
-  const std::uint8_t* tokens;
+  const std::int32_t* tokens;
   const float* table;
   Index table_stride;
   float* output;
@@ -115,16 +125,18 @@ struct EmbedKernel {
   }
 };
 
-/// One column of a worker's embedding gradient: zeroed, then its tokens added in order. No two calls write one element.
+/// One column of a worker's embedding gradient: zeroed unless it is added to, then its tokens added in order. No two
+/// calls write one element.
 struct EmbedGradientKernel {
   Index batch, context, width, vocabulary;
-  const std::uint8_t* tokens;
+  bool add;
+  const std::int32_t* tokens;
   const float* delta;
   float* gradient;
   Index gradient_stride;
   ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
     float* own = gradient + worker * gradient_stride + column;
-    for (Index v = 0; v < vocabulary; ++v) own[v * width] = 0.0f;
+    for (Index v = 0; v < vocabulary && !add; ++v) own[v * width] = 0.0f;
     for (Index p = worker * batch * context; p < (worker + 1) * batch * context; ++p) {
       own[tokens[p] * width] += delta[p * width + column];
     }

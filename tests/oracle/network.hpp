@@ -24,7 +24,7 @@ struct Network {
 /// Features [examples x width] or tokens [examples x context], with labels.
 struct Examples {
   Vector features;
-  std::vector<std::uint8_t> tokens;
+  std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;
 };
 
@@ -48,7 +48,7 @@ inline Vector input_of(const Network& network, const Vector& parameters, const E
   const auto embedding = static_cast<std::size_t>(network.embedding);
   const std::size_t context = width / embedding;
   for (std::size_t c = 0; c < context; ++c) {
-    const std::size_t token = examples.tokens[e * context + c];
+    const auto token = static_cast<std::size_t>(examples.tokens[e * context + c]);
     for (std::size_t i = 0; i < embedding; ++i) input.push_back(parameters[token * embedding + i]);
   }
   return input;
@@ -97,7 +97,8 @@ inline std::vector<bool> unused(const Network& network, std::size_t parameters, 
   std::vector<bool> result(parameters, false);
   const auto embedding = static_cast<std::size_t>(network.embedding);
   for (std::size_t i = 0; i < static_cast<std::size_t>(network.vocabulary) * embedding; ++i) result[i] = true;
-  for (const std::size_t token : examples.tokens) {
+  for (const std::int32_t each : examples.tokens) {
+    const auto token = static_cast<std::size_t>(each);
     for (std::size_t i = 0; i < embedding; ++i) result[token * embedding + i] = false;
   }
   return result;

@@ -162,7 +162,7 @@ TEST_CASE("text: bytes above 127 are classes above 127") {
   Batch out;
   source->sample(0, {0, 1}, 2, out);
   CHECK(out.labels == std::vector<std::int32_t>{255, 255});
-  CHECK(out.tokens == std::vector<std::uint8_t>(16, 255));
+  CHECK(out.tokens == std::vector<std::int32_t>(16, 255));
 }
 
 TEST_CASE("text: a folder is read in order, without hidden, linked, binary and repeated files") {

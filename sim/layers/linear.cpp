@@ -1,0 +1,64 @@
+#include "sim/layers/linear.hpp"
+
+#include "device/gemm.hpp"
+#include "device/launch.hpp"
+
+namespace onebit::sim {
+
+Linear::Linear(Parameters& parameters, const std::string& name, const Shape& shape)
+    : Layer(shape.positions * shape.inputs, shape.positions * shape.outputs),
+      shape_(shape),
+      weight_(parameters.add_normal(name + ".weight", shape.inputs, shape.outputs, shape.deviation)),
+      bias_(parameters.add_constant(name + ".bias", shape.outputs, 0)) {}
+
+void Linear::reserve(const Pass& pass) {
+  if (keeps_pre()) grow(pre_, pass.device, padded(pass.examples()) * outputs());
+}
+
+void Linear::forward(const Pass& pass, const float* input, float* output) {
+  const Index own = pass.batch * shape_.positions;  // rows of a worker
+  const bool shared = pass.shared_weights();
+  const Index rows = shared ? round_up(pass.workers * own, device::kGemmRows) : own;
+  float* pre = keeps_pre() ? pre_.data() : output;
+  device::gemm_batched(pass.device, {.m = rows, .n = shape_.outputs, .k = shape_.inputs},
+                       {input, shape_.inputs, own * shape_.inputs},
+                       {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
+                       {pre, shape_.outputs, own * shape_.outputs}, shared ? 1 : pass.workers);
+  const BiasActivationKernel kernel{shape_.activation,   own, shape_.outputs, pass.weights.data + bias_,
+                                    pass.weights.stride, pre, output};
+  for_each_row(pass.device, pass.workers * own, shape_.outputs, kernel);
+}
+
+void Linear::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                      float* input_delta) {
+  const Index own = pass.batch * shape_.positions;
+  if (shape_.activation != Activation::none) {
+    const ActivationSlopeKernel slope{shape_.activation, keeps_pre() ? pre_.data() : output, output_delta};
+    for_each(pass.device, pass.workers * own * shape_.outputs, slope);
+  }
+  const GradientRows& rows = pass.gradients;
+  device::gemm_batched(
+      pass.device, {.m = shape_.inputs, .n = shape_.outputs, .k = own, .transpose_a = true, .accumulate = rows.add},
+      {input, shape_.inputs, own * shape_.inputs}, {output_delta, shape_.outputs, own * shape_.outputs},
+      {rows.data + weight_, shape_.outputs, rows.stride}, pass.workers);
+  const BiasGradientKernel kernel{own, shape_.outputs, rows.add, output_delta, rows.data + bias_, rows.stride};
+  for_each_row(pass.device, pass.workers, shape_.outputs, kernel);
+  if (input_delta == nullptr) return;
+  const bool shared = pass.shared_weights();
+  device::gemm_batched(pass.device,
+                       {.m = shared ? round_up(pass.workers * own, device::kGemmRows) : own,
+                        .n = shape_.inputs,
+                        .k = shape_.outputs,
+                        .transpose_b = true},
+                       {output_delta, shape_.outputs, own * shape_.outputs},
+                       {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
+                       {input_delta, shape_.inputs, own * shape_.inputs}, shared ? 1 : pass.workers);
+}
+
+/// A product forward, one for the weights, and one for the input's gradient.
+double Linear::flops(bool reads_data) const {
+  const double product = 2.0 * static_cast<double>(shape_.positions * shape_.inputs * shape_.outputs);
+  return (reads_data ? 2 : 3) * product;
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,36 @@
+#pragma once
+// A dense layer with its bias and activation, at every position of an example.
+
+#include "sim/layers/kernels.hpp"
+#include "sim/layers/layer.hpp"
+
+namespace onebit::sim {
+
+/// output[position] = activation(input[position] W + b), W [inputs x outputs]: [positions][width] in and out. W begins
+/// as N(0, deviation^2), b as zero.
+class Linear final : public Layer {
+ public:
+  struct Shape {
+    Index inputs = 0, outputs = 0;  ///< of a position
+    Index positions = 1;
+    Activation activation = Activation::none;
+    double deviation = 0;
+  };
+  Linear(Parameters& parameters, const std::string& name, const Shape& shape);
+
+  void reserve(const Pass& pass) override;
+  void forward(const Pass& pass, const float* input, float* output) override;
+  void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                float* input_delta) override;
+  double flops(bool reads_data) const override;
+
+ private:
+  /// The activation's slope is a function of its result, or of what went in.
+  bool keeps_pre() const { return shape_.activation == Activation::gelu; }
+
+  Shape shape_;
+  Index weight_, bias_;        ///< offsets in the parameter vector
+  device::Buffer<float> pre_;  ///< before the activation, where it is needed later
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,33 @@
+#pragma once
+// The tensors of a model while it is put together: name, place, shape, and how each begins.
+
+#include <string>
+#include <vector>
+
+#include "sim/tensor_info.hpp"
+
+namespace onebit::sim {
+
+class Parameters {
+ public:
+  /// Adds a tensor [rows x columns] whose elements begin as N(0, deviation^2); returns its offset.
+  Index add_normal(const std::string& name, Index rows, Index columns, double deviation);
+  /// Adds a vector whose elements begin as `value`; returns its offset.
+  Index add_constant(const std::string& name, Index size, double value);
+
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  Index count() const { return tensors_.empty() ? 0 : tensors_.back().offset + tensors_.back().size; }
+
+  /// Initial weights: a function of the seed alone.
+  std::vector<float> initial(std::uint32_t seed) const;
+
+ private:
+  struct Start {
+    double deviation = 0;
+    double value = 0;
+  };
+  std::vector<TensorInfo> tensors_;
+  std::vector<Start> starts_;  ///< by tensor
+};
+
+}  // namespace onebit::sim

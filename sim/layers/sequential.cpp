@@ -1,0 +1,58 @@
+#include "sim/layers/sequential.hpp"
+
+#include <algorithm>
+
+#include "device/error.hpp"
+
+namespace onebit::sim {
+
+Sequential::Sequential(std::vector<std::unique_ptr<Layer>> layers)
+    : Layer(layers.front()->inputs(), layers.back()->outputs()),
+      layers_(std::move(layers)),
+      values_(layers_.size() - 1) {
+  for (std::size_t l = 1; l < layers_.size(); ++l) {
+    if (layers_[l]->inputs() != layers_[l - 1]->outputs()) {
+      throw Error(std::to_string(layers_[l - 1]->outputs()) + " outputs meet " + std::to_string(layers_[l]->inputs()) +
+                      " inputs",
+                  "layer " + std::to_string(l));
+    }
+  }
+}
+
+void Sequential::reserve(const Pass& pass) {
+  Index widest = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    layers_[l]->reserve(pass);
+    if (l == values_.size()) break;
+    widest = std::max(widest, layers_[l]->outputs());
+    grow(values_[l], pass.device, padded(pass.examples()) * layers_[l]->outputs());
+  }
+  for (device::Buffer<float>& delta : deltas_) grow(delta, pass.device, padded(pass.examples()) * widest);
+}
+
+void Sequential::forward(const Pass& pass, const float* input, float* output) {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    float* to = l < values_.size() ? values_[l].data() : output;
+    layers_[l]->forward(pass, input, to);
+    input = to;
+  }
+}
+
+void Sequential::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                          float* input_delta) {
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    const float* from = l > 0 ? values_[l - 1].data() : input;
+    float* delta = l > 0 ? deltas_[l % 2].data() : input_delta;
+    layers_[l]->backward(pass, from, output, output_delta, delta);
+    output = from;
+    output_delta = delta;
+  }
+}
+
+double Sequential::flops(bool reads_data) const {
+  double sum = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) sum += layers_[l]->flops(reads_data && l == 0);
+  return sum;
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,27 @@
+#pragma once
+// Layers one after the other.
+
+#include <memory>
+
+#include "sim/layers/layer.hpp"
+
+namespace onebit::sim {
+
+class Sequential final : public Layer {
+ public:
+  /// Each layer's outputs are the next one's inputs. At least one layer. Throws Error where they do not fit.
+  explicit Sequential(std::vector<std::unique_ptr<Layer>> layers);
+
+  void reserve(const Pass& pass) override;
+  void forward(const Pass& pass, const float* input, float* output) override;
+  void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                float* input_delta) override;
+  double flops(bool reads_data) const override;
+
+ private:
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<device::Buffer<float>> values_;  ///< outputs of all layers but the last
+  device::Buffer<float> deltas_[2];            ///< of neighbouring values, in turns
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,27 @@
+#pragma once
+// The makers of the models in the registry, and what they share.
+
+#include "sim/layers/kernels.hpp"
+#include "sim/layers/sequential.hpp"
+#include "sim/model.hpp"
+
+namespace onebit::sim {
+
+std::unique_ptr<Model> make_softmax(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_mlp(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfig& config, const DataSource& data);
+
+/// Throws ConfigError for a name that is none.
+Activation parse_activation(const std::string& name);
+
+/// Throws ConfigError unless value is from 1 to 2^20.
+void check_size(const std::string& option, Index value);
+
+/// sqrt(gain / inputs): gain 2 before a ReLU or GELU (He et al. 2015), 1 before anything else.
+double deviation_before(Activation activation, Index inputs);
+
+/// A model of these layers in a row.
+std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,
+                                    std::vector<std::unique_ptr<Layer>> layers, Index targets = 1);
+
+}  // namespace onebit::sim

@@ -1,0 +1,123 @@
+#include "sim/models/network.hpp"
+
+#include <algorithm>
+
+#include "device/launch.hpp"
+#include "device/stopwatch.hpp"
+#include "sim/layers/kernels.hpp"
+
+namespace onebit::sim {
+namespace {
+
+/// Labels of a worker at which something is to be predicted.
+Index label_count(const Batch& batch, Index worker) {
+  const auto own = static_cast<std::ptrdiff_t>(batch.batch * batch.targets);
+  const auto first = batch.labels.begin() + worker * own;
+  return own - std::count(first, first + own, kNoLabel);
+}
+
+}  // namespace
+
+Network::Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets)
+    : device_(device), parameters_(std::move(parameters)), layers_(std::move(layers)), targets_(targets) {}
+
+Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
+  return {.device = device_,
+          .weights = weights,
+          .workers = batch.workers,
+          .batch = batch.batch,
+          .tokens = tokens_.data(),
+          .again = batch.again,
+          .place = batch.place};
+}
+
+/// Makes room and copies the batch to the device.
+void Network::load(const Pass& pass, const Batch& batch) {
+  const Index examples = padded(pass.examples());
+  layers_->reserve(pass);
+  grow(input_, device_, examples * layers_->inputs());
+  grow(tokens_, device_, static_cast<Index>(batch.tokens.size()));
+  grow(logits_, device_, examples * layers_->outputs());
+  grow(labels_, device_, examples * targets_);
+  grow(factors_, device_, pass.workers);
+  grow(label_loss_, device_, examples * targets_);
+  grow(correct_, device_, examples * targets_);
+  input_.upload(batch.features);
+  tokens_.upload(batch.tokens);
+  labels_.upload(batch.labels);
+}
+
+void Network::forward(const Pass& pass) {
+  layers_->forward(pass, input_.data(), logits_.data());
+}
+
+/// Turns the logits into the gradient of `scale` times each worker's loss by them.
+void Network::cross_entropy(const Pass& pass, const Batch& batch, float scale) {
+  host_factors_.resize(static_cast<std::size_t>(pass.workers));
+  for (Index worker = 0; worker < pass.workers; ++worker) {
+    const Index count = std::max<Index>(1, label_count(batch, worker));
+    host_factors_[static_cast<std::size_t>(worker)] = scale / static_cast<float>(count);
+  }
+  factors_.upload(host_factors_);
+  const CrossEntropyKernel kernel{layers_->outputs() / targets_,
+                                  pass.batch * targets_,
+                                  factors_.data(),
+                                  labels_.data(),
+                                  logits_.data(),
+                                  label_loss_.data(),
+                                  correct_.data()};
+  for_each_item(device_, pass.examples() * targets_, kernel);
+}
+
+void Network::take_losses(const Batch& batch, std::span<double> losses) {
+  host_loss_.resize(batch.labels.size());
+  label_loss_.download(host_loss_);
+  const auto own = static_cast<std::size_t>(batch.batch * targets_);
+  for (std::size_t worker = 0; worker < losses.size(); ++worker) {
+    double sum = 0;
+    for (std::size_t i = worker * own; i < (worker + 1) * own; ++i) sum += host_loss_[i];
+    losses[worker] = sum / static_cast<double>(std::max<Index>(1, label_count(batch, static_cast<Index>(worker))));
+  }
+}
+
+GradientSeconds Network::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                                   std::span<double> losses) {
+  GradientSeconds seconds;
+  device::Stopwatch watch(device_);
+  load(pass_of(weights, batch), batch);
+  Pass pass = pass_of(weights, batch);
+  pass.training = true;
+  pass.gradients = rows;
+  forward(pass);
+  cross_entropy(pass, batch, rows.scale);
+  take_losses(batch, losses);
+  seconds.forward = watch.lap();
+  layers_->backward(pass, input_.data(), nullptr, logits_.data(), nullptr);
+  seconds.backward = watch.lap();
+  return seconds;
+}
+
+double Network::gradient_flops(Index examples) const {
+  return layers_->flops(true) * static_cast<double>(examples);
+}
+
+Evaluation Network::evaluate(const Weights& weights, const Batch& batch) {
+  load(pass_of(weights, batch), batch);
+  const Pass pass = pass_of(weights, batch);
+  forward(pass);
+  cross_entropy(pass, batch, 1.0f);
+  host_loss_.resize(batch.labels.size());
+  host_correct_.resize(batch.labels.size());
+  label_loss_.download(host_loss_);
+  correct_.download(host_correct_);
+  Evaluation result;
+  for (std::size_t i = 0; i < host_loss_.size(); ++i) {
+    if (batch.labels[i] == kNoLabel) continue;
+    result.loss += host_loss_[i];
+    result.correct += host_correct_[i];
+    ++result.examples;
+  }
+  return result;
+}
+
+}  // namespace onebit::sim

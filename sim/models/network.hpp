@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+
+#include "sim/layers/layer.hpp"
+
+namespace onebit::sim {
+
+/// Layers with softmax cross-entropy on top: the loss of a worker is the mean over its labels, those that are kNoLabel
+/// left out; 0 where it has none.
+///
+/// Forward and input-gradient products run as one batch over all workers where weights are shared; only the
+/// weight-gradient products are split by worker.
+class Network final : public Model {
+ public:
+  /// The layers end in targets x classes logits and have added their tensors to `parameters`.
+  Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets);
+
+  const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
+  std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
+  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                            std::span<double> losses) override;
+  double gradient_flops(Index examples) const override;
+  Evaluation evaluate(const Weights& weights, const Batch& batch) override;
+
+ private:
+  Pass pass_of(const Weights& weights, const Batch& batch) const;
+  void load(const Pass& pass, const Batch& batch);
+  void forward(const Pass& pass);
+  void cross_entropy(const Pass& pass, const Batch& batch, float scale);
+  void take_losses(const Batch& batch, std::span<double> losses);
+
+  device::Device device_;
+  Parameters parameters_;
+  std::unique_ptr<Layer> layers_;
+  Index targets_;
+  device::Buffer<float> input_;
+  device::Buffer<std::int32_t> tokens_;
+  device::Buffer<float> logits_;          ///< [examples x targets x classes]; then their gradient
+  device::Buffer<std::int32_t> labels_;   ///< [examples x targets]
+  device::Buffer<float> factors_;         ///< of each worker's labels, [workers]
+  device::Buffer<double> label_loss_;     ///< [examples x targets]
+  device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]
+  std::vector<float> host_factors_;
+  std::vector<double> host_loss_;
+  std::vector<std::uint8_t> host_correct_;
+};
+
+}  // namespace onebit::sim
