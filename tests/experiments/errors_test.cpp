@@ -175,6 +175,7 @@ TEST_CASE("errors: a number of workers that cannot be") {
   check_error(run_with({"--workers=-1"}), {"workers -1"});
   check_error(run_with({"--workers", "99999999999999999999"}), {"workers", "99999999999999999999"});
   check_error(run_with({"--worker-group", "3"}), {"worker-group 3", "to 2"});
+  check_error(run_with({"--accumulation", "0"}), {"accumulation 0", "from 1"});
 }
 
 TEST_CASE("errors: whole numbers that are none") {

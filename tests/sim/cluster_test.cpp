@@ -114,6 +114,29 @@ TEST_CASE("cluster: an ngram has the same bits for any number of threads and any
   check_same_bits(ngram_config(folder));
 }
 
+TEST_CASE("cluster: gradients accumulated over parts of a batch are those of the whole batch") {
+  const Folder folder;
+  for (const RunConfig& config : {mlp_config(), ngram_config(folder)}) {
+    for (const std::string optimizer : {"adam", "onebit-adam", "cada2"}) {
+      RunConfig whole = with_optimizer(config, optimizer), parts = whole;
+      whole.batch = 12;
+      parts.batch = 4;
+      parts.accumulation = 3;
+      const Trained expected = trained(whole), result = trained(parts);
+      CAPTURE(config.model.name, optimizer);
+      for (std::size_t step = 0; step < expected.losses.size(); ++step) {
+        CHECK(result.losses[step] == Approx(expected.losses[step]).epsilon(1e-4));
+      }
+      CHECK(result.held_out == Approx(expected.held_out).epsilon(1e-4));
+      CHECK(result.losses.front() == Approx(expected.losses.front()).epsilon(1e-6));
+      parts.worker_group = 3;
+      parts.threads = 2;
+      CHECK((trained(parts) == result));
+      CHECK(VirtualCluster(parts).advance().samples == 16 * 12);
+    }
+  }
+}
+
 TEST_CASE("cluster: two workers twice are the same run, another seed is another") {
   RunConfig config = with_optimizer(mlp_config(), "onebit-adam");
   config.workers = 2;
