@@ -20,7 +20,9 @@ enum class Purpose : std::uint32_t {
   split = 4,
   worker_codec = 5,
   server_codec = 6,
-  sketch = 7
+  sketch = 7,
+  masking = 8,
+  dropout = 9
 };
 
 struct RandomKey {

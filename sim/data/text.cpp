@@ -11,6 +11,7 @@
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "sim/data/hash.hpp"
+#include "sim/data/objective.hpp"
 #include "sim/data/split.hpp"
 
 namespace onebit::sim {
@@ -22,19 +23,23 @@ constexpr Index corpus_limit = Index{1} << 32;  // bytes; also what uniform_inde
 
 class TextSource final : public DataSource {
  public:
-  TextSource(DataFacts facts, std::string corpus, Index boundary, std::uint32_t seed)
-      : DataSource(std::move(facts), seed), corpus_(std::move(corpus)), boundary_(boundary) {}
+  TextSource(DataFacts facts, std::string corpus, Index boundary, const DataConfig& config)
+      : DataSource(std::move(facts), config.seed),
+        corpus_(std::move(corpus)),
+        boundary_(boundary),
+        target_(config.target) {}
 
  private:
   void copy(Split split, Index example, Index row, Batch& out) const override {
     const auto first = corpus_.begin() + (split == Split::holdout ? boundary_ : 0) + example;
     std::transform(first, first + context(), out.tokens.begin() + row * context(),
                    [](char c) { return static_cast<std::uint8_t>(c); });
-    out.labels[static_cast<std::size_t>(row)] = static_cast<std::uint8_t>(first[context()]);
+    set_labels(target_, vocabulary(), static_cast<std::uint8_t>(first[context()]), row, out);
   }
 
   std::string corpus_;
   Index boundary_;  // the first held-out byte
+  Target target_;
 };
 
 std::vector<fs::path> files_below(const fs::path& folder) {
@@ -152,7 +157,12 @@ std::unique_ptr<DataSource> make_text(const DataConfig& config) try {
   const std::vector<std::string> paths = config.paths.empty() ? default_paths() : config.paths;
   const std::string where = join(paths, ", ");
 
-  DataFacts facts{.name = "text", .context = config.context, .vocabulary = 256, .classes = 256};
+  const Index vocabulary = vocabulary_of(config.target, 256);
+  DataFacts facts{.name = "text",
+                  .context = config.context,
+                  .vocabulary = vocabulary,
+                  .targets = targets_of(config.target, config.context),
+                  .classes = vocabulary};
   std::string corpus = read_all(choose(list_files(paths), facts.provenance), where);
   const auto total = static_cast<Index>(corpus.size());
   const Index held_out = holdout_count(total, config.holdout, "bytes of " + where);
@@ -163,7 +173,7 @@ std::unique_ptr<DataSource> make_text(const DataConfig& config) try {
   Fnv1a hash;
   hash.add(corpus.data(), corpus.size());
   facts.hash = hash.hex();
-  return std::make_unique<TextSource>(std::move(facts), std::move(corpus), total - held_out, config.seed);
+  return std::make_unique<TextSource>(std::move(facts), std::move(corpus), total - held_out, config);
 } catch (const fs::filesystem_error& error) {
   throw IoError(error.code().message(), error.path1().string());
 }

@@ -48,6 +48,8 @@ TEST_CASE("the values of the purposes are fixed for ever") {
   CHECK(static_cast<int>(Purpose::sampling) == 2);
   CHECK(static_cast<int>(Purpose::data) == 3);
   CHECK(static_cast<int>(Purpose::split) == 4);
+  CHECK(static_cast<int>(Purpose::masking) == 8);
+  CHECK(static_cast<int>(Purpose::dropout) == 9);
 }
 
 TEST_CASE("uniform numbers lie between 0 and 1 on a grid of 2^-24 and are spread evenly") {
