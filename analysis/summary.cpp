@@ -136,6 +136,7 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
   summary.status = log.status();
   summary.seed = header.seed;
   summary.workers = header.workers;
+  summary.constants = header.constants;
   for (const sim::TensorInfo& tensor : header.tensors) summary.parameters += tensor.size;
   const std::vector<TrafficList> steps = traffic_by_step(log);
   add_steps(log, summary);

@@ -2,6 +2,7 @@
 // What one run came to, from its log alone.
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct Summary {
   std::uint32_t seed = 0;
   Index workers = 0;
   Index parameters = 0;
-  Index steps = 0;        ///< the last logged step
-  Index freeze_step = 0;  ///< step after which the variance was frozen; 0: never
+  std::optional<sim::Constants> constants;  ///< of the model
+  Index steps = 0;                          ///< the last logged step
+  Index freeze_step = 0;                    ///< step after which the variance was frozen; 0: never
   Index masked = 0;
   double final_loss = std::numeric_limits<double>::quiet_NaN();             ///< held-out, of the last evaluation
   double best_loss = std::numeric_limits<double>::quiet_NaN();              ///< held-out

@@ -22,7 +22,8 @@ enum class Purpose : std::uint32_t {
   server_codec = 6,
   sketch = 7,
   masking = 8,
-  dropout = 9
+  dropout = 9,
+  noise = 10
 };
 
 struct RandomKey {

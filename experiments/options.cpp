@@ -117,6 +117,7 @@ sim::RunConfig make_config(const Settings& settings) {
   }
   config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, chosen);
   config.model = sim::completed(config.model);
+  if (!given("data") && sim::model_entry(config.model.name).input == sim::Input::none) config.data.name = "none";
   return config;
 }
 

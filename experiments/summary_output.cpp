@@ -5,6 +5,25 @@
 
 namespace onebit::experiments {
 
+namespace {
+
+/// Those that are known; empty for most models.
+std::vector<std::pair<std::string, double>> known_constants(const analysis::Summary& s) {
+  std::vector<std::pair<std::string, double>> known;
+  for (const auto& [name, value] : sim::kConstants) {
+    if (s.constants && !std::isnan(*s.constants.*value)) known.emplace_back(name, *s.constants.*value);
+  }
+  return known;
+}
+
+Json constants_json(const analysis::Summary& s) {
+  std::vector<std::pair<std::string, Json>> members;
+  for (const auto& [name, value] : known_constants(s)) members.emplace_back(name, value);
+  return Json::object(members);
+}
+
+}  // namespace
+
 Json to_json(const analysis::Summary& s) {
   std::vector<std::pair<std::string, Json>> times;
   for (const analysis::CommunicationTime& time : s.communication) {
@@ -30,6 +49,7 @@ Json to_json(const analysis::Summary& s) {
                        {"ratio_fp16", s.ratio_fp16},
                        {"ratio_fp32", s.ratio_fp32},
                        {"wall_seconds", s.wall_seconds},
+                       {"constants", constants_json(s)},
                        {"communication", Json::object(times)}});
 }
 
@@ -40,6 +60,7 @@ void print_summary(const analysis::Summary& s, std::ostream& out) {
   table.add({"status", status});
   table.add({"workers, parameters, steps",
              std::to_string(s.workers) + ", " + std::to_string(s.parameters) + ", " + std::to_string(s.steps)});
+  for (const auto& [name, value] : known_constants(s)) table.add({"  " + name, number(value)});
   table.add({"held-out loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
   table.add({"held-out accuracy", percent_text(s.accuracy)});
   table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});

@@ -36,6 +36,9 @@ void validate(const RunConfig& config) {
   check_range("eval.examples", config.eval.examples, 1, many);
   check_not_negative("log.flush", config.log.flush_seconds);
   check_not_negative("epochs", config.epochs);
+  if (config.epochs > 0 && config.data.name == "none") {
+    throw ConfigError("no data, no epochs", "epochs, data none", "give steps");
+  }
   if (config.steps > 0 && config.epochs > 0) {
     throw ConfigError("both steps and epochs are given", "steps, epochs", "give one of them");
   }

@@ -1,6 +1,7 @@
 // Every kernel of this room: compiled once for each backend.
 #include "optim/kernels.hpp"
 #include "sim/layers/kernels.hpp"
+#include "sim/models/quadratic_kernels.hpp"
 #include "sim/probe_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel);
@@ -11,5 +12,7 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
 ONEBIT_REDUCE(onebit::sim::DistanceTerm);
 ONEBIT_REDUCE(onebit::sim::PositiveTerm);
+ONEBIT_REDUCE(onebit::sim::QuadraticGradientTerm);
+ONEBIT_REDUCE(onebit::sim::QuadraticValueTerm);
 ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::AbsoluteTerm>);
 ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::SquareTerm>);

@@ -2,12 +2,14 @@
 // Benchmark models: per-worker losses and gradients of a batch, for weights shared by all workers or one row each.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/buffer.hpp"
+#include "sim/constants.hpp"
 #include "sim/data/data.hpp"
 #include "sim/tensor_info.hpp"
 
@@ -63,6 +65,9 @@ class Model {
 
   /// Loss and hits of a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
+
+  /// What is known of the mean loss over all workers and the training split, for problems that theory speaks of.
+  virtual std::optional<Constants> constants(const DataSource& data) const;
 };
 
 /// Options of all models; each uses those that its registry line names.
@@ -73,10 +78,18 @@ struct ModelConfig {
   Index context = 0;                ///< tokens of an example; 0: the model's own number
   Index embedding = 32;             ///< ngram: numbers per byte
   Index hidden = 128;               ///< ngram: width of the hidden layer
+  Index dimension = 1000;           ///< quadratic: numbers
+  Index blocks = 1;                 ///< quadratic: tensors
+  std::string spectrum = "log";     ///< quadratic: linear | log | power:P | flat
+  double condition = 100;           ///< quadratic: largest eigenvalue over the smallest
+  bool rotate = false;              ///< quadratic: eigenvectors across coordinates
+  double noise = 1;                 ///< quadratic: root mean square norm of an example's noise
+  double heterogeneity = 0;         ///< quadratic: root mean square norm of the workers' gradients at the optimum
+  Index workers = 1;                ///< of the run; not an option
 };
 
 /// What a model reads.
-enum class Input { features, images, tokens };
+enum class Input { features, images, tokens, none };
 
 struct ModelEntry {
   std::string_view name;

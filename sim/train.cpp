@@ -54,6 +54,7 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
   header.seed = config.seed;
   header.workers = config.workers;
   header.tensors = cluster.model().tensors();
+  header.constants = cluster.model().constants(cluster.data());
   header.config = identity.options;
   header.config.emplace_back("data.read", read_text(cluster.data().provenance()));
   header.variance_lag = cluster.variance_lag();
@@ -126,8 +127,9 @@ class Run {
     if (cluster_.data().holdout_size() == 0) return;
     const Clock::time_point start = Clock::now();
     const Evaluation result = cluster_.evaluate();
+    const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;
     idle_seconds_ += seconds_between(start, Clock::now());
-    log_.append(EvaluationRow{step, samples, result.mean_loss(), result.accuracy(), bytes_});
+    log_.append(EvaluationRow{step, samples, result.mean_loss(), accuracy, bytes_});
     if (!std::isfinite(result.loss)) {
       throw NumericError("held-out loss is not finite: " + cluster_.first_bad_tensor(), "step " + std::to_string(step),
                          "lower the learning rate or clip gradients");

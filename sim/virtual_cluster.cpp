@@ -21,6 +21,7 @@ DataConfig data_config(const RunConfig& config) {
 RunConfig checked(RunConfig config) {
   validate(config);
   config.model = completed(config.model);
+  config.model.workers = config.workers;
   return config;
 }
 

@@ -102,11 +102,11 @@ int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
   return kExitDone;
 }
 
-/// Where no data is named, a model of numbers gets synthetic examples of its shape.
+/// Where no data is named, a model of features gets synthetic examples of its shape.
 void choose_data(const Settings& settings, sim::RunConfig& config) {
   const bool named = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "data"; });
-  const bool dense = sim::model_entry(config.model.name).input != sim::Input::tokens;
-  if (named || !dense) return;
+  const sim::Input input = sim::model_entry(config.model.name).input;
+  if (named || input == sim::Input::tokens || input == sim::Input::none) return;
   config.data.name = "synthetic";
   if (config.model.layers.empty()) return;
   config.data.features = config.model.layers.front();

@@ -8,6 +8,7 @@
 #include "device/philox.hpp"
 #include "device/text.hpp"
 #include "sim/data/idx.hpp"
+#include "sim/data/none.hpp"
 #include "sim/data/synthetic.hpp"
 #include "sim/data/text.hpp"
 
@@ -20,6 +21,7 @@ constexpr std::array entries = {
     DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)", make_idx},
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
               make_synthetic},
+    DataEntry{"none", "no examples, for models that are functions of their weights alone", make_none},
 };
 
 }  // namespace

@@ -80,6 +80,15 @@ void put_attribute(const Object& object, const std::string& name, hid_t type, co
   check(H5Awrite(attribute.get(), type, value), where);
 }
 
+template <class Number>
+Number number_attribute(const Object& object, const std::string& name, hid_t type) {
+  const Where where = attribute_place(object, name);
+  const Id attribute = open_attribute(object, name, where);
+  Number value = 0;
+  check(H5Aread(attribute.get(), type, &value), where);
+  return value;
+}
+
 // Part of a dataset, in the file and packed in memory.
 struct Selection {
   Id file;
@@ -273,6 +282,10 @@ void put_attribute(const Object& object, const std::string& name, Index value) {
   put_attribute(object, name, H5T_NATIVE_INT64, &value);
 }
 
+void put_attribute(const Object& object, const std::string& name, double value) {
+  put_attribute(object, name, H5T_NATIVE_DOUBLE, &value);
+}
+
 std::string text_attribute(const Object& object, const std::string& name) {
   const Where where = attribute_place(object, name);
   const Id attribute = open_attribute(object, name, where);
@@ -288,11 +301,11 @@ std::string text_attribute(const Object& object, const std::string& name) {
 }
 
 Index integer_attribute(const Object& object, const std::string& name) {
-  const Where where = attribute_place(object, name);
-  const Id attribute = open_attribute(object, name, where);
-  Index value = 0;
-  check(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), where);
-  return value;
+  return number_attribute<Index>(object, name, H5T_NATIVE_INT64);
+}
+
+double real_attribute(const Object& object, const std::string& name) {
+  return number_attribute<double>(object, name, H5T_NATIVE_DOUBLE);
 }
 
 void flush(const Object& file) {

@@ -112,9 +112,11 @@ void read_layer(const Object& dataset, hid_t memory_type, void* data, Index laye
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);
 void put_attribute(const Object& object, const std::string& name, Index value);
+void put_attribute(const Object& object, const std::string& name, double value);
 /// Throw IoError where the attribute is missing or of another kind.
 std::string text_attribute(const Object& object, const std::string& name);
 Index integer_attribute(const Object& object, const std::string& name);
+double real_attribute(const Object& object, const std::string& name);
 
 void flush(const Object& file);
 

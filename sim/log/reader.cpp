@@ -69,6 +69,7 @@ struct LogReader::File {
     read_status();
     read_header();
     read_tensors();
+    read_constants();
     find_unknown();
   }
 
@@ -141,6 +142,16 @@ struct LogReader::File {
       std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
       std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
       tensor.rows = std::max<Index>(1, tensor.rows);  // 0: a log from before there were shapes
+    }
+  }
+
+  void read_constants() {
+    const h5::Object model = h5::open_group(object, "model");
+    const std::vector<std::string> names = h5::attribute_names(model);
+    for (const auto& [name, value] : kConstants) {
+      if (std::ranges::find(names, name) == names.end()) continue;
+      if (!header.constants) header.constants.emplace();
+      *header.constants.*value = h5::real_attribute(model, std::string(name));
     }
   }
 

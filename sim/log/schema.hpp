@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "device/types.hpp"
+#include "sim/constants.hpp"
 #include "sim/tensor_info.hpp"
 
 namespace onebit::sim {
@@ -28,6 +30,7 @@ struct LogHeader {
   std::uint32_t seed = 0;
   Index workers = 1;
   std::vector<TensorInfo> tensors;
+  std::optional<Constants> constants = {};                  ///< of the model
   std::vector<std::pair<std::string, std::string>> config;  ///< option, final value; the reader sorts them by option
   std::string variance_norm = "l1";                         ///< norm in variance_ratio
   Index variance_lag = 0;                                   ///< steps between the variances in variance_ratio

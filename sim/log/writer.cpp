@@ -1,6 +1,7 @@
 #include "sim/log/writer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -37,10 +38,15 @@ void write_tensors(const h5::Object& file, const std::vector<TensorInfo>& tensor
     }
   }
   const h5::Id type = h5::tensor_type(name_bytes);
-  h5::create_group(file, "model");
   const auto table = h5::create_array(file, "model/tensors", type.get(), static_cast<Index>(tensors.size()));
   describe(table, log_column("model/tensors"));
   if (!tensors.empty()) h5::write(table, type.get(), rows.data());
+}
+
+void write_constants(const h5::Object& model, const Constants& constants) {
+  for (const auto& [name, value] : kConstants) {
+    if (!std::isnan(constants.*value)) h5::put_attribute(model, std::string(name), constants.*value);
+  }
 }
 
 const RowGroup& row_group(std::string_view name) {
@@ -105,6 +111,8 @@ struct LogWriter::File {
   void create(const LogHeader& header) {
     write_header(object, header);
     h5::create_group(object, "committed");
+    const h5::Object model = h5::create_group(object, "model");
+    if (header.constants) write_constants(model, *header.constants);
     write_tensors(object, header.tensors);
     tables.emplace(object, header);
     const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");

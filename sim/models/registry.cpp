@@ -16,11 +16,19 @@ constexpr ModelEntry kModels[] = {
      make_mlp},
     {"ngram", "byte-level neural language model: model.context, model.embedding, model.hidden, model.activation",
      Input::tokens, Target::next, make_ngram, [](ModelConfig& config) { put(config.context, 8); }},
+    {"quadratic",
+     "quadratic with known constants: model.dimension, .spectrum, .condition, .rotate, .noise, .heterogeneity, .blocks",
+     Input::none, Target::next, make_quadratic},
 };
 
 void check_input(const ModelEntry& entry, const DataSource& data) {
   const std::string where = "model " + std::string(entry.name) + ", data " + data.name();
   const bool tokens = data.vocabulary() > 0;
+  const bool nothing = !tokens && data.feature_count() == 0;
+  if (nothing != (entry.input == Input::none)) {
+    throw ConfigError("model and data do not fit", where,
+                      nothing ? "this model reads examples" : "this model reads no data: --data none");
+  }
   if (entry.input == Input::tokens && !tokens) {
     throw ConfigError("model and data do not fit", where, "this model reads tokens: --data text");
   }
@@ -36,6 +44,10 @@ void check_input(const ModelEntry& entry, const DataSource& data) {
 
 Index Model::parameters() const {
   return tensors().back().offset + tensors().back().size;
+}
+
+std::optional<Constants> Model::constants(const DataSource&) const {
+  return {};
 }
 
 std::span<const ModelEntry> models() {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <limits>
+#include <string_view>
+
+namespace onebit::sim {
+
+/// What theory asks of a problem. NaN: not known.
+struct Constants {
+  double smoothness = kUnknown;     ///< L: no eigenvalue of the Hessian of the mean loss is above
+  double convexity = kUnknown;      ///< mu: none is below; negative where the loss is not convex
+  double noise = kUnknown;          ///< sigma: rms norm of an example's gradient minus its worker's
+  double heterogeneity = kUnknown;  ///< zeta: rms norm of a worker's gradient minus the mean of all, at the optimum
+  double optimum_loss = kUnknown;   ///< f*
+
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  friend bool operator==(const Constants&, const Constants&) = default;
+};
+
+/// Their names in logs and summaries.
+struct NamedConstant {
+  std::string_view name;
+  double Constants::*value;
+};
+inline constexpr NamedConstant kConstants[] = {{"smoothness", &Constants::smoothness},
+                                               {"convexity", &Constants::convexity},
+                                               {"noise", &Constants::noise},
+                                               {"heterogeneity", &Constants::heterogeneity},
+                                               {"optimum_loss", &Constants::optimum_loss}};
+
+}  // namespace onebit::sim

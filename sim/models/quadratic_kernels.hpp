@@ -1,0 +1,83 @@
+#pragma once
+// The maths of the quadratic model, an element at a time.
+
+#include "device/philox.hpp"
+
+namespace onebit::sim {
+
+/// (Hu)_i with u = x - optimum. H is diagonal, or has a second diagonal, the other way, that couples i with its mirror
+/// image size - 1 - i.
+struct QuadraticForm {
+  Index size;
+  const double* diagonal;
+  const double* cross;
+  const float* optimum;
+  ONEBIT_HOST_DEVICE double away(const float* x, Index i) const {
+    return static_cast<double>(x[i]) - static_cast<double>(optimum[i]);
+  }
+  ONEBIT_HOST_DEVICE double slope(const float* x, Index i) const {
+    return diagonal[i] * away(x, i) + cross[i] * away(x, size - 1 - i);
+  }
+};
+
+/// What turns the mean function's gradient into that of a worker: +length at random signs for the workers of the first
+/// half, - the same for their partners in the second, 0 for one without a partner.
+struct QuadraticTilt {
+  Index half;
+  double length;  ///< of an element
+  ONEBIT_HOST_DEVICE double operator()(Index worker, Index i) const {
+    if (length == 0 || worker >= 2 * half) return 0;
+    const auto words = device::philox({0, device::Purpose::data}, {3, worker % half, i});
+    const bool positive = ((words[0] & 1U) != 0) == (worker < half);
+    return positive ? length : -length;
+  }
+};
+
+/// The mean over a worker's examples of what they add to its gradient.
+struct QuadraticNoise {
+  device::RandomKey key;
+  Index step, first_draw, batch, size;
+  double deviation;  ///< of an element of one example
+  ONEBIT_HOST_DEVICE double operator()(Index worker, Index i) const {
+    if (deviation == 0) return 0;
+    double sum = 0;
+    for (Index draw = first_draw; draw < first_draw + batch; ++draw) {
+      sum += static_cast<double>(device::normal(key, {step, worker, draw * size + i}));
+    }
+    return deviation * sum / static_cast<double>(batch);
+  }
+};
+
+/// Writes an element of a worker's gradient; the terms add up to its loss.
+struct QuadraticGradientTerm {
+  QuadraticForm form;
+  QuadraticTilt tilt;
+  QuadraticNoise noise;
+  Index first_worker;
+  const float* weights;
+  Index weights_stride;
+  float* gradients;
+  Index stride;
+  bool add;
+  double scale;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const float* x = weights + row * weights_stride;
+    const double slope = form.slope(x, i);
+    const double extra = tilt(first_worker + row, i) + noise(first_worker + row, i);
+    float& out = gradients[row * stride + i];
+    const double gradient = scale * (slope + extra);
+    out = static_cast<float>(add ? static_cast<double>(out) + gradient : gradient);
+    return form.away(x, i) * (0.5 * slope + extra);
+  }
+};
+
+/// The terms add up to the mean function.
+struct QuadraticValueTerm {
+  QuadraticForm form;
+  const float* weights;
+  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const {
+    return 0.5 * form.away(weights, i) * form.slope(weights, i);
+  }
+};
+
+}  // namespace onebit::sim
