@@ -1,0 +1,134 @@
+#pragma once
+// The innermost products of a convolution: tiles of sums that stay in registers. Eigen's packets are the widest vectors
+// of the instruction set.
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "device/types.hpp"
+
+namespace onebit::device::cpu {
+
+using Packet = Eigen::internal::packet_traits<float>::type;
+inline constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
+inline constexpr Index kTilePackets = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS / 2;  ///< of sums; the rest for operands
+inline constexpr Index kDepth = kTilePackets / 4;                                  ///< terms of a sum taken at a time
+
+template <std::size_t N>
+using Constant = std::integral_constant<std::size_t, N>;
+
+/// Calls work(Constant<rows>), rows in [1, Most]: a tile's size is known to the compiler.
+template <std::size_t Most, class Work>
+void with_rows(Index rows, const Work& work) {
+  if constexpr (Most > 1) {
+    if (rows < static_cast<Index>(Most)) return with_rows<Most - 1>(rows, work);
+  }
+  work(Constant<Most>{});
+}
+
+/// Rows x Packets of sums, in registers for as long as every loop over them is unrolled and in one function.
+template <std::size_t Rows, std::size_t Packets>
+using Sums = Packet[Rows][Packets];
+
+/// sums[r] += sum over d < Depth of left[r][d] * right[d], right of Packets packets each.
+template <std::size_t Depth, std::size_t Rows, std::size_t Packets>
+[[gnu::always_inline]] inline void add_products(const float* const (&left)[Rows], Index offset, const float* right,
+                                                Sums<Rows, Packets>& sums) {
+  Packet factors[Depth][Packets];
+#pragma GCC unroll 4
+  for (std::size_t d = 0; d < Depth; ++d) {
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < Packets; ++v, right += kLanes) factors[d][v] = Eigen::internal::ploadu<Packet>(right);
+  }
+#pragma GCC unroll 16
+  for (std::size_t r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (std::size_t d = 0; d < Depth; ++d) {
+      const Packet factor = Eigen::internal::pset1<Packet>((left[r] + offset)[d]);
+#pragma GCC unroll 2
+      for (std::size_t v = 0; v < Packets; ++v) sums[r][v] = Eigen::internal::pmadd(factor, factors[d][v], sums[r][v]);
+    }
+  }
+}
+
+/// Writes the sums row after row.
+template <std::size_t Rows, std::size_t Packets>
+[[gnu::always_inline]] inline void store(const Sums<Rows, Packets>& sums, float* to) {
+#pragma GCC unroll 16
+  for (std::size_t r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < Packets; ++v, to += kLanes) Eigen::internal::pstoreu(to, sums[r][v]);
+  }
+}
+
+/// Where the pixels of a tile are read.
+struct Taps {
+  const std::int32_t* reads = nullptr;  ///< of the first pixel, by tap at reads + tap * pixels
+  Index pixels = 0;
+  Index taps = 0;
+  Index channels = 0;            ///< of a pixel read
+  const float* zeros = nullptr;  ///< [channels]
+
+  const float* pixel(const float* image, Index tap, Index p) const {
+    const Index read = reads[tap * pixels + p];
+    return read < 0 ? zeros : image + read * channels;
+  }
+  /// Whether some of the first `count` pixels meet the image.
+  bool any(Index tap, Index count) const {
+    return std::any_of(reads + tap * pixels, reads + tap * pixels + count, [](std::int32_t read) { return read >= 0; });
+  }
+};
+
+/// The sums of Rows pixels over all taps and channels, times a panel, which begins with what is added to them.
+template <std::size_t Rows, std::size_t Packets>
+void sum_taps(const Taps& taps, const float* image, const float* panel, float* result) {
+  constexpr Index width = static_cast<Index>(Packets) * kLanes;
+  Sums<Rows, Packets> sums;
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t v = 0; v < Packets; ++v) sums[r][v] = Eigen::internal::ploadu<Packet>(panel + v * kLanes);
+  }
+  panel += width;
+  for (Index tap = 0; tap < taps.taps; ++tap, panel += taps.channels * width) {
+    if (!taps.any(tap, Rows)) continue;
+    const float* from[Rows];
+    for (std::size_t r = 0; r < Rows; ++r) from[r] = taps.pixel(image, tap, static_cast<Index>(r));
+    Index c = 0;
+    for (; c + kDepth <= taps.channels; c += kDepth) {
+      add_products<kDepth, Rows, Packets>(from, c, panel + c * width, sums);
+    }
+    for (; c < taps.channels; ++c) add_products<1, Rows, Packets>(from, c, panel + c * width, sums);
+  }
+  store<Rows, Packets>(sums, result);
+}
+
+/// Some pixels of some images, and the gradient by their results.
+struct PixelPart {
+  Range images, pixels;
+  const float* input = nullptr;  ///< of image 0, from the first channel on; an image has `inputs` numbers
+  const float* delta = nullptr;  ///< of image 0, from the first column on; an image has `outputs`, a pixel `stride`
+  Index inputs = 0, outputs = 0, stride = 0;
+  Index columns = 0;  ///< of delta; what a tile has beyond them is zero
+};
+
+/// The sums over pixels of Rows channels of what the tap reads times the packets of delta.
+template <std::size_t Rows, std::size_t Packets>
+void sum_pixels(const Taps& taps, Index tap, const PixelPart& part, float* result) {
+  constexpr Index width = static_cast<Index>(Packets) * kLanes;
+  float padded[static_cast<std::size_t>(width)] = {};
+  Sums<Rows, Packets> sums = {};
+  for (Index image = part.images.first; image < part.images.end(); ++image) {
+    for (Index p = part.pixels.first; p < part.pixels.end(); ++p) {
+      const float* row = part.delta + image * part.outputs + p * part.stride;
+      if (part.columns < width) row = std::copy_n(row, part.columns, padded) - part.columns;
+      const float* from[Rows];
+      from[0] = taps.pixel(part.input + image * part.inputs, tap, p);
+      for (std::size_t r = 1; r < Rows; ++r) from[r] = from[0] + r;
+      add_products<1, Rows, Packets>(from, 0, row, sums);
+    }
+  }
+  store<Rows, Packets>(sums, result);
+}
+
+}  // namespace onebit::device::cpu
