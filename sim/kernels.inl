@@ -4,9 +4,13 @@
 #include "sim/models/quadratic_kernels.hpp"
 #include "sim/probe_kernels.hpp"
 
-ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel);
+ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Identity>);
+ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Relu>);
+ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::CrossEntropyKernel);
-ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Identity>);
+ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Relu>);
+ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);

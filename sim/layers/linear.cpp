@@ -24,17 +24,21 @@ void Linear::forward(const Pass& pass, const float* input, float* output) {
                        {input, shape_.inputs, own * shape_.inputs},
                        {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
                        {pre, shape_.outputs, own * shape_.outputs}, shared ? 1 : pass.workers);
-  const BiasActivationKernel kernel{shape_.activation,   own, shape_.outputs, pass.weights.data + bias_,
-                                    pass.weights.stride, pre, output};
-  for_each_row(pass.device, pass.workers * own, shape_.outputs, kernel);
+  with_type(shape_.activation, [&]<class Function>(Function) {
+    const BiasActivationKernel<Function> kernel{own, shape_.outputs, pass.weights.data + bias_, pass.weights.stride,
+                                                pre, output};
+    for_each_row(pass.device, pass.workers * own, shape_.outputs, kernel);
+  });
 }
 
 void Linear::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                       float* input_delta) {
   const Index own = pass.batch * shape_.positions;
   if (shape_.activation != Activation::none) {
-    const ActivationSlopeKernel slope{shape_.activation, keeps_pre() ? pre_.data() : output, output_delta};
-    for_each(pass.device, pass.workers * own * shape_.outputs, slope);
+    with_type(shape_.activation, [&]<class Function>(Function) {
+      const ActivationSlopeKernel<Function> slope{keeps_pre() ? pre_.data() : output, output_delta};
+      for_each(pass.device, pass.workers * own * shape_.outputs, slope);
+    });
   }
   const GradientRows& rows = pass.gradients;
   device::gemm_batched(

@@ -1,6 +1,7 @@
 // Every kernel of these tests: compiled once for each backend.
 #include "tests/device/test_kernels.hpp"
 
+ONEBIT_FOR_EACH(onebit::tests::MathKernel);
 ONEBIT_FOR_EACH(onebit::tests::RandomKernel);
 ONEBIT_FOR_EACH(onebit::tests::ShrinkKernel);
 ONEBIT_FOR_EACH(onebit::tests::VisitKernel);

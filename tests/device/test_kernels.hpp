@@ -1,6 +1,7 @@
 #pragma once
 // Kernels that test the launchers. They are compiled once for each backend, as a room's are.
 
+#include "device/math.hpp"
 #include "device/philox.hpp"
 #include "device/sign_bits.hpp"
 
@@ -85,6 +86,16 @@ struct StoreTerm {
     }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {store.bind(segment).target}; }
+};
+
+struct MathKernel {
+  const float* x;
+  float* exps;
+  float* erfs;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    exps[i] = device::exp(x[i]);
+    erfs[i] = device::erf(x[i]);
+  }
 };
 
 /// Random numbers of every kind.

@@ -1,0 +1,55 @@
+#include "sim/layers/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace onebit;
+
+namespace {
+
+std::vector<float> row(Index n) {
+  std::vector<float> z(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = static_cast<float>(7 * std::sin(3.1 * static_cast<double>(i + 1)));
+  return z;
+}
+
+}  // namespace
+
+TEST_CASE("softmax: the largest number and the sum of exponentials of rows of any length") {
+  for (const Index n : {1, 2, 15, 16, 17, 31, 33, 256, 4097}) {
+    CAPTURE(n);
+    std::vector<float> z = row(n);
+    const float top = *std::max_element(z.begin(), z.end());
+    CHECK(sim::row_max(z.data(), n) == top);
+    double expected = 0;
+    for (const float value : z) expected += std::exp(static_cast<double>(value - top));
+    const std::vector<float> before = z;
+    CHECK(sim::exponentiate(z.data(), n, top) == Approx(expected).epsilon(1e-7));
+    int wrong = 0;
+    for (std::size_t i = 0; i < z.size(); ++i) wrong += z[i] == device::exp(before[i] - top) ? 0 : 1;
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("softmax: a NaN anywhere in a row reaches its sum") {
+  for (const Index n : {1, 16, 20}) {
+    for (Index i = 0; i < n; ++i) {
+      std::vector<float> z = row(n);
+      z[static_cast<std::size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
+      CHECK(std::isnan(sim::exponentiate(z.data(), n, sim::row_max(z.data(), n))));
+    }
+  }
+}
+
+TEST_CASE("softmax: only the first of equals is the first") {
+  std::vector<float> z = row(40);
+  z[3] = z[21] = z[39] = 9;
+  CHECK(sim::first_of_equals(z.data(), 3));
+  CHECK_FALSE(sim::first_of_equals(z.data(), 21));
+  CHECK_FALSE(sim::first_of_equals(z.data(), 39));
+  CHECK(sim::first_of_equals(z.data(), 0));
+}
