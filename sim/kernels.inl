@@ -1,19 +1,30 @@
 // Every kernel of this room: compiled once for each backend.
 #include "optim/kernels.hpp"
+#include "sim/layers/attention_kernels.hpp"
+#include "sim/layers/dropout_kernels.hpp"
 #include "sim/layers/kernels.hpp"
+#include "sim/layers/layer_norm_kernels.hpp"
 #include "sim/models/quadratic_kernels.hpp"
 #include "sim/probe_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
+ONEBIT_FOR_EACH(onebit::sim::AddKernel);
+ONEBIT_FOR_EACH(onebit::sim::CopyKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionDeltaKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::CrossEntropyKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormDeltaKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::DropoutKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::LayerNormGradientKernel);
 ONEBIT_REDUCE(onebit::sim::DistanceTerm);
 ONEBIT_REDUCE(onebit::sim::PositiveTerm);
 ONEBIT_REDUCE(onebit::sim::QuadraticGradientTerm);

@@ -86,6 +86,12 @@ struct ModelConfig {
   double noise = 1;                 ///< quadratic: root mean square norm of an example's noise
   double heterogeneity = 0;         ///< quadratic: root mean square norm of the workers' gradients at the optimum
   Index workers = 1;                ///< of the run; not an option
+  Index depth = 0;              ///< transformers: blocks; this and the next four 0, empty or negative: the model's own
+  Index width = 0;              ///< transformers: numbers per position
+  Index heads = 0;              ///< transformers: attention heads
+  std::string layer_norm = "";  ///< transformers: pre | post
+  double dropout = -1;          ///< transformers: share dropped after every branch, of attention and embeddings
+  bool tied = true;             ///< transformers: logits by the embedding's table
 };
 
 /// What a model reads.

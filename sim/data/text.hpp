@@ -13,9 +13,9 @@ namespace onebit::sim {
 /// else the program's own sources where they still are.
 ///
 /// What is predicted is config.target (objective.hpp), of 256 tokens, or 257 with the mask. The last config.holdout of
-/// the bytes is held out. An example is a place with config.context bytes before it in its own split, so no byte is seen
-/// in both. The hash is that of the corpus.
-/// Throws ConfigError if there is no readable text, too little or more than 4 GiB; IoError if reading fails.
+/// the bytes is held out. An example is a place with config.context bytes before it in its own split, so no byte is
+/// seen in both. The hash is that of the corpus. Throws ConfigError if there is no readable text, too little or more
+/// than 4 GiB; IoError if reading fails.
 std::unique_ptr<DataSource> make_text(const DataConfig& config);
 
 }  // namespace onebit::sim

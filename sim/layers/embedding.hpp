@@ -5,19 +5,29 @@
 
 namespace onebit::sim {
 
-/// output[position] = the embedding of the pass's token there: [context][width]. Reads no numbers. The table begins as
-/// N(0, deviation^2).
+/// output[position] = the embedding of the pass's token there, plus that of the position where the positions have
+/// learned ones: [context][width]. Reads no numbers. The tables begin as N(0, deviation^2).
 class Embedding final : public Layer {
  public:
-  Embedding(Parameters& parameters, Index vocabulary, Index context, Index width, double deviation);
+  struct Shape {
+    Index vocabulary = 0, context = 0, width = 0;
+    double deviation = 0;
+    bool positions = false;  ///< learned embeddings of positions
+    bool tied = false;       ///< a later layer writes to the table's gradient first
+  };
+  Embedding(Parameters& parameters, const Shape& shape);
+
+  const Shape& shape() const { return shape_; }
+  Index table() const { return table_; }
 
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
 
  private:
-  Index vocabulary_, context_, width_;
-  Index table_;  ///< offset in the parameter vector
+  Shape shape_;
+  Index table_;      ///< offsets in the parameter vector
+  Index positions_;  ///< negative: none
 };
 
 }  // namespace onebit::sim

@@ -120,16 +120,19 @@ struct CrossEntropyKernel {
   }
 };
 
-/// output[row] = embeddings of the row's tokens, side by side.
+/// output[place] = the embedding of the token there, plus that of its position in the context, if there are such.
 struct EmbedKernel {
   Index batch, context, width;
   const std::int32_t* tokens;
   const float* table;
-  Index table_stride;
+  const float* positions;  ///< may be null
+  Index stride;            ///< of both, from worker to worker
   float* output;
-  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
-    const Index token = tokens[row * context + column / width];
-    output[row * context * width + column] = table[row / batch * table_stride + token * width + column % width];
+  ONEBIT_HOST_DEVICE void operator()(Index place, Index column) const {
+    const Index own = place / (batch * context) * stride;
+    float value = table[own + tokens[place] * width + column];
+    if (positions != nullptr) value += positions[own + place % context * width + column];
+    output[place * width + column] = value;
   }
 };
 

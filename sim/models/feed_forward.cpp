@@ -54,7 +54,9 @@ std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfi
   const Activation activation = parse_activation(config.activation);
   Parameters parameters;
   std::vector<std::unique_ptr<Layer>> layers;
-  layers.push_back(std::make_unique<Embedding>(parameters, data.vocabulary(), data.context(), config.embedding, 1.0));
+  const Embedding::Shape shape{
+      .vocabulary = data.vocabulary(), .context = data.context(), .width = config.embedding, .deviation = 1.0};
+  layers.push_back(std::make_unique<Embedding>(parameters, shape));
   add_dense({data.context() * config.embedding, config.hidden, data.classes()}, activation, parameters, layers);
   return make_network(device, std::move(parameters), std::move(layers));
 }

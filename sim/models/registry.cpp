@@ -10,6 +10,31 @@ void put(Index& field, Index value) {
   if (field == 0) field = value;
 }
 
+/// A transformer's own sizes, as published but for BERT's context.
+struct TransformerSize {
+  Index context, depth, width, heads;
+  double dropout;
+};
+
+void put(ModelConfig& config, const TransformerSize& size, const char* layer_norm) {
+  put(config.context, size.context);
+  put(config.depth, size.depth);
+  put(config.width, size.width);
+  put(config.heads, size.heads);
+  if (config.layer_norm.empty()) config.layer_norm = layer_norm;
+  if (config.dropout == -1) config.dropout = size.dropout;
+}
+
+template <Index context, Index depth, Index width, Index heads, int dropout_percent>
+void bert_size(ModelConfig& config) {
+  put(config, {context, depth, width, heads, dropout_percent / 100.0}, "post");
+}
+
+template <Index context, Index depth, Index width, Index heads, int dropout_percent>
+void gpt_size(ModelConfig& config) {
+  put(config, {context, depth, width, heads, dropout_percent / 100.0}, "pre");
+}
+
 constexpr ModelEntry kModels[] = {
     {"softmax", "softmax regression on dense features (convex)", Input::features, Target::next, make_softmax},
     {"mlp", "fully connected network on dense features: model.layers, model.activation", Input::features, Target::next,
@@ -19,6 +44,20 @@ constexpr ModelEntry kModels[] = {
     {"quadratic",
      "quadratic with known constants: model.dimension, .spectrum, .condition, .rotate, .noise, .heterogeneity, .blocks",
      Input::none, Target::next, make_quadratic},
+    {"bert-nano", "encoder, masked-language loss: 2 blocks, width 128, 4 heads, context 64, dropout 0", Input::tokens,
+     Target::masked, make_transformer, bert_size<64, 2, 128, 4, 0>},
+    {"bert-mini", "the same: 4 blocks, width 256, 4 heads, context 128, dropout 0.1", Input::tokens, Target::masked,
+     make_transformer, bert_size<128, 4, 256, 4, 10>},
+    {"bert-base", "the same: 12 blocks, width 768, 12 heads, context 128, dropout 0.1", Input::tokens, Target::masked,
+     make_transformer, bert_size<128, 12, 768, 12, 10>},
+    {"bert-large", "the same: 24 blocks, width 1024, 16 heads, context 128, dropout 0.1", Input::tokens, Target::masked,
+     make_transformer, bert_size<128, 24, 1024, 16, 10>},
+    {"gpt-nano", "decoder, causal loss: 2 blocks, width 128, 4 heads, context 64, dropout 0", Input::tokens,
+     Target::causal, make_transformer, gpt_size<64, 2, 128, 4, 0>},
+    {"gpt2-small", "the same: 12 blocks, width 768, 12 heads, context 1024, dropout 0.1", Input::tokens, Target::causal,
+     make_transformer, gpt_size<1024, 12, 768, 12, 10>},
+    {"gpt2-medium", "the same: 24 blocks, width 1024, 16 heads, context 1024, dropout 0.1", Input::tokens,
+     Target::causal, make_transformer, gpt_size<1024, 24, 1024, 16, 10>},
 };
 
 void check_input(const ModelEntry& entry, const DataSource& data) {

@@ -94,7 +94,9 @@ TEST_CASE("objective: fifteen hundredths of an example's tokens are masked, swap
 
 TEST_CASE("objective: a short example has one masked token") {
   for (const Index context : {1, 2, 9, 10}) {
-    Batch batch{.workers = 1, .batch = 1, .targets = context};
+    Batch batch;
+    batch.workers = batch.batch = 1;
+    batch.targets = context;
     batch.tokens.assign(static_cast<std::size_t>(context), 7);
     batch.labels.resize(batch.tokens.size());
     set_labels(Target::masked, 257, 0, 0, batch);

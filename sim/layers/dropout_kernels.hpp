@@ -1,0 +1,59 @@
+#pragma once
+// Dropout (Srivastava et al. 2014) by Philox: masks are computed where they are needed, forward and backward, and never
+// stored.
+
+#include "device/philox.hpp"
+
+namespace onebit::sim {
+
+/// Which elements of an example are kept at one site of a network: a function of seed, step, worker, draw, site and
+/// element. One block of random numbers serves four neighbouring elements.
+struct DropoutMask {
+  std::uint32_t seed = 0;
+  std::uint32_t threshold = 0;  ///< rate * 2^32
+  float kept = 1;               ///< factor of what is kept: 1 / (1 - rate)
+  Index step = 0, first_worker = 0, first_draw = 0;
+  Index batch = 1;  ///< examples of a worker
+  Index site = 0;   ///< below 2^10
+  Index first = 0;  ///< of the example's quads, below 2^26
+
+  /// The random words of elements 4 quad .. 4 quad + 3; dropped where below the threshold.
+  ONEBIT_HOST_DEVICE auto words(Index example, Index quad) const {
+    const Index draw = first_draw + example % batch;
+    return device::philox({seed, device::Purpose::dropout},
+                          {step, first_worker + example / batch, (draw << 36) | (site << 26) | (first + quad)});
+  }
+};
+
+/// output = base + mask * input over the four elements of a quad; without a base 0. input may be output.
+struct DropoutKernel {
+  DropoutMask mask;
+  Index size;  ///< elements of an example
+  const float* base;
+  const float* input;
+  float* output;
+  ONEBIT_HOST_DEVICE void operator()(Index example, Index quad) const {
+    const auto words = mask.words(example, quad);
+    for (Index k = 0; k < 4 && 4 * quad + k < size; ++k) {
+      const Index i = example * size + 4 * quad + k;
+      const float value = words[static_cast<std::size_t>(k)] < mask.threshold ? 0.0f : input[i] * mask.kept;
+      output[i] = base == nullptr ? value : base[i] + value;
+    }
+  }
+};
+
+struct CopyKernel {
+  const float* input;
+  float* output;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { output[i] = input[i]; }
+};
+
+/// output = a + b.
+struct AddKernel {
+  const float* a;
+  const float* b;
+  float* output;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { output[i] = a[i] + b[i]; }
+};
+
+}  // namespace onebit::sim

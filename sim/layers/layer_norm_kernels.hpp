@@ -1,0 +1,118 @@
+#pragma once
+// The maths of layer normalisation, a row at a time. Rows are grouped by worker.
+
+#include <cmath>
+
+#include "sim/layers/row_sum.hpp"
+
+namespace onebit::sim {
+
+/// (x[i] - mean)^2.
+struct SquaredDeviation {
+  const float* x;
+  double mean;
+  ONEBIT_HOST_DEVICE double operator()(Index i) const {
+    const double difference = static_cast<double>(x[i]) - mean;
+    return difference * difference;
+  }
+};
+
+/// output = (input - mean) * rate * weight + bias; keeps mean and rate, 1 / standard deviation, of the row.
+struct LayerNormKernel {
+  Index own_rows;  ///< of a worker
+  Index width;
+  const float* weight;
+  const float* bias;
+  Index stride;  ///< of weight and bias, from worker to worker
+  const float* input;
+  float* output;
+  float* means;
+  float* rates;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    const float* x = input + row * width;
+    const float* w = weight + row / own_rows * stride;
+    const float* b = bias + row / own_rows * stride;
+    float* y = output + row * width;
+    const auto n = static_cast<double>(width);
+    const double exact_mean = row_sum(width, Value{x}) / n;
+    const double variance = row_sum(width, SquaredDeviation{x, exact_mean}) / n;
+    const auto mean = static_cast<float>(exact_mean);
+    const auto rate = static_cast<float>(1.0 / std::sqrt(variance + 1e-5));
+    means[row] = mean;
+    rates[row] = rate;
+#pragma omp simd
+    for (Index i = 0; i < width; ++i) y[i] = (x[i] - mean) * rate * w[i] + b[i];
+  }
+};
+
+/// delta[i] weight[i], what reaches the normalised number i.
+struct NormDelta {
+  const float* delta;
+  const float* weight;
+  ONEBIT_HOST_DEVICE double operator()(Index i) const {
+    return static_cast<double>(delta[i]) * static_cast<double>(weight[i]);
+  }
+};
+
+/// The same times the normalised number.
+struct NormDeltaProduct {
+  NormDelta delta;
+  const float* x;
+  float mean, rate;
+  ONEBIT_HOST_DEVICE double operator()(Index i) const { return delta(i) * static_cast<double>((x[i] - mean) * rate); }
+};
+
+/// With g = output_delta * weight and h the normalised row: input_delta = rate * (g - mean(g) - h * mean(g h)).
+struct LayerNormDeltaKernel {
+  Index own_rows;
+  Index width;
+  const float* weight;
+  Index stride;
+  const float* input;
+  const float* means;
+  const float* rates;
+  const float* output_delta;
+  float* input_delta;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    const float* x = input + row * width;
+    const float* w = weight + row / own_rows * stride;
+    const float* dy = output_delta + row * width;
+    float* dx = input_delta + row * width;
+    const float mean = means[row], rate = rates[row];
+    const auto n = static_cast<double>(width);
+    const NormDelta g{dy, w};
+    const auto along_one = static_cast<float>(row_sum(width, g) / n);
+    const auto along_row = static_cast<float>(row_sum(width, NormDeltaProduct{g, x, mean, rate}) / n);
+#pragma omp simd
+    for (Index i = 0; i < width; ++i) dx[i] = rate * (dy[i] * w[i] - along_one - (x[i] - mean) * rate * along_row);
+  }
+};
+
+/// Gradients of a worker's weight and bias at a column: sums over its rows, in row order.
+struct LayerNormGradientKernel {
+  Index own_rows;
+  Index width;
+  bool add;
+  const float* input;
+  const float* means;
+  const float* rates;
+  const float* delta;
+  float* weight_gradient;
+  float* bias_gradient;
+  Index stride;
+  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
+    float& weight = weight_gradient[worker * stride + column];
+    float& bias = bias_gradient[worker * stride + column];
+    double weight_sum = add ? static_cast<double>(weight) : 0.0;
+    double bias_sum = add ? static_cast<double>(bias) : 0.0;
+    for (Index row = worker * own_rows; row < (worker + 1) * own_rows; ++row) {
+      const auto d = static_cast<double>(delta[row * width + column]);
+      weight_sum += d * static_cast<double>((input[row * width + column] - means[row]) * rates[row]);
+      bias_sum += d;
+    }
+    weight = static_cast<float>(weight_sum);
+    bias = static_cast<float>(bias_sum);
+  }
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,137 @@
+// Transformers (Vaswani et al. 2017): encoders with the masked-language loss (BERT, Devlin et al. 2018) and decoders
+// with the causal one (GPT-2, Radford et al. 2019). Of BERT, token types, the pooler and the loss of the next sentence
+// are left out; GELU is the exact one in both.
+
+#include <cmath>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "sim/layers/attention.hpp"
+#include "sim/layers/layer_norm.hpp"
+#include "sim/layers/linear.hpp"
+#include "sim/layers/tied_output.hpp"
+#include "sim/models/makers.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr double kDeviation = 0.02;
+
+void check(const ModelConfig& config) {
+  check_size("model.depth", config.depth);
+  check_size("model.width", config.width);
+  check_size("model.heads", config.heads);
+  if (config.depth > 256)
+    throw ConfigError("too many blocks", "model.depth " + std::to_string(config.depth), "at most 256");
+  if (config.width % config.heads != 0) {
+    throw ConfigError("heads do not share the width evenly",
+                      "model.width " + std::to_string(config.width) + ", model.heads " + std::to_string(config.heads),
+                      "the width must be a multiple of the heads");
+  }
+  if (config.layer_norm != "pre" && config.layer_norm != "post") {
+    throw ConfigError("unknown place of the layer norm", "model.layer-norm " + config.layer_norm, "pre or post");
+  }
+  if (!(config.dropout >= 0 && config.dropout < 1)) {
+    throw ConfigError("option out of range", "model.dropout " + shortest(config.dropout), "at least 0 and below 1");
+  }
+}
+
+/// Puts a transformer together, from the bottom to the top.
+class Builder {
+ public:
+  Builder(const ModelConfig& config, const DataSource& data, bool causal)
+      : config_(config), context_(data.context()), vocabulary_(data.vocabulary()), causal_(causal) {}
+
+  std::unique_ptr<Model> build(const device::Device& device) {
+    auto embedding = std::make_unique<Embedding>(parameters_, Embedding::Shape{.vocabulary = vocabulary_,
+                                                                               .context = context_,
+                                                                               .width = config_.width,
+                                                                               .deviation = kDeviation,
+                                                                               .positions = true,
+                                                                               .tied = config_.tied});
+    const Embedding& table = *embedding;
+    layers_.push_back(std::move(embedding));
+    if (!pre()) add_norm("embedding.norm", layers_);
+    if (config_.dropout > 0) layers_.push_back(std::make_unique<Dropout>(context_ * config_.width, next_site()));
+    for (Index block = 1; block <= config_.depth; ++block) {
+      const std::string name = "block" + std::to_string(block);
+      add_half(name + ".attention", &Builder::add_attention);
+      add_half(name + ".feed-forward", &Builder::add_feed_forward);
+    }
+    if (pre()) add_norm("norm", layers_);
+    add_logits(table);
+    return make_network(device, std::move(parameters_), std::move(layers_), context_);
+  }
+
+ private:
+  using Layers = std::vector<std::unique_ptr<Layer>>;
+
+  bool pre() const { return config_.layer_norm == "pre"; }
+  DropoutSite next_site() { return {config_.dropout, sites_++}; }
+
+  void add_norm(const std::string& name, Layers& layers) {
+    layers.push_back(std::make_unique<LayerNorm>(parameters_, name, context_, config_.width));
+  }
+  void add_linear(const std::string& name, Index inputs, Index outputs, Activation activation, double deviation,
+                  Layers& layers) {
+    const Linear::Shape shape{
+        .inputs = inputs, .outputs = outputs, .positions = context_, .activation = activation, .deviation = deviation};
+    layers.push_back(std::make_unique<Linear>(parameters_, name, shape));
+  }
+
+  /// Half a block: x + body(norm(x)), or norm(x + body(x)).
+  void add_half(const std::string& name, void (Builder::*add_body)(const std::string&, Layers&)) {
+    Layers body;
+    if (pre()) add_norm(name + ".norm", body);
+    (this->*add_body)(name, body);
+    layers_.push_back(std::make_unique<Branch>(std::make_unique<Sequential>(std::move(body)), next_site()));
+    if (!pre()) add_norm(name + ".norm", layers_);
+  }
+
+  /// Of the projection back to the residual stream: GPT-2's decoders begin with 1 / sqrt(branches) of the others'.
+  double residual_deviation() const {
+    return causal_ ? kDeviation / std::sqrt(2.0 * static_cast<double>(config_.depth)) : kDeviation;
+  }
+  void add_attention(const std::string& name, Layers& body) {
+    const Index width = config_.width;
+    add_linear(name + ".qkv", width, 3 * width, Activation::none, kDeviation, body);
+    body.push_back(std::make_unique<SelfAttention>(
+        SelfAttention::Shape{.positions = context_, .width = width, .heads = config_.heads, .causal = causal_},
+        next_site()));
+    add_linear(name + ".out", width, width, Activation::none, residual_deviation(), body);
+  }
+  void add_feed_forward(const std::string& name, Layers& body) {
+    add_linear(name + ".in", config_.width, 4 * config_.width, Activation::gelu, kDeviation, body);
+    add_linear(name + ".out", 4 * config_.width, config_.width, Activation::none, residual_deviation(), body);
+  }
+
+  /// BERT's logits stand on one more layer with a norm and have a bias, GPT-2's neither.
+  void add_logits(const Embedding& embedding) {
+    if (!causal_) {
+      add_linear("transform", config_.width, config_.width, Activation::gelu, kDeviation, layers_);
+      add_norm("transform.norm", layers_);
+    }
+    if (config_.tied) {
+      layers_.push_back(std::make_unique<TiedOutput>(parameters_, embedding, !causal_));
+    } else {
+      add_linear("logits", config_.width, vocabulary_, Activation::none, kDeviation, layers_);
+    }
+  }
+
+  const ModelConfig& config_;
+  Index context_, vocabulary_;
+  bool causal_;
+  Index sites_ = 0;
+  Parameters parameters_;
+  Layers layers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_transformer(const device::Device& device, const ModelConfig& config,
+                                        const DataSource& data) {
+  check(config);
+  return Builder(config, data, model_entry(config.name).target == Target::causal).build(device);
+}
+
+}  // namespace onebit::sim
