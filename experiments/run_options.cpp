@@ -5,6 +5,8 @@
 namespace onebit::experiments {
 namespace {
 
+using Split = sim::DataSource::Split;
+
 RunOption layers_option() {
   return {"model.layers", "mlp: widths from input to output, e.g. 784,256,10; empty: features,128,classes",
           [](sim::RunConfig& config, const std::string& text) {
@@ -47,6 +49,9 @@ std::vector<RunOption> model_and_data_options() {
       field("model.dropout", "transformers: share dropped in training; -1: the model's own",
             ONEBIT_PLACE(model.dropout)),
       field("model.tied", "transformers: logits by the embedding's table", ONEBIT_PLACE(model.tied)),
+      word("model.regulariser", "logistic", ONEBIT_PLACE(model.regulariser), {"l2", "nonconvex", "none"}),
+      field("model.lambda", "logistic: factor of the regulariser", ONEBIT_PLACE(model.lambda)),
+      field("model.bias", "logistic: a feature that is always 1", ONEBIT_PLACE(model.bias)),
       field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
       list("data.path", "files or folders, separated by commas", "files or folders", ONEBIT_PLACE(data.paths)),
       field("data.holdout", "share of the examples held out for evaluation", ONEBIT_PLACE(data.holdout)),
@@ -72,7 +77,9 @@ std::vector<RunOption> run_size_options() {
       field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),
       field("log.flush", "longest time between flushes, in seconds", ONEBIT_PLACE(log.flush_seconds)),
       field("eval.every", "steps between evaluations; 0: a twentieth of the run", ONEBIT_PLACE(eval.every)),
-      field("eval.examples", "held-out examples per evaluation, evenly spread", ONEBIT_PLACE(eval.examples)),
+      field("eval.examples", "examples per evaluation, evenly spread over the split", ONEBIT_PLACE(eval.examples)),
+      choice("eval.split", "examples of an evaluation: held out, or those trained on", ONEBIT_PLACE(eval.split),
+             std::map<std::string, Split>{{"holdout", Split::holdout}, {"train", Split::train}}),
   };
 }
 

@@ -19,7 +19,8 @@ struct LogConfig {
 
 struct EvalConfig {
   Index every = 0;        ///< steps between evaluations; 0: a twentieth of the run
-  Index examples = 8192;  ///< held-out examples, evenly spread; all where there are fewer
+  Index examples = 8192;  ///< evenly spread over the split; all where there are fewer
+  DataSource::Split split = DataSource::Split::holdout;
 };
 
 struct RunConfig {

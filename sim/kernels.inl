@@ -4,6 +4,8 @@
 #include "sim/layers/dropout_kernels.hpp"
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/layer_norm_kernels.hpp"
+#include "sim/layers/margin_kernels.hpp"
+#include "sim/models/penalty.hpp"
 #include "sim/models/quadratic_kernels.hpp"
 #include "sim/probe_kernels.hpp"
 
@@ -14,6 +16,8 @@ ONEBIT_FOR_EACH(onebit::sim::AddKernel);
 ONEBIT_FOR_EACH(onebit::sim::CopyKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionDeltaKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionKernel);
+ONEBIT_FOR_EACH(onebit::sim::MarginDeltaKernel);
+ONEBIT_FOR_EACH(onebit::sim::MarginLogitsKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::CrossEntropyKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormDeltaKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormKernel);
@@ -26,6 +30,8 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::LayerNormGradientKernel);
 ONEBIT_REDUCE(onebit::sim::DistanceTerm);
+ONEBIT_REDUCE(onebit::sim::PenaltyGradientTerm);
+ONEBIT_REDUCE(onebit::sim::PenaltyTerm);
 ONEBIT_REDUCE(onebit::sim::PositiveTerm);
 ONEBIT_REDUCE(onebit::sim::QuadraticGradientTerm);
 ONEBIT_REDUCE(onebit::sim::QuadraticValueTerm);

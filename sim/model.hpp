@@ -85,6 +85,9 @@ struct ModelConfig {
   bool rotate = false;              ///< quadratic: eigenvectors across coordinates
   double noise = 1;                 ///< quadratic: root mean square norm of an example's noise
   double heterogeneity = 0;         ///< quadratic: root mean square norm of the workers' gradients at the optimum
+  std::string regulariser = "l2";   ///< logistic: l2 | nonconvex | none
+  double lambda = 1e-4;             ///< logistic: factor of the regulariser
+  bool bias = false;                ///< logistic: a feature that is always 1
   Index workers = 1;                ///< of the run; not an option
   Index depth = 0;              ///< transformers: blocks; this and the next four 0, empty or negative: the model's own
   Index width = 0;              ///< transformers: numbers per position

@@ -124,7 +124,7 @@ class Run {
   }
 
   void evaluate(Index step, Index samples) {
-    if (cluster_.data().holdout_size() == 0) return;
+    if (cluster_.data().size(config_.eval.split) == 0) return;
     const Clock::time_point start = Clock::now();
     const Evaluation result = cluster_.evaluate();
     const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;

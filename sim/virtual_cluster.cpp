@@ -195,7 +195,7 @@ device::Buffer<float> VirtualCluster::mean_weights() {
 
 Evaluation VirtualCluster::evaluate() {
   const Index block = std::min<Index>(256, config_.eval.examples);
-  const Index size = data_->holdout_size();
+  const Index size = data_->size(config_.eval.split);
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;
   Evaluation total;
@@ -206,7 +206,7 @@ Evaluation VirtualCluster::evaluate() {
   Batch batch;
   for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
     const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
-    data_->holdout(start, std::min(block, size - start), batch);
+    data_->read(config_.eval.split, start, std::min(block, size - start), batch);
     const Evaluation part = first.model->evaluate(weights, batch);
     total.loss += part.loss;
     total.correct += part.correct;

@@ -50,7 +50,8 @@ class VirtualCluster {
   /// weights are then those before the step.
   StepOutcome advance();
 
-  /// Loss and accuracy on the held-out split; of the mean of the workers' weights where they have their own.
+  /// Loss and accuracy on the held-out split, or that of config.eval; of the mean of the workers' weights where they
+  /// have their own.
   Evaluation evaluate();
 
   /// The mean of the workers' weights on the first device, where they have their own.

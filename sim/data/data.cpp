@@ -55,15 +55,15 @@ void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Inde
   }
 }
 
-void DataSource::holdout(Index first, Index count, Batch& out) const {
-  if (first < 0 || count < 0 || first > facts_.holdout || count > facts_.holdout - first) {
-    throw Error("held-out examples " + std::to_string(first) + " + " + std::to_string(count) + " of " +
-                    std::to_string(facts_.holdout),
-                "DataSource::holdout");
+void DataSource::read(Split split, Index first, Index count, Batch& out) const {
+  if (first < 0 || count < 0 || first > size(split) || count > size(split) - first) {
+    throw Error(
+        "examples " + std::to_string(first) + " + " + std::to_string(count) + " of " + std::to_string(size(split)),
+        "DataSource::read");
   }
   resize(1, count, out);
   out.place = {.first_draw = first};
-  for (Index row = 0; row < count; ++row) copy(Split::holdout, first + row, row, out);
+  for (Index row = 0; row < count; ++row) copy(split, first + row, row, out);
 }
 
 std::span<const DataEntry> data_sources() {

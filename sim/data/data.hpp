@@ -69,6 +69,8 @@ struct DataFacts {
 /// Labelled examples in two splits that share none.
 class DataSource {
  public:
+  enum class Split { train, holdout };
+
   virtual ~DataSource();
   DataSource(const DataSource&) = delete;
   DataSource& operator=(const DataSource&) = delete;
@@ -91,12 +93,13 @@ class DataSource {
   /// negative.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
-  /// Fills `out` with the held-out examples [first, first + count) as one worker's. Throws Error outside the split.
-  void holdout(Index first, Index count, Batch& out) const;
+  Index size(Split split) const { return split == Split::train ? facts_.train : facts_.holdout; }
+
+  /// Fills `out` with the examples [first, first + count) of a split as one worker's. Throws Error outside the split.
+  void read(Split split, Index first, Index count, Batch& out) const;
+  void holdout(Index first, Index count, Batch& out) const { read(Split::holdout, first, count, out); }
 
  protected:
-  enum class Split { train, holdout };
-
   DataSource(DataFacts facts, std::uint32_t seed);
 
  private:

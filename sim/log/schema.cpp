@@ -111,8 +111,8 @@ constexpr Column table[] = {
 
     row("evaluations", "step", &EvaluationRow::step, "1", "steps taken before the evaluation"),
     row("evaluations", "samples", &EvaluationRow::samples, "1", "training samples seen before the evaluation"),
-    row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples"),
-    row("evaluations", "accuracy", &EvaluationRow::accuracy, "1", "share of held-out samples classified correctly"),
+    row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples, or those of eval.split"),
+    row("evaluations", "accuracy", &EvaluationRow::accuracy, "1", "share of these samples classified correctly"),
     row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker has sent before the evaluation"),
 
     row("events", "step", &Event::step, "1", "step of the event"),

@@ -9,6 +9,7 @@ namespace onebit::sim {
 
 std::unique_ptr<Model> make_softmax(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_mlp(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_logistic(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_quadratic(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_transformer(const device::Device& device, const ModelConfig& config,

@@ -37,6 +37,8 @@ void gpt_size(ModelConfig& config) {
 
 constexpr ModelEntry kModels[] = {
     {"softmax", "softmax regression on dense features (convex)", Input::features, Target::next, make_softmax},
+    {"logistic", "binary logistic regression with known constants: model.regulariser, model.lambda, model.bias",
+     Input::features, Target::next, make_logistic},
     {"mlp", "fully connected network on dense features: model.layers, model.activation", Input::features, Target::next,
      make_mlp},
     {"ngram", "byte-level neural language model: model.context, model.embedding, model.hidden, model.activation",

@@ -1,0 +1,28 @@
+#pragma once
+// Between the margins of a binary classifier and its two logits.
+
+#include "device/types.hpp"
+
+namespace onebit::sim {
+
+/// logits[row] = (0, margin + bias).
+struct MarginLogitsKernel {
+  Index batch;
+  const float* margins;
+  const float* bias;  ///< null: none
+  Index bias_stride;
+  float* logits;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    logits[2 * row] = 0.0f;
+    logits[2 * row + 1] = margins[row] + (bias != nullptr ? bias[row / batch * bias_stride] : 0.0f);
+  }
+};
+
+/// The gradient by the margin is that by the second logit.
+struct MarginDeltaKernel {
+  const float* logits_delta;
+  float* margins_delta;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const { margins_delta[row] = logits_delta[2 * row + 1]; }
+};
+
+}  // namespace onebit::sim

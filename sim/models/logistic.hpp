@@ -1,0 +1,46 @@
+#pragma once
+
+#include "device/chunks.hpp"
+#include "sim/model.hpp"
+#include "sim/models/penalty.hpp"
+
+namespace onebit::sim {
+
+/// Binary logistic regression, a mean over the examples of log(1 + exp(-y x . w)) plus a penalty that every evaluation
+/// and every worker's loss includes:
+///
+///   model.regulariser l2: lambda ||w||^2 / 2;  nonconvex: lambda sum of w_i^2 / (1 + w_i^2) (Richtarik et al. 2021 and
+///   many since);  none.  lambda = model.lambda.
+///
+/// y is -1 for class 0, 1 for class 1; the weights begin as zero. With model.bias there is one feature more, always 1;
+/// its weight is penalised like the others.
+class Logistic final : public Model {
+ public:
+  /// `network` has the features' tensors and the loss without the penalty.
+  Logistic(const device::Device& device, std::unique_ptr<Model> network, const Penalty& penalty, bool bias)
+      : device_(device), network_(std::move(network)), penalty_(penalty), bias_(bias), chunks_(parameters()) {}
+
+  const std::vector<TensorInfo>& tensors() const override { return network_->tensors(); }
+  std::vector<float> initial_weights(std::uint32_t seed) const override { return network_->initial_weights(seed); }
+  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                            std::span<double> losses) override;
+  double gradient_flops(Index examples) const override { return network_->gradient_flops(examples); }
+  Evaluation evaluate(const Weights& weights, const Batch& batch) override;
+
+  /// L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), n the training
+  /// examples: the curvature at w = 0, no greater anywhere. lambda_max by power iteration in double: a Rayleigh
+  /// quotient, from below, until it changes by less than 1e-9 of itself, or for 200 rounds. mu is the least curvature
+  /// of the penalty: lambda, 0 for none, -lambda / 2 for nonconvex. The others are not known.
+  std::optional<Constants> constants(const DataSource& data) const override;
+
+ private:
+  device::Device device_;
+  std::unique_ptr<Model> network_;
+  Penalty penalty_;
+  bool bias_;
+  device::Chunks chunks_;
+  device::Buffer<double> charges_;  ///< the penalty of each worker's weights
+  std::vector<double> host_charges_;
+};
+
+}  // namespace onebit::sim
