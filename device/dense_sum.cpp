@@ -18,11 +18,7 @@ Block block(T* data, Index rows, Index width, Index pitch) {
 
 }  // namespace
 
-DenseSum::DenseSum(const Shard& shard, Index columns)
-    : shard_(shard),
-      columns_(columns),
-      tree_(tree_of(shard.own())),
-      nodes_(shard.device, tree_.most_nodes() * columns) {
+DenseSum::DenseSum(const Shard& shard, Index columns) : shard_(shard), columns_(columns), tree_(tree_of(shard.own())) {
   std::vector<BlockTree> trees;
   Index nodes = 0;
   for (const Range& range : shard.ranges) {
@@ -35,7 +31,15 @@ DenseSum::DenseSum(const Shard& shard, Index columns)
   if (shard.ranks() > 1) gathered_ = Buffer<double>(shard.device, nodes * slice(shard.rank()).count);
 }
 
+/// Nodes are kept between groups: a single group leaves only those that the shard ends with.
+void DenseSum::reserve(Range first_group) {
+  const bool single = first_group.count == shard_.own().count;
+  const Index nodes = single ? tree_.nodes_after(tree_.end - tree_.first) : tree_.most_nodes();
+  if (nodes_.size() < nodes * columns_) nodes_ = Buffer<double>(shard_.device, nodes * columns_);
+}
+
 void DenseSum::absorb(Range group, const float* rows, Index stride) {
+  if (absorbed_ == 0) reserve(group);
   const AbsorbJob job{.tree = tree_,
                       .workers = shard_.workers(),
                       .first = group.first,

@@ -26,6 +26,7 @@ class DenseSum {
 
  private:
   struct Fold;
+  void reserve(Range first_group);
   Range slice(Index rank) const;
   void fold_slices(float* mean);
 
@@ -33,7 +34,7 @@ class DenseSum {
   Index columns_;
   BlockTree tree_;
   Index absorbed_ = 0;       ///< workers of this shard so far
-  Buffer<double> nodes_;     ///< [tree_.most_nodes()][columns]: the tree's roots so far, and the open block
+  Buffer<double> nodes_;     ///< [nodes][columns]: between groups the tree's roots so far, and the open block
   Buffer<double> gathered_;  ///< [nodes of all ranks][slice], with several ranks
   Buffer<BlockTree::Merge> merges_;
   Index root_ = 0;  ///< the node that holds the total after the merges

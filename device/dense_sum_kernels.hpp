@@ -16,7 +16,9 @@ struct AbsorbJob {
   Index columns = 0;
   const float* rows = nullptr;
   Index stride = 0;
-  double* nodes = nullptr;
+  double* nodes = nullptr;  ///< read before the first worker, written after the last
+
+  static constexpr Index kMostNodes = 48;  ///< of any tree, open block included
 
   ONEBIT_HOST_DEVICE bool opens(Index worker) const { return worker % BlockTree::kBlock == 0; }
   ONEBIT_HOST_DEVICE bool closes(Index worker) const {

@@ -9,6 +9,7 @@
 #include "device/cpu/memory.hpp"
 #include "device/cuda/cuda.hpp"
 #include "device/error.hpp"
+#include "device/plan/memory.hpp"
 
 namespace onebit::device {
 namespace {
@@ -55,7 +56,8 @@ std::vector<Device> split_cpu(const std::string& text, bool debug, int count, in
 }  // namespace
 
 Device Device::cpu(int threads) {
-  return Device("cpu", cpu::Queue(threads_of(threads)), std::make_shared<cpu::HostMemory>());
+  const auto memory = std::make_shared<cpu::HostMemory>();
+  return Device("cpu", cpu::Queue(threads_of(threads), memory), memory);
 }
 
 Device Device::debug(int threads) {
@@ -72,6 +74,15 @@ Device Device::cuda(int ordinal) {
   throw NotCompiled("this build has no CUDA", "cuda:" + std::to_string(ordinal),
                     "configure with -DONEBIT_CUDA=ON where nvcc is installed");
 #endif
+}
+
+Device Device::plan() const {
+  const auto memory = std::make_shared<plan::PlanMemory>();
+  return Device("plan", cpu::Queue(threads(), memory), memory);
+}
+
+bool Device::plans() const {
+  return dynamic_cast<const plan::PlanMemory*>(memory_.get()) != nullptr;
 }
 
 int Device::threads() const {

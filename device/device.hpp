@@ -26,6 +26,10 @@ class Device {
   /// A GPU. Throws NotCompiled in a build without CUDA, ConfigError where there is no such GPU or it is too old.
   static Device cuda(int ordinal);
 
+  /// A device like this one on which nothing is computed or stored, only counted (plan/memory.hpp).
+  Device plan() const;
+  bool plans() const;
+
   const std::string& name() const { return name_; }
   /// OpenMP threads of its kernels; 1 for a GPU.
   int threads() const;

@@ -14,6 +14,14 @@ struct Block {
   Index bytes() const { return rows * width; }
 };
 
+/// What the buffers of a device take from the system.
+struct MemoryUse {
+  Index used = 0;         ///< bytes in buffers
+  Index held = 0;         ///< bytes in buffers and in released blocks that wait for the next ones
+  Index peak = 0;         ///< the most that was held
+  Index allocations = 0;  ///< how often the system was asked
+};
+
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -21,6 +29,10 @@ class Memory {
   /// At least 64-byte aligned, contents undefined. Throws std::bad_alloc.
   virtual void* allocate(Index bytes) = 0;
   virtual void release(void* data) noexcept = 0;
+
+  virtual MemoryUse use() const = 0;
+  /// Bytes that the system can still give.
+  virtual Index available() const = 0;
 
   virtual void fill(void* target, int byte, Index bytes) = 0;
   /// From and to host memory. download waits for the device's kernels.

@@ -3,7 +3,10 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -59,6 +62,16 @@ std::string shortest(double value) {
   char text[64];
   const auto [end, code] = std::to_chars(text, text + sizeof text, value);
   return std::string(text, end);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
+  if (!std::isfinite(bytes)) return "-";
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g %s", unit == 0 ? 15 : 4, unit == 0 ? std::round(bytes) : bytes, units[unit]);
+  return text;
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {

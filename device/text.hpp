@@ -18,6 +18,9 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 /// A number in the shortest form that reads back as the same number.
 std::string shortest(double value);
 
+/// 12.3 kB, 4.56 MB: powers of 1000; "-" where it is not finite.
+std::string bytes_text(double bytes);
+
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 

@@ -25,6 +25,7 @@ struct ExtraOption {
 const std::vector<ExtraOption>& extra_options() {
   static const std::vector<ExtraOption> table = {
       {"out,o", "output: a file, for compare a folder", true},
+      {"weights-out", "run: write the final weights to this file", true},
       {"config", "INI file with options", true},
       {"preset", "a named INI file, see 'onebit list presets'", true},
       {"deepspeed-config", "JSON file of DeepSpeed: its optimizer, clipping and batch as options; wins over a preset",
@@ -91,6 +92,8 @@ std::string without_dashes(const std::string& name) {
 void take(CommandLine& line, const std::string& name, const std::string& value) {
   if (name == "out") {
     line.out = value;
+  } else if (name == "weights-out") {
+    line.weights_out = value;
   } else if (name == "arm") {
     line.arms.push_back(value);
   } else if (name == "optimizers") {

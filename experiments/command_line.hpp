@@ -17,6 +17,7 @@ struct CommandLine {
   std::string text;                    ///< the command as typed
   std::vector<std::string> arguments;  ///< positional
   std::string out;
+  std::string weights_out;              ///< run: where the final weights go; empty: nowhere
   std::vector<std::string> arms;        ///< compare: 'name:key=value,...'
   std::vector<std::string> optimizers;  ///< compare
   Index seeds = 1;                      ///< compare

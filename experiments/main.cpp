@@ -16,7 +16,7 @@ const std::vector<Command>& commands() {
       {"run",
        "",
        "train once and log",
-       {"out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "progress"},
+       {"out", "weights-out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "progress"},
        true,
        run_command},
       {"compare",

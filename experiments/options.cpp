@@ -36,6 +36,21 @@ Index parse_integer(const std::string& option, const std::string& text) {
   return value;
 }
 
+Index parse_bytes(const std::string& option, const std::string& text) {
+  constexpr std::pair<std::string_view, double> units[] = {{"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+                                                           {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                                                           {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"B", 1}};
+  const auto* unit =
+      std::find_if(std::begin(units), std::end(units), [&](const auto& each) { return text.ends_with(each.first); });
+  if (unit == std::end(units)) return parse_integer(option, text);
+  double value = 0;
+  const std::string number = text.substr(0, text.size() - unit->first.size());
+  if (!parse_whole(number, value) || !(value >= 0) || value * unit->second > 0x1p60) {
+    malformed(option, text, "bytes, e.g. 8GB, 512MB, 2GiB");
+  }
+  return std::llround(value * unit->second);
+}
+
 bool parse_boolean(const std::string& option, const std::string& text) {
   if (text == "true" || text == "on" || text == "1" || text == "yes") return true;
   if (text == "false" || text == "off" || text == "0" || text == "no") return false;

@@ -32,6 +32,8 @@ Settings values_of(const sim::RunConfig& config);
 /// Values as options are written. Throw ConfigError naming the option.
 Index parse_integer(const std::string& option, const std::string& text);
 bool parse_boolean(const std::string& option, const std::string& text);
+/// A whole number of bytes, or a number with a unit: kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB.
+Index parse_bytes(const std::string& option, const std::string& text);
 double parse_real(const std::string& option, const std::string& text);
 
 /// Items between separators; empty text gives none.

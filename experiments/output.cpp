@@ -1,7 +1,6 @@
 #include "experiments/output.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <ostream>
@@ -84,14 +83,6 @@ Json::Json(long value) : text_(std::to_string(value)) {}
 
 std::string number(double value, int digits) {
   return std::isfinite(value) ? format("%.*g", digits, value) : "-";
-}
-
-std::string bytes_text(double bytes) {
-  constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
-  if (!std::isfinite(bytes)) return "-";
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
-  return (unit == 0 ? format("%.*f", 0, bytes) : number(bytes, 4)) + " " + units[unit];
 }
 
 std::string seconds_text(double seconds) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/text.hpp"
+
 namespace onebit::experiments {
 
 /// A table with a header row. Columns of text are left-aligned, by default the first only; the others right-aligned. A
@@ -43,8 +45,6 @@ class Json {
 
 /// A number with `digits` significant digits; "-" where it is not finite.
 std::string number(double value, int digits = 4);
-/// 12.3 kB, 4.56 MB: powers of 1000.
-std::string bytes_text(double bytes);
 std::string seconds_text(double seconds);
 std::string percent_text(double share);
 /// 5.66x

@@ -23,12 +23,20 @@ RunOption layers_option() {
           }};
 }
 
+RunOption memory_option() {
+  return {"memory", "memory that the run may take, e.g. 8GB, 512MB; 0: nine tenths of what the system has",
+          [](sim::RunConfig& config, const std::string& text) { config.memory = parse_bytes("memory", text); },
+          [](const sim::RunConfig& config) { return std::to_string(config.memory); }};
+}
+
 }  // namespace
 
 std::vector<RunOption> model_and_data_options() {
   return {
       field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
       layers_option(),
+      field("model.init", "file of initial weights, as --weights-out writes it; empty: drawn by the seed",
+            ONEBIT_PLACE(model.init)),
       field("model.activation", "mlp, ngram: relu or gelu", ONEBIT_PLACE(model.activation)),
       field("model.context", "tokens of an example; 0: the model's own number", ONEBIT_PLACE(model.context)),
       field("model.embedding", "ngram: numbers per byte", ONEBIT_PLACE(model.embedding)),
@@ -71,7 +79,9 @@ std::vector<RunOption> run_size_options() {
       bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
       field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
       bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
-      field("worker-group", "workers whose gradients exist at a time; 0: all", ONEBIT_PLACE(worker_group)),
+      field("worker-group", "workers of a device whose gradients exist at a time; 0: as many as fit",
+            ONEBIT_PLACE(worker_group)),
+      memory_option(),
       field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
       field("log.workers-every", "steps between rows of /workers; 0: none", ONEBIT_PLACE(log.workers_every)),
       field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),

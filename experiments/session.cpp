@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include "sim/weights_file.hpp"
+
 namespace onebit::experiments {
 namespace {
 
@@ -67,17 +69,22 @@ bool stop_requested() {
   return stop_flag.load();
 }
 
-sim::RunResult run_and_log(const sim::RunConfig& config, const std::string& path, const CommandLine& line,
+sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, const CommandLine& line,
                            const std::string& label) {
-  sim::VirtualCluster cluster(config);
+  sim::VirtualCluster cluster = run.start();
   const sim::RunIdentity identity{.program_version = program_version(),
                                   .git_commit = ONEBIT_GIT_COMMIT,
                                   .command_line = line.text,
-                                  .options = values_of(config)};
+                                  .options = values_of(run.config)};
   ProgressLine progress(label, line.progress || isatty(STDERR_FILENO) == 1);
   const sim::RunControl control{.on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};
-  return sim::train(cluster, config, path, line.overwrite, identity, control);
+  const sim::RunResult result = sim::train(cluster, run.config, path, line.overwrite, identity, control);
+  const bool complete = result.status == sim::RunStatus::finished || result.status == sim::RunStatus::stopped;
+  if (complete && !line.weights_out.empty()) {
+    sim::write_weights(line.weights_out, cluster.model().tensors(), cluster.final_weights());
+  }
+  return result;
 }
 
 int exit_status(sim::RunStatus status) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "experiments/command_line.hpp"
+#include "sim/memory_plan.hpp"
 #include "sim/train.hpp"
 
 namespace onebit::experiments {
@@ -19,9 +20,9 @@ std::string program_version();
 void install_stop_handler();
 bool stop_requested();
 
-/// Trains and logs to `path`. `label` names the run on the progress line, which is shown on a terminal or when asked
-/// for.
-sim::RunResult run_and_log(const sim::RunConfig& config, const std::string& path, const CommandLine& line,
+/// Trains and logs to `path`; the final weights of a run that was not broken off go to line.weights_out. `label` names
+/// the run on the progress line, which is shown on a terminal or when asked for.
+sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, const CommandLine& line,
                            const std::string& label);
 
 /// Exit status of a run.

@@ -29,6 +29,7 @@ void validate(const RunConfig& config) {
   check_range("accumulation", config.accumulation, 1, 1 << 16);
   check_range("steps", config.steps, 0, many);
   check_range("worker-group", config.worker_group, 0, config.workers);
+  check_range("memory", config.memory, 0, Index{1} << 60);
   check_range("log.every", config.log.every, 1, many);
   check_range("log.workers-every", config.log.workers_every, 0, many);
   check_range("log.tensors-every", config.log.tensors_every, 0, many);
@@ -42,6 +43,17 @@ void validate(const RunConfig& config) {
   if (config.steps > 0 && config.epochs > 0) {
     throw ConfigError("both steps and epochs are given", "steps, epochs", "give one of them");
   }
+}
+
+RunConfig hurried(RunConfig config, Index steps) {
+  optim::OptimizerConfig& optimizer = config.optimizer;
+  if (optimizer.freeze.policy != "never") {
+    optimizer.freeze.policy = optimizer.semantics == optim::Semantics::deepspeed ? "fixed:2" : "fixed:1";
+  }
+  config.epochs = 0;
+  config.steps = steps;
+  config.schedule.warmup = 0;
+  return config;
 }
 
 Index total_steps(const RunConfig& config, Index examples) {

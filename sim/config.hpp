@@ -38,11 +38,15 @@ struct RunConfig {
   std::uint32_t seed = 1;  ///< initial weights and sampling
   std::string device = "cpu";
   int threads = 0;         ///< 0: one per core
-  Index worker_group = 0;  ///< workers whose gradients exist at a time; 0: all
+  Index worker_group = 0;  ///< workers whose gradients exist at a time; 0: as many as are fast and fit
+  Index memory = 0;        ///< bytes that the run may take; 0: what the system has
 };
 
 /// Checks ranges and combinations. Throws ConfigError naming the option.
 void validate(const RunConfig& config);
+
+/// The same run with its stages one right after another: the optimizer is in its last one after the first few steps.
+RunConfig hurried(RunConfig config, Index steps);
 
 /// Steps of a run over a training split of `examples` examples.
 Index total_steps(const RunConfig& config, Index examples);

@@ -73,6 +73,7 @@ class Model {
 /// Options of all models; each uses those that its registry line names.
 struct ModelConfig {
   std::string name = "ngram";
+  std::string init = {};            ///< file of initial weights (sim/weights_file.hpp); empty: drawn by the seed
   std::vector<Index> layers;        ///< mlp: widths from input to output; empty: features,128,classes
   std::string activation = "relu";  ///< mlp, ngram: relu | gelu
   Index context = 0;                ///< tokens of an example; 0: the model's own number

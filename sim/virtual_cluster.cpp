@@ -6,6 +6,7 @@
 
 #include "device/error.hpp"
 #include "device/stopwatch.hpp"
+#include "sim/weights_file.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -52,14 +53,24 @@ std::string bad_in(const Replica& replica) {
 
 }  // namespace
 
-VirtualCluster::VirtualCluster(const RunConfig& config)
+Site make_site(const RunConfig& config) {
+  const RunConfig complete = checked(config);
+  std::vector<device::Device> devices = device::parse_devices(complete.device, complete.threads);
+  return {make_data(data_config(complete)), std::move(devices)};
+}
+
+VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
     : config_(checked(config)),
-      team_(device::parse_devices(config.device, config.threads), config.workers),
-      data_(make_data(data_config(config))),
+      team_(site.devices, config.workers),
+      data_(site.data),
       steps_(total_steps(config, data_->train_size())),
       schedule_(schedule_config(config, steps_)) {
   for (Index rank = 0; rank < team_.size(); ++rank) replicas_.push_back(make_replica(team_.shard(rank)));
-  const std::vector<float> weights = model().initial_weights(config_.seed);
+  const std::string& file = config_.model.init;
+  if (!file.empty()) check_weights(file, model().tensors());
+  if (site.devices.front().plans()) return;
+  const std::vector<float> weights =
+      file.empty() ? model().initial_weights(config_.seed) : read_weights(file, model().tensors());
   for (Replica& replica : replicas_) {
     for (Index at = 0; at < replica.weights.size(); at += model().parameters()) replica.weights.upload(weights, at);
   }
@@ -191,6 +202,10 @@ device::Buffer<float> VirtualCluster::mean_weights() {
     if (replica.shard.rank() == 0) result = std::move(mean);
   });
   return result;
+}
+
+std::vector<float> VirtualCluster::final_weights() {
+  return optimizer().local_weights() ? mean_weights().to_host() : weights().to_host();
 }
 
 Evaluation VirtualCluster::evaluate() {

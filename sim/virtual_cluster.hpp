@@ -28,10 +28,20 @@ struct StepOutcome {
   ComputeSeconds seconds;
 };
 
+/// What a run stands on.
+struct Site {
+  std::shared_ptr<const DataSource> data;
+  std::vector<device::Device> devices;
+};
+
+/// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
+Site make_site(const RunConfig& config);
+
 class VirtualCluster {
  public:
-  /// Reads the data, makes model, weights and optimizer. Throws ConfigError, IoError.
-  explicit VirtualCluster(const RunConfig& config);
+  explicit VirtualCluster(const RunConfig& config) : VirtualCluster(config, make_site(config)) {}
+  /// Makes model, weights and optimizer; on devices that plan, without a value in them. Throws ConfigError, IoError.
+  VirtualCluster(const RunConfig& config, const Site& site);
 
   Index steps() const { return steps_; }
   Index step() const { return step_; }
@@ -57,6 +67,9 @@ class VirtualCluster {
   /// The mean of the workers' weights on the first device, where they have their own.
   device::Buffer<float> mean_weights();
 
+  /// Worker 0's weights, or the mean of the workers' where they have their own.
+  std::vector<float> final_weights();
+
   /// Names the tensor that went bad first, on the first device where one did.
   std::string first_bad_tensor() const;
 
@@ -74,7 +87,7 @@ class VirtualCluster {
 
   RunConfig config_;
   device::Team team_;
-  std::unique_ptr<DataSource> data_;
+  std::shared_ptr<const DataSource> data_;
   Index steps_;
   optim::Schedule schedule_;
   std::vector<Replica> replicas_;  ///< by rank

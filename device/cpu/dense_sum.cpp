@@ -8,7 +8,6 @@ namespace onebit::device::cpu {
 namespace {
 
 constexpr Index kTile = 512;
-constexpr Index kMostNodes = 48;
 
 /// The stack of nodes over one tile of columns.
 struct Stack {
@@ -55,7 +54,7 @@ void absorb_tile(const AbsorbJob& job, Index begin, const Stack& stack) {
 void absorb_rows(const Queue& queue, const AbsorbJob& job) {
   queue.check(job);
   parallel(queue, ceil_div(job.columns, kTile), [&](Index unit) {
-    alignas(64) std::array<double, kMostNodes * kTile> nodes;
+    alignas(64) std::array<double, AbsorbJob::kMostNodes * kTile> nodes;
     const Index begin = unit * kTile;
     absorb_tile(job, begin, {nodes.data(), std::min(kTile, job.columns - begin)});
   });

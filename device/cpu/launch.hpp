@@ -109,13 +109,13 @@ void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kern
   queue.check(kernel);
   queue.check(chunks);
   queue.check(sums);
-  std::vector<double> partial(static_cast<std::size_t>(rows * chunks.count));
+  double* const partial = queue.workspace(rows * chunks.count);
   parallel(queue, rows * chunks.count, [&](Index unit) {
     const Index row = unit / chunks.count;
     const Chunk chunk = chunks[unit % chunks.count];
-    partial[static_cast<std::size_t>(unit)] = detail::lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
+    partial[unit] = detail::lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
   });
-  detail::sum_chunks(queue, rows, chunks, partial.data(), sums);
+  detail::sum_chunks(queue, rows, chunks, partial, sums);
 }
 
 }  // namespace onebit::device::cpu

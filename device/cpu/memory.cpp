@@ -4,21 +4,53 @@
 #include <sys/mman.h>
 #endif
 
+#if defined(__has_include)
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+#ifndef ASAN_POISON_MEMORY_REGION
+#define ASAN_POISON_MEMORY_REGION(data, size) ((void)(data), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(data, size) ((void)(data), (void)(size))
+#endif
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "device/system.hpp"
+
 namespace onebit::device::cpu {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kHugePage = 2 << 20;
+constexpr Index kAlignment = 64;
+constexpr Index kHugePage = 2 << 20;
 
 std::size_t wide(Index bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
+/// Buffers of at least this size ask for huge pages: kernels that read many streams would wait for the page tables
+/// otherwise.
+bool is_large(Index bytes) {
+  return bytes >= 2 * kHugePage;
+}
+
+void* system_block(Index size) {
+  void* data = std::aligned_alloc(wide(is_large(size) ? kHugePage : kAlignment), wide(size));
+  if (data == nullptr) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  if (is_large(size)) ::madvise(data, wide(size), MADV_HUGEPAGE);
+#endif
+  return data;
+}
+
 }  // namespace
+
+Index block_size(Index bytes) {
+  return round_up(std::max<Index>(bytes, 1), is_large(bytes) ? kHugePage : kAlignment);
+}
 
 void copy_block(const Block& target, const Block& source) {
   for (Index row = 0; row < target.rows; ++row) {
@@ -27,21 +59,31 @@ void copy_block(const Block& target, const Block& source) {
   }
 }
 
-/// Large buffers ask for huge pages: kernels that read many streams would wait for the page tables otherwise.
+HostMemory::~HostMemory() {
+  for (const BlockPool::Block& block : pool_.blocks()) {
+    ASAN_UNPOISON_MEMORY_REGION(block.data, wide(block.size));
+    std::free(block.data);
+  }
+}
+
 void* HostMemory::allocate(Index bytes) {
-  const bool large = wide(bytes) >= 2 * kHugePage;
-  const std::size_t alignment = large ? kHugePage : kAlignment;
-  const std::size_t size = (wide(bytes) + alignment - 1) / alignment * alignment;
-  void* data = std::aligned_alloc(alignment, size > 0 ? size : alignment);
-  if (data == nullptr) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-  if (large) ::madvise(data, size, MADV_HUGEPAGE);
-#endif
+  const Index size = block_size(bytes);
+  void* data = pool_.take(size);
+  if (data == nullptr) {
+    data = system_block(size);
+    pool_.add(data, size);
+  }
+  ASAN_UNPOISON_MEMORY_REGION(data, wide(size));
   return data;
 }
 
 void HostMemory::release(void* data) noexcept {
-  std::free(data);
+  [[maybe_unused]] const Index size = pool_.keep(data);
+  ASAN_POISON_MEMORY_REGION(data, wide(size));
+}
+
+Index HostMemory::available() const {
+  return available_memory();
 }
 
 void HostMemory::fill(void* target, int byte, Index bytes) {

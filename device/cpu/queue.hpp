@@ -8,17 +8,54 @@
 #include <exception>
 
 #include "device/debug/memory.hpp"
+#include "device/plan/memory.hpp"
 #include "device/types.hpp"
 
 namespace onebit::device::cpu {
 
+/// Memory for the numbers between the two halves of a launch. It grows, and stays for the next one.
+class Workspace {
+ public:
+  explicit Workspace(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
+  ~Workspace() { release(); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  double* reserve(Index count) {
+    if (count <= count_) return data_;
+    release();
+    data_ = static_cast<double*>(memory_->allocate(count * static_cast<Index>(sizeof(double))));
+    count_ = count;
+    return data_;
+  }
+
+ private:
+  void release() {
+    if (data_ != nullptr) memory_->release(data_);
+    data_ = nullptr;
+    count_ = 0;
+  }
+
+  std::shared_ptr<Memory> memory_;
+  double* data_ = nullptr;
+  Index count_ = 0;
+};
+
 class Queue {
  public:
-  /// Kernels of a debug device run with its memory opened for them.
-  explicit Queue(int threads, std::shared_ptr<debug::GuardedMemory> guard = nullptr)
-      : threads_(threads), guard_(std::move(guard)) {}
+  /// Kernels of a debug device run with its memory opened for them, those of a plan do not run. Without a memory there
+  /// is no workspace.
+  explicit Queue(int threads, const std::shared_ptr<Memory>& memory = nullptr)
+      : threads_(threads),
+        plans_(dynamic_cast<plan::PlanMemory*>(memory.get()) != nullptr),
+        guard_(std::dynamic_pointer_cast<debug::GuardedMemory>(memory)),
+        workspace_(std::make_shared<Workspace>(memory)) {}
   int threads() const { return threads_; }
+  bool plans() const { return plans_; }
   debug::GuardedMemory* guard() const { return guard_.get(); }
+
+  /// Room for the launch that runs now.
+  double* workspace(Index count) const { return workspace_->reserve(count); }
 
   /// On a debug device: throws Error unless every pointer in the kernel is into its memory.
   template <class Kernel>
@@ -37,7 +74,9 @@ class Queue {
   }
 
   int threads_;
+  bool plans_;
   std::shared_ptr<debug::GuardedMemory> guard_;
+  std::shared_ptr<Workspace> workspace_;
 };
 
 /// While it lives, this thread's floating-point unit takes numbers below the normal range as zero. One denormal operand
@@ -59,10 +98,11 @@ class FlushDenormals {
 #endif
 };
 
-/// Runs body(unit) for every unit in [0, units), units spread over the queue's threads. The first exception of a body
-/// is rethrown here after all threads have stopped.
+/// Runs body(unit) for every unit in [0, units), units spread over the queue's threads; for none where it plans. The
+/// first exception of a body is rethrown here after all threads have stopped.
 template <class Body>
 void parallel(const Queue& queue, Index units, Body body) {
+  if (queue.plans()) return;
   const debug::Access access(queue.guard());
   if (queue.threads() == 1 || units <= 1) {
     [[maybe_unused]] const FlushDenormals flush{};

@@ -242,7 +242,7 @@ void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledS
                       double* sums) {
   queue.check(kernel);
   queue.check(sums);
-  std::vector<double> partial(static_cast<std::size_t>(chunks.count));
+  double* const partial = queue.workspace(chunks.count);
   detail::for_each_sign_chunk(queue, chunks, rows,
                               [&](Index unit, const Chunk& chunk, const std::uint8_t* bits, const float* scales) {
                                 const auto element = kernel.bind(chunk.segment);
@@ -252,9 +252,9 @@ void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledS
                                   sum.add(count, [&](Index i) { return element(chunk.begin + first + i, means[i]); });
                                 };
                                 detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin, ahead, visit);
-                                partial[static_cast<std::size_t>(unit)] = sum.total();
+                                partial[unit] = sum.total();
                               });
-  detail::sum_chunks(queue, 1, chunks, partial.data(), sums);
+  detail::sum_chunks(queue, 1, chunks, partial, sums);
 }
 
 }  // namespace onebit::device::cpu

@@ -36,6 +36,8 @@ class GpuMemory final : public Memory {
 
   void* allocate(Index bytes) override;
   void release(void* data) noexcept override;
+  MemoryUse use() const override;
+  Index available() const override;
   void fill(void* target, int byte, Index bytes) override;
   void upload(void* target, const void* source, Index bytes) override;
   void download(void* target, const void* source, Index bytes) override;
@@ -45,6 +47,7 @@ class GpuMemory final : public Memory {
   void copy_run(void* target, const Context& from, const void* source, Index bytes);
 
   std::shared_ptr<Context> context_;
+  Index allocations_ = 0;
   Index most_pitch_;  ///< bytes between the rows of a rectangle that CUDA copies in one call
 };
 
@@ -59,6 +62,7 @@ GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(cont
 /// No bytes have an address too, as on the CPU.
 void* GpuMemory::allocate(Index bytes) {
   context_->make_current();
+  ++allocations_;
   void* data = nullptr;
   check(cudaMallocAsync(&data, wide(std::max<Index>(bytes, 1)), context_->stream()), "cudaMallocAsync");
   return data;
@@ -67,6 +71,28 @@ void* GpuMemory::allocate(Index bytes) {
 void GpuMemory::release(void* data) noexcept {
   ignore(cudaSetDevice(context_->ordinal()));
   ignore(cudaFreeAsync(data, context_->stream()));
+}
+
+/// Of the pool, which all queues of this GPU share.
+MemoryUse GpuMemory::use() const {
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, context_->ordinal()), "cudaDeviceGetDefaultMemPool");
+  const auto attribute = [pool](cudaMemPoolAttr name) {
+    std::uint64_t value = 0;
+    check(cudaMemPoolGetAttribute(pool, name, &value), "cudaMemPoolGetAttribute");
+    return static_cast<Index>(value);
+  };
+  return {.used = attribute(cudaMemPoolAttrUsedMemCurrent),
+          .held = attribute(cudaMemPoolAttrReservedMemCurrent),
+          .peak = attribute(cudaMemPoolAttrReservedMemHigh),
+          .allocations = allocations_};
+}
+
+Index GpuMemory::available() const {
+  context_->make_current();
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return static_cast<Index>(free) + use().held - use().used;
 }
 
 void GpuMemory::fill(void* target, int byte, Index bytes) {

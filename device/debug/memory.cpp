@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
 
 #include "device/cpu/memory.hpp"
 #include "device/error.hpp"
+#include "device/system.hpp"
 #include "device/text.hpp"
 
 namespace onebit::device::debug {
@@ -52,6 +54,9 @@ void* GuardedMemory::allocate(Index bytes) {
   const std::scoped_lock lock(mutex_);
   if (users_ == 0) protect(region, false);
   regions_.emplace(start, region);
+  use_.used = use_.held += static_cast<Index>(length);
+  use_.peak = std::max(use_.peak, use_.held);
+  ++use_.allocations;
   return reinterpret_cast<void*>(start);
 }
 
@@ -60,7 +65,17 @@ void GuardedMemory::release(void* data) noexcept {
   const auto found = regions_.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == regions_.end()) return;
   ::munmap(reinterpret_cast<void*>(found->second.pages), found->second.length + page_size());
+  use_.used = use_.held -= static_cast<Index>(found->second.length);
   regions_.erase(found);
+}
+
+MemoryUse GuardedMemory::use() const {
+  const std::scoped_lock lock(mutex_);
+  return use_;
+}
+
+Index GuardedMemory::available() const {
+  return available_memory();
 }
 
 void GuardedMemory::fill(void* target, int byte, Index bytes) {

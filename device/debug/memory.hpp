@@ -37,6 +37,8 @@ class GuardedMemory final : public Memory {
 
   void* allocate(Index bytes) override;
   void release(void* data) noexcept override;
+  MemoryUse use() const override;
+  Index available() const override;
   void fill(void* target, int byte, Index bytes) override;
   void upload(void* target, const void* source, Index bytes) override;
   void download(void* target, const void* source, Index bytes) override;
@@ -60,8 +62,9 @@ class GuardedMemory final : public Memory {
   void protect(const Region& region, bool accessible) const;
   bool owns(std::uintptr_t address) const;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::uintptr_t, Region> regions_;  ///< by start of the allocation
+  MemoryUse use_;                             ///< in whole pages
   int users_ = 0;
 };
 

@@ -2,7 +2,7 @@
 #include "device/fill.hpp"
 #include "device/gemm.hpp"
 #include "experiments/bench/bench.hpp"
-#include "sim/virtual_cluster.hpp"
+#include "sim/memory_plan.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -14,13 +14,10 @@ using device::Device;
 constexpr Index kWarmup = 4;
 
 /// The run in the stage in which it would spend its time: compressed from the second step on.
-sim::RunConfig steady(sim::RunConfig config, Index rounds) {
-  config.epochs = 0;
-  config.steps = kWarmup + rounds + 1;
-  config.optimizer.lr = 1e-12;  // a variance frozen this early must not blow the weights up
-  config.optimizer.freeze.policy = "fixed:1";
-  if (config.optimizer.semantics == optim::Semantics::deepspeed) config.optimizer.freeze.policy = "fixed:2";
-  return config;
+sim::RunConfig steady(const sim::RunConfig& config, Index rounds) {
+  sim::RunConfig run = sim::hurried(config, kWarmup + rounds + 1);
+  run.optimizer.lr = 1e-12;  // a variance frozen this early must not blow the weights up
+  return run;
 }
 
 /// One worker whose batch is that of all workers, with plain Adam, on one device.
@@ -102,7 +99,8 @@ double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes
 
 StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const sim::RunConfig run = steady(config, rounds);
-  sim::VirtualCluster cluster(run), plain(big_batch(run));
+  sim::VirtualCluster cluster = sim::prepare(run).start();
+  sim::VirtualCluster plain = sim::prepare(big_batch(run)).start();
   run_warmup(cluster);
   run_warmup(plain);
   // The limits are those of all devices: a logical device has its share of the threads, a GPU is one of several.

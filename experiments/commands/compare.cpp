@@ -41,7 +41,7 @@ void check_runs(const CommandLine& line, const std::vector<Arm>& arms) {
     if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
       throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
     }
-    sim::VirtualCluster checked(config);
+    sim::prepare(config);
     for (Index s = 0; s < line.seeds; ++s) {
       const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
       if (fs::exists(path) && !line.overwrite) {
@@ -57,7 +57,8 @@ bool run_arm(const CommandLine& line, const Arm& arm, ArmRuns& result) {
     sim::RunConfig config = make_config(arm.settings);
     config.seed += static_cast<std::uint32_t>(s);
     const std::string path = log_path(line, arm, config.seed);
-    const sim::RunResult run = run_and_log(config, path, line, arm.name + " seed " + std::to_string(config.seed));
+    const sim::RunResult run =
+        run_and_log(sim::prepare(config), path, line, arm.name + " seed " + std::to_string(config.seed));
     result.runs.push_back(analysis::summarize(sim::LogReader(path), netmodel::clusters()));
     if (run.status == sim::RunStatus::stopped) return false;
   }

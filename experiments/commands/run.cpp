@@ -3,23 +3,28 @@
 #include "device/error.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/deepspeed_output.hpp"
+#include "experiments/memory_output.hpp"
 #include "experiments/session.hpp"
 #include "experiments/summary_output.hpp"
+#include "sim/weights_file.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-void print_plan(const sim::RunConfig& config, const CommandLine& line) {
+void print_plan(const sim::PreparedRun& run, const CommandLine& line) {
   if (line.json) {
     std::vector<std::pair<std::string, Json>> members;
-    for (const auto& [name, value] : values_of(config)) members.emplace_back(name, value);
+    for (const auto& [name, value] : values_of(run.config)) members.emplace_back(name, value);
+    members.emplace_back("memory_plan", to_json(run.plan));
     std::cout << with_deepspeed(Json::object(members), line).text() << "\n";
     return;
   }
   print_deepspeed(line, std::cout);
   Table table({"option", "value"}, 2);
-  for (const auto& [name, value] : values_of(config)) table.add({name, value});
+  for (const auto& [name, value] : values_of(run.config)) table.add({name, value});
   table.print(std::cout);
+  std::cout << "\n";
+  print_memory(run, std::cout);
 }
 
 }  // namespace
@@ -28,17 +33,23 @@ int run_command(const CommandLine& line) {
   if (!line.arguments.empty())
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
   const sim::RunConfig config = make_config(line.run);
+  if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
+  if (!line.weights_out.empty()) sim::check_weights_output(line.weights_out, line.overwrite);
+  const sim::PreparedRun run = sim::prepare(config);
   if (line.dry_run) {
-    sim::VirtualCluster checked(config);
-    print_plan(config, line);
+    print_plan(run, line);
     return kExitDone;
   }
-  if (line.out.empty()) throw ConfigError("no output file", "run", "give -o FILE.h5");
+  if (!line.json) {
+    print_memory(run, std::cout);
+    std::cout << std::endl;
+  }
   install_stop_handler();
-  const sim::RunResult result = run_and_log(config, line.out, line, config.optimizer.name);
+  const sim::RunResult result = run_and_log(run, line.out, line, config.optimizer.name);
   const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), netmodel::clusters());
   if (line.json) {
-    std::cout << with_deepspeed(to_json(summary), line).text() << "\n";
+    const Json json = to_json(summary).with("memory_plan", to_json(run.plan));
+    std::cout << with_deepspeed(json, line).text() << "\n";
   } else {
     print_deepspeed(line, std::cout);
     print_summary(summary, std::cout);

@@ -2,6 +2,7 @@
 // Runs programs as a user would: arguments in; exit status, stdout and stderr out.
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ using Arguments = std::vector<std::string>;
 struct Outcome {
   int status = -1;  ///< exit status; 128 + signal where one ended it
   std::string out, err;
+  double peak_bytes = 0;  ///< the most memory that it held
 };
 
 /// A program that runs in `folder`. Killed at the end if it still runs.
@@ -50,8 +52,10 @@ class Process {
 
   bool running() {
     int status = 0;
-    if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) == 0) return pid_ > 0;
+    struct rusage use {};
+    if (pid_ <= 0 || wait4(pid_, &status, WNOHANG, &use) == 0) return pid_ > 0;
     pid_ = 0;
+    peak_bytes_ = 1024 * static_cast<double>(use.ru_maxrss);
     status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return false;
   }
@@ -69,7 +73,7 @@ class Process {
   /// Waits for the end. Fails the test where it does not come.
   Outcome finish() {
     if (!poll([this] { return !running(); }, std::chrono::seconds(240))) FAIL("the program does not end");
-    return {status_, read_file(streams_ / "out"), read_file(streams_ / "err")};
+    return {status_, read_file(streams_ / "out"), read_file(streams_ / "err"), peak_bytes_};
   }
 
  private:
@@ -89,6 +93,7 @@ class Process {
   Folder streams_;  ///< what it prints goes here, so that the working folder shows what it leaves behind
   pid_t pid_ = 0;
   int status_ = -1;
+  double peak_bytes_ = 0;
 };
 
 inline Arguments joined(Arguments first, const Arguments& second) {

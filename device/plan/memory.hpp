@@ -1,0 +1,31 @@
+#pragma once
+// The memory of a plan: it has addresses and sizes, and nothing behind them. What runs on it is counted, not computed.
+
+#include "device/block_pool.hpp"
+
+namespace onebit::device::plan {
+
+/// Gives out and keeps blocks as cpu::HostMemory does. Its addresses are none that memory can have: what touches one
+/// faults. What is downloaded is a tiny positive number in every format, so that host code neither divides by zero nor
+/// finds zeros to set apart.
+class PlanMemory final : public Memory {
+ public:
+  void* allocate(Index bytes) override;
+  void release(void* data) noexcept override { pool_.keep(data); }
+  MemoryUse use() const override { return pool_.use(); }
+  Index available() const override;
+  void fill(void*, int, Index) override {}
+  void upload(void*, const void*, Index bytes) override;
+  void download(void* target, const void*, Index bytes) override;
+  void copy(const Block&, Memory&, const Block&) override {}
+
+  /// Bytes of the largest copy from or to host memory: host code held as much.
+  Index largest_transfer() const { return largest_transfer_; }
+
+ private:
+  BlockPool pool_;
+  std::uintptr_t next_ = std::uintptr_t{1} << 52;
+  Index largest_transfer_ = 0;
+};
+
+}  // namespace onebit::device::plan

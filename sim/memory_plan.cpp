@@ -1,0 +1,226 @@
+#include "sim/memory_plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "device/error.hpp"
+#include "device/plan/memory.hpp"
+#include "device/system.hpp"
+#include "device/text.hpp"
+#include "sim/probe.hpp"
+
+namespace onebit::sim {
+namespace {
+
+using Rows = std::vector<MemoryPlan::Row>;
+
+constexpr Index kSteps = 6;
+
+Index total_of(const Rows& rows) {
+  return std::accumulate(rows.begin(), rows.end(), Index{0},
+                         [](Index sum, const auto& row) { return sum + row.bytes; });
+}
+
+/// Reaches every stage of the optimizer that the run will reach.
+RunConfig first_steps(const RunConfig& config, Index steps) {
+  RunConfig run = hurried(config, kSteps);
+  optim::ZeroOneConfig& zeroone = run.optimizer.zeroone;
+  zeroone.var_update_scaler = 1;
+  zeroone.var_freeze_step = zeroone.var_freeze_step < steps ? 3 : kSteps;
+  run.optimizer.local.period = 2;
+  run.eval.examples = std::min<Index>(run.eval.examples, 512);
+  return run;
+}
+
+/// Everything that a run does, once: what it allocates it allocates here.
+void take_steps(VirtualCluster& cluster, const LogConfig& log) {
+  const bool evaluates = cluster.data().holdout_size() > 0;
+  if (evaluates) cluster.evaluate();
+  while (cluster.step() < cluster.steps()) {
+    const StepOutcome outcome = cluster.advance();
+    StepRow row = measure_step(cluster, outcome);
+    if (log.workers_every > 0) measure_errors(cluster, measure_workers(cluster, outcome), row);
+    if (log.tensors_every > 0) measure_tensors(cluster, outcome.step);
+    if (evaluates) cluster.evaluate();
+  }
+}
+
+template <class T>
+Index bytes_of(const device::Buffer<T>* buffer) {
+  return buffer == nullptr ? 0 : buffer->size() * static_cast<Index>(sizeof(T));
+}
+
+/// Lets go of a part and tells what it held.
+template <class Part>
+Index take_apart(const device::Memory& memory, Part& part) {
+  const Index before = memory.use().used;
+  part = Part();
+  return before - memory.use().used;
+}
+
+/// By purpose; what is held beyond the parts came and went.
+Rows device_rows(Replica& replica) {
+  const device::Memory& memory = replica.shard.device.memory();
+  const optim::StateView state = replica.optimizer->state();
+  const Index moments = bytes_of(state.momentum) + bytes_of(state.variance);
+  const Index worker_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->worker_errors());
+  const Index server_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->server_error());
+  Rows rows = {{"weights", take_apart(memory, replica.weights)},
+               {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients)},
+               {"activations", take_apart(memory, replica.model)},
+               {"moments", moments},
+               {"worker errors", worker_errors},
+               {"server errors", server_errors}};
+  const Index optimizer = take_apart(memory, replica.optimizer);
+  rows.push_back({"sums and payloads", std::max<Index>(0, optimizer - moments - worker_errors - server_errors)});
+  rows.push_back({"temporary", std::max<Index>(0, memory.use().peak - total_of(rows))});
+  return rows;
+}
+
+/// The batch stays; the largest other copy comes and goes.
+Index host_bytes(const Replica& replica) {
+  const Batch& batch = replica.batch;
+  const auto bytes = [](const auto& values) { return static_cast<Index>(values.capacity() * sizeof(values[0])); };
+  const Index kept = bytes(batch.features) + bytes(batch.tokens) + bytes(batch.labels);
+  const auto& memory = dynamic_cast<const device::plan::PlanMemory&>(replica.shard.device.memory());
+  return kept + (memory.largest_transfer() > kept ? memory.largest_transfer() : 0);
+}
+
+bool has_own_memory(const device::Device& device) {
+  return device.name().starts_with("cuda");
+}
+
+Index limit_of(const RunConfig& config, const Site& site) {
+  if (config.memory > 0) return config.memory;
+  Index least = site.devices.front().memory().available();
+  for (const device::Device& device : site.devices) least = std::min(least, device.memory().available());
+  if (!has_own_memory(site.devices.front())) least += device::resident_memory();
+  return least - least / 10;  // the plan is that exact
+}
+
+/// A site whose devices count.
+Site planned(const Site& site) {
+  Site plan{site.data, {}};
+  for (const device::Device& device : site.devices) plan.devices.push_back(device.plan());
+  return plan;
+}
+
+Index held(const Site& site) {
+  Index sum = 0;
+  for (const device::Device& device : site.devices) sum += device.memory().use().held;
+  return sum;
+}
+
+/// What the devices hold together, or the one that holds most.
+Rows joined(const std::vector<Rows>& devices, bool separate) {
+  if (separate) {
+    return *std::max_element(devices.begin(), devices.end(),
+                             [](const Rows& a, const Rows& b) { return total_of(a) < total_of(b); });
+  }
+  Rows sum = devices.front();
+  for (std::size_t d = 1; d < devices.size(); ++d) {
+    for (std::size_t r = 0; r < sum.size(); ++r) sum[r].bytes += devices[d][r].bytes;
+  }
+  return sum;
+}
+
+/// What no run with this model does without.
+Rows least_rows(const RunConfig& config, const Site& site) {
+  const Index row =
+      make_model(site.devices.front(), completed(config.model), *site.data)->parameters() * Index{sizeof(float)};
+  return {{"weights", row}, {"gradients", row}};
+}
+
+/// Plans one run at several worker groups.
+class Planner {
+ public:
+  Planner(const RunConfig& config, const Site& site)
+      : config_(first_steps(config, total_steps(config, site.data->train_size()))),
+        site_(planned(site)),
+        separate_(has_own_memory(site.devices.front())),
+        limit_(limit_of(config, site)),
+        program_(device::resident_memory()) {
+    const MemoryPlan least{.rows = least_rows(config, site_), .limit = limit_};
+    if (!least.fits()) refuse(least);
+    VirtualCluster(config, site_);  // refuses what no memory would help
+  }
+
+  /// Steps are not taken where already what they start from does not fit.
+  MemoryPlan at(Index group) const {
+    RunConfig config = config_;
+    config.worker_group = group;
+    const Site site = planned(site_);
+    VirtualCluster cluster(config, site);
+    MemoryPlan plan{.rows = {}, .limit = limit_};
+    plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
+    if (held(site) <= limit_) take_steps(cluster, config.log);
+    Index host = 0;
+    for (const Replica& replica : cluster.replicas()) host += host_bytes(replica);
+    std::vector<Rows> devices(site.devices.size());
+    cluster.on_each_device(
+        [&](Replica& replica) { devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica); });
+    plan.rows = joined(devices, separate_);
+    if (separate_) return plan;
+    plan.rows.push_back({"copies on the host", host});
+    plan.rows.push_back({"data and program", program_});
+    return plan;
+  }
+
+  [[noreturn]] void refuse(const MemoryPlan& plan) const {
+    const auto most = std::max_element(plan.rows.begin(), plan.rows.end(),
+                                       [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    const auto text = [](Index bytes) { return bytes_text(static_cast<double>(bytes)); };
+    throw ConfigError("the run does not fit in memory",
+                      "it needs at least " + text(plan.total()) + ", " + text(most->bytes) + " of it for " +
+                          most->name + ", and may take " + text(plan.limit),
+                      plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
+                                            : "fewer workers, a smaller batch or a smaller model");
+  }
+
+ private:
+  RunConfig config_;
+  Site site_;  ///< counts
+  bool separate_;
+  Index limit_;
+  Index program_;
+};
+
+}  // namespace
+
+Index MemoryPlan::total() const {
+  return total_of(rows);
+}
+
+VirtualCluster PreparedRun::start() const {
+  RunConfig fitting = config;
+  fitting.worker_group = plan.worker_group;
+  return VirtualCluster(fitting, site);
+}
+
+MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
+  const Planner planner(config, site);
+  MemoryPlan plan = planner.at(config.worker_group);
+  if (plan.fits()) return plan;
+  if (config.worker_group > 0) planner.refuse(plan);
+  Index too_large = plan.worker_group;
+  plan = planner.at(1);
+  if (!plan.fits()) planner.refuse(plan);
+  while (too_large - plan.worker_group > 1) {
+    const Index group = (plan.worker_group + too_large) / 2;
+    MemoryPlan candidate = planner.at(group);
+    if (candidate.fits()) {
+      plan = std::move(candidate);
+    } else {
+      too_large = group;
+    }
+  }
+  return plan;
+}
+
+PreparedRun prepare(const RunConfig& config) {
+  PreparedRun run{config, make_site(config), {}};
+  run.plan = plan_memory(config, run.site);
+  return run;
+}
+
+}  // namespace onebit::sim

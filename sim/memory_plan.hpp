@@ -1,0 +1,39 @@
+#pragma once
+// What a run will hold in memory, known before it starts: its first steps are taken on devices that only count, so what
+// allocates is asked, and no formula stands beside it.
+
+#include "sim/virtual_cluster.hpp"
+
+namespace onebit::sim {
+
+struct MemoryPlan {
+  struct Row {
+    std::string name;
+    Index bytes = 0;
+  };
+  std::vector<Row> rows;   ///< of all devices and the program; with GPUs, of the one that holds most
+  Index limit = 0;         ///< what the run may take
+  Index worker_group = 0;  ///< workers of a device whose gradients exist at a time
+
+  Index total() const;
+  bool fits() const { return total() <= limit; }
+};
+
+/// A run that fits.
+struct PreparedRun {
+  RunConfig config;  ///< as it was asked for
+  Site site;
+  MemoryPlan plan;
+
+  /// Ready for the first step.
+  VirtualCluster start() const;
+};
+
+/// Plans the run at its worker group; where none is asked for, at the largest that fits. Throws ConfigError with the
+/// numbers where it does not fit, before anything large is allocated.
+MemoryPlan plan_memory(const RunConfig& config, const Site& site);
+
+/// Reads the data, opens the devices and plans the memory. Throws ConfigError, IoError.
+PreparedRun prepare(const RunConfig& config);
+
+}  // namespace onebit::sim

@@ -1,0 +1,26 @@
+#pragma once
+// Weights between runs and programs: an HDF5 file with `weights` float32 [parameters], `tensor_sizes` int64 [tensors]
+// and `tensor_names`, texts of one fixed length [tensors].
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/tensor_info.hpp"
+
+namespace onebit::sim {
+
+/// The weights in a file, which must be of these tensors: the same names and sizes in the same order. Throws
+/// ConfigError naming file and first difference.
+std::vector<float> read_weights(const std::string& path, std::span<const TensorInfo> tensors);
+
+/// The same without the weights.
+void check_weights(const std::string& path, std::span<const TensorInfo> tensors);
+
+/// Throws ConfigError where write_weights could not: no folder, something else in its place, a file unless overwrite.
+void check_weights_output(const std::string& path, bool overwrite);
+
+/// Writes the file, or replaces it: whole, or not at all. Throws IoError, ConfigError.
+void write_weights(const std::string& path, std::span<const TensorInfo> tensors, std::span<const float> weights);
+
+}  // namespace onebit::sim

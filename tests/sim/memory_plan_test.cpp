@@ -1,0 +1,203 @@
+// The memory plan says what a run holds, chooses the worker group, and refuses what cannot fit.
+
+#include "sim/memory_plan.hpp"
+
+#include <numeric>
+
+#include "compress/codec.hpp"
+#include "device/error.hpp"
+#include "sim/probe.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/small_runs.hpp"
+
+using namespace onebit;
+using namespace onebit::sim;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Large enough for buffers of many sizes; every stage of every optimizer within a few steps.
+RunConfig staged_config(const std::string& optimizer) {
+  RunConfig config = mlp_config();
+  config.model.layers = {9, 61, 3};
+  config.steps = 14;
+  config.optimizer.name = optimizer;
+  config.optimizer.freeze.policy = "fixed:1";
+  config.optimizer.zeroone.var_freeze_step = 3;
+  config.optimizer.zeroone.var_update_scaler = 1;
+  config.optimizer.local.period = 2;
+  config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, false);
+  config.log = {.every = 1, .workers_every = 1, .tensors_every = 1};
+  return config;
+}
+
+/// What a training loop asks of the cluster in a step.
+void step(VirtualCluster& cluster) {
+  const StepOutcome outcome = cluster.advance();
+  StepRow row = measure_step(cluster, outcome);
+  measure_errors(cluster, measure_workers(cluster, outcome), row);
+  measure_tensors(cluster, outcome.step);
+  cluster.evaluate();
+}
+
+/// Of all devices.
+Index sum(const Site& site, Index device::MemoryUse::*number) {
+  Index total = 0;
+  for (const device::Device& device : site.devices) total += device.memory().use().*number;
+  return total;
+}
+
+Index planned_on_devices(const MemoryPlan& plan) {
+  Index bytes = 0;
+  for (const MemoryPlan::Row& row : plan.rows) {
+    if (row.name != "copies on the host" && row.name != "data and program") bytes += row.bytes;
+  }
+  return bytes;
+}
+
+Index row_of(const MemoryPlan& plan, const std::string& name) {
+  for (const MemoryPlan::Row& row : plan.rows) {
+    if (row.name == name) return row.bytes;
+  }
+  return -1;
+}
+
+/// Blocks are whole cache lines, and may have been a little larger buffers' before.
+bool about(Index bytes, Index expected) {
+  return bytes >= expected && bytes <= expected + expected / 10;
+}
+
+/// The most that the devices of a real run held, and how often they asked the system after the third step.
+struct Counted {
+  Index peak = 0;
+  Index late_allocations = 0;
+};
+
+Counted count(const RunConfig& config) {
+  const Site site = make_site(config);
+  VirtualCluster cluster(config, site);
+  cluster.evaluate();
+  while (cluster.step() < 3) step(cluster);
+  Counted counted;
+  counted.late_allocations = -sum(site, &device::MemoryUse::allocations);
+  while (cluster.step() < 12) step(cluster);
+  counted.late_allocations += sum(site, &device::MemoryUse::allocations);
+  while (cluster.step() < cluster.steps()) step(cluster);
+  counted.peak = sum(site, &device::MemoryUse::peak);
+  return counted;
+}
+
+std::vector<std::string> all_optimizers() {
+  std::vector<std::string> names;
+  for (const optim::OptimizerEntry& entry : optim::optimizers()) names.emplace_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("plan: every optimizer holds what its plan says, and asks for no memory after its first steps") {
+  for (const std::string& optimizer : all_optimizers()) {
+    const RunConfig config = staged_config(optimizer);
+    CAPTURE(optimizer);
+    const Counted counted = count(config);
+    CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
+    CHECK(counted.late_allocations == 0);
+  }
+}
+
+TEST_CASE("plan: every codec holds what its plan says, and asks for no memory after its first steps") {
+  for (const compress::CodecEntry& codec : compress::codecs()) {
+    for (const std::string optimizer : {"ef-momentum-sgd", "onebit-adam"}) {
+      RunConfig config = staged_config(optimizer);
+      config.optimizer.exchange.up.name = codec.name;
+      if (optimizer == "onebit-adam") config.device = "cpu:2";
+      CAPTURE(optimizer, codec.name);
+      const Counted counted = count(config);
+      CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
+      CHECK(counted.late_allocations == 0);
+    }
+  }
+}
+
+TEST_CASE("plan: rows are the buffers that they name") {
+  RunConfig config = staged_config("onebit-adam");
+  config.worker_group = 3;
+  const MemoryPlan plan = prepare(config).plan;
+  const VirtualCluster cluster(config);
+  const Index row = cluster.model().parameters() * Index{sizeof(float)};
+  CHECK(about(row_of(plan, "weights"), row));
+  CHECK(about(row_of(plan, "gradients"), 3 * row));
+  CHECK(row_of(plan, "moments") == 2 * row);
+  CHECK(row_of(plan, "worker errors") == 16 * row);
+  CHECK(row_of(plan, "server errors") == row);
+  CHECK(row_of(plan, "activations") > 0);
+  CHECK(row_of(plan, "data and program") > 0);
+  CHECK(plan.worker_group == 3);
+  CHECK(plan.total() == std::accumulate(plan.rows.begin(), plan.rows.end(), Index{0},
+                                        [](Index sum, const MemoryPlan::Row& each) { return sum + each.bytes; }));
+}
+
+TEST_CASE("plan: local weights, extra gradients and several devices are in it") {
+  const auto plan_of = [](const std::string& optimizer, const std::string& devices) {
+    RunConfig config = staged_config(optimizer);
+    config.device = devices;
+    return prepare(config).plan;
+  };
+  const Index row = VirtualCluster(staged_config("adam")).model().parameters() * Index{sizeof(float)};
+  CHECK(about(row_of(plan_of("adam", "cpu"), "weights"), row));
+  CHECK(about(row_of(plan_of("adam", "cpu:2"), "weights"), 2 * row));
+  CHECK(about(row_of(plan_of("local-sgd", "debug"), "weights"), 16 * row));
+  CHECK(about(row_of(plan_of("adam", "cpu"), "gradients"), 16 * row));
+  CHECK(about(row_of(plan_of("cada1", "cpu"), "gradients"), 32 * row));
+}
+
+TEST_CASE("plan: the largest worker group that fits is taken, and changes no bit") {
+  RunConfig config = staged_config("onebit-adam");
+  config.model.layers = {9, 20000, 3};
+  config.steps = 4;
+  const MemoryPlan whole = prepare(config).plan;
+  REQUIRE(whole.worker_group == 16);
+  config.worker_group = 8;
+  config.memory = prepare(config).plan.total() + (whole.total() - prepare(config).plan.total()) / 20;
+  config.worker_group = 0;
+  const PreparedRun prepared = prepare(config);
+  CHECK(prepared.plan.fits());
+  CHECK(prepared.plan.worker_group >= 8);
+  CHECK(prepared.plan.worker_group < 16);
+  VirtualCluster some = prepared.start();
+  config.memory = 0;
+  VirtualCluster all(config);
+  CHECK(some.replicas().front().gradients.size() == prepared.plan.worker_group * all.model().parameters());
+  for (int i = 0; i < 4; ++i) {
+    CHECK(some.advance().loss == all.advance().loss);
+  }
+  CHECK(some.weights().to_host() == all.weights().to_host());
+}
+
+TEST_CASE("plan: what cannot fit is refused with the numbers, before it is allocated") {
+  RunConfig config = staged_config("onebit-adam");
+  config.model.layers = {9, 1 << 20, 1 << 20, 3};
+  CHECK_THROWS_WITH(prepare(config), Contains("does not fit in memory (it needs at least 8.796 TB, 4.398 TB of it for "
+                                              "weights, and may take") &&
+                                         Contains("smaller model"));
+  config.model.layers = {9, 400000, 3};
+  config.memory = Index{500} << 20;
+  CHECK_THROWS_WITH(prepare(config), Contains("for worker errors, and may take 524.3 MB") && Contains("fewer workers"));
+  config.worker_group = 16;
+  CHECK_THROWS_WITH(prepare(config), Contains("a smaller --worker-group"));
+  config.memory = -1;
+  CHECK_THROWS_WITH(prepare(config), Contains("memory -1"));
+}
+
+TEST_CASE("plan: options that are wrong are refused as by the run, whatever the plan changes of them") {
+  RunConfig config = staged_config("onebit-adam");
+  config.optimizer.freeze.policy = "fixed:5000";
+  CHECK_THROWS_WITH(prepare(config), Contains("never reach the compression stage"));
+  config = staged_config("zeroone-adam");
+  config.optimizer.zeroone.var_update_scaler = 0;
+  CHECK_THROWS_WITH(prepare(config), Contains("var-update-scaler"));
+  config = staged_config("adam");
+  config.schedule.warmup = 15;
+  CHECK_THROWS_WITH(prepare(config), Contains("schedule.warmup"));
+}
