@@ -29,6 +29,13 @@ RunOption memory_option() {
           [](const sim::RunConfig& config) { return std::to_string(config.memory); }};
 }
 
+template <class Place>
+RunOption automatic(const std::string& name, const std::string& help, Place place) {
+  return choice(name, help, place,
+                std::map<std::string, sim::Switch>{
+                    {"auto", sim::Switch::automatic}, {"true", sim::Switch::yes}, {"false", sim::Switch::no}});
+}
+
 }  // namespace
 
 std::vector<RunOption> model_and_data_options() {
@@ -62,8 +69,20 @@ std::vector<RunOption> model_and_data_options() {
       field("model.bias", "logistic: a feature that is always 1", ONEBIT_PLACE(model.bias)),
       field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
       list("data.path", "files or folders, separated by commas", "files or folders", ONEBIT_PLACE(data.paths)),
+      list("data.test", "files of the held-out split; empty: a share of the examples", "files",
+           ONEBIT_PLACE(data.test)),
       field("data.holdout", "share of the examples held out for evaluation", ONEBIT_PLACE(data.holdout)),
-      field("data.features", "synthetic: numbers per example", ONEBIT_PLACE(data.features)),
+      field("data.split", "training examples among workers: iid, label, dirichlet:A, size or size:P",
+            ONEBIT_PLACE(data.split)),
+      automatic("data.mmap", "map plain files instead of reading them; auto: from 64 MiB on",
+                ONEBIT_PLACE(data.mapping)),
+      automatic("data.standardise", "features to mean 0 and deviation 1; auto: all but libsvm",
+                ONEBIT_PLACE(data.standardise)),
+      field("data.vocabulary", "text: file of word pieces, one a line; empty: bytes", ONEBIT_PLACE(data.vocabulary)),
+      field("data.lowercase", "text, with word pieces: put ASCII letters to lower case", ONEBIT_PLACE(data.lowercase)),
+      bounded("data.token-bytes", "tokens: 1, 2 or 4 where files have no header", 4, ONEBIT_PLACE(data.token_bytes)),
+      field("data.features", "synthetic: numbers per example, 0 is 32; libsvm: at least so many",
+            ONEBIT_PLACE(data.features)),
       field("data.classes", "synthetic: classes", ONEBIT_PLACE(data.classes)),
       field("data.examples", "synthetic: examples in both splits", ONEBIT_PLACE(data.examples)),
   };

@@ -14,6 +14,7 @@ namespace {
 DataConfig data_config(const RunConfig& config) {
   DataConfig data = config.data;
   data.seed = config.seed;
+  data.workers = config.workers;
   data.context = config.model.context;
   data.target = model_entry(config.model.name).target;
   return data;

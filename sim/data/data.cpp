@@ -7,18 +7,28 @@
 #include "device/error.hpp"
 #include "device/philox.hpp"
 #include "device/text.hpp"
+#include "sim/data/cifar.hpp"
 #include "sim/data/idx.hpp"
+#include "sim/data/libsvm.hpp"
 #include "sim/data/none.hpp"
 #include "sim/data/synthetic.hpp"
 #include "sim/data/text.hpp"
+#include "sim/data/token_file.hpp"
 
 namespace onebit::sim {
 namespace {
 
 constexpr std::array entries = {
-    DataEntry{"text", "predict the next byte of any text files (--data.path FILE|FOLDER,.. --model.context)",
+    DataEntry{"text", "bytes or word pieces of any text files (--data.path FILE|FOLDER,.. --data.vocabulary)",
               make_text},
     DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)", make_idx},
+    DataEntry{"cifar10", "CIFAR-10's binary version (--data.path FOLDER or files)", make_cifar10},
+    DataEntry{"cifar100", "CIFAR-100's binary version, fine labels (--data.path FOLDER or files)", make_cifar100},
+    DataEntry{"tokens", "files of tokens that another program made (--data.path FILES --data.token-bytes)",
+              make_tokens},
+    DataEntry{"libsvm",
+              "classes and sparse features, LIBSVM's text format (--data.path FILE --data.test --data.features)",
+              make_libsvm},
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
               make_synthetic},
     DataEntry{"none", "no examples, for models that are functions of their weights alone", make_none},
@@ -28,7 +38,8 @@ constexpr std::array entries = {
 
 DataSource::~DataSource() = default;
 
-DataSource::DataSource(DataFacts facts, std::uint32_t seed) : facts_(std::move(facts)), seed_(seed) {}
+DataSource::DataSource(DataFacts facts, std::uint32_t seed, WorkerSplit split)
+    : facts_(std::move(facts)), seed_(seed), split_(std::move(split)) {}
 
 void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.workers = workers;
@@ -49,7 +60,7 @@ void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Inde
   const device::RandomKey key{seed_, device::Purpose::sampling};
   for (Index w = 0; w < workers.count; ++w) {
     for (Index b = 0; b < batch; ++b) {
-      const Index example = device::uniform_index(key, {step, workers.first + w, first_draw + b}, facts_.train);
+      const Index example = split_.draw(key, {step, workers.first + w, first_draw + b}, facts_.train);
       copy(Split::train, example, w * batch + b, out);
     }
   }

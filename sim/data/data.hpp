@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/types.hpp"
+#include "sim/data/worker_split.hpp"
 
 namespace onebit::sim {
 
@@ -87,10 +88,10 @@ class DataSource {
   const std::string& hash() const { return facts_.hash; }
   const std::vector<std::string>& provenance() const { return facts_.provenance; }
 
-  /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, training examples drawn with
-  /// replacement: example = uniform_index({seed, sampling}, {step, worker, draw}), so a worker's examples do not depend
-  /// on who is beside it. Buffers are reused: no allocation while the size stays the same. Throws Error if a number is
-  /// negative.
+  /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, drawn with replacement from the
+  /// training examples, or from the worker's own where they are split among workers: uniform_index({seed, sampling},
+  /// {step, worker, draw}), so a worker's examples do not depend on who is beside it. Buffers are reused: no allocation
+  /// while the size stays the same. Throws Error if a number is negative or a worker has no examples.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   Index size(Split split) const { return split == Split::train ? facts_.train : facts_.holdout; }
@@ -100,7 +101,7 @@ class DataSource {
   void holdout(Index first, Index count, Batch& out) const { read(Split::holdout, first, count, out); }
 
  protected:
-  DataSource(DataFacts facts, std::uint32_t seed);
+  DataSource(DataFacts facts, std::uint32_t seed, WorkerSplit split = {});
 
  private:
   /// Writes example `example` of a split to row `row` of `out`, whose buffers have their final size.
@@ -109,19 +110,31 @@ class DataSource {
 
   DataFacts facts_;
   std::uint32_t seed_;
+  WorkerSplit split_;
 };
+
+/// A choice that is the program's where the user makes none.
+enum class Switch { automatic, yes, no };
 
 /// Options of all sources; each uses those that its registry line names.
 struct DataConfig {
   std::string name = "text";
   std::vector<std::string> paths = {};
-  double holdout = 0.1;    ///< share of the examples held out, in [0, 1)
-  std::uint32_t seed = 1;  ///< of sampling; never of the examples or the split
-  Index context = 8;       ///< text: tokens of an example
+  std::vector<std::string> test = {};      ///< files of the held-out split; empty: a share of the examples
+  double holdout = 0.1;                    ///< that share, in [0, 1)
+  std::string split = "iid";               ///< of the training examples among workers, see worker_split.hpp
+  Index workers = 1;                       ///< that draw examples, of such a split
+  std::uint32_t seed = 1;                  ///< of sampling; never of the examples or the splits
+  Switch mapping = Switch::automatic;      ///< of plain files to memory
+  Switch standardise = Switch::automatic;  ///< dense data: to mean 0 and deviation 1
+  Index context = 8;                       ///< text, tokens: tokens of an example
   Target target = Target::next;
-  Index features = 32;     ///< synthetic
-  Index classes = 10;      ///< synthetic
-  Index examples = 10000;  ///< synthetic: both splits together
+  std::string vocabulary = {};  ///< text: file of word pieces; empty: bytes
+  bool lowercase = false;       ///< text, with word pieces
+  Index token_bytes = 0;        ///< tokens: 1, 2 or 4 where files have no header
+  Index features = 0;           ///< synthetic: 0 is 32; libsvm: at least so many
+  Index classes = 10;           ///< synthetic
+  Index examples = 10000;       ///< synthetic: both splits together
 };
 
 struct DataEntry {

@@ -1,7 +1,8 @@
 #pragma once
-// What sources of dense features share: limits, standardising, the split, copying.
+// What sources of dense features share: limits, standardising, the splits, copying.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,42 @@ inline constexpr Index dense_limit = Index{1} << 31;
 /// Product of positive `sizes`, without overflow. Throws ConfigError naming `where` if it exceeds dense_limit.
 Index dense_volume(const std::vector<Index>& sizes, const std::string& where);
 
+/// From a value to (value - mean) * scale, computed in double.
+struct Standard {
+  double mean = 0.0;
+  double scale = 1.0;
+  float operator()(float value) const { return static_cast<float>((static_cast<double>(value) - mean) * scale); }
+};
+
+/// Feature values as a source holds them; rows are made when they are asked for. Constant but for `standardise`.
+class FeatureRows {
+ public:
+  virtual ~FeatureRows() = default;
+
+  /// Writes all features of an example.
+  virtual void read(Index example, std::span<float> row) const = 0;
+
+  /// From now on rows are standardised. A row has as many channels of equal size as there are numbers.
+  virtual void standardise(std::span<const Standard> channels) = 0;
+};
+
+/// values [examples x features].
+std::unique_ptr<FeatureRows> float_rows(std::vector<float> values, Index features);
+
 /// Examples as they were read. facts.train and facts.holdout are not set yet; facts.name and facts.features are.
 struct DenseExamples {
   DataFacts facts;
-  std::vector<float> features;       ///< [examples x facts.features], at most dense_limit values
+  std::unique_ptr<FeatureRows> features;
   std::vector<std::int32_t> labels;  ///< [examples], in [0, facts.classes)
+  Index test = 0;                    ///< the last examples, held out; 0: config.holdout says how many are
+  bool standardise = true;           ///< where config.standardise is automatic
 };
 
-/// Splits by fixed_permutation (the last config.holdout of it is held out), then standardises every feature value with
-/// ONE mean and standard deviation: those of all values of the training split. (Per-feature numbers would blow up
-/// pixels that are nearly constant.) Where all training values are equal, only the mean is subtracted.
+/// Splits by fixed_permutation (the last config.holdout of it is held out, unless the examples of a test set are), then
+/// standardises feature values with ONE mean and standard deviation for each channel of an image, or for all features
+/// where they are no image: those of all such values of the training split. (Per-feature numbers would blow up pixels
+/// that are nearly constant.) Where all training values are equal, only the mean is subtracted. Last, the training
+/// examples are split among workers.
 std::unique_ptr<DataSource> make_dense(DenseExamples examples, const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -16,6 +16,7 @@ namespace onebit::sim {
 namespace {
 
 constexpr Index width = 32;  // of the teacher
+constexpr Index default_features = 32;
 
 std::vector<float> normals(Index stream, Index count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -58,8 +59,11 @@ void check_size(Index value, Index least, const std::string& option) {
 
 }  // namespace
 
-std::unique_ptr<DataSource> make_synthetic(const DataConfig& config) {
+std::unique_ptr<DataSource> make_synthetic(const DataConfig& given) {
+  DataConfig config = given;
+  if (config.features == 0) config.features = default_features;
   if (!config.paths.empty()) throw ConfigError("synthetic data reads no file", "--data.path", "leave it out");
+  if (!config.test.empty()) throw ConfigError("synthetic data reads no file", "--data.test", "leave it out");
   check_size(config.features, 1, "--data.features");
   check_size(config.classes, 2, "--data.classes");
   check_size(config.examples, 1, "--data.examples");
@@ -69,15 +73,16 @@ std::unique_ptr<DataSource> make_synthetic(const DataConfig& config) {
 
   DenseExamples examples;
   examples.facts = {.name = "synthetic", .features = config.features, .classes = config.classes};
-  examples.features = normals(0, volume);
-  examples.labels = teach(config, examples.features);
+  std::vector<float> features = normals(0, volume);
+  examples.labels = teach(config, features);
   Fnv1a hash;
-  hash.add(examples.features.data(), examples.features.size() * sizeof(float));
+  hash.add(features.data(), features.size() * sizeof(float));
   hash.add(examples.labels.data(), examples.labels.size() * sizeof(std::int32_t));
   examples.facts.hash = hash.hex();
   examples.facts.provenance = {"synthetic: " + std::to_string(config.examples) + " examples, " +
                                std::to_string(config.features) + " features, " + std::to_string(config.classes) +
                                " classes"};
+  examples.features = float_rows(std::move(features), config.features);
   return make_dense(std::move(examples), config);
 }
 

@@ -10,12 +10,13 @@ namespace onebit::sim {
 /// The corpus is all files of config.paths one after the other: paths in the order given, folders with all that is
 /// below them, sorted by path, without hidden entries and symbolic links. A file with a NUL byte in its first 8 KiB is
 /// binary and skipped, as is one that was already read; provenance says so. Without paths: Debian's licence texts,
-/// else the program's own sources where they still are.
+/// else the program's own sources where they still are. Files stay in memory, or mapped, as they are.
 ///
-/// What is predicted is config.target (objective.hpp), of 256 tokens, or 257 with the mask. The last config.holdout of
-/// the bytes is held out. An example is a place with config.context bytes before it in its own split, so no byte is
-/// seen in both. The hash is that of the corpus. Throws ConfigError if there is no readable text, too little or more
-/// than 4 GiB; IoError if reading fails.
+/// What is predicted is config.target (objective.hpp), of 256 tokens, or 257 with the mask; with config.vocabulary, of
+/// its word pieces (word_pieces.hpp). The last config.holdout of the tokens is held out, or the text of config.test. An
+/// example is a place with config.context tokens before it in its own split, so none is seen in both. The hash is that
+/// of the text. Throws ConfigError if there is no readable text, too little or more than 4 GiB, or the vocabulary is
+/// damaged; IoError if reading fails.
 std::unique_ptr<DataSource> make_text(const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -13,10 +13,10 @@ namespace {
 constexpr Index kContext = 20;
 constexpr std::int32_t kMask = 256;
 
-/// Bytes first, first + 1, ..: every byte tells what follows it.
+/// Bytes 1, 2, ..: every byte tells what follows it.
 std::string ramp(int count) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += static_cast<char>(i);
+  for (int i = 0; i < count; ++i) text += static_cast<char>(i + 1);
   return text;
 }
 
