@@ -202,8 +202,7 @@ TEST_CASE("splits: a text worker has a stretch of its own") {
   const Folder folder;
   std::string text;
   for (int i = 1; i < 204; ++i) text += static_cast<char>(i);
-  DataConfig config{
-      .name = "text", .paths = {folder.write("a", text)}, .holdout = 0, .split = "size:0", .workers = 4};
+  DataConfig config{.name = "text", .paths = {folder.write("a", text)}, .holdout = 0, .split = "size:0", .workers = 4};
   config.context = 3;  // 200 places
   const auto source = make_data(config);
   for (Index w = 0; w < 4; ++w) {
