@@ -36,6 +36,23 @@ RunOption automatic(const std::string& name, const std::string& help, Place plac
                     {"auto", sim::Switch::automatic}, {"true", sim::Switch::yes}, {"false", sim::Switch::no}});
 }
 
+RunOption image_option() {
+  return {"data.image", "synthetic: examples are images, channels x height x width, e.g. 3x32x32; empty: they are not",
+          [](sim::RunConfig& config, const std::string& text) {
+            const std::vector<std::string> sizes = split(text, 'x');
+            config.data.image = {};
+            if (sizes.empty()) return;
+            if (sizes.size() != 3) malformed("data.image", text, "channels x height x width, e.g. 3x32x32");
+            config.data.image = {parse_integer("data.image", sizes[0]), parse_integer("data.image", sizes[1]),
+                                 parse_integer("data.image", sizes[2])};
+          },
+          [](const sim::RunConfig& config) {
+            const auto [channels, height, width] = config.data.image;
+            if (config.data.image == sim::ImageShape{}) return std::string();
+            return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);
+          }};
+}
+
 }  // namespace
 
 std::vector<RunOption> model_and_data_options() {
@@ -67,6 +84,8 @@ std::vector<RunOption> model_and_data_options() {
       word("model.regulariser", "logistic", ONEBIT_PLACE(model.regulariser), {"l2", "nonconvex", "none"}),
       field("model.lambda", "logistic: factor of the regulariser", ONEBIT_PLACE(model.lambda)),
       field("model.bias", "logistic: a feature that is always 1", ONEBIT_PLACE(model.bias)),
+      field("model.norm", "resnet: group (GroupNorm) or batch (BatchNorm per worker)", ONEBIT_PLACE(model.norm)),
+      field("model.groups", "resnet: groups of GroupNorm", ONEBIT_PLACE(model.groups)),
       field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
       list("data.path", "files or folders, separated by commas", "files or folders", ONEBIT_PLACE(data.paths)),
       list("data.test", "files of the held-out split; empty: a share of the examples", "files",
@@ -83,6 +102,7 @@ std::vector<RunOption> model_and_data_options() {
       bounded("data.token-bytes", "tokens: 1, 2 or 4 where files have no header", 4, ONEBIT_PLACE(data.token_bytes)),
       field("data.features", "synthetic: numbers per example, 0 is 32; libsvm: at least so many",
             ONEBIT_PLACE(data.features)),
+      image_option(),
       field("data.classes", "synthetic: classes", ONEBIT_PLACE(data.classes)),
       field("data.examples", "synthetic: examples in both splits", ONEBIT_PLACE(data.examples)),
   };

@@ -2,33 +2,48 @@
 #include "optim/kernels.hpp"
 #include "sim/layers/attention_kernels.hpp"
 #include "sim/layers/dropout_kernels.hpp"
+#include "sim/layers/image_kernels.hpp"
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/layer_norm_kernels.hpp"
 #include "sim/layers/margin_kernels.hpp"
+#include "sim/layers/norm_kernels.hpp"
 #include "sim/models/penalty.hpp"
 #include "sim/models/quadratic_kernels.hpp"
 #include "sim/probe_kernels.hpp"
 
+ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Relu>);
-ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH(onebit::sim::AddKernel);
 ONEBIT_FOR_EACH(onebit::sim::CopyKernel);
-ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionDeltaKernel);
-ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionKernel);
 ONEBIT_FOR_EACH(onebit::sim::MarginDeltaKernel);
 ONEBIT_FOR_EACH(onebit::sim::MarginLogitsKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionDeltaKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::ChannelGradientKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::ChannelSumsKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::CrossEntropyKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormDeltaKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::MaxPoolGradientKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::MaxPoolKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::sim::RunningStatisticsKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::AveragePoolGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::AveragePoolKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Relu>);
-ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::DropoutKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::LayerNormGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::NormDeltaKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::NormDeltaTermsKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::NormGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::NormKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::NormStatisticsKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::TransposeKernel);
 ONEBIT_REDUCE(onebit::sim::DistanceTerm);
 ONEBIT_REDUCE(onebit::sim::PenaltyGradientTerm);
 ONEBIT_REDUCE(onebit::sim::PenaltyTerm);

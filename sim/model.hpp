@@ -96,6 +96,8 @@ struct ModelConfig {
   std::string layer_norm = "";  ///< transformers: pre | post
   double dropout = -1;          ///< transformers: share dropped after every branch, of attention and embeddings
   bool tied = true;             ///< transformers: logits by the embedding's table
+  std::string norm = "group";   ///< resnet: group | batch
+  Index groups = 8;             ///< resnet: of GroupNorm
 };
 
 /// What a model reads.
@@ -108,6 +110,7 @@ struct ModelEntry {
   Target target;  ///< of tokens
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);
   void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< puts the model's own sizes where none are given
+  ImageShape image = {};                                 ///< of what it is measured on where no data is named
 };
 
 std::span<const ModelEntry> models();

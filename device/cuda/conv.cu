@@ -67,7 +67,7 @@ void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch&
   constexpr Index kMostPatches = Index{1} << 26;
   const Index size = shape.out_pixels() * shape.patch();
   const Index images = std::clamp<Index>(kMostPatches / size, 1, batch.images);
-  const Index workers = images < batch.images ? 1 : std::min(batch.workers, kMostPatches / (size * images) + 1);
+  const Index workers = images < batch.images ? 1 : std::clamp<Index>(kMostPatches / (size * images), 1, batch.workers);
   auto* patches =
       static_cast<float*>(queue.context().workspace(workers * images * size * static_cast<Index>(sizeof(float))));
   for (Index worker = 0; worker < batch.workers; worker += workers) {

@@ -105,9 +105,10 @@ int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
 /// Where no data is named, a model of features gets synthetic examples of its shape.
 void choose_data(const Settings& settings, sim::RunConfig& config) {
   const bool named = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "data"; });
-  const sim::Input input = sim::model_entry(config.model.name).input;
-  if (named || input == sim::Input::tokens || input == sim::Input::none) return;
+  const sim::ModelEntry& entry = sim::model_entry(config.model.name);
+  if (named || entry.input == sim::Input::tokens || entry.input == sim::Input::none) return;
   config.data.name = "synthetic";
+  if (config.data.image == sim::ImageShape{}) config.data.image = entry.image;
   if (config.model.layers.empty()) return;
   config.data.features = config.model.layers.front();
   config.data.classes = config.model.layers.back();

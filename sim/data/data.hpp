@@ -133,6 +133,7 @@ struct DataConfig {
   bool lowercase = false;       ///< text, with word pieces
   Index token_bytes = 0;        ///< tokens: 1, 2 or 4 where files have no header
   Index features = 0;           ///< synthetic: 0 is 32; libsvm: at least so many
+  ImageShape image = {};        ///< synthetic: of an example; its numbers are the features. All 0: no image
   Index classes = 10;           ///< synthetic
   Index examples = 10000;       ///< synthetic: both splits together
 };

@@ -57,11 +57,20 @@ void check_size(Index value, Index least, const std::string& option) {
   }
 }
 
+/// The numbers of an image are the features.
+DataConfig completed(DataConfig config) {
+  if (config.features == 0) config.features = default_features;
+  if (config.image == ImageShape{}) return config;
+  const std::vector<Index> sizes = {config.image.channels, config.image.height, config.image.width};
+  for (const Index size : sizes) check_size(size, 1, "--data.image");
+  config.features = dense_volume(sizes, "--data.image");
+  return config;
+}
+
 }  // namespace
 
 std::unique_ptr<DataSource> make_synthetic(const DataConfig& given) {
-  DataConfig config = given;
-  if (config.features == 0) config.features = default_features;
+  const DataConfig config = completed(given);
   if (!config.paths.empty()) throw ConfigError("synthetic data reads no file", "--data.path", "leave it out");
   if (!config.test.empty()) throw ConfigError("synthetic data reads no file", "--data.test", "leave it out");
   check_size(config.features, 1, "--data.features");
@@ -72,7 +81,7 @@ std::unique_ptr<DataSource> make_synthetic(const DataConfig& given) {
   dense_volume({config.features, width}, "--data.features x teacher width");
 
   DenseExamples examples;
-  examples.facts = {.name = "synthetic", .features = config.features, .classes = config.classes};
+  examples.facts = {.name = "synthetic", .features = config.features, .image = config.image, .classes = config.classes};
   std::vector<float> features = normals(0, volume);
   examples.labels = teach(config, features);
   Fnv1a hash;

@@ -3,24 +3,10 @@
 
 #include "device/error.hpp"
 #include "sim/layers/embedding.hpp"
-#include "sim/layers/linear.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {
 namespace {
-
-/// Adds a chain of dense layers: `activation` between them, none on top.
-void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
-               std::vector<std::unique_ptr<Layer>>& layers) {
-  for (std::size_t l = 1; l < widths.size(); ++l) {
-    const Activation own = l + 1 < widths.size() ? activation : Activation::none;
-    const Linear::Shape shape{.inputs = widths[l - 1],
-                              .outputs = widths[l],
-                              .activation = own,
-                              .deviation = deviation_before(own, widths[l - 1])};
-    layers.push_back(std::make_unique<Linear>(parameters, "layer" + std::to_string(l), shape));
-  }
-}
 
 std::unique_ptr<Model> make_dense_network(const device::Device& device, const std::vector<Index>& widths,
                                           Activation activation) {

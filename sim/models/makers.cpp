@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "device/error.hpp"
+#include "sim/layers/linear.hpp"
+#include "sim/layers/pool.hpp"
 #include "sim/models/network.hpp"
 
 namespace onebit::sim {
@@ -21,6 +23,23 @@ void check_size(const std::string& option, Index value) {
 
 double deviation_before(Activation activation, Index inputs) {
   return std::sqrt((activation == Activation::none ? 1.0 : 2.0) / static_cast<double>(inputs));
+}
+
+void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
+               std::vector<std::unique_ptr<Layer>>& layers) {
+  for (std::size_t l = 1; l < widths.size(); ++l) {
+    const Activation own = l + 1 < widths.size() ? activation : Activation::none;
+    const Linear::Shape shape{.inputs = widths[l - 1],
+                              .outputs = widths[l],
+                              .activation = own,
+                              .deviation = deviation_before(own, widths[l - 1])};
+    layers.push_back(std::make_unique<Linear>(parameters, "layer" + std::to_string(l), shape));
+  }
+}
+
+std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer) {
+  if (image.channels == 1) return layer;
+  return std::make_unique<ChannelsLast>(image.channels, std::move(layer));
 }
 
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,

@@ -11,6 +11,9 @@ std::unique_ptr<Model> make_softmax(const device::Device& device, const ModelCon
 std::unique_ptr<Model> make_mlp(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_logistic(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_quadratic(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_cnn(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_resnet18(const device::Device& device, const ModelConfig& config, const DataSource& data);
+std::unique_ptr<Model> make_resnet20(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfig& config, const DataSource& data);
 std::unique_ptr<Model> make_transformer(const device::Device& device, const ModelConfig& config,
                                         const DataSource& data);
@@ -23,6 +26,13 @@ void check_size(const std::string& option, Index value);
 
 /// sqrt(gain / inputs): gain 2 before a ReLU or GELU (He et al. 2015), 1 before anything else.
 double deviation_before(Activation activation, Index inputs);
+
+/// Adds a chain of dense layers, layer1 and so on: `activation` between them, none on top.
+void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
+               std::vector<std::unique_ptr<Layer>>& layers);
+
+/// The first layer of a network that reads [height][width][channels], for the images of a data source.
+std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer);
 
 /// A model of these layers in a row.
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,

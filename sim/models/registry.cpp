@@ -41,6 +41,27 @@ constexpr ModelEntry kModels[] = {
      Input::features, Target::next, make_logistic},
     {"mlp", "fully connected network on dense features: model.layers, model.activation", Input::features, Target::next,
      make_mlp},
+    {"cnn",
+     "convolutions 3x3 with 16 and 32 filters, max-pooling, dense 128: images",
+     Input::images,
+     Target::next,
+     make_cnn,
+     [](ModelConfig&) {},
+     {1, 28, 28}},
+    {"resnet18",
+     "residual network, 64 to 512 channels, stem for small images: model.norm, model.groups",
+     Input::images,
+     Target::next,
+     make_resnet18,
+     [](ModelConfig&) {},
+     {3, 32, 32}},
+    {"resnet20",
+     "residual network for small images, 16 to 64 channels: model.norm, model.groups",
+     Input::images,
+     Target::next,
+     make_resnet20,
+     [](ModelConfig&) {},
+     {3, 32, 32}},
     {"ngram", "byte-level neural language model: model.context, model.embedding, model.hidden, model.activation",
      Input::tokens, Target::next, make_ngram, [](ModelConfig& config) { put(config.context, 8); }},
     {"quadratic",
@@ -77,7 +98,8 @@ void check_input(const ModelEntry& entry, const DataSource& data) {
     throw ConfigError("model and data do not fit", where, "this model reads numbers: --data idx or synthetic");
   }
   if (entry.input == Input::images && data.image() == ImageShape{}) {
-    throw ConfigError("model and data do not fit", where, "this model reads images: --data idx");
+    throw ConfigError("model and data do not fit", where,
+                      "this model reads images: --data idx, or --data synthetic with --data.image");
   }
 }
 

@@ -254,6 +254,19 @@ TEST_CASE("synthetic: pool, splits and labels") {
   CHECK(squares / 32000 == Approx(1).margin(0.03));
 }
 
+TEST_CASE("synthetic: the features of an image are its pixels") {
+  const auto images = make_data({.name = "synthetic", .image = {2, 3, 4}, .examples = 50});
+  const auto plain = make_data({.name = "synthetic", .features = 24, .examples = 50});
+  CHECK(images->image() == ImageShape{2, 3, 4});
+  CHECK(plain->image() == ImageShape{});
+  CHECK(images->feature_count() == 24);
+  CHECK(images->hash() == plain->hash());
+  for (const ImageShape bad : {ImageShape{0, 3, 4}, ImageShape{2, -1, 4}, ImageShape{2, 3, Index{1} << 62}}) {
+    CHECK_THROWS_AS(make_data({.name = "synthetic", .image = bad}), ConfigError);
+  }
+  CHECK_THROWS_WITH(make_data({.name = "synthetic", .image = {1, 0, 4}}), Contains("--data.image"));
+}
+
 TEST_CASE("synthetic: sizes are checked") {
   DataConfig config{.name = "synthetic", .paths = {"x"}};
   CHECK_THROWS_WITH(make_data(config), Contains("--data.path"));

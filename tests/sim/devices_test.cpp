@@ -112,6 +112,35 @@ TEST_CASE("ngram: the same bits on one device, several and debug ones") {
   check_same_bits(uneven(ngram_config(folder)));
 }
 
+TEST_CASE("cnn: the same bits on one device, several and debug ones") {
+  RunConfig config = uneven(mlp_config());
+  config.model = {.name = "cnn", .layers = {}};
+  config.data.image = {2, 4, 5};
+  config.steps = 5;
+  check_same_bits(config);
+}
+
+TEST_CASE("resnet20: the same bits on one device, several and debug ones, with either normalisation") {
+  RunConfig config = uneven(mlp_config());
+  config.data.image = {3, 4, 4};
+  config.optimizer.name = "onebit-adam";
+  config.optimizer.freeze.policy = "fixed:1";
+  config.workers = 6;
+  config.batch = config.steps = 2;
+  for (const std::string norm : {"group", "batch"}) {
+    config.model = {.name = "resnet20", .layers = {}, .norm = norm};
+    config.worker_group = 0;
+    const Trained expected = trained(config, "cpu:1");
+    REQUIRE(std::isfinite(expected.numbers.back()));
+    const std::string other = norm == "batch" ? "debug" : "cpu:1";
+    for (const auto& [devices, group] : {std::pair<std::string, Index>{"cpu:2", 0}, {other, 4}, {"cpu:1", 1}}) {
+      CAPTURE(norm, devices, group);
+      config.worker_group = group;
+      CHECK(trained(config, devices).same_bits(expected));
+    }
+  }
+}
+
 TEST_CASE("each device holds the rows of its workers") {
   RunConfig config = uneven(mlp_config());
   config.optimizer.name = "onebit-adam";

@@ -61,6 +61,21 @@ Problem ngram_problem(const std::string& activation) {
           {.widths = {12, 6, 256}, .gelu = activation == "gelu", .vocabulary = 256, .embedding = 4}};
 }
 
+/// A model of images, for what holds without an oracle; its layers have theirs.
+Problem image_problem(const std::string& name, const ImageShape& image, const std::string& norm = "group") {
+  return {make_data({.name = "synthetic", .image = image, .classes = 4, .examples = 300}),
+          {.name = name, .layers = {}, .norm = norm},
+          {}};
+}
+
+std::vector<Problem> image_problems() {
+  std::vector<Problem> problems;
+  problems.push_back(image_problem("cnn", {2, 5, 4}));
+  problems.push_back(image_problem("resnet20", {3, 4, 4}));
+  problems.push_back(image_problem("resnet20", {1, 4, 4}, "batch"));
+  return problems;
+}
+
 /// Initial weights, with biases that are not zero.
 std::vector<float> some_weights(const Model& model, std::uint32_t seed) {
   std::vector<float> weights = model.initial_weights(seed);
@@ -244,6 +259,22 @@ void check_leaks(const Problem& problem, Index workers, Index batch) {
   }
 }
 
+/// Each worker of a batch alone, against all of them together.
+void check_neighbours(const Problem& problem, Index batch) {
+  CAPTURE(problem.config.name, problem.config.norm, batch);
+  const auto model = problem.model();
+  const std::vector<float> weights = some_weights(*model, 0);
+  const auto parameters = static_cast<std::size_t>(model->parameters());
+  const Gradients together = compute(*model, problem.device, weights, 0, problem.sample(kWorkers, batch));
+  for (Index worker = 0; worker < kWorkers; ++worker) {
+    Batch alone;
+    problem.data->sample(3, {worker, 1}, batch, alone);
+    const Gradients own = compute(*model, problem.device, weights, 0, alone);
+    CHECK(own.losses[0] == together.losses[static_cast<std::size_t>(worker)]);
+    CHECK(own.row(0, parameters) == together.row(static_cast<std::size_t>(worker), parameters));
+  }
+}
+
 std::vector<std::string> tensor_names(const Model& model) {
   std::vector<std::string> names;
   for (const TensorInfo& tensor : model.tensors()) names.push_back(tensor.name);
@@ -334,25 +365,42 @@ TEST_CASE("model: nothing of a larger batch leaks into a smaller one") {
     check_leaks(mlp_problem("relu"), 3, batch);
     check_leaks(ngram_problem("gelu"), 3, batch);
   }
+  for (const Problem& problem : image_problems()) check_leaks(problem, 3, 5);
 }
 
 TEST_CASE("model: a worker's bits do not depend on who is beside it") {
   for (const Problem& problem : {mlp_problem("gelu"), ngram_problem("relu")}) {
-    const auto model = problem.model();
-    const std::vector<float> weights = some_weights(*model, 0);
-    for (const Index batch : {1, 5, 16}) {
-      CAPTURE(problem.config.name, batch);
-      const Gradients together = compute(*model, problem.device, weights, 0, problem.sample(kWorkers, batch));
-      for (Index worker = 0; worker < kWorkers; ++worker) {
-        Batch alone;
-        problem.data->sample(3, {worker, 1}, batch, alone);
-        const Gradients own = compute(*model, problem.device, weights, 0, alone);
-        const auto parameters = static_cast<std::size_t>(model->parameters());
-        CHECK(own.losses[0] == together.losses[static_cast<std::size_t>(worker)]);
-        CHECK(own.row(0, parameters) == together.row(static_cast<std::size_t>(worker), parameters));
-      }
-    }
+    for (const Index batch : {1, 5, 16}) check_neighbours(problem, batch);
   }
+  for (const Problem& problem : image_problems()) {
+    for (const Index batch : {1, 5}) check_neighbours(problem, batch);
+  }
+}
+
+TEST_CASE("model: sizes of the models of images") {
+  CHECK(image_problem("cnn", {1, 28, 28}).model()->parameters() ==
+        (9 * 16 + 16) + (9 * 16 * 32 + 32) + (7 * 7 * 32 * 128 + 128) + (128 * 4 + 4));
+  // Convolutions, gamma and beta of each, the dense layer.
+  constexpr Index stem = 9 * 3 * 16 + 32, one = 6 * (9 * 16 * 16 + 32);
+  constexpr Index two = 9 * 16 * 32 + 5 * 9 * 32 * 32 + 16 * 32 + 7 * 64;
+  constexpr Index three = 9 * 32 * 64 + 5 * 9 * 64 * 64 + 32 * 64 + 7 * 128;
+  const auto resnet = image_problem("resnet20", {3, 4, 4}).model();
+  CHECK(resnet->parameters() == stem + one + two + three + 64 * 4 + 4);
+  CHECK(tensor_names(*resnet).front() == "stem.conv.weight");
+  CHECK(tensor_names(*resnet).back() == "head.bias");
+  CHECK(resnet->tensors()[1] == TensorInfo{"stem.norm.weight", 9 * 3 * 16, 16, 1});
+  // The paper's network for ImageNet has 11,689,512 parameters: 1,000 classes, and a stem 7 x 7 of 9,408 weights.
+  const auto large = image_problem("resnet18", {3, 2, 2}).model();
+  CHECK(large->parameters() == 11689512 - 513 * (1000 - 4) - 9408 + 9 * 3 * 64);
+}
+
+TEST_CASE("model: products of a model of images") {
+  // At 8 x 8, 4 x 4 and 2 x 2 pixels: all three products but for the stem, which reads data.
+  constexpr double stem = 64 * 27 * 16, one = 6 * 64 * 9 * 16 * 16;
+  constexpr double two = 16 * (9 * 16 * 32 + 5 * 9 * 32 * 32 + 16 * 32);
+  constexpr double three = 4 * (9 * 32 * 64 + 5 * 9 * 64 * 64 + 32 * 64), head = 64 * 4;
+  const auto model = image_problem("resnet20", {3, 8, 8}).model();
+  CHECK(model->gradient_flops(5) == 5 * 2 * (2 * stem + 3 * (one + two + three + head)));
 }
 
 TEST_CASE("model: tensors cover the parameters without gaps") {
@@ -406,4 +454,16 @@ TEST_CASE("model: what cannot be built is an error that names the option") {
                     Contains("model.activation tanh") && Contains("relu or gelu"));
   CHECK_THROWS_WITH(make({.name = "ngram", .layers = {}}), Contains("ngram") && Contains("--data text"));
   CHECK_THROWS_AS(make({.name = "ngram", .layers = {}}), ConfigError);
+  CHECK_THROWS_WITH(make({.name = "cnn", .layers = {}}), Contains("cnn") && Contains("--data.image"));
+  const auto with_images = [&](const ModelConfig& config) {
+    const auto images = make_data({.name = "synthetic", .image = {1, 3, 9}, .examples = 300});
+    return make_model(device, config, *images);
+  };
+  CHECK_THROWS_WITH(with_images({.name = "cnn", .layers = {}}), Contains("too small") && Contains("4 x 4"));
+  CHECK_THROWS_WITH(with_images({.name = "resnet20", .layers = {}, .norm = "layer"}),
+                    Contains("model.norm layer") && Contains("group or batch"));
+  for (const Index groups : {-1, 0, 3, 32}) {
+    CHECK_THROWS_WITH(with_images({.name = "resnet20", .layers = {}, .groups = groups}),
+                      Contains("model.groups " + std::to_string(groups)) && Contains("a divisor of 16"));
+  }
 }

@@ -1,0 +1,56 @@
+#include "sim/layers/residual.hpp"
+
+#include "device/error.hpp"
+#include "device/launch.hpp"
+#include "sim/layers/dropout_kernels.hpp"
+
+namespace onebit::sim {
+
+Residual::Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std::unique_ptr<Layer> shortcut)
+    : Layer(body->inputs(), norm->outputs()),
+      body_(std::move(body)),
+      norm_(std::move(norm)),
+      shortcut_(std::move(shortcut)) {
+  const Index around = shortcut_ ? shortcut_->outputs() : inputs();
+  const bool reads = !shortcut_ || shortcut_->inputs() == inputs();
+  if (body_->outputs() == norm_->inputs() && around == outputs() && reads) return;
+  throw Error(std::to_string(outputs()) + " outputs meet " + std::to_string(around), "residual block");
+}
+
+void Residual::reserve(const Pass& pass) {
+  body_->reserve(pass);
+  norm_->reserve(pass);
+  const Index examples = padded(pass.examples());
+  grow(value_, pass.device, examples * body_->outputs());
+  grow(delta_, pass.device, examples * body_->outputs());
+  if (!shortcut_) return;
+  shortcut_->reserve(pass);
+  grow(shortcut_value_, pass.device, examples * outputs());
+  grow(shortcut_delta_, pass.device, examples * inputs());
+}
+
+void Residual::forward(const Pass& pass, const float* input, float* output) {
+  body_->forward(pass, input, value_.data());
+  if (shortcut_) shortcut_->forward(pass, input, shortcut_value_.data());
+  norm_->forward(pass, value_.data(), shortcut_ ? shortcut_value_.data() : input, output);
+}
+
+void Residual::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                        float* input_delta) {
+  norm_->backward(pass, value_.data(), output, output_delta, delta_.data());
+  body_->backward(pass, input, value_.data(), delta_.data(), input_delta);
+  const float* around = output_delta;
+  if (shortcut_) {
+    float* delta = input_delta == nullptr ? nullptr : shortcut_delta_.data();
+    shortcut_->backward(pass, input, shortcut_value_.data(), output_delta, delta);
+    around = delta;
+  }
+  if (input_delta != nullptr)
+    for_each(pass.device, pass.examples() * inputs(), AddKernel{around, input_delta, input_delta});
+}
+
+double Residual::flops(bool reads_data) const {
+  return body_->flops(reads_data) + (shortcut_ ? shortcut_->flops(reads_data) : 0);
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,31 @@
+#pragma once
+// A block with a way around it.
+
+#include <memory>
+
+#include "sim/layers/norm.hpp"
+
+namespace onebit::sim {
+
+/// output = relu(norm(body(input)) + shortcut(input)): the basic block of He et al. 2015. Where there is no shortcut
+/// layer the input itself is added.
+class Residual final : public Layer {
+ public:
+  /// norm has a ReLU, which comes after the sum. Throws Error where sizes do not fit.
+  Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std::unique_ptr<Layer> shortcut);
+
+  void reserve(const Pass& pass) override;
+  void forward(const Pass& pass, const float* input, float* output) override;
+  void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                float* input_delta) override;
+  double flops(bool reads_data) const override;
+
+ private:
+  std::unique_ptr<Layer> body_;
+  std::unique_ptr<Norm> norm_;
+  std::unique_ptr<Layer> shortcut_;                        ///< may be null
+  device::Buffer<float> value_, delta_;                    ///< between body and norm
+  device::Buffer<float> shortcut_value_, shortcut_delta_;  ///< the shortcut's output, and the gradient by its input
+};
+
+}  // namespace onebit::sim
