@@ -141,6 +141,23 @@ TEST_CASE("resnet20: the same bits on one device, several and debug ones, with e
   }
 }
 
+TEST_CASE("transformers with dropout: the same bits on one device, several and debug ones") {
+  const Folder folder;
+  for (const std::string model : {"bert-nano", "gpt-nano"}) {
+    RunConfig config = uneven(transformer_config(folder, model));
+    config.optimizer.name = "onebit-adam";
+    const Trained expected = trained(config, "cpu:1");
+    REQUIRE(std::isfinite(expected.numbers.back()));
+    for (const std::string devices : {"cpu:2", "cpu:3", "debug:2"}) {
+      for (const Index group : {0, 1, 3}) {
+        CAPTURE(model, devices, group);
+        config.worker_group = group;
+        CHECK(trained(config, devices).same_bits(expected));
+      }
+    }
+  }
+}
+
 TEST_CASE("each device holds the rows of its workers") {
   RunConfig config = uneven(mlp_config());
   config.optimizer.name = "onebit-adam";
@@ -212,7 +229,8 @@ TEST_CASE("more devices than blocks of workers are refused") {
 
 TEST_CASE("every other backend comes to the CPU's result within rounding") {
   const Folder folder;
-  for (RunConfig config : {uneven(mlp_config()), uneven(ngram_config(folder))}) {
+  for (RunConfig config :
+       {uneven(mlp_config()), uneven(ngram_config(folder)), uneven(transformer_config(folder, "bert-nano"))}) {
     for (const std::string optimizer : {"adam", "onebit-adam"}) {
       config.optimizer.name = optimizer;
       const Trained expected = trained(config, "cpu");

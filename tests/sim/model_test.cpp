@@ -76,6 +76,21 @@ std::vector<Problem> image_problems() {
   return problems;
 }
 
+/// For what holds of every model; tests/sim/transformer_test.cpp has its oracle.
+Problem transformer_problem(const std::string& name) {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 80; ++i) text += "line " + std::to_string(i * i) + "\n";
+  write_file(folder / "text.txt", text);
+  return {make_data({.name = "text",
+                     .paths = {folder / "text.txt"},
+                     .seed = 3,
+                     .context = 7,
+                     .target = model_entry(name).target}),
+          completed({.name = name, .layers = {}, .context = 7, .depth = 2, .width = 6, .heads = 2, .dropout = 0.25}),
+          {}};
+}
+
 /// Initial weights, with biases that are not zero.
 std::vector<float> some_weights(const Model& model, std::uint32_t seed) {
   std::vector<float> weights = model.initial_weights(seed);
@@ -303,7 +318,8 @@ TEST_CASE("model: gradients of an ngram with a weight row per worker are those o
 }
 
 TEST_CASE("model: a row of weights for each worker gives what one row for all gives, where the rows are equal") {
-  for (const Problem& problem : {softmax_problem(), mlp_problem("relu"), mlp_problem("gelu"), ngram_problem("relu")}) {
+  for (const Problem& problem : {softmax_problem(), mlp_problem("relu"), mlp_problem("gelu"), ngram_problem("relu"),
+                                 transformer_problem("bert-nano"), transformer_problem("gpt-nano")}) {
     for (const Index batch : {1, 5, 16, 32}) {
       const auto model = problem.model();
       const std::vector<float> row = some_weights(*model, 0);
@@ -364,12 +380,15 @@ TEST_CASE("model: nothing of a larger batch leaks into a smaller one") {
     check_leaks(softmax_problem(), 1, batch);
     check_leaks(mlp_problem("relu"), 3, batch);
     check_leaks(ngram_problem("gelu"), 3, batch);
+    check_leaks(transformer_problem("bert-nano"), 3, batch);
+    check_leaks(transformer_problem("gpt-nano"), 3, batch);
   }
   for (const Problem& problem : image_problems()) check_leaks(problem, 3, 5);
 }
 
 TEST_CASE("model: a worker's bits do not depend on who is beside it") {
-  for (const Problem& problem : {mlp_problem("gelu"), ngram_problem("relu")}) {
+  for (const Problem& problem : {mlp_problem("gelu"), ngram_problem("relu"), transformer_problem("bert-nano"),
+                                 transformer_problem("gpt-nano")}) {
     for (const Index batch : {1, 5, 16}) check_neighbours(problem, batch);
   }
   for (const Problem& problem : image_problems()) {
@@ -404,7 +423,8 @@ TEST_CASE("model: products of a model of images") {
 }
 
 TEST_CASE("model: tensors cover the parameters without gaps") {
-  for (const Problem& problem : {softmax_problem(), mlp_problem("relu"), ngram_problem("relu")}) {
+  for (const Problem& problem : {softmax_problem(), mlp_problem("relu"), ngram_problem("relu"),
+                                 transformer_problem("bert-nano"), transformer_problem("gpt-nano")}) {
     const auto model = problem.model();
     Index end = 0;
     for (const TensorInfo& tensor : model->tensors()) {

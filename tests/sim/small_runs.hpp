@@ -29,4 +29,14 @@ inline sim::RunConfig ngram_config(const Folder& folder) {
   return config;
 }
 
+/// A small bert-nano or gpt-nano, with dropout. The text is written to the folder.
+inline sim::RunConfig transformer_config(const Folder& folder, const std::string& name) {
+  sim::RunConfig config = ngram_config(folder);
+  config.model = {
+      .name = name, .layers = {}, .context = 6, .depth = 1, .width = 8, .heads = 2, .dropout = 0.2, .tied = true};
+  config.batch = 2;
+  config.steps = 6;
+  return config;
+}
+
 }  // namespace onebit::tests
