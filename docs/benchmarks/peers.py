@@ -6,8 +6,9 @@ variance). float32, two cores. Prints a Markdown table.
     python3 -m venv peers && peers/bin/pip install numpy jax torch
     peers/bin/python docs/benchmarks/peers.py build/release/experiments/onebit
 
-What is in favour of the frameworks: their batch lies ready (onebit samples), their signs are not packed to bits, and
-their server has one scale a tensor (onebit's has one for each of N chunks). Each is first held against NumPy."""
+What is in favour of the frameworks: their batch lies ready (onebit samples, and masks tokens), their signs are not
+packed to bits, and their server has one scale a tensor (onebit's has one for each of N chunks). Of bert-nano they
+compute logits at the masked places alone. Each is first held against NumPy, on tiny sizes."""
 import argparse
 import json
 import os
@@ -28,8 +29,16 @@ import peers_jax
 import peers_reference as reference
 import peers_torch
 
-PROBLEMS = {"mlp": lambda: reference.mlp([784, 256, 256, 10], workers=64, batch=16)}
-TINY = {"mlp": lambda: reference.mlp([5, 4, 3], workers=3, batch=2)}
+PROBLEMS = {
+    "mlp": lambda: reference.mlp([784, 256, 256, 10], workers=64, batch=16),
+    "bert-nano": lambda: reference.bert(vocabulary=257, width=128, heads=4, depth=2, context=64, chosen=10, workers=16,
+                                        batch=4),
+}
+TINY = {
+    "mlp": lambda: reference.mlp([5, 4, 3], workers=3, batch=2),
+    "bert-nano": lambda: reference.bert(vocabulary=5, width=4, heads=2, depth=1, context=3, chosen=2, workers=2,
+                                        batch=2),
+}
 LR = 1e-12  # as in `onebit bench step`: a variance from nowhere must not blow the weights up
 STEPS = 5  # of each, a round
 
@@ -61,7 +70,7 @@ def check(make):
 
 
 def onebit_seconds(program, problem):
-    options = ["--workers", problem.workers, "--batch", problem.x.shape[1], "--optimizer", "onebit-adam",
+    options = ["--workers", problem.workers, "--batch", problem.batch, "--optimizer", "onebit-adam",
                "--threads", len(CORES), "--rounds", STEPS, "--json"]
     return json.loads(printed_by(program, "bench", "step", *problem.onebit, *map(str, options)))["step_seconds"]
 
@@ -119,7 +128,7 @@ def main():
         check(TINY[name])
         problem = PROBLEMS[name]()
         medians = measure(program, problem, arguments.rounds)
-        label = f"{name}, {problem.workers} x {problem.x.shape[1]}"
+        label = f"{name}, {problem.workers} x {problem.batch}"
         for contender, seconds in medians.items():
             print(f"| {label} | {contender} | {1e3 * seconds:.1f} | {seconds / medians['onebit']:.1f} |", flush=True)
 

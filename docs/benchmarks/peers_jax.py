@@ -1,4 +1,6 @@
 """The step in JAX: vmap of grad and the compressed stage, jitted as one, the state donated."""
+import functools
+
 import jax
 import jax.numpy as jnp
 
@@ -14,7 +16,30 @@ def mlp_loss(params, x, labels):
     return -jnp.take_along_axis(jax.nn.log_softmax(x), labels[..., None], axis=-1).mean()
 
 
-LOSSES = {"mlp": mlp_loss}
+def bert_loss(params, tokens, places, labels, heads):
+    def linear(name, x):
+        return x @ params[name + ".weight"] + params[name + ".bias"]
+
+    def normalised(name, x):
+        return jax.nn.standardize(x, epsilon=1e-5) * params[name + ".scale"] + params[name + ".shift"]
+
+    def attention(qkv):
+        q, k, v = jnp.moveaxis(qkv.reshape(*qkv.shape[:-1], 3, heads, -1), -3, 0)
+        return jax.nn.dot_product_attention(q, k, v).reshape(*qkv.shape[:-1], -1)
+
+    gelu = functools.partial(jax.nn.gelu, approximate=False)
+    x = normalised("norm", params["embedding"][tokens] + params["positions"])
+    for i in range(sum(name.endswith("qkv.weight") for name in params)):
+        x = normalised(f"{i}.norm1", x + linear(f"{i}.attended", attention(linear(f"{i}.qkv", x))))
+        x = normalised(f"{i}.norm2", x + linear(f"{i}.out", gelu(linear(f"{i}.in", x))))
+    x = jnp.take_along_axis(x, places[..., None], axis=1)  # nothing is predicted elsewhere
+    x = normalised("transform.norm", gelu(linear("transform", x)))
+    log_p = jax.nn.log_softmax(x @ params["embedding"].T + params["logits.bias"])
+    return -jnp.take_along_axis(log_p, labels[..., None], axis=-1).mean()
+
+
+def loss_of(problem):
+    return functools.partial(bert_loss, heads=problem.heads) if problem.heads else mlp_loss
 
 
 def compressed(vector):
@@ -23,8 +48,9 @@ def compressed(vector):
     return jnp.where(vector >= 0, scale, -scale)
 
 
-def step(loss, lr, state, x, labels):
-    rows = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(state["params"], x, labels)
+def step(loss, lr, state, inputs):
+    gradient_of = jax.vmap(lambda params, own: jax.grad(loss)(params, *own), in_axes=(None, 0))
+    rows = gradient_of(state["params"], inputs)
     new = {kind: {} for kind in state}
     for name, gradient in rows.items():
         wanted = BETA * state["momentum"][name] + (1 - BETA) * gradient + state["errors"][name]
@@ -42,11 +68,9 @@ class Step:
 
     def __init__(self, problem, state, lr, dtype=jnp.float32):
         self.state = jax.tree.map(lambda value: jnp.asarray(value, dtype), state)
-        floating = problem.x.dtype.kind == "f"
-        self._x = jnp.asarray(problem.x, dtype if floating else None)
-        self._labels = jnp.asarray(problem.labels)
-        loss = LOSSES[problem.name]
-        self._step = jax.jit(lambda state, x, labels: step(loss, lr, state, x, labels), donate_argnums=0)
+        self._inputs = tuple(jnp.asarray(each, dtype if each.dtype.kind == "f" else None) for each in problem.inputs)
+        loss = loss_of(problem)
+        self._step = jax.jit(lambda state, inputs: step(loss, lr, state, inputs), donate_argnums=0)
 
     def __call__(self):
-        self.state = jax.block_until_ready(self._step(self.state, self._x, self._labels))
+        self.state = jax.block_until_ready(self._step(self.state, self._inputs))

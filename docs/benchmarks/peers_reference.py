@@ -1,6 +1,7 @@
 """The problems of peers.py, and one step on them in plain NumPy: losses by the book, gradients by central differences,
 the compressed stage of 1-bit Adam a worker and a tensor at a time. Slow and simple: what the frameworks are held
 against, on tiny sizes."""
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +13,17 @@ BETA, EPS = 0.9, 1e-8
 class Problem:
     name: str
     shapes: dict  # name of a tensor -> shape
-    x: np.ndarray  # [workers, batch, ...]
-    labels: np.ndarray  # [workers, batch]
+    inputs: tuple  # arrays [workers, batch, ...]
     onebit: list  # options of `onebit bench step` for the same step
+    heads: int = 0
 
     @property
     def workers(self):
-        return len(self.x)
+        return len(self.inputs[0])
+
+    @property
+    def batch(self):
+        return self.inputs[0].shape[1]
 
 
 def mlp(widths, workers, batch):
@@ -28,12 +33,41 @@ def mlp(widths, workers, batch):
     for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
         shapes[f"weight{i}"], shapes[f"bias{i}"] = (inputs, outputs), (outputs,)
     layers = ",".join(map(str, widths))
-    return Problem("mlp", shapes, random.normal(size=(workers, batch, widths[0])),
-                   random.integers(widths[-1], size=(workers, batch)), ["--model", "mlp", "--model.layers", layers])
+    x, labels = random.normal(size=(workers, batch, widths[0])), random.integers(widths[-1], size=(workers, batch))
+    return Problem("mlp", shapes, (x, labels), ["--model", "mlp", "--model.layers", layers])
+
+
+def bert(vocabulary, width, heads, depth, context, chosen, workers, batch):
+    """An encoder as BERT's: learned positions, norms after the residual sums, exact GELU, logits by the embedding on
+    top of one more layer. Inputs are tokens, the `chosen` places of each example, and what stood there."""
+    random = np.random.default_rng(1)
+    shapes = {"embedding": (vocabulary, width), "positions": (context, width)}
+
+    def add_linear(name, inputs, outputs):
+        shapes[name + ".weight"], shapes[name + ".bias"] = (inputs, outputs), (outputs,)
+
+    def add_norm(name):
+        shapes[name + ".scale"], shapes[name + ".shift"] = (width,), (width,)
+
+    add_norm("norm")
+    for i in range(depth):
+        add_linear(f"{i}.qkv", width, 3 * width)
+        add_linear(f"{i}.attended", width, width)
+        add_norm(f"{i}.norm1")
+        add_linear(f"{i}.in", width, 4 * width)
+        add_linear(f"{i}.out", 4 * width, width)
+        add_norm(f"{i}.norm2")
+    add_linear("transform", width, width)
+    add_norm("transform.norm")
+    shapes["logits.bias"] = (vocabulary,)
+    places = random.permuted(np.tile(np.arange(context), (workers, batch, 1)), axis=-1)[..., :chosen]
+    tokens = random.integers(vocabulary, size=(workers, batch, context))
+    labels = random.integers(vocabulary, size=places.shape)
+    return Problem("bert-nano", shapes, (tokens, places, labels), ["--model", "bert-nano"], heads)
 
 
 def initial_state(problem):
-    """What a step reads and writes, as if the stage had run for a while: tensors by name; `errors` has a row a worker."""
+    """All that a step reads and writes, as if it had run for a while: tensors by name, of `errors` a row a worker."""
     random = np.random.default_rng(2)
 
     def normals(scale, workers=()):
@@ -59,19 +93,58 @@ def mlp_loss(params, x, labels):
     return cross_entropy(x, labels)
 
 
-LOSSES = {"mlp": mlp_loss}
+def normalised(params, name, x):
+    x = x - x.mean(axis=-1, keepdims=True)
+    return params[name + ".scale"] * x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5) + params[name + ".shift"]
 
 
-def gradients(loss, params, x, labels, width=1e-6):
+def linear(params, name, x):
+    return x @ params[name + ".weight"] + params[name + ".bias"]
+
+
+def gelu(x):
+    return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+
+
+def attention(qkv, heads):
+    """One example and one head after the other."""
+    result = []
+    for example in qkv:
+        parts = [np.split(each, heads, axis=-1) for each in np.split(example, 3, axis=-1)]
+        own = []
+        for q, k, v in zip(*parts):
+            weights = np.exp(q @ k.T / q.shape[-1] ** 0.5)
+            own.append(weights / weights.sum(axis=-1, keepdims=True) @ v)
+        result.append(np.concatenate(own, axis=-1))
+    return np.stack(result)
+
+
+def bert_loss(params, tokens, places, labels, heads):
+    x = normalised(params, "norm", params["embedding"][tokens] + params["positions"])
+    for i in range(sum(name.endswith("qkv.weight") for name in params)):
+        attended = attention(linear(params, f"{i}.qkv", x), heads)
+        x = normalised(params, f"{i}.norm1", x + linear(params, f"{i}.attended", attended))
+        hidden = gelu(linear(params, f"{i}.in", x))
+        x = normalised(params, f"{i}.norm2", x + linear(params, f"{i}.out", hidden))
+    x = normalised(params, "transform.norm", gelu(linear(params, "transform", x)))
+    logits = x @ params["embedding"].T + params["logits.bias"]
+    return cross_entropy(np.take_along_axis(logits, places[..., None], axis=1), labels)
+
+
+def loss_of(problem, params, inputs):
+    return bert_loss(params, *inputs, problem.heads) if problem.heads else mlp_loss(params, *inputs)
+
+
+def gradients(loss, params, width=1e-6):
     result = {}
     for name, value in params.items():
         result[name] = np.zeros_like(value)
         for at in np.ndindex(value.shape):
             kept = value[at]
             value[at] = kept + width
-            above = loss(params, x, labels)
+            above = loss(params)
             value[at] = kept - width
-            result[name][at] = (above - loss(params, x, labels)) / (2 * width)
+            result[name][at] = (above - loss(params)) / (2 * width)
             value[at] = kept
     return result
 
@@ -85,7 +158,8 @@ def step(problem, state, lr):
     """Each worker adds its gradient to the shared momentum and sends the signs; the server sends those of the mean."""
     received = {name: 0.0 for name in problem.shapes}
     for worker in range(problem.workers):
-        own = gradients(LOSSES[problem.name], state["params"], problem.x[worker], problem.labels[worker])
+        inputs = [each[worker] for each in problem.inputs]
+        own = gradients(lambda params: loss_of(problem, params, inputs), state["params"])
         for name, gradient in own.items():
             wanted = BETA * state["momentum"][name] + (1 - BETA) * gradient + state["errors"][name][worker]
             sent = compressed(wanted)

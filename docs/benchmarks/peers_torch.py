@@ -1,5 +1,7 @@
 """The step in PyTorch: every worker's gradient from a loop or from vmap, then the compressed stage for all workers at
 once; the vmap variant also compiled as a whole."""
+import functools
+
 import torch
 from torch.nn import functional as F
 
@@ -15,20 +17,43 @@ def mlp_loss(params, x, labels):
     return F.cross_entropy(x, labels)
 
 
-LOSSES = {"mlp": mlp_loss}
+def bert_loss(params, tokens, places, labels, heads):
+    def linear(name, x):
+        return x @ params[name + ".weight"] + params[name + ".bias"]
+
+    def normalised(name, x):
+        return F.layer_norm(x, x.shape[-1:], params[name + ".scale"], params[name + ".shift"])
+
+    def attention(qkv):
+        q, k, v = qkv.unflatten(-1, (3, heads, -1)).movedim(-3, 0).transpose(-3, -2)
+        weights = torch.softmax(q @ k.mT * q.shape[-1] ** -0.5, dim=-1)
+        return (weights @ v).transpose(-3, -2).flatten(-2)
+
+    x = normalised("norm", F.embedding(tokens, params["embedding"]) + params["positions"])
+    for i in range(sum(name.endswith("qkv.weight") for name in params)):
+        x = normalised(f"{i}.norm1", x + linear(f"{i}.attended", attention(linear(f"{i}.qkv", x))))
+        x = normalised(f"{i}.norm2", x + linear(f"{i}.out", F.gelu(linear(f"{i}.in", x))))
+    x = torch.gather(x, 1, places.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # nothing is predicted elsewhere
+    x = normalised("transform.norm", F.gelu(linear("transform", x)))
+    return F.cross_entropy((x @ params["embedding"].T + params["logits.bias"]).flatten(0, 1), labels.flatten())
+
+
+def loss_of(problem):
+    return functools.partial(bert_loss, heads=problem.heads) if problem.heads else mlp_loss
 
 
 def looped(loss):
     """Backward passes one after the other, gradients copied to the rows of one buffer."""
     buffers = {}
 
-    def gradients(params, x, labels):
+    def gradients(params, inputs):
         leaves = {name: value.detach().requires_grad_() for name, value in params.items()}
-        for worker in range(len(x)):
-            own = torch.autograd.grad(loss(leaves, x[worker], labels[worker]), list(leaves.values()))
+        workers = len(inputs[0])
+        for worker in range(workers):
+            own = torch.autograd.grad(loss(leaves, *(each[worker] for each in inputs)), list(leaves.values()))
             for name, gradient in zip(leaves, own):
                 if name not in buffers:
-                    buffers[name] = torch.empty((len(x), *gradient.shape), dtype=gradient.dtype)
+                    buffers[name] = torch.empty((workers, *gradient.shape), dtype=gradient.dtype)
                 buffers[name][worker].copy_(gradient)
         return buffers
 
@@ -36,7 +61,7 @@ def looped(loss):
 
 
 def vectorised(loss):
-    return torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))
+    return torch.func.vmap(lambda params, inputs: torch.func.grad(loss)(params, *inputs), in_dims=(None, 0))
 
 
 def compress(state, gradients, lr):
@@ -65,12 +90,11 @@ class Step:
 
     def __init__(self, problem, state, lr, variant, dtype=torch.float32):
         self.state = to_torch(state, dtype)
-        floating = problem.x.dtype.kind == "f"
-        x, labels = torch.tensor(problem.x, dtype=dtype if floating else None), torch.tensor(problem.labels)
-        gradients = (looped if variant == "loop" else vectorised)(LOSSES[problem.name])
+        inputs = tuple(torch.tensor(each, dtype=dtype if each.dtype.kind == "f" else None) for each in problem.inputs)
+        gradients = (looped if variant == "loop" else vectorised)(loss_of(problem))
 
         def step(state):
-            rows = gradients(state["params"], x, labels)
+            rows = gradients(state["params"], inputs)
             with torch.no_grad():
                 compress(state, rows, lr)
 
