@@ -45,6 +45,10 @@ ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebi
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::weighted, onebit::compress::SquareOfTerm>);
 ONEBIT_REDUCE(onebit::compress::TermKernel<onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::TermKernel<onebit::compress::SquareOfTerm>);
+ONEBIT_REDUCE_AND_PACK(onebit::compress::BothPasses<onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>>);
+ONEBIT_REDUCE_AND_PACK(onebit::compress::BothPasses<onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>>);
+ONEBIT_REDUCE_AND_PACK(onebit::compress::BothPasses<onebit::compress::FeedKernel<onebit::compress::Feed::weighted, onebit::compress::ScaleTerm>>);
+ONEBIT_REDUCE_AND_PACK(onebit::compress::BothPasses<onebit::compress::TermKernel<onebit::compress::ScaleTerm>>);
 ONEBIT_PACK_BITS(onebit::compress::SignKernel);
 ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::AddSignMeanKernel);
 ONEBIT_FOR_EACH_SIGN_MEAN(onebit::compress::DecodeSignKernel);

@@ -34,23 +34,35 @@ Traits SignCodec::traits() const {
   return {.deterministic = true, .contraction = norm_ == ScaleNorm::l1, .sliceable = true};
 }
 
-/// Pass 2: scales from the sums, then bits and errors.
-void SignCodec::finish(const device::Device& device, const Side& side, Range range, float* errors, Index stride,
-                       const double* sums, Payload& payload) const {
+/// Scales from the sums, then bits and errors.
+SecondPass SignCodec::second_pass(const Side& side, Range range, float* errors, Index stride, const double* sums,
+                                  Payload& payload) const {
   const Segment* table = side.device_segments();
   float* scales = payload.scales.data() + range.first * payload.scale_count;
-  for_each(device, range.count * side.count(), ScaleKernel{table, side.count(), sums, scales, {norm_}});
-  pack_bits(device, side.active(), sign_rows(side, payload, range),
-            SignKernel{table, side.count(), scales, errors, stride});
+  return {{table, side.count(), sums, scales, {norm_}}, {table, side.count(), scales, errors, stride}};
+}
+
+void SignCodec::finish(const device::Device& device, const Side& side, Range range, const SecondPass& pass,
+                       Payload& payload) const {
+  for_each(device, range.count * side.count(), pass.scale);
+  pack_bits(device, side.active(), sign_rows(side, payload, range), pass.bit);
 }
 
 void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
                        const Draw& draw, float* errors, Index stride, Payload& payload) const {
   device::Buffer<double> sums(device, range.count * side.count());
   float* rows = errors + range.first * stride;
-  feed_terms(device, side, range.count, input, rows, stride, ScaleTerm{norm_}, sums.data());
+  const SecondPass second = second_pass(side, range, rows, stride, sums.data(), payload);
+  if (leaves_padding(side, input)) {
+    feed_terms(device, side, range.count, input, rows, stride, ScaleTerm{norm_}, sums.data());
+    finish(device, side, range, second, payload);
+  } else {
+    with_feed(side, input, rows, stride, ScaleTerm{norm_}, [&]<class Kernel>(const auto& chunks, const Kernel& feed) {
+      reduce_and_pack(device, range.count, chunks, BothPasses<Kernel>{second, feed}, sums.data(),
+                      sign_rows(side, payload, range));
+    });
+  }
   if (norm_ == ScaleNorm::unit) require_finite(sums, side.count(), draw.first_row);
-  finish(device, side, range, rows, stride, sums.data(), payload);
 }
 
 void SignCodec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
@@ -62,7 +74,7 @@ void SignCodec::serve(const device::Device& device, const Side& chunks, const Co
   reduce_sign_mean(device, chunks.active(), scaled_rows(chunks, arrived, {0, arrived.rows}),
                    ServeKernel{chunks.device_segments(), errors, {norm_}}, sums.data());
   if (norm_ == ScaleNorm::unit) require_finite(sums, chunks.count(), 0);
-  finish(device, chunks, {0, 1}, errors, stride, sums.data(), payload);
+  finish(device, chunks, {0, 1}, second_pass(chunks, {0, 1}, errors, stride, sums.data(), payload), payload);
 }
 
 void SignCodec::add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,

@@ -33,8 +33,10 @@ class SignCodec final : public Codec {
               float* parameters) const override;
 
  private:
-  void finish(const device::Device& device, const Side& side, Range range, float* errors, Index stride,
-              const double* sums, Payload& payload) const;
+  SecondPass second_pass(const Side& side, Range range, float* errors, Index stride, const double* sums,
+                         Payload& payload) const;
+  void finish(const device::Device& device, const Side& side, Range range, const SecondPass& pass,
+              Payload& payload) const;
 
   ScaleNorm norm_;
 };

@@ -60,6 +60,17 @@ struct SignKernel {
   }
 };
 
+struct SecondPass {
+  ScaleKernel scale;
+  SignKernel bit;
+};
+
+/// Both passes, for reduce_and_pack.
+template <class SumKernel>
+struct BothPasses : SecondPass {
+  SumKernel sum;
+};
+
 /// Server side, pass 1: the mean of the workers' decoded rows, summed in double, is added to the server error as the
 /// float32 that it is; the norm's term of the sum.
 struct ServeKernel {

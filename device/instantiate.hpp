@@ -10,6 +10,9 @@
 #define ONEBIT_PACK_BITS(...) \
   ONEBIT_LAUNCHER(            \
       pack_bits(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, const onebit::device::SignRows&, __VA_ARGS__))
+#define ONEBIT_REDUCE_AND_PACK(...)                                                                                  \
+  ONEBIT_LAUNCHER(reduce_and_pack(const ONEBIT_QUEUE&, onebit::Index, const onebit::device::ChunkView&, __VA_ARGS__, \
+                                  double*, const onebit::device::SignRows&))
 #define ONEBIT_FOR_EACH_SIGN_MEAN(...)                                                      \
   ONEBIT_LAUNCHER(for_each_sign_mean(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, \
                                      const onebit::device::ScaledSignRows&, __VA_ARGS__))

@@ -19,6 +19,9 @@ void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kern
 template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
 template <class Kernel>
+void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums,
+                     const SignRows& out);
+template <class Kernel>
 void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel);
 template <class Kernel>
 void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel,
@@ -37,6 +40,9 @@ template <class Kernel>
 void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums);
 template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
+template <class Kernel>
+void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums,
+                     const SignRows& out);
 template <class Kernel>
 void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel);
 template <class Kernel>
@@ -77,6 +83,15 @@ void reduce(const Device& device, Index rows, const Chunks& chunks, const Kernel
 template <class Kernel>
 void pack_bits(const Device& device, const Chunks& chunks, const SignRows& out, const Kernel& kernel) {
   device.run([&](const auto& queue) { pack_bits(queue, chunks.view(), out, kernel); });
+}
+
+/// reduce(kernel.sum), then kernel.scale(i) for every sum i, then pack_bits(kernel.bit): the same bits as those three,
+/// which must not read what another row or segment writes. On the CPU a segment is done with before the next is begun,
+/// so that what both passes touch is still in a cache.
+template <class Kernel>
+void reduce_and_pack(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums,
+                     const SignRows& out) {
+  device.run([&](const auto& queue) { reduce_and_pack(queue, rows, chunks.view(), kernel, sums, out); });
 }
 
 /// Calls kernel.bind(segment)(i, mean) for every element, where mean is the average over the rows of sign * scale, in

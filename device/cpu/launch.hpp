@@ -91,6 +91,12 @@ double lane_sum(Index begin, Index end, Term term) {
   return sum.total();
 }
 
+/// A kernel's sum over a chunk.
+template <class Kernel>
+double sum_chunk(const Kernel& kernel, Index row, const Chunk& chunk) {
+  return lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
+}
+
 /// sums[row][segment] of the chunks' partial sums, which are used up.
 inline void sum_chunks(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* sums) {
   parallel(queue, rows, [&](Index row) {
@@ -111,9 +117,7 @@ void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kern
   queue.check(sums);
   double* const partial = queue.workspace(rows * chunks.count);
   parallel(queue, rows * chunks.count, [&](Index unit) {
-    const Index row = unit / chunks.count;
-    const Chunk chunk = chunks[unit % chunks.count];
-    partial[unit] = detail::lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
+    partial[unit] = detail::sum_chunk(kernel, unit / chunks.count, chunks[unit % chunks.count]);
   });
   detail::sum_chunks(queue, rows, chunks, partial, sums);
 }

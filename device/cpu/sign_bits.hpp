@@ -189,16 +189,60 @@ void decode_run(Index begin, Index end, const std::uint8_t* bytes, double weight
 
 }  // namespace detail
 
+namespace detail {
+
+template <class Kernel>
+void pack_chunk(const SignRows& out, Index row, const Chunk& chunk, const Kernel& kernel) {
+  std::uint8_t* bytes = out.bits + row * out.row_bytes + out.byte_offset[chunk.segment] + chunk.begin / 8;
+  pack_run(chunk.begin, chunk.end, bytes, at(kernel, row, chunk.segment));
+}
+
+}  // namespace detail
+
 template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel) {
   queue.check(kernel);
   queue.check(out);
   queue.check(chunks);
-  parallel(queue, out.rows * chunks.count, [&](Index unit) {
-    const Index row = unit / chunks.count;
-    const Chunk chunk = chunks[unit % chunks.count];
-    std::uint8_t* bytes = out.bits + row * out.row_bytes + out.byte_offset[chunk.segment] + chunk.begin / 8;
-    detail::pack_run(chunk.begin, chunk.end, bytes, at(kernel, row, chunk.segment));
+  parallel(queue, out.rows * chunks.count,
+           [&](Index unit) { detail::pack_chunk(out, unit / chunks.count, chunks[unit % chunks.count], kernel); });
+}
+
+namespace detail {
+
+/// Both passes over one segment of a row. The second runs backwards: it begins with what the first left in the caches.
+template <class Kernel>
+void reduce_and_pack_segment(const ChunkView& chunks, const Kernel& kernel, const SignRows& out, Index row,
+                             Index segment, double* partial, double* sums) {
+  const Index first = chunks.first(segment), end = chunks.first(segment + 1);
+  for (Index c = first; c < end; ++c) partial[c] = sum_chunk(kernel.sum, row, chunks[c]);
+  const Index i = row * chunks.segments + segment;
+  sums[i] = tree_sum(partial + first, end - first);
+  kernel.scale(i);
+  for (Index c = end; c-- > first;) pack_chunk(out, row, chunks[c], kernel.bit);
+}
+
+}  // namespace detail
+
+template <class Kernel>
+void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums,
+                     const SignRows& out) {
+  const Index rounds = ceil_div(rows, queue.threads());
+  if (4 * rows < 3 * rounds * queue.threads()) {  // rows alone would leave more than a quarter of the threads idle
+    reduce(queue, rows, chunks, kernel.sum, sums);
+    for_each(queue, rows * chunks.segments, kernel.scale);
+    pack_bits(queue, chunks, out, kernel.bit);
+    return;
+  }
+  queue.check(kernel);
+  queue.check(chunks);
+  queue.check(sums);
+  queue.check(out);
+  double* const partial = queue.workspace(rows * chunks.count);
+  parallel(queue, rows, [&](Index row) {
+    for (Index segment = 0; segment < chunks.segments; ++segment) {
+      detail::reduce_and_pack_segment(chunks, kernel, out, row, segment, partial + row * chunks.count, sums);
+    }
   });
 }
 

@@ -236,6 +236,14 @@ void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out,
 }
 
 template <class Kernel>
+void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums,
+                     const SignRows& out) {
+  reduce(queue, rows, chunks, kernel.sum, sums);
+  for_each(queue, rows * chunks.segments, kernel.scale);
+  pack_bits(queue, chunks, out, kernel.bit);
+}
+
+template <class Kernel>
 void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel) {
   if (chunks.count <= 0) return;
   double* weights = detail::workspace(queue, rows.signs.rows * rows.scale_count);
