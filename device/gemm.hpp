@@ -5,8 +5,8 @@
 
 namespace onebit::device {
 
-/// Rows of a product are computed in tiles of this many; a row's bits depend on neither its place nor its neighbours as
-/// long as the number of rows is a multiple of kGemmRows (so pad rows: round_up(rows, kGemmRows)).
+/// Rows of a product over many small batches are best padded to a multiple of this: blocks of rows are whole then. On
+/// the CPU the bits of an element do not depend on it: its row of op(A), its column of op(B) and k are all that counts.
 inline constexpr Index kGemmRows = 16;
 
 /// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked.

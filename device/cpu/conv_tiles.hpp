@@ -1,20 +1,16 @@
 #pragma once
-// The innermost products of a convolution: tiles of sums that stay in registers. Eigen's packets are the widest vectors
-// of the instruction set.
+// The innermost products of a convolution: tiles of sums that stay in registers.
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "device/types.hpp"
+#include "device/cpu/packet.hpp"
 
 namespace onebit::device::cpu {
 
-using Packet = Eigen::internal::packet_traits<float>::type;
-inline constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
-inline constexpr Index kTilePackets = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS / 2;  ///< of sums; the rest for operands
-inline constexpr Index kDepth = kTilePackets / 4;                                  ///< terms of a sum taken at a time
+inline constexpr Index kTilePackets = kRegisters / 2;  ///< of sums; the rest for operands
+inline constexpr Index kDepth = kTilePackets / 4;      ///< terms of a sum taken at a time
 
 template <std::size_t N>
 using Constant = std::integral_constant<std::size_t, N>;

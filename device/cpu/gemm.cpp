@@ -1,75 +1,200 @@
-// Eigen, single-threaded inside our own fixed tiles. Eigen takes its blocking from the cache sizes that it detects:
-// they are fixed here, so that one binary gives one set of bits on every machine it runs on.
-#define EIGEN_DONT_PARALLELIZE
+// One kernel for all products: a block of rows x columns of C is summed in registers, from elements of A and packets of
+// B. Every element of C is summed in the order of k, 256 terms at a time, so its bits depend on its row of A and its
+// column of B alone: the cut into blocks, panels and units is free to follow the threads.
 #include "device/gemm.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
+#include <type_traits>
 
+#include "device/cpu/packet.hpp"
 #include "device/cpu/queue.hpp"
 
 namespace onebit::device::cpu {
 namespace {
 
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using In = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
-using Out = Eigen::Map<RowMajor, 0, Eigen::OuterStride<>>;
+constexpr Index kPanel = 2 * kLanes;          ///< columns of B that are used together
+constexpr Index kBlockRows = kRegisters / 4;  ///< two packets each: sums take half of the registers
+constexpr Index kTerms = 256;                 ///< of k: a panel of them stays in the first cache
+constexpr Index kUnitRows = 256;              ///< at most; for as many, copying B's panels in order pays
 
-constexpr Index kTileRows = 64;
-static_assert(kTileRows % kGemmRows == 0);
+constexpr std::size_t at(Index i) {
+  return static_cast<std::size_t>(i);
+}
 
-template <class A, class B>
-void multiply(const A& a, const B& b, Out& c, bool accumulate) {
-  if (accumulate) {
-    c.noalias() += a * b;
-  } else {
-    c.noalias() = a * b;
+/// Rows of op(A): element (i, p) is data[i * row + p * term].
+struct Left {
+  const float* data;
+  Index row, term;
+  Left from(Index i, Index p) const { return {data + i * row + p * term, row, term}; }
+};
+
+/// Some columns of op(B), side by side.
+struct Panel {
+  const float* data;
+  Index leading;
+};
+
+/// A block of C: C = A B over k terms, or C += A B.
+template <Index rows, Index packets>
+void multiply_block(Index k, Left a, Panel b, float* c, Index leading, bool add) {
+  using Eigen::internal::padd, Eigen::internal::ploadu, Eigen::internal::pmadd, Eigen::internal::pset1;
+  Packet sums[at(rows)][at(packets)];
+#pragma GCC unroll 16
+  for (Index i = 0; i < rows; ++i) {
+#pragma GCC unroll 2
+    for (Index v = 0; v < packets; ++v) sums[i][v] = pset1<Packet>(0.0f);
+  }
+  for (Index p = 0; p < k; ++p, b.data += b.leading, a.data += a.term) {
+    Packet columns[at(packets)];
+#pragma GCC unroll 2
+    for (Index v = 0; v < packets; ++v) columns[v] = ploadu<Packet>(b.data + v * kLanes);
+#pragma GCC unroll 16
+    for (Index i = 0; i < rows; ++i) {
+      const Packet factor = pset1<Packet>(a.data[i * a.row]);
+#pragma GCC unroll 2
+      for (Index v = 0; v < packets; ++v) sums[i][v] = pmadd(columns[v], factor, sums[i][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (Index i = 0; i < rows; ++i, c += leading) {
+#pragma GCC unroll 2
+    for (Index v = 0; v < packets; ++v) {
+      float* to = c + v * kLanes;
+      Eigen::internal::pstoreu(to, add ? padd(ploadu<Packet>(to), sums[i][v]) : sums[i][v]);
+    }
   }
 }
+
+/// The same where C may be narrower than the panel.
+template <Index rows, Index packets>
+void multiply_columns(Index k, const Left& a, const Panel& b, float* c, Index leading, Index columns, bool add) {
+  constexpr Index width = packets * kLanes;
+  if (columns == width) return multiply_block<rows, packets>(k, a, b, c, leading, add);
+  alignas(Packet) float block[at(rows * width)];
+  for (Index i = 0; i < rows && add; ++i) {
+    for (Index j = 0; j < width; ++j) block[i * width + j] = j < columns ? c[i * leading + j] : 0.0f;
+  }
+  multiply_block<rows, packets>(k, a, b, block, width, add);
+  for (Index i = 0; i < rows; ++i) {
+    for (Index j = 0; j < columns; ++j) c[i * leading + j] = block[i * width + j];
+  }
+}
+
+/// m rows with one panel.
+template <Index packets>
+void multiply_panel(Index m, Index k, const Left& a, const Panel& b, MatrixOut c, Index columns, bool add) {
+  const auto rows = [&]<Index count>(Index i, std::integral_constant<Index, count>) {
+    multiply_columns<count, packets>(k, a.from(i, 0), b, c.data + i * c.leading, c.leading, columns, add);
+  };
+  Index i = 0;
+  for (; i + kBlockRows <= m; i += kBlockRows) rows(i, std::integral_constant<Index, kBlockRows>{});
+  for (; i + kBlockRows / 2 <= m; i += kBlockRows / 2) rows(i, std::integral_constant<Index, kBlockRows / 2>{});
+  for (; i < m; ++i) rows(i, std::integral_constant<Index, 1>{});
+}
+
+/// Transposes kLanes x kLanes numbers.
+void transpose(const float* from, Index from_leading, float* to, Index to_leading) {
+  Eigen::internal::PacketBlock<Packet, kLanes> rows;
+#pragma GCC unroll 16
+  for (Index i = 0; i < kLanes; ++i) rows.packet[i] = Eigen::internal::ploadu<Packet>(from + i * from_leading);
+  Eigen::internal::ptranspose(rows);
+#pragma GCC unroll 16
+  for (Index i = 0; i < kLanes; ++i) Eigen::internal::pstoreu(to + i * to_leading, rows.packet[i]);
+}
+
+/// Some columns of op(B) to be copied side by side: term p of column j is data[p * term + j * column].
+struct Columns {
+  const float* data;
+  Index term, column, count;
+
+  /// k terms into rows of packets * kLanes numbers, zeros beside.
+  template <Index packets>
+  void pack(Index k, float* to) const {
+    constexpr Index width = packets * kLanes;
+    Index p = 0;
+    if (term == 1 && count == width) {
+      for (; p + kLanes <= k; p += kLanes) {
+        for (Index j = 0; j < width; j += kLanes) transpose(data + j * column + p, column, to + p * width + j, width);
+      }
+    } else if (column == 1 && count == width) {
+      for (; p < k; ++p) std::copy_n(data + p * term, width, to + p * width);
+    }
+    for (; p < k; ++p) {
+      for (Index j = 0; j < width; ++j) to[p * width + j] = j < count ? data[p * term + j * column] : 0.0f;
+    }
+  }
+};
 
 /// Rows [begin, begin + rows) of one product.
-void gemm_tile(const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index begin, Index rows) {
-  Out out(c.data + begin * c.leading, rows, shape.n, Eigen::OuterStride<>(c.leading));
-  const In right = shape.transpose_b ? In(b.data, shape.n, shape.k, Eigen::OuterStride<>(b.leading))
-                                     : In(b.data, shape.k, shape.n, Eigen::OuterStride<>(b.leading));
-  if (shape.transpose_a) {
-    const In left(a.data + begin, shape.k, rows, Eigen::OuterStride<>(a.leading));
-    if (shape.transpose_b) {
-      multiply(left.transpose(), right.transpose(), out, shape.accumulate);
-    } else {
-      multiply(left.transpose(), right, out, shape.accumulate);
-    }
-  } else {
-    const In left(a.data + begin * a.leading, rows, shape.k, Eigen::OuterStride<>(a.leading));
-    if (shape.transpose_b) {
-      multiply(left, right.transpose(), out, shape.accumulate);
-    } else {
-      multiply(left, right, out, shape.accumulate);
+class RowsOfProduct {
+ public:
+  RowsOfProduct(const GemmShape& shape, const MatrixIn& a, const MatrixIn& b, const MatrixOut& c, Index begin,
+                Index rows)
+      : shape_(shape),
+        rows_(rows),
+        left_(Left{a.data, shape.transpose_a ? 1 : a.leading, shape.transpose_a ? a.leading : 1}.from(begin, 0)),
+        right_(b),
+        result_{c.data + begin * c.leading, c.leading, 0} {}
+
+  void compute() const {
+    for (Index p = 0; p == 0 || p < shape_.k; p += kTerms) {
+      for (Index j = 0; j < shape_.n; j += kPanel) {
+        if (shape_.n - j <= kLanes) {
+          multiply<1>(p, j);
+        } else {
+          multiply<2>(p, j);
+        }
+      }
     }
   }
-}
 
-void fix_cache_sizes() {
-  static const bool done = [] {
-    Eigen::setCpuCacheSizes(32 << 10, 1 << 20, 8 << 20);
-    return true;
-  }();
-  (void)done;
+ private:
+  /// Some terms of k, from the p-th on, with the panel that begins at column j.
+  template <Index packets>
+  void multiply(Index p, Index j) const {
+    constexpr Index width = packets * kLanes;
+    alignas(Packet) float packed[at(kTerms * width)];
+    const Index k = std::min(kTerms, shape_.k - p), columns = std::min(width, shape_.n - j);
+    Panel panel{right_.data + p * right_.leading + j, right_.leading};
+    if (shape_.transpose_b) {
+      Columns{right_.data + j * right_.leading + p, 1, right_.leading, columns}.pack<packets>(k, packed);
+      panel = {packed, width};
+    } else if (columns < width || (rows_ == kUnitRows && right_.leading > width)) {
+      Columns{panel.data, right_.leading, 1, columns}.pack<packets>(k, packed);
+      panel = {packed, width};
+    }
+    const MatrixOut c{result_.data + j, result_.leading, 0};
+    multiply_panel<packets>(rows_, k, left_.from(0, p), panel, c, columns, shape_.accumulate || p > 0);
+  }
+
+  const GemmShape& shape_;
+  Index rows_;
+  Left left_;
+  MatrixIn right_;
+  MatrixOut result_;
+};
+
+/// Rows of a unit: many, unless threads would idle.
+Index unit_rows(const Queue& queue, Index m, Index batch) {
+  Index rows = kUnitRows;
+  while (rows > kBlockRows && !fills(queue, batch * ceil_div(m, rows))) rows /= 2;
+  return rows;
 }
 
 }  // namespace
 
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch) {
-  fix_cache_sizes();
   queue.check(a);
   queue.check(b);
   queue.check(c);
-  const Index tiles = ceil_div(shape.m, kTileRows);
-  parallel(queue, batch * tiles, [&](Index unit) {
-    const Index matrix = unit / tiles;
-    const Index begin = unit % tiles * kTileRows;
-    gemm_tile(shape, {a.data + matrix * a.stride, a.leading, 0}, {b.data + matrix * b.stride, b.leading, 0},
-              {c.data + matrix * c.stride, c.leading, 0}, begin, std::min(kTileRows, shape.m - begin));
+  const Index rows = unit_rows(queue, shape.m, batch);
+  const Index units = ceil_div(shape.m, rows);
+  parallel(queue, batch * units, [&](Index unit) {
+    const Index matrix = unit / units;
+    const Index begin = unit % units * rows;
+    RowsOfProduct(shape, {a.data + matrix * a.stride, a.leading, 0}, {b.data + matrix * b.stride, b.leading, 0},
+                  {c.data + matrix * c.stride, c.leading, 0}, begin, std::min(rows, shape.m - begin))
+        .compute();
   });
 }
 

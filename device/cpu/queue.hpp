@@ -98,6 +98,11 @@ class FlushDenormals {
 #endif
 };
 
+/// Whether so many units of one size leave at most an eighth of the threads' time idle.
+inline bool fills(const Queue& queue, Index units) {
+  return 8 * units >= 7 * round_up(units, queue.threads());
+}
+
 /// Runs body(unit) for every unit in [0, units), units spread over the queue's threads; for none where it plans. The
 /// first exception of a body is rethrown here after all threads have stopped.
 template <class Body>

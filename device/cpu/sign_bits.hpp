@@ -227,8 +227,7 @@ void reduce_and_pack_segment(const ChunkView& chunks, const Kernel& kernel, cons
 template <class Kernel>
 void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums,
                      const SignRows& out) {
-  const Index rounds = ceil_div(rows, queue.threads());
-  if (4 * rows < 3 * rounds * queue.threads()) {  // rows alone would leave more than a quarter of the threads idle
+  if (!fills(queue, rows)) {
     reduce(queue, rows, chunks, kernel.sum, sums);
     for_each(queue, rows * chunks.segments, kernel.scale);
     pack_bits(queue, chunks, out, kernel.bit);
