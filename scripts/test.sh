@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that has to hold before a commit lands: walls, kernel lists, format, scripts, tests with gcc, tests with
-# clang and sanitizers, a race check. --long adds the test cases tagged [.long]. The last line counts; a check that
-# cannot run is a skip, and a failure where ONEBIT_REQUIRE (comma-separated) names it.
+# clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases tagged [.long]. The last line
+# counts; a check that cannot run is a skip, and a failure where ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -152,6 +152,12 @@ planted_races() {
   fi
 }
 
+# Links with libFuzzer?
+fuzzer_works() {
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    clang++ -x c++ -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null
+}
+
 # race_job: the rooms with threads under ThreadSanitizer
 race_job() {
   local archer
@@ -191,6 +197,11 @@ grep -qs "CUDA backend: yes" build/ci/configure.log || skip nvcc "not found: ci 
 if [[ $long == yes ]]; then long_tests ci; fi
 if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers and OpenMP does not work here"; fi
 race_job
+if fuzzer_works; then
+  check "fuzzing every reader for 60 seconds" scripts/fuzz.sh 60s
+else
+  skip fuzz "clang++ -fsanitize=fuzzer does not work here"
+fi
 
 if ((passed + failed == 0)); then flunk "no test ran"; fi
 printf '\n'

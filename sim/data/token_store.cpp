@@ -53,13 +53,13 @@ void TokenStore::read(Index first, std::span<std::int32_t> out) const {
   for (; !out.empty(); ++piece) {
     const Index begin = piece == pieces_.begin() ? 0 : std::prev(piece)->end;
     const auto count = std::min(out.size(), static_cast<std::size_t>(piece->end - first));
-    read(piece->bytes.data() + piece->first + (first - begin) * width_, out.first(count));
+    unpack(piece->bytes.data() + piece->first + (first - begin) * width_, out.first(count));
     first += static_cast<Index>(count);
     out = out.subspan(count);
   }
 }
 
-void TokenStore::read(const std::uint8_t* from, std::span<std::int32_t> out) const {
+void TokenStore::unpack(const std::uint8_t* from, std::span<std::int32_t> out) const {
   for (std::int32_t& token : out) {
     std::uint32_t value = 0;
     for (Index i = 0; i < width_; ++i) value |= static_cast<std::uint32_t>(*from++) << (8 * i);

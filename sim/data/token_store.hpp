@@ -31,7 +31,7 @@ class TokenStore {
     Index end;  // tokens of this piece and those before it
   };
 
-  void read(const std::uint8_t* from, std::span<std::int32_t> out) const;
+  void unpack(const std::uint8_t* from, std::span<std::int32_t> out) const;
 
   Index width_;
   std::vector<Piece> pieces_;

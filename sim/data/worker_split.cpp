@@ -16,7 +16,7 @@ using Parts = std::vector<std::vector<std::uint32_t>>;
 
 [[noreturn]] void refuse_rule(const std::string& rule) {
   throw ConfigError("no way to split examples among workers", "--data.split " + rule,
-                    "iid, label, dirichlet:A with A > 0, size or size:P with P >= 0");
+                    "iid, label, dirichlet:A with A from 1e-6 to 1e6, size or size:P with P >= 0");
 }
 
 /// The number behind the colon of a rule.
@@ -139,7 +139,7 @@ WorkerSplit split_among(const std::string& rule, Index workers, Index train, std
   const bool known = name == "size" || (name == "label" && !number) || (name == "dirichlet" && number);
   if (!known) refuse_rule(rule);
   const double value = number ? number_of(rule, colon) : 1.0;
-  if (name == "dirichlet" && value == 0.0) refuse_rule(rule);
+  if (name == "dirichlet" && !(value >= 1e-6 && value <= 1e6)) refuse_rule(rule);
   if (name != "size" && labels.empty()) {
     throw ConfigError("the data has no labels to split by", "--data.split " + rule, "iid or size");
   }

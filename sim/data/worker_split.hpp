@@ -47,8 +47,7 @@ class WorkerSplit {
 ///                (Yurochkin et al. 2019, section 4; Hsu et al. 2019 draw classes for a worker instead): the smaller A,
 ///                the more unequal. Gamma variates by Marsaglia and Tsang (2000). A worker left with nothing gets one
 ///                example of the worker that has most
-///   size[:P]     classes as they come, sizes in proportion to (w + 1)^-P, each at least 1; P is 1 without a number,
-///   and
+///   size[:P]     classes as they come, sizes in proportion to (w + 1)^-P, each at least 1; without a number P is 1;
 ///                size:0 gives equal parts
 /// `labels` are those of the training examples, in their order; empty where there are none: then only iid and size are
 /// possible, and a part is a contiguous stretch. Throws ConfigError for a rule that is unknown, malformed, or

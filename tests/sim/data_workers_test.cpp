@@ -56,8 +56,8 @@ TEST_CASE("splits: every example is of exactly one worker") {
   for (const auto& [workers, train] :
        std::vector<std::pair<Index, Index>>{{1, 1}, {1, 30}, {3, 200}, {7, 7}, {16, 75}}) {
     const std::vector<std::int32_t> labels = labels_in_turn(train, 4);
-    for (const std::string rule :
-         {"label", "dirichlet:0.001", "dirichlet:0.3", "dirichlet:1e6", "size", "size:0", "size:2.5", "size:300"}) {
+    for (const std::string rule : {"label", "dirichlet:0.001", "dirichlet:0.3", "dirichlet:1e-6", "dirichlet:1e6",
+                                   "size", "size:0", "size:2.5", "size:300"}) {
       INFO(rule << " " << workers << " " << train);
       check_partition(split_among(rule, workers, train, labels), workers, train);
     }
@@ -152,8 +152,8 @@ TEST_CASE("splits: rules that cannot be are refused in one line") {
     CHECK_THROWS_WITH(split_among(rule, workers, 10, given), Contains("--data.split " + rule) && Contains(reason));
   };
   for (const std::string rule :
-       {"", "idd", "dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:nan", "dirichlet:inf",
-        "dirichlet:1x", "label:2", "iid:1", "size:-1", "size:", "size:1e999"}) {
+       {"", "idd", "dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:1e-320", "dirichlet:1e7", "dirichlet:-1",
+        "dirichlet:nan", "dirichlet:inf", "dirichlet:1x", "label:2", "iid:1", "size:-1", "size:", "size:1e999"}) {
     refuses(rule, 2, labels, "no way to split");
   }
   refuses("label", 2, {}, "no labels to split by");

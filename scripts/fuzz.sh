@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Feeds every reader of data files with bytes in memory (libFuzzer, with AddressSanitizer and UBSan), from the corpora
+# under tests/fuzz/corpus on. usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], e.g. 10000000 (inputs for each
+# reader), or 60s (seconds for all of them together; the default). Inputs that crash, hang or take too much memory are
+# left in build/ci-fuzz/findings; the exit status is 1 then. New inputs that reach new code are kept in
+# build/ci-fuzz/corpus and used again.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+
+amount=${1:-60s}
+shift || true
+[[ "$amount" =~ ^[1-9][0-9]*s?$ ]] || fail "usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...]"
+readers=("$@")
+if ((${#readers[@]} == 0)); then
+  for folder in tests/fuzz/corpus/*/; do readers+=("$(basename -- "$folder")"); done
+fi
+
+folder=build/ci-fuzz
+say "building the fuzz targets"
+quietly "$folder/configure.log" cmake --preset ci-fuzz
+quietly "$folder/build.log" cmake --build --preset ci-fuzz --parallel "$(cores)"
+mkdir -p "$folder/findings"
+
+if [[ "$amount" == *s ]]; then
+  seconds=$((${amount%s} / ${#readers[@]}))
+  limit=-max_total_time=$((seconds > 0 ? seconds : 1))
+else
+  limit=-runs=$amount
+fi
+
+# fuzz READER: prints a line of what was done; status 1 for a finding
+fuzz() {
+  local reader=$1 log=$folder/$1.log status=0
+  mkdir -p "$folder/corpus/$reader"
+  "$folder/tests/fuzz/fuzz_$reader" "$limit" -max_len=1024 -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=5 \
+    -print_final_stats=1 -artifact_prefix="$folder/findings/$reader-" "$folder/corpus/$reader" "tests/fuzz/corpus/$reader" \
+    >"$log" 2>&1 || status=$?
+  printf '%-12s %10s inputs %6s MB  %s\n' "$reader" "$(stat_of number_of_executed_units "$log")" \
+    "$(stat_of peak_rss_mb "$log")" "$( ((status == 0)) && echo "no finding" || echo "FINDING, see $log")"
+  return $((status != 0))
+}
+
+stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
+
+# Freed memory is watched for a while; at each of so many inputs little is enough.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
+findings=0
+for reader in "${readers[@]}"; do fuzz "$reader" || findings=$((findings + 1)); done
+((findings == 0))

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Writes the corpora that the fuzz targets start from: corpus/<reader>/<seed>, valid inputs and near misses."""
+
+import gzip
+import pathlib
+import struct
+import zlib
+
+
+def gzip_seeds():
+    for name, text in {"empty": b"", "word": b"hello", "repeats": b"ab" * 400, "zeros": bytes(3000)}.items():
+        packed = gzip.compress(text, mtime=0)
+        yield name, packed
+        yield name + "-cut", packed[:-5]
+        yield name + "-crc", packed[:-6] + b"x" + packed[-5:]
+    yield "two", gzip.compress(b"one", mtime=0) + gzip.compress(b"two", mtime=0)
+    yield "tail", gzip.compress(b"one", mtime=0) + b"more"
+    yield "header-fields", b"\x1f\x8b\x08\x1e" + bytes(6) + b"\x04\x00extrname\0comment\0" + b"\0\0"
+    raw = zlib.compressobj(9, zlib.DEFLATED, -15, 8, zlib.Z_FIXED)
+    yield "fixed", b"\x1f\x8b\x08" + bytes(7) + raw.compress(b"fixed fixed fixed") + raw.flush()
+
+
+def idx_seeds():
+    def file(sizes, values):
+        return struct.pack(">%dI" % (1 + len(sizes)), 0x800 + len(sizes), *sizes) + bytes(values)
+
+    for selector, shapes in ((0, [(1, 1, 1), (3, 2, 2), (2, 5, 7)]), (1, [(1,), (9,)])):
+        for shape in shapes:
+            count = 1
+            for size in shape:
+                count *= size
+            name = "x".join(map(str, shape))
+            good = bytes([selector]) + file(shape, (i % 256 for i in range(count)))
+            yield name, good
+            yield name + "-cut", good[:-1]
+            yield name + "-more", good + b"x"
+    yield "zero", b"\0" + file((3, 0, 2), b"")
+    yield "huge", b"\0" + file((0xFFFFFFFF,) * 3, b"")
+    yield "wrap", b"\0" + file((1 << 31, 1 << 31, 4), b"")
+    yield "magic", b"\0" + file((3,), b"abc")
+
+
+def cifar_seeds():
+    for selector, record in ((0, 3073), (1, 3074)):
+        for records in (1, 2, 3):
+            size = struct.pack(">H", records * record)
+            yield f"{record}-{records}", bytes([selector]) + size + b"\x05"
+            yield f"{record}-{records}-bad", bytes([selector]) + size + b"\xff"
+            yield f"{record}-{records}-mixed", bytes([selector]) + size + b"\x03\x07\x80"
+        yield f"{record}-cut", bytes([selector]) + struct.pack(">H", record - 1) + b"\0"
+    yield "empty", b"\0\0\0"
+
+
+def libsvm_seeds():
+    lines = [
+        "+1 1:0.5 3:-2e1", "-1 2:1", "# comment", "", "1", "0 1:1 # more", "2 16777216:1", "2 16777217:1", "1 0:1",
+        "1 2:1 2:1", "1 3:1 2:1", "nan 1:1", "1 1:inf", "1 1:1e39", "1 1", "1 :", "1 1:", "x", "1 -1:2", "1 qid:3",
+        "1,2 1:1", "+-1", "1 1:0x10", "1 99999999999999999999:1", "1\t4:4 \t 5:5",
+    ]
+    for i, line in enumerate(lines):
+        yield f"line-{i}", (line + "\n").encode()
+    good = "\n".join(line for line in lines[:7])
+    yield "many", good.encode()
+    yield "crlf", good.replace("\n", "\r\n").encode()
+
+
+def token_seeds():
+    def file(tokens, width, vocabulary=0):
+        values = b"".join(token.to_bytes(width, "little") for token in tokens)
+        return b"1BTOKENS" + struct.pack("<IIQQ", 1, width, vocabulary, len(tokens)) + values
+
+    for width in (1, 2, 4):
+        yield f"header-{width}", b"\0" + file([3, 200, 7], width)
+        yield f"vocabulary-{width}", b"\0" + file([3, 200, 7], width, 201)
+        yield f"outside-{width}", b"\0" + file([3, 200, 7], width, 200)
+        yield f"raw-{width}", bytes([width if width < 4 else 3]) + (77).to_bytes(width, "little") * 5
+        yield f"cut-{width}", b"\0" + file([3, 200, 7], width)[:-1]
+        yield f"other-{width}", b"\3" + file([1, 2], width)
+    yield "version", b"\0" + b"1BTOKENS" + struct.pack("<IIQQ", 2, 2, 0, 0)
+    yield "huge", b"\0" + b"1BTOKENS" + struct.pack("<IIQQ", 1, 4, 0, 1 << 62)
+    yield "none", b"\0" + file([], 2)
+
+
+def word_piece_seeds():
+    pieces = b"[UNK]\nun\n##aff\n##able\n,\n##a\naff\n[MASK]\n\xc3\xa9"
+    for name, text in {"words": b"unaffable un, aff", "unknown": b"xyz Un UN", "long": b"a" * 300, "empty": b"",
+                       "unicode": b"caf\xc3\xa9 \xc3\xa9", "spaces": b" \t\r\n\x7f!"}.items():
+        yield name, b"\0" + pieces + b"\0" + text
+        yield name + "-lower", b"\1" + pieces.replace(b"\n", b"\r\n") + b"\0" + text.upper()
+    yield "cut-greedily", b"\0[UNK]\na\n##a\n##aa\0aaaaaaaaaa"
+    yield "repeated", b"\0a\na\n[UNK]"
+    yield "blank", b"\0a\n\n[UNK]"
+    yield "no-unknown", b"\0a\nb"
+
+
+def text_seeds():
+    for target in range(3):
+        for split in range(4):
+            yield f"{target}-{split}", bytes([20, 4, split, 3, target, split % 2]) + b"some text, and some more text."
+    yield "short", bytes([20, 8, 0, 0, 0, 0]) + b"short"
+    yield "all-held-out", bytes([255, 1, 0, 0, 0, 0]) + b"some text"
+
+
+def split_seeds():
+    rules = ["iid", "label", "size", "size:0", "size:1.5", "size:1e300", "dirichlet:0.1", "dirichlet:1e-9", "dirichlet:1e9",
+             "dirichlet:0", "dirichlet:", "label:", "dirichlet:nan", "size:-1", "idd", "dirichlet:1e-320"]
+    for i, rule in enumerate(rules):
+        yield f"rule-{i}", bytes([4]) + rule.encode() + bytes(j % 5 for j in range(60))
+    yield "few", bytes([7]) + b"label\0\1\2"
+
+
+def main():
+    corpus = pathlib.Path(__file__).parent / "corpus"
+    for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "libsvm": libsvm_seeds,
+                          "tokens": token_seeds, "word_pieces": word_piece_seeds, "text": text_seeds,
+                          "split": split_seeds}.items():
+        (corpus / reader).mkdir(parents=True, exist_ok=True)
+        for name, content in seeds():
+            (corpus / reader / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()
