@@ -1,0 +1,3 @@
+#include "device/cpu/instantiate.hpp"
+// The list follows the words that it is written in.
+#include "tests/sim/kernels.inl"
