@@ -30,15 +30,15 @@ class SelfAttention final : public Layer {
   float* probabilities(const Pass& pass, Index head) {
     return probabilities_.data() + head * pass.examples() * square();
   }
+  /// Of one head, [examples][positions][positions].
+  device::Buffer<float> scores(const Pass& pass) const { return {pass.device, pass.examples() * square()}; }
   DropoutMask mask(const Pass& pass, Index head) const;
-  const float* dropped(const Pass& pass, Index head);
+  const float* dropped(const Pass& pass, Index head, device::Buffer<float>& room);
   void backward(const Pass& pass, Index head, const float* input, const float* output_delta, float* input_delta);
 
   Shape shape_;
   DropoutSite site_;
   device::Buffer<float> probabilities_;  ///< [heads][examples][positions][positions], before dropout
-  device::Buffer<float> dropped_;        ///< one head's, after dropout
-  device::Buffer<float> delta_;          ///< one head's gradient by probabilities, then scores
 };
 
 }  // namespace onebit::sim

@@ -35,7 +35,6 @@ Branch::Branch(std::unique_ptr<Layer> body, DropoutSite site)
 void Branch::reserve(const Pass& pass) {
   body_->reserve(pass);
   grow(values_, pass.device, padded(pass.examples()) * outputs());
-  grow(delta_, pass.device, padded(pass.examples()) * outputs());
 }
 
 void Branch::forward(const Pass& pass, const float* input, float* output) {
@@ -50,12 +49,13 @@ void Branch::forward(const Pass& pass, const float* input, float* output) {
 /// The body may overwrite the gradient by its output: it gets a copy.
 void Branch::backward(const Pass& pass, const float* input, const float*, float* output_delta, float* input_delta) {
   const Index size = pass.examples() * outputs();
+  device::Buffer<float> delta(pass.device, padded(pass.examples()) * outputs());
   if (site_.active(pass)) {
-    drop(pass, site_.mask(pass), outputs(), nullptr, output_delta, delta_.data());
+    drop(pass, site_.mask(pass), outputs(), nullptr, output_delta, delta.data());
   } else {
-    for_each(pass.device, size, CopyKernel{output_delta, delta_.data()});
+    for_each(pass.device, size, CopyKernel{output_delta, delta.data()});
   }
-  body_->backward(pass, input, values_.data(), delta_.data(), input_delta);
+  body_->backward(pass, input, values_.data(), delta.data(), input_delta);
   if (input_delta != nullptr) for_each(pass.device, size, AddKernel{input_delta, output_delta, input_delta});
 }
 

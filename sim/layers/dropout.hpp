@@ -50,7 +50,6 @@ class Branch final : public Layer {
   std::unique_ptr<Layer> body_;
   DropoutSite site_;
   device::Buffer<float> values_;  ///< what the body returned
-  device::Buffer<float> delta_;   ///< the gradient by it
 };
 
 }  // namespace onebit::sim

@@ -1,7 +1,5 @@
 #include "sim/layers/sequential.hpp"
 
-#include <algorithm>
-
 #include "device/error.hpp"
 
 namespace onebit::sim {
@@ -20,14 +18,10 @@ Sequential::Sequential(std::vector<std::unique_ptr<Layer>> layers)
 }
 
 void Sequential::reserve(const Pass& pass) {
-  Index widest = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     layers_[l]->reserve(pass);
-    if (l == values_.size()) break;
-    widest = std::max(widest, layers_[l]->outputs());
-    grow(values_[l], pass.device, padded(pass.examples()) * layers_[l]->outputs());
+    if (l < values_.size()) grow(values_[l], pass.device, padded(pass.examples()) * layers_[l]->outputs());
   }
-  for (device::Buffer<float>& delta : deltas_) grow(delta, pass.device, padded(pass.examples()) * widest);
 }
 
 void Sequential::forward(const Pass& pass, const float* input, float* output) {
@@ -40,10 +34,14 @@ void Sequential::forward(const Pass& pass, const float* input, float* output) {
 
 void Sequential::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                           float* input_delta) {
+  device::Buffer<float> above;  // what output_delta points to, but for the last layer
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const float* from = l > 0 ? values_[l - 1].data() : input;
-    float* delta = l > 0 ? deltas_[l % 2].data() : input_delta;
+    device::Buffer<float> below;
+    if (l > 0) below = device::Buffer<float>(pass.device, padded(pass.examples()) * layers_[l]->inputs());
+    float* delta = l > 0 ? below.data() : input_delta;
     layers_[l]->backward(pass, from, output, output_delta, delta);
+    above = std::move(below);
     output = from;
     output_delta = delta;
   }

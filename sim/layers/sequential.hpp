@@ -21,7 +21,6 @@ class Sequential final : public Layer {
  private:
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<device::Buffer<float>> values_;  ///< outputs of all layers but the last
-  device::Buffer<float> deltas_[2];            ///< of neighbouring values, in turns
 };
 
 }  // namespace onebit::sim
