@@ -169,6 +169,45 @@ TEST_CASE("errors: a text folder without readable text") {
   check_error(folder, joined(run, {"--data.path", "absent"}), {"absent"});
 }
 
+TEST_CASE("errors: damaged files of every source") {
+  const Folder folder;
+  write_file(folder / "damaged", "1 2:3 1:4\n");
+  const auto damaged = [&](const std::string& model, const std::string& source, const std::string& reason) {
+    check_error(folder, {"run", "--model", model, "--data", source, "--data.path", "damaged", "-o", "run.h5"},
+                {"damaged, offset ", reason});
+  };
+  damaged("softmax", "libsvm", "line 1: indices must increase");
+  damaged("softmax", "cifar10", "truncated: 10 of 3073 bytes");
+  damaged("softmax", "cifar100", "truncated: 10 of 3074 bytes");
+  damaged("ngram", "tokens", "no header of a token file");
+  write_file(folder / "text", std::string(200, 'a'));
+  check_error(folder,
+              {"run", "--model", "ngram", "--data", "text", "--data.path", "text", "--data.vocabulary", "damaged", "-o",
+               "run.h5"},
+              {"damaged, offset 10", "no piece [UNK]"});
+}
+
+TEST_CASE("errors: a split of the data that cannot be") {
+  check_error(run_with({"--data.split", "dirichlet:0"}), {"--data.split dirichlet:0", "A from 1e-6"});
+  check_error(run_with({"--data.split", "labels"}), {"--data.split labels", "label"});
+  check_error(run_with({"--data.split", "label", "--workers", "500"}), {"500 workers", "--data.split label"});
+  const Folder folder;
+  write_file(folder / "text", std::string(200, 'a'));
+  check_error(
+      folder,
+      {"run", "--model", "ngram", "--data", "text", "--data.path", "text", "--data.split", "label", "-o", "run.h5"},
+      {"no labels to split by", "--data.split label"});
+}
+
+TEST_CASE("errors: data options out of range") {
+  check_error(run_with({"--data.mmap", "maybe"}), {"data.mmap", "maybe", "auto"});
+  check_error(run_with({"--data.standardise", "2"}), {"data.standardise", "auto"});
+  check_error(run_with({"--data.token-bytes", "5"}), {"data.token-bytes 5", "from 0 to 4"});
+  check_error(run_with({"--data.lowercase", "maybe"}), {"data.lowercase", "maybe"});
+  check_error(run_with({"--data.features", "-1"}), {"--data.features"});
+  check_error(run_with({"--data.test", "some-file"}), {"--data.test"});
+}
+
 TEST_CASE("errors: a number of workers that cannot be") {
   check_error(run_with({"--workers", "0"}), {"workers 0", "from 1"});
   check_error(run_with({"--workers", "-1"}), {"workers", "-1"});

@@ -107,6 +107,25 @@ TEST_CASE("mlp: the same bits on one device, several and debug ones") {
   check_same_bits(uneven(mlp_config()));
 }
 
+TEST_CASE("data split among workers: the same bits on one device, several and debug ones") {
+  RunConfig config = uneven(mlp_config());
+  config.optimizer.name = "onebit-adam";
+  config.steps = 6;
+  const Trained all = trained(config, "cpu:1");
+  for (const std::string split : {"label", "dirichlet:0.2", "size"}) {
+    config.data.split = split;
+    config.worker_group = 0;
+    const Trained expected = trained(config, "cpu:1");
+    REQUIRE(std::isfinite(expected.numbers.back()));
+    CHECK_FALSE(expected.same_bits(all));
+    for (const auto& [devices, group] : {std::pair<std::string, Index>{"cpu:2", 3}, {"debug:2", 0}, {"cpu:1", 1}}) {
+      CAPTURE(split, devices, group);
+      config.worker_group = group;
+      CHECK(trained(config, devices).same_bits(expected));
+    }
+  }
+}
+
 TEST_CASE("ngram: the same bits on one device, several and debug ones") {
   const Folder folder;
   check_same_bits(uneven(ngram_config(folder)));
