@@ -35,7 +35,9 @@ const std::vector<ExtraOption>& extra_options() {
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
       {"reference", "case in the trace, or all: take its hyper-parameters, compare with its parameters", true},
       {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
-      {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for a step", true},
+      {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for steps", true},
+      {"sweep", "bench scaling: numbers of workers, after 1; none: 2,4,...,64 that divide the examples", true},
+      {"global-batch", "bench scaling: examples of a step, of all workers together; 0: 1024", true},
       {"overwrite", "replace existing output", false},
       {"json", "print one JSON object instead of tables", false},
       {"dry-run", "check and show everything, run nothing", false},
@@ -108,6 +110,11 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.elements = parse_integer("elements", value);
   } else if (name == "rounds") {
     line.rounds = parse_integer("rounds", value);
+  } else if (name == "sweep") {
+    line.sweep.clear();
+    for (const std::string& item : split(value, ',')) line.sweep.push_back(parse_integer("sweep", item));
+  } else if (name == "global-batch") {
+    line.global_batch = parse_integer("global-batch", value);
   } else if (name == "overwrite") {
     line.overwrite = true;
   } else if (name == "json") {

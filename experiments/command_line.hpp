@@ -24,6 +24,8 @@ struct CommandLine {
   std::string reference;                ///< replay: group of the trace to follow and to compare with
   Index elements = 0;                   ///< bench kernels: of the largest operand; 0: beyond the caches
   Index rounds = 0;                     ///< bench: 0: the command's default
+  std::vector<Index> sweep;             ///< bench scaling: numbers of workers; none: the command's default
+  Index global_batch = 0;               ///< bench scaling: 0: the command's default
   bool overwrite = false;
   bool json = false;
   bool dry_run = false;

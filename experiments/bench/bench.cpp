@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/stopwatch.hpp"
+#include "sim/memory_plan.hpp"
 
 namespace onebit::experiments {
 
@@ -24,6 +25,15 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds) {
+  constexpr Index warmup = 4;  // the optimizer leaves its dense stage after the first
+  config = sim::hurried(config, warmup + rounds + 1);
+  config.optimizer.lr = 1e-12;  // a variance frozen this early must not blow the weights up
+  std::unique_ptr<sim::VirtualCluster> cluster(new sim::VirtualCluster(sim::prepare(config).start()));
+  for (Index step = 0; step < warmup; ++step) cluster->advance();
+  return cluster;
 }
 
 }  // namespace onebit::experiments

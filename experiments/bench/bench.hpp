@@ -3,11 +3,12 @@
 // a slow moment of the machine meets all alike.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/device.hpp"
-#include "sim/config.hpp"
+#include "sim/virtual_cluster.hpp"
 
 namespace onebit::experiments {
 
@@ -22,6 +23,10 @@ std::vector<std::vector<double>> interleaved(const device::Device& device, const
                                              Index rounds);
 
 double median(std::vector<double> values);
+
+/// A run in the stage in which it would spend its time (1-bit Adam: the compression stage), with steps left for
+/// `rounds` measured ones and one that does not count.
+std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds);
 
 /// The limits of a device, measured: copying (bytes read + written) and float32 matrix products.
 struct Limits {

@@ -2,23 +2,12 @@
 #include "device/fill.hpp"
 #include "device/gemm.hpp"
 #include "experiments/bench/bench.hpp"
-#include "sim/memory_plan.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 using device::Buffer;
 using device::Device;
-
-/// Steps before the measured ones: the optimizer leaves its dense stage after the first.
-constexpr Index kWarmup = 4;
-
-/// The run in the stage in which it would spend its time: compressed from the second step on.
-sim::RunConfig steady(const sim::RunConfig& config, Index rounds) {
-  sim::RunConfig run = sim::hurried(config, kWarmup + rounds + 1);
-  run.optimizer.lr = 1e-12;  // a variance frozen this early must not blow the weights up
-  return run;
-}
 
 /// One worker whose batch is that of all workers, with plain Adam, on one device.
 sim::RunConfig big_batch(sim::RunConfig config) {
@@ -70,10 +59,6 @@ void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config,
   bench.bytes = parameters * (n * workers_bytes + shared_bytes);
 }
 
-void run_warmup(sim::VirtualCluster& cluster) {
-  for (Index step = 0; step < kWarmup; ++step) cluster.advance();
-}
-
 /// The parts of a step, in its order.
 struct Part {
   const char* name;
@@ -98,22 +83,18 @@ double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes
 }  // namespace
 
 StepBench bench_step(const sim::RunConfig& config, Index rounds) {
-  const sim::RunConfig run = steady(config, rounds);
-  sim::VirtualCluster cluster = sim::prepare(run).start();
-  sim::VirtualCluster plain = sim::prepare(big_batch(run)).start();
-  run_warmup(cluster);
-  run_warmup(plain);
+  const auto cluster = steady_cluster(config, rounds), plain = steady_cluster(big_batch(config), rounds);
   // The limits are those of all devices: a logical device has its share of the threads, a GPU is one of several.
-  const Device device = device::parse_devices(big_batch(run).device, run.threads).front();
-  const double gpus = device.name().starts_with("cuda") ? static_cast<double>(cluster.replicas().size()) : 1.0;
+  const Device device = device::parse_devices(big_batch(config).device, config.threads).front();
+  const double gpus = device.name().starts_with("cuda") ? static_cast<double>(cluster->replicas().size()) : 1.0;
   StepBench bench;
   bench.rounds = rounds;
   LimitProbe probe(device);
   std::vector<sim::StepOutcome> outcomes;
   const std::vector<std::vector<double>> seconds =
       interleaved(device,
-                  {{"step", [&] { outcomes.push_back(cluster.advance()); }},
-                   {"big batch", [&] { plain.advance(); }},
+                  {{"step", [&] { outcomes.push_back(cluster->advance()); }},
+                   {"big batch", [&] { plain->advance(); }},
                    {"product", [&] { probe.multiply(); }},
                    {"copy", [&] { probe.copy(); }}},
                   rounds);
@@ -122,7 +103,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   bench.step = median(seconds[0]);
   bench.big_batch = median(seconds[1]);
   bench.limits = {gpus * LimitProbe::kBytes / median(seconds[3]), gpus * LimitProbe::kFlops / median(seconds[2])};
-  add_floor(cluster, run, bench);
+  add_floor(*cluster, config, bench);
   return bench;
 }
 

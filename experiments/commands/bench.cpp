@@ -3,7 +3,7 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
-#include "experiments/bench/bench.hpp"
+#include "experiments/bench/scaling.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output.hpp"
 #include "experiments/session.hpp"
@@ -13,6 +13,7 @@ namespace {
 
 constexpr Index kKernelRounds = 5;
 constexpr Index kStepRounds = 30;
+constexpr Index kGlobalBatch = 1024;
 
 std::string per_second(double rate, double unit, const char* name) {
   return number(rate / unit, 3) + " " + name;
@@ -102,6 +103,62 @@ int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
   return kExitDone;
 }
 
+void print_scaling(const sim::RunConfig& config, const ScalingReport& report) {
+  std::cout << config.optimizer.name << " on " << config.model.name << ", " << report.global_batch
+            << " examples a step, " << config.device << ": medians of " << report.rounds << " steps\n\n";
+  Table table({"workers", "batch", "gradients", "of one", "step", "of one", "N x P"});
+  const ScalingRow& one = report.rows.front();
+  for (const ScalingRow& row : report.rows) {
+    table.add({std::to_string(row.workers), std::to_string(report.global_batch / row.workers),
+               seconds_text(row.gradient), ratio_text(row.gradient / one.gradient), seconds_text(row.step),
+               ratio_text(row.step / one.step), bytes_text(row.gradient_bytes)});
+  }
+  table.print(std::cout);
+}
+
+Json to_json(const sim::RunConfig& config, const ScalingReport& report) {
+  std::vector<Json> rows;
+  for (const ScalingRow& row : report.rows) {
+    rows.push_back(Json::object({{"workers", row.workers},
+                                 {"batch", report.global_batch / row.workers},
+                                 {"gradient_seconds", row.gradient},
+                                 {"step_seconds", row.step},
+                                 {"gradient_of_one", row.gradient / report.rows.front().gradient},
+                                 {"step_of_one", row.step / report.rows.front().step},
+                                 {"gradient_bytes", row.gradient_bytes}}));
+  }
+  return Json::object({{"devices", config.device},
+                       {"model", config.model.name},
+                       {"optimizer", config.optimizer.name},
+                       {"global_batch", report.global_batch},
+                       {"rounds", report.rounds},
+                       {"rows", Json::array(rows)}});
+}
+
+/// The numbers of workers, one before the others.
+std::vector<Index> sweep_of(const CommandLine& line, Index global_batch) {
+  std::vector<Index> sweep = line.sweep.empty() ? default_sweep(global_batch) : line.sweep;
+  if (sweep.front() != 1) sweep.insert(sweep.begin(), 1);
+  return sweep;
+}
+
+int bench_scaling_command(const CommandLine& line, const sim::RunConfig& config) {
+  for (const auto& [name, value] : line.run) {
+    if (name == "workers" || name == "batch") {
+      throw ConfigError("bench scaling chooses it", name, "use --sweep and --global-batch");
+    }
+  }
+  const Index batch = line.global_batch > 0 ? line.global_batch : kGlobalBatch;
+  const ScalingReport report =
+      bench_scaling(config, sweep_of(line, batch), batch, line.rounds > 0 ? line.rounds : kStepRounds);
+  if (line.json) {
+    std::cout << to_json(config, report).text() << "\n";
+  } else {
+    print_scaling(config, report);
+  }
+  return kExitDone;
+}
+
 /// Where no data is named, a model of features gets synthetic examples of its shape.
 void choose_data(const Settings& settings, sim::RunConfig& config) {
   const bool named = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "data"; });
@@ -119,12 +176,14 @@ void choose_data(const Settings& settings, sim::RunConfig& config) {
 int bench_command(const CommandLine& line) {
   if (line.elements < 0) throw ConfigError("option out of range", "elements", "at least 0");
   if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
+  if (line.global_batch < 0) throw ConfigError("option out of range", "global-batch", "at least 0");
   sim::RunConfig config = make_config(line.run);
   choose_data(line.run, config);
   const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
   if (what == "kernels") return bench_kernels_command(line, config);
   if (what == "step") return bench_step_command(line, config);
-  throw ConfigError("say what to measure", "bench", "onebit bench kernels, or onebit bench step");
+  if (what == "scaling") return bench_scaling_command(line, config);
+  throw ConfigError("say what to measure", "bench", "onebit bench kernels, onebit bench step, or onebit bench scaling");
 }
 
 }  // namespace onebit::experiments

@@ -26,6 +26,14 @@ if sys.argv[2] == 'kernels':
             assert math.isclose(rate / device['copy_bytes_per_second'], kernel['share_of_copy'], rel_tol=1e-9)
         assert device['kernels'][0]['floor_bytes_per_element'] == 20.125
     print(len(value['devices']))
+elif sys.argv[2] == 'scaling':
+    first = value['rows'][0]
+    for row in value['rows']:
+        assert row['workers'] * row['batch'] == value['global_batch']
+        assert 0 < row['gradient_seconds'] < row['step_seconds']
+        assert math.isclose(row['gradient_of_one'], row['gradient_seconds'] / first['gradient_seconds'], rel_tol=1e-9)
+        assert math.isclose(row['step_of_one'], row['step_seconds'] / first['step_seconds'], rel_tol=1e-9)
+    print([row['workers'] for row in value['rows']], [row['gradient_bytes'] for row in value['rows']])
 else:
     parts = [value[part + '_seconds'] for part in
              ('sample', 'forward', 'backward', 'encode', 'exchange', 'server', 'update')]
@@ -75,6 +83,16 @@ TEST_CASE("bench: a step by parts beside its floor and a big-batch step") {
   CHECK(checked(small_step("adam", "cpu"), "step") == expected("cpu", dense, "True\n"));
 }
 
+TEST_CASE("bench: more and more workers share the same examples") {
+  ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
+  const Arguments scaling = {"bench", "scaling", "--model", "mlp", "--model.layers", "6,5,3", "--rounds", "2"};
+  // 53 parameters
+  CHECK(checked(joined(scaling, {"--optimizer", "onebit-adam", "--global-batch", "24"}), "scaling") ==
+        "[1, 2, 4, 8] [212, 424, 848, 1696]\n");
+  CHECK(checked(joined(scaling, {"--sweep", "12,3", "--global-batch", "24"}), "scaling") ==
+        "[1, 12, 3] [212, 2544, 636]\n");
+}
+
 TEST_CASE("bench: tables for people") {
   const Folder folder;
   const Outcome kernels = run_onebit(folder, {"bench", "kernels", "--elements", "5000", "--rounds", "1"});
@@ -82,6 +100,11 @@ TEST_CASE("bench: tables for people") {
   CHECK_THAT(kernels.out, Contains("GB/s (read + written)") && Contains("worker encode") && Contains("20.125"));
   const Outcome step = run_onebit(folder, small_step("onebit-adam", "cpu"));
   CHECK(step.status == 0);
+  const Outcome scaling = run_onebit(folder, {"bench", "scaling", "--model", "mlp", "--model.layers", "6,5,3",
+                                              "--sweep", "2", "--global-batch", "8", "--rounds", "1"});
+  CHECK(scaling.status == 0);
+  CHECK_THAT(scaling.out,
+             Contains("8 examples a step") && Contains("workers") && Contains("N x P") && Contains("424 B"));
   CHECK_THAT(step.out, Contains("8 workers x 2") && Contains("step / floor") && Contains("big-batch step"));
 }
 
@@ -94,8 +117,13 @@ TEST_CASE("bench: what cannot be measured is refused in one line") {
     CHECK_THAT(run.err, Contains(text));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   };
-  refused({"bench"}, "onebit bench kernels, or onebit bench step");
-  refused({"bench", "everything"}, "onebit bench kernels, or onebit bench step");
+  refused({"bench"}, "onebit bench kernels, onebit bench step, or onebit bench scaling");
+  refused({"bench", "everything"}, "onebit bench kernels, onebit bench step, or onebit bench scaling");
+  refused({"bench", "scaling", "--sweep", "3"}, "3 workers cannot share 1024 examples");
+  refused({"bench", "scaling", "--sweep", "0"}, "0 workers cannot share");
+  refused({"bench", "scaling", "--sweep", "two"}, "sweep");
+  refused({"bench", "scaling", "--global-batch", "-1"}, "global-batch");
+  refused({"bench", "scaling", "--workers", "4"}, "--sweep and --global-batch");
   refused({"bench", "kernels", "--rounds", "-1"}, "rounds");
   refused({"bench", "kernels", "--elements", "-5"}, "elements");
   refused({"bench", "step", "--devices", "cpu:9", "--workers", "8"}, "at most 2 devices");
