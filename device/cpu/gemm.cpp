@@ -1,5 +1,5 @@
 // One kernel for all products: a block of rows x columns of C is summed in registers, from elements of A and packets of
-// B. Every element of C is summed in the order of k, 256 terms at a time, so its bits depend on its row of A and its
+// B. Every element of C is summed in the order of k, 128 terms at a time, so its bits depend on its row of A and its
 // column of B alone: the cut into blocks, panels and units is free to follow the threads.
 #include "device/gemm.hpp"
 
@@ -14,8 +14,9 @@ namespace {
 
 constexpr Index kPanel = 2 * kLanes;          ///< columns of B that are used together
 constexpr Index kBlockRows = kRegisters / 4;  ///< two packets each: sums take half of the registers
-constexpr Index kTerms = 256;                 ///< of k: a panel of them stays in the first cache
-constexpr Index kUnitRows = 256;              ///< at most; for as many, copying B's panels in order pays
+constexpr Index kTerms = 128;                 ///< of k: a panel of them stays in the first cache
+constexpr Index kUnitRows = 256;              ///< at most
+constexpr Index kManyRows = 128;              ///< for as many, copying B's panels in order pays
 
 constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -159,7 +160,7 @@ class RowsOfProduct {
     if (shape_.transpose_b) {
       Columns{right_.data + j * right_.leading + p, 1, right_.leading, columns}.pack<packets>(k, packed);
       panel = {packed, width};
-    } else if (columns < width || (rows_ == kUnitRows && right_.leading > width)) {
+    } else if (columns < width || (rows_ >= kManyRows && right_.leading > width)) {
       Columns{panel.data, right_.leading, 1, columns}.pack<packets>(k, packed);
       panel = {packed, width};
     }
@@ -174,11 +175,11 @@ class RowsOfProduct {
   MatrixOut result_;
 };
 
-/// Rows of a unit: many, unless threads would idle.
+/// Rows of a unit: many, in parts of like size, unless threads would idle.
 Index unit_rows(const Queue& queue, Index m, Index batch) {
-  Index rows = kUnitRows;
-  while (rows > kBlockRows && !fills(queue, batch * ceil_div(m, rows))) rows /= 2;
-  return rows;
+  Index units = ceil_div(m, kUnitRows);
+  while (m > units * kBlockRows && !fills(queue, batch * units)) ++units;
+  return round_up(ceil_div(m, units), kBlockRows);
 }
 
 }  // namespace
@@ -187,6 +188,7 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
   queue.check(a);
   queue.check(b);
   queue.check(c);
+  if (shape.m == 0) return;
   const Index rows = unit_rows(queue, shape.m, batch);
   const Index units = ceil_div(shape.m, rows);
   parallel(queue, batch * units, [&](Index unit) {
