@@ -33,8 +33,8 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
 }
 
 /// Everything that a run does, once: what it allocates it allocates here.
-void take_steps(VirtualCluster& cluster, const LogConfig& log) {
-  const bool evaluates = cluster.data().holdout_size() > 0;
+void take_steps(VirtualCluster& cluster, const LogConfig& log, const EvalConfig& eval) {
+  const bool evaluates = cluster.data().size(eval.split) > 0;
   if (evaluates) cluster.evaluate();
   while (cluster.step() < cluster.steps()) {
     const StepOutcome outcome = cluster.advance();
@@ -153,7 +153,7 @@ class Planner {
     VirtualCluster cluster(config, site);
     MemoryPlan plan{.rows = {}, .limit = limit_};
     plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
-    if (held(site) <= limit_) take_steps(cluster, config.log);
+    if (held(site) <= limit_) take_steps(cluster, config.log, config.eval);
     Index host = 0;
     for (const Replica& replica : cluster.replicas()) host += host_bytes(replica);
     std::vector<Rows> devices(site.devices.size());

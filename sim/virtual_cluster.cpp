@@ -209,8 +209,9 @@ std::vector<float> VirtualCluster::final_weights() {
   return optimizer().local_weights() ? mean_weights().to_host() : weights().to_host();
 }
 
+/// Some 256 labels at a time: a long context must not take more memory here than in training.
 Evaluation VirtualCluster::evaluate() {
-  const Index block = std::min<Index>(256, config_.eval.examples);
+  const Index block = std::min(std::max<Index>(1, 256 / data_->targets()), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;

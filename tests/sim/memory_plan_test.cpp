@@ -120,6 +120,26 @@ TEST_CASE("plan: every codec holds what its plan says, and asks for no memory af
   }
 }
 
+TEST_CASE("plan: every model is planned, large ones in an instant, and small ones hold what their plan says") {
+  const Folder folder;
+  for (const ModelEntry& model : models()) {
+    CAPTURE(model.name);
+    RunConfig config = model.input == Input::tokens ? ngram_config(folder) : mlp_config();
+    config.model = {};
+    config.model.name = model.name;
+    if (model.input == Input::tokens) config.model.context = 8;
+    if (model.input == Input::none) config.data.name = "none";
+    if (model.input == Input::images) config.data.image = {1, 28, 28};
+    if (model.name == "logistic") config.data.classes = 2;
+    config.log = {.every = 1, .workers_every = 1, .tensors_every = 1};
+    config.memory = Index{1} << 50;
+    config.workers = 4;
+    const MemoryPlan plan = prepare(config).plan;
+    CHECK(plan.total() > 0);
+    if (row_of(plan, "weights") < 1 << 20) CHECK(planned_on_devices(plan) == count(config).peak);
+  }
+}
+
 TEST_CASE("plan: rows are the buffers that they name") {
   RunConfig config = staged_config("onebit-adam");
   config.worker_group = 3;
