@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -30,6 +34,9 @@ Index left_in_group(const std::string& limit_file, const std::string& stat_file,
 }  // namespace
 
 Index resident_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);  // what was freed is not held
+#endif
   std::ifstream file("/proc/self/statm");
   Index size = 0, resident = 0;
   file >> size >> resident;

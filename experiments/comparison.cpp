@@ -215,10 +215,10 @@ void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
 
 std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const std::string& folder) {
   analysis::Plot steps{
-      .title = "Held-out loss against step", .x_label = "step", .y_label = "held-out loss", .curves = {}};
-  analysis::Plot bytes{.title = "Held-out loss against bytes sent per worker",
+      .title = "Evaluated loss against step", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
+  analysis::Plot bytes{.title = "Evaluated loss against bytes sent per worker",
                        .x_label = "bytes sent per worker",
-                       .y_label = "held-out loss",
+                       .y_label = "evaluated loss",
                        .log_x = true,
                        .curves = {}};
   analysis::Plot variance{

@@ -42,7 +42,11 @@ Index parse_bytes(const std::string& option, const std::string& text) {
                                                            {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"B", 1}};
   const auto* unit =
       std::find_if(std::begin(units), std::end(units), [&](const auto& each) { return text.ends_with(each.first); });
-  if (unit == std::end(units)) return parse_integer(option, text);
+  if (unit == std::end(units)) {
+    Index value = 0;
+    if (!parse_whole(text, value)) malformed(option, text, "bytes, e.g. 8GB, 512MB, 2GiB");
+    return value;
+  }
   double value = 0;
   const std::string number = text.substr(0, text.size() - unit->first.size());
   if (!parse_whole(number, value) || !(value >= 0) || value * unit->second > 0x1p60) {

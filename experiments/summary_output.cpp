@@ -61,8 +61,8 @@ void print_summary(const analysis::Summary& s, std::ostream& out) {
   table.add({"workers, parameters, steps",
              std::to_string(s.workers) + ", " + std::to_string(s.parameters) + ", " + std::to_string(s.steps)});
   for (const auto& [name, value] : known_constants(s)) table.add({"  " + name, number(value)});
-  table.add({"held-out loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
-  table.add({"held-out accuracy", percent_text(s.accuracy)});
+  table.add({"evaluated loss, final and best", number(s.final_loss, 5) + ", " + number(s.best_loss, 5)});
+  table.add({"accuracy", percent_text(s.accuracy)});
   table.add({"variance frozen after step", s.freeze_step > 0 ? std::to_string(s.freeze_step) : "never"});
   table.add({"sent per worker", bytes_text(s.bytes)});
   table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});

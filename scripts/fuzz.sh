@@ -13,6 +13,7 @@ amount=${1:-60s}
 shift || true
 [[ "$amount" =~ ^[1-9][0-9]*s?$ ]] || fail "usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...]"
 readers=("$@")
+for reader in "${readers[@]}"; do [[ -d tests/fuzz/corpus/$reader ]] || fail "no reader $reader: see tests/fuzz/corpus"; done
 if ((${#readers[@]} == 0)); then
   for folder in tests/fuzz/corpus/*/; do readers+=("$(basename -- "$folder")"); done
 fi

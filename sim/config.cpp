@@ -27,6 +27,7 @@ void validate(const RunConfig& config) {
   check_range("workers", config.workers, 1, 1 << 16);
   check_range("batch", config.batch, 1, 1 << 20);
   check_range("accumulation", config.accumulation, 1, 1 << 16);
+  check_range("batch x accumulation", config.batch * config.accumulation, 1, (1 << 27) - 1);
   check_range("steps", config.steps, 0, many);
   check_range("worker-group", config.worker_group, 0, config.workers);
   check_range("memory", config.memory, 0, Index{1} << 60);
@@ -53,6 +54,13 @@ RunConfig hurried(RunConfig config, Index steps) {
   config.epochs = 0;
   config.steps = steps;
   config.schedule.warmup = 0;
+  return config;
+}
+
+RunConfig completed(RunConfig config) {
+  validate(config);
+  config.model = completed(config.model);
+  config.model.workers = config.workers;
   return config;
 }
 

@@ -48,6 +48,10 @@ void validate(const RunConfig& config);
 /// The same run with its stages one right after another: the optimizer is in its last one after the first few steps.
 RunConfig hurried(RunConfig config, Index steps);
 
+/// The configuration with what follows from it: the model's own sizes, and how many workers there are. Throws what
+/// validate throws.
+RunConfig completed(RunConfig config);
+
 /// Steps of a run over a training split of `examples` examples.
 Index total_steps(const RunConfig& config, Index examples);
 

@@ -105,12 +105,6 @@ Site planned(const Site& site) {
   return plan;
 }
 
-Index held(const Site& site) {
-  Index sum = 0;
-  for (const device::Device& device : site.devices) sum += device.memory().use().held;
-  return sum;
-}
-
 /// What the devices hold together, or the one that holds most.
 Rows joined(const std::vector<Rows>& devices, bool separate) {
   if (separate) {
@@ -127,7 +121,7 @@ Rows joined(const std::vector<Rows>& devices, bool separate) {
 /// What no run with this model does without.
 Rows least_rows(const RunConfig& config, const Site& site) {
   const Index row =
-      make_model(site.devices.front(), completed(config.model), *site.data)->parameters() * Index{sizeof(float)};
+      make_model(site.devices.front(), completed(config).model, *site.data)->parameters() * Index{sizeof(float)};
   return {{"weights", row}, {"gradients", row}};
 }
 
@@ -153,9 +147,11 @@ class Planner {
     VirtualCluster cluster(config, site);
     MemoryPlan plan{.rows = {}, .limit = limit_};
     plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
-    if (held(site) <= limit_) take_steps(cluster, config.log, config.eval);
-    Index host = 0;
-    for (const Replica& replica : cluster.replicas()) host += host_bytes(replica);
+    Index host = separate_ ? 0 : batch_bytes(cluster, config);
+    if (held(site) <= limit_ - host) take_steps(cluster, config.log, config.eval);
+    Index taken = 0;
+    for (const Replica& replica : cluster.replicas()) taken += host_bytes(replica);
+    host = std::max(host, taken);
     std::vector<Rows> devices(site.devices.size());
     cluster.on_each_device(
         [&](Replica& replica) { devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica); });
@@ -164,6 +160,27 @@ class Planner {
     plan.rows.push_back({"copies on the host", host});
     plan.rows.push_back({"data and program", program_});
     return plan;
+  }
+
+  /// What a batch of every device takes on the host, before one is drawn.
+  static Index batch_bytes(const VirtualCluster& cluster, const RunConfig& config) {
+    const DataSource& data = cluster.data();
+    Index workers = 0;
+    for (const Replica& replica : cluster.replicas()) {
+      workers += replica.gradients.size() / cluster.model().parameters();
+    }
+    const Index example = data.feature_count() + data.context() + data.targets();
+    return workers * config.batch * example * Index{sizeof(float)};
+  }
+
+  /// Of all devices; of those with memory of their own the most that one holds.
+  Index held(const Site& site) const {
+    Index sum = 0, most = 0;
+    for (const device::Device& device : site.devices) {
+      sum += device.memory().use().held;
+      most = std::max(most, device.memory().use().held);
+    }
+    return separate_ ? most : sum;
   }
 
   [[noreturn]] void refuse(const MemoryPlan& plan) const {

@@ -69,7 +69,7 @@ std::string Replica::first_bad_tensor() const {
   const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
     return largest(a) < largest(b);
   });
-  return "the logits overflow, tensor " + worst->name + " has weights up to " +
+  return "the loss overflows, tensor " + worst->name + " has weights up to " +
          shortest(static_cast<double>(largest(*worst)));
 }
 

@@ -131,8 +131,10 @@ class Run {
     idle_seconds_ += seconds_between(start, Clock::now());
     log_.append(EvaluationRow{step, samples, result.mean_loss(), accuracy, bytes_});
     if (!std::isfinite(result.loss)) {
-      throw NumericError("held-out loss is not finite: " + cluster_.first_bad_tensor(), "step " + std::to_string(step),
-                         "lower the learning rate or clip gradients");
+      throw NumericError((config_.eval.split == DataSource::Split::holdout ? "held-out loss is not finite: "
+                                                                           : "evaluated loss is not finite: ") +
+                             cluster_.first_bad_tensor(),
+                         "step " + std::to_string(step), "lower the learning rate or clip gradients");
     }
   }
 

@@ -20,13 +20,6 @@ DataConfig data_config(const RunConfig& config) {
   return data;
 }
 
-RunConfig checked(RunConfig config) {
-  validate(config);
-  config.model = completed(config.model);
-  config.model.workers = config.workers;
-  return config;
-}
-
 optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
   optim::ScheduleConfig schedule = config.schedule;
   schedule.total_steps = steps;
@@ -55,13 +48,13 @@ std::string bad_in(const Replica& replica) {
 }  // namespace
 
 Site make_site(const RunConfig& config) {
-  const RunConfig complete = checked(config);
+  const RunConfig complete = completed(config);
   std::vector<device::Device> devices = device::parse_devices(complete.device, complete.threads);
   return {make_data(data_config(complete)), std::move(devices)};
 }
 
 VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
-    : config_(checked(config)),
+    : config_(completed(config)),
       team_(site.devices, config.workers),
       data_(site.data),
       steps_(total_steps(config, data_->train_size())),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -132,10 +133,27 @@ std::vector<float> read_weights(const std::string& path, std::span<const TensorI
   const h5::Object dataset = open_checked(file, tensors);
   std::vector<float> weights(static_cast<std::size_t>(h5::extents(dataset)[0]));
   h5::read_rows(dataset, H5T_NATIVE_FLOAT, weights.data(), static_cast<Index>(weights.size()));
+  for (const TensorInfo& tensor : tensors) {
+    for (Index i = 0; i < tensor.size; ++i) {
+      if (std::isfinite(weights[static_cast<std::size_t>(tensor.offset + i)])) continue;
+      throw ConfigError("a weight is not finite", path + ", tensor " + tensor.name + ", element " + std::to_string(i),
+                        "begin from other weights");
+    }
+  }
   return weights;
 }
 
-void check_weights_output(const std::string& path, bool overwrite) {
+void check_weights_output(const std::string& path, const std::string& log, bool overwrite) {
+  for (const std::string& taken : {path, path + ".part"}) {
+    if (!log.empty() && fs::weakly_canonical(taken) == fs::weakly_canonical(log)) {
+      throw ConfigError("the log and the weights are one file", "out " + log + ", weights-out " + path,
+                        "give them different names");
+    }
+  }
+  if (fs::exists(path + ".part")) {
+    throw ConfigError("cannot write weights: a file of that name is in the way", path + ".part",
+                      "move it, or remove it");
+  }
   const fs::path folder = fs::absolute(path).parent_path();
   if (!fs::is_directory(folder)) throw ConfigError("cannot write weights: no such folder", path);
   if (access(folder.c_str(), W_OK) != 0) throw ConfigError("cannot write weights: the folder is not writable", path);

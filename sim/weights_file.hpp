@@ -17,8 +17,9 @@ std::vector<float> read_weights(const std::string& path, std::span<const TensorI
 /// The same without the weights.
 void check_weights(const std::string& path, std::span<const TensorInfo> tensors);
 
-/// Throws ConfigError where write_weights could not: no folder, something else in its place, a file unless overwrite.
-void check_weights_output(const std::string& path, bool overwrite);
+/// Throws ConfigError where write_weights could not, or must not: no folder, something else in its place, a file unless
+/// overwrite, the log (empty: none) in its place or in that of path + ".part", which is written first.
+void check_weights_output(const std::string& path, const std::string& log, bool overwrite);
 
 /// Writes the file, or replaces it: whole, or not at all. Throws IoError, ConfigError.
 void write_weights(const std::string& path, std::span<const TensorInfo> tensors, std::span<const float> weights);

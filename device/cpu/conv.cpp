@@ -86,7 +86,7 @@ struct Product {
         float* to = output + table.pixels[static_cast<std::size_t>(first + r)] * panels.columns;
         const float* from = sums + r * width;
         const Index count = std::min(width, columns);
-        for (Index j = 0; j < count; ++j) to[j] = relu && !(from[j] > 0.0f) ? 0.0f : from[j];
+        for (Index j = 0; j < count; ++j) to[j] = relu && from[j] <= 0.0f ? 0.0f : from[j];
       }
     });
   }

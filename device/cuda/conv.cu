@@ -51,7 +51,7 @@ struct FinishKernel {
   ONEBIT_HOST_DEVICE void operator()(Index row, Index filter) const {
     float& out = output[row * filters + filter];
     const float sum = bias == nullptr ? out : out + bias[row / own_rows * bias_stride + filter];
-    out = relu && !(sum > 0.0f) ? 0.0f : sum;
+    out = relu && sum <= 0.0f ? 0.0f : sum;
   }
 };
 

@@ -34,7 +34,7 @@ int run_command(const CommandLine& line) {
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
   const sim::RunConfig config = make_config(line.run);
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
-  if (!line.weights_out.empty()) sim::check_weights_output(line.weights_out, line.overwrite);
+  if (!line.weights_out.empty()) sim::check_weights_output(line.weights_out, line.out, line.overwrite);
   const sim::PreparedRun run = sim::prepare(config);
   if (line.dry_run) {
     print_plan(run, line);

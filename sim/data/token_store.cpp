@@ -68,7 +68,11 @@ void TokenStore::unpack(const std::uint8_t* from, std::span<std::int32_t> out) c
 }
 
 std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& config) {
-  if (config.context < 1) throw ConfigError("a context below one token", "--model.context");
+  if (config.context == 0) {
+    throw ConfigError("the data are tokens, and the model reads none", "data " + data.facts.name,
+                      "give other --data, see 'onebit list data'");
+  }
+  if (config.context < 0) throw ConfigError("a context below one token", "--model.context");
   const Index total = data.tokens.size();
   const Index held_out =
       data.test > 0 ? data.test : holdout_count(total, config.holdout, data.unit + " of " + data.where);

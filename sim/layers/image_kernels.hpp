@@ -43,7 +43,7 @@ struct MaxPoolKernel {
           const float* pixel = first + down * line + (x * shape.window + right) * shape.channels;
           const bool begins = down == 0 && right == 0;
           for (Index c = 0; c < shape.channels; ++c) {
-            largest[c] = begins || pixel[c] > largest[c] ? pixel[c] : largest[c];
+            largest[c] = begins || !(pixel[c] <= largest[c]) ? pixel[c] : largest[c];
           }
         }
       }

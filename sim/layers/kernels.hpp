@@ -24,7 +24,7 @@ struct Identity {
 };
 
 struct Relu {
-  ONEBIT_HOST_DEVICE static float value(float x) { return x > 0.0f ? x : 0.0f; }
+  ONEBIT_HOST_DEVICE static float value(float x) { return x <= 0.0f ? 0.0f : x; }
   ONEBIT_HOST_DEVICE static float slope(float x) { return x > 0.0f ? 1.0f : 0.0f; }
 };
 

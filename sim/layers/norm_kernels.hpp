@@ -165,7 +165,7 @@ struct NormKernel {
     const Index at = row * shape.channels + channel;
     float y = tables.scale[table] * input[at] + tables.shift[table];
     if (addend != nullptr) y += addend[at];
-    output[at] = shape.relu && !(y > 0.0f) ? 0.0f : y;
+    output[at] = shape.relu && y <= 0.0f ? 0.0f : y;
   }
 };
 

@@ -44,6 +44,11 @@ class Spectrum {
       throw ConfigError("unknown spectrum", "model.spectrum " + kind_,
                         "linear, log, flat, or power:P with P in (0, 100]");
     }
+    if (!std::isfinite(std::pow(condition_, 1 / power_))) {
+      throw ConfigError("the spectrum overflows",
+                        "model.spectrum " + kind_ + ", model.condition " + shortest(condition_),
+                        "a larger power or a smaller condition number");
+    }
   }
 
   double operator()(double t) const {

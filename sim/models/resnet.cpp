@@ -86,7 +86,7 @@ std::unique_ptr<Model> make_resnet(const device::Device& device, const ModelConf
   if (config.norm != "group" && config.norm != "batch") {
     throw ConfigError("unknown normalisation", "model.norm " + config.norm, "group or batch");
   }
-  if (config.groups < 1 || config.groups > channels || channels % config.groups != 0) {
+  if (config.norm == "group" && (config.groups < 1 || config.groups > channels || channels % config.groups != 0)) {
     throw ConfigError("option out of range", "model.groups " + std::to_string(config.groups),
                       "a divisor of " + std::to_string(channels));
   }

@@ -23,6 +23,15 @@ void check(const ModelConfig& config) {
   check_size("model.heads", config.heads);
   if (config.depth > 256)
     throw ConfigError("too many blocks", "model.depth " + std::to_string(config.depth), "at most 256");
+  // A dropout mask numbers a site's groups of four elements with 26 bits (dropout_kernels.hpp).
+  const double quads =
+      static_cast<double>(config.heads) * std::ceil(std::pow(static_cast<double>(config.context), 2) / 4);
+  if (config.dropout > 0 && quads >= 0x1p26) {
+    throw ConfigError(
+        "too many attention probabilities to drop from",
+        "model.heads " + std::to_string(config.heads) + ", model.context " + std::to_string(config.context),
+        "fewer heads, a shorter context, or --model.dropout 0");
+  }
   if (config.width % config.heads != 0) {
     throw ConfigError("heads do not share the width evenly",
                       "model.width " + std::to_string(config.width) + ", model.heads " + std::to_string(config.heads),

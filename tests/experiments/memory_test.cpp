@@ -80,13 +80,30 @@ TEST_CASE("memory: what does not fit is refused in one line, before anything is 
   }
 }
 
+TEST_CASE("memory: a batch beyond all memory is refused before it is drawn") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, {"run", "--model", "mlp", "--data", "synthetic", "--workers", "65536",
+                                          "--batch", "2047", "--memory", "100MB", "--dry-run"});
+  CAPTURE(run.err);
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, Contains("does not fit in memory"));
+}
+
+TEST_CASE("memory: the plan knows how many workers a model has") {
+  const Folder folder;
+  const Outcome run = run_onebit(folder, {"run", "--model", "quadratic", "--model.heterogeneity", "1", "--workers", "3",
+                                          "--steps", "3", "--optimizer", "adam", "-o", "run.h5"});
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+}
+
 TEST_CASE("memory: sizes that are none are refused") {
   const Folder folder;
   for (const std::string size : {"8G", "GB", "-1", "-1MB", "nanGB", "1e30TB", "1.5"}) {
     const Outcome run = run_onebit(folder, tiny_run("run", {"--dry-run", "--memory", size}));
     CAPTURE(size, run.err);
     CHECK(run.status == 2);
-    CHECK_THAT(run.err, Contains("memory"));
+    CHECK_THAT(run.err, Contains("memory") && Contains("8GB, 512MB"));
   }
 }
 
@@ -108,6 +125,9 @@ TEST_CASE("weights: a run writes its final weights, and another starts from them
     CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
   }
   CHECK_FALSE(std::filesystem::exists(folder / "c.h5"));
+  const Outcome same = run_onebit(folder, tiny_run("run", {"-o", "d.h5", "--weights-out", "d.h5"}));
+  CHECK(same.status == 2);
+  CHECK_THAT(same.err, Contains("the log and the weights are one file"));
 }
 
 TEST_CASE("weights: h5py reads what the program writes, and writes what it reads") {

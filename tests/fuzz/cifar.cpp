@@ -8,7 +8,7 @@ using namespace onebit;
 ONEBIT_FUZZ(input) {
   const sim::CifarFormat format = input.byte() % 2 == 0 ? sim::cifar10 : sim::cifar100;
   const std::size_t high = input.byte(), low = input.byte();
-  const std::size_t size = input.rest().empty() ? 0 : (high << 8 | low) % (3 * 3074);
+  const std::size_t size = input.rest().empty() ? 0 : (high << 8 | low) % (3 * 3074 + 1);
   std::vector<std::uint8_t> content;
   while (content.size() < size) content.insert(content.end(), input.rest().begin(), input.rest().end());
   content.resize(size);

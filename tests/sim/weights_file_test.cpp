@@ -69,6 +69,10 @@ TEST_CASE("weights: files that are damaged or something else are refused") {
     }
     check_refused(part, kTensors, "no dataset " + missing);
   }
+  std::vector<float> bad = kWeights;
+  bad[1] = std::nanf("");
+  write_weights(folder / "bad.h5", kTensors, bad);
+  CHECK_THROWS_WITH(read_weights(folder / "bad.h5", kTensors), Contains("not finite") && Contains("element 1"));
   write_weights(folder / "short.h5", kTensors, std::vector<float>(6));
   check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model 7");
 }
@@ -76,12 +80,16 @@ TEST_CASE("weights: files that are damaged or something else are refused") {
 TEST_CASE("weights: an output that cannot be written is refused before") {
   const Folder folder;
   const std::string path = folder / "weights.h5";
-  CHECK_NOTHROW(check_weights_output(path, false));
+  CHECK_NOTHROW(check_weights_output(path, "", false));
   write_file(path, "");
-  CHECK_THROWS_WITH(check_weights_output(path, false), Contains("exists") && Contains("--overwrite"));
-  CHECK_NOTHROW(check_weights_output(path, true));
-  CHECK_THROWS_WITH(check_weights_output(folder / "none/weights.h5", true), Contains("no such folder"));
-  CHECK_THROWS_WITH(check_weights_output(folder.path(), true), Contains("not a regular file"));
+  CHECK_THROWS_WITH(check_weights_output(path, "", false), Contains("exists") && Contains("--overwrite"));
+  CHECK_NOTHROW(check_weights_output(path, folder / "log.h5", true));
+  CHECK_THROWS_WITH(check_weights_output(folder / "none/weights.h5", "", true), Contains("no such folder"));
+  CHECK_THROWS_WITH(check_weights_output(folder.path(), "", true), Contains("not a regular file"));
+  CHECK_THROWS_WITH(check_weights_output(path, path, true), Contains("one file"));
+  CHECK_THROWS_WITH(check_weights_output(path, path + ".part", true), Contains("one file"));
+  write_file(path + ".part", "");
+  CHECK_THROWS_WITH(check_weights_output(path, "", true), Contains("in the way"));
 }
 
 TEST_CASE("weights: a run that starts from another's final weights starts at its evaluation") {
