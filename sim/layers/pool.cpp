@@ -22,10 +22,10 @@ void ChannelsLast::backward(const Pass& pass, const float*, const float* output,
     layer_->backward(pass, turned_.data(), output, output_delta, nullptr);
     return;
   }
-  grow(delta_, pass.device, padded(pass.examples()) * inputs());
-  layer_->backward(pass, turned_.data(), output, output_delta, delta_.data());
+  device::Buffer<float> delta(pass.device, padded(pass.examples()) * inputs());
+  layer_->backward(pass, turned_.data(), output, output_delta, delta.data());
   for_each_row(pass.device, pass.examples() * channels_, pixels(),
-               TransposeKernel{channels_, pixels(), delta_.data(), input_delta});
+               TransposeKernel{channels_, pixels(), delta.data(), input_delta});
 }
 
 MaxPool::MaxPool(const PoolShape& shape)

@@ -27,7 +27,6 @@ class ChannelsLast final : public Layer {
   Index channels_;
   std::unique_ptr<Layer> layer_;
   device::Buffer<float> turned_;
-  device::Buffer<float> delta_;  ///< by the turned images, where it is wanted
 };
 
 /// The largest of every window of pixels side by side: [height][width][channels] to

@@ -22,11 +22,9 @@ void Residual::reserve(const Pass& pass) {
   norm_->reserve(pass);
   const Index examples = padded(pass.examples());
   grow(value_, pass.device, examples * body_->outputs());
-  grow(delta_, pass.device, examples * body_->outputs());
   if (!shortcut_) return;
   shortcut_->reserve(pass);
   grow(shortcut_value_, pass.device, examples * outputs());
-  grow(shortcut_delta_, pass.device, examples * inputs());
 }
 
 void Residual::forward(const Pass& pass, const float* input, float* output) {
@@ -37,13 +35,18 @@ void Residual::forward(const Pass& pass, const float* input, float* output) {
 
 void Residual::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) {
-  norm_->backward(pass, value_.data(), output, output_delta, delta_.data());
-  body_->backward(pass, input, value_.data(), delta_.data(), input_delta);
+  const Index examples = padded(pass.examples());
+  {
+    device::Buffer<float> delta(pass.device, examples * body_->outputs());
+    norm_->backward(pass, value_.data(), output, output_delta, delta.data());
+    body_->backward(pass, input, value_.data(), delta.data(), input_delta);
+  }
   const float* around = output_delta;
+  device::Buffer<float> beside;
   if (shortcut_) {
-    float* delta = input_delta == nullptr ? nullptr : shortcut_delta_.data();
-    shortcut_->backward(pass, input, shortcut_value_.data(), output_delta, delta);
-    around = delta;
+    if (input_delta != nullptr) beside = device::Buffer<float>(pass.device, examples * inputs());
+    shortcut_->backward(pass, input, shortcut_value_.data(), output_delta, beside.data());
+    around = beside.data();
   }
   if (input_delta != nullptr)
     for_each(pass.device, pass.examples() * inputs(), AddKernel{around, input_delta, input_delta});

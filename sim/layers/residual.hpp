@@ -23,9 +23,9 @@ class Residual final : public Layer {
  private:
   std::unique_ptr<Layer> body_;
   std::unique_ptr<Norm> norm_;
-  std::unique_ptr<Layer> shortcut_;                        ///< may be null
-  device::Buffer<float> value_, delta_;                    ///< between body and norm
-  device::Buffer<float> shortcut_value_, shortcut_delta_;  ///< the shortcut's output, and the gradient by its input
+  std::unique_ptr<Layer> shortcut_;       ///< may be null
+  device::Buffer<float> value_;           ///< between body and norm
+  device::Buffer<float> shortcut_value_;  ///< the shortcut's output
 };
 
 }  // namespace onebit::sim
