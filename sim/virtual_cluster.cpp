@@ -204,7 +204,7 @@ std::vector<float> VirtualCluster::final_weights() {
 
 /// Some 256 labels at a time: a long context must not take more memory here than in training.
 Evaluation VirtualCluster::evaluate() {
-  const Index block = std::min(std::max<Index>(1, 256 / data_->targets()), config_.eval.examples);
+  const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;

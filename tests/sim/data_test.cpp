@@ -225,8 +225,10 @@ TEST_CASE("text: what cannot be used is refused by name") {
   refuses(config, "few", "held-out text has 1 bytes and --model.context is 2");
   config.context = INT64_MAX;
   refuses(config, "few", std::to_string(INT64_MAX));
-  config.context = 0;
+  config.context = -1;
   refuses(config, "--model.context", "below one");
+  config.context = 0;
+  refuses(config, "data text", "the model reads none");
 }
 
 TEST_CASE("text: licence texts are the default") {
