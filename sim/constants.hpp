@@ -1,7 +1,6 @@
 #pragma once
 
 #include <limits>
-#include <string_view>
 
 namespace onebit::sim {
 
@@ -16,16 +15,5 @@ struct Constants {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   friend bool operator==(const Constants&, const Constants&) = default;
 };
-
-/// Their names in logs and summaries.
-struct NamedConstant {
-  std::string_view name;
-  double Constants::*value;
-};
-inline constexpr NamedConstant kConstants[] = {{"smoothness", &Constants::smoothness},
-                                               {"convexity", &Constants::convexity},
-                                               {"noise", &Constants::noise},
-                                               {"heterogeneity", &Constants::heterogeneity},
-                                               {"optimum_loss", &Constants::optimum_loss}};
 
 }  // namespace onebit::sim

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "device/error.hpp"
+#include "sim/constant_names.hpp"
 #include "sim/log/superblock.hpp"
 #include "sim/log/types.hpp"
 

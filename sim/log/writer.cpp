@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/constant_names.hpp"
 #include "sim/log/output_file.hpp"
 #include "sim/log/row_table.hpp"
 
