@@ -3,6 +3,8 @@
 #include <cmath>
 #include <ostream>
 
+#include "sim/constant_names.hpp"
+
 namespace onebit::experiments {
 
 namespace {
