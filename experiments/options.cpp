@@ -44,7 +44,7 @@ Index parse_bytes(const std::string& option, const std::string& text) {
       std::find_if(std::begin(units), std::end(units), [&](const auto& each) { return text.ends_with(each.first); });
   if (unit == std::end(units)) {
     Index value = 0;
-    if (!parse_whole(text, value)) malformed(option, text, "bytes, e.g. 8GB, 512MB, 2GiB");
+    if (!parse_whole(text, value) || value < 0) malformed(option, text, "bytes, e.g. 8GB, 512MB, 2GiB");
     return value;
   }
   double value = 0;

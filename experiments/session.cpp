@@ -70,14 +70,15 @@ bool stop_requested() {
 }
 
 sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, const CommandLine& line,
-                           const std::string& label) {
+                           const std::string& label, const std::function<void()>& on_start) {
   sim::VirtualCluster cluster = run.start();
   const sim::RunIdentity identity{.program_version = program_version(),
                                   .git_commit = ONEBIT_GIT_COMMIT,
                                   .command_line = line.text,
                                   .options = values_of(run.config)};
   ProgressLine progress(label, line.progress || isatty(STDERR_FILENO) == 1);
-  const sim::RunControl control{.on_step = [&](const sim::Progress& step) { progress.show(step); },
+  const sim::RunControl control{.on_start = on_start,
+                                .on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};
   const sim::RunResult result = sim::train(cluster, run.config, path, line.overwrite, identity, control);
   const bool complete = result.status == sim::RunStatus::finished || result.status == sim::RunStatus::stopped;

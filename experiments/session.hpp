@@ -1,6 +1,7 @@
 #pragma once
 // One run as the program does it: training with progress on stderr and a clean stop on Ctrl-C.
 
+#include <functional>
 #include <string>
 
 #include "experiments/command_line.hpp"
@@ -22,8 +23,9 @@ bool stop_requested();
 
 /// Trains and logs to `path`; the final weights of a run that was not broken off go to line.weights_out. `label` names
 /// the run on the progress line, which is shown on a terminal or when asked for.
-sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, const CommandLine& line,
-                           const std::string& label);
+sim::RunResult run_and_log(
+    const sim::PreparedRun& run, const std::string& path, const CommandLine& line, const std::string& label,
+    const std::function<void()>& on_start = [] {});
 
 /// Exit status of a run.
 int exit_status(sim::RunStatus status);

@@ -172,6 +172,7 @@ class Run {
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, bool overwrite,
                 const RunIdentity& identity, const RunControl& control) {
   LogWriter log(path, make_header(cluster, config, identity), overwrite);
+  control.on_start();
   const RunResult result = Run(cluster, config, log, control).train();
   log.close(result.status);
   return result;

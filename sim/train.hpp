@@ -24,6 +24,7 @@ struct Progress {
 };
 
 struct RunControl {
+  std::function<void()> on_start = [] {};  ///< once the log is open, before the first step
   std::function<void(const Progress&)> on_step = [](const Progress&) {};
   std::function<bool()> stop_requested = [] { return false; };
 };

@@ -40,12 +40,13 @@ int run_command(const CommandLine& line) {
     print_plan(run, line);
     return kExitDone;
   }
-  if (!line.json) {
+  install_stop_handler();
+  const auto print_plan_of_memory = [&] {
+    if (line.json) return;
     print_memory(run, std::cout);
     std::cout << std::endl;
-  }
-  install_stop_handler();
-  const sim::RunResult result = run_and_log(run, line.out, line, config.optimizer.name);
+  };
+  const sim::RunResult result = run_and_log(run, line.out, line, config.optimizer.name, print_plan_of_memory);
   const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), netmodel::clusters());
   if (line.json) {
     const Json json = to_json(summary).with("memory_plan", to_json(run.plan));
