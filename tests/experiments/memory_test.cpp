@@ -82,8 +82,8 @@ TEST_CASE("memory: what does not fit is refused in one line, before anything is 
 
 TEST_CASE("memory: a batch beyond all memory is refused before it is drawn") {
   const Folder folder;
-  const Outcome run = run_onebit(folder, {"run", "--model", "mlp", "--data", "synthetic", "--workers", "65536",
-                                          "--batch", "2047", "--memory", "100MB", "--dry-run"});
+  const Outcome run = run_onebit(folder, {"run", "--model", "mlp", "--data", "synthetic", "--workers", "64", "--batch",
+                                          "1048576", "--memory", "100MB", "--dry-run"});
   CAPTURE(run.err);
   CHECK(run.status == 2);
   CHECK_THAT(run.err, Contains("does not fit in memory"));
