@@ -12,11 +12,11 @@
 namespace onebit::device::cpu {
 namespace {
 
-constexpr Index kPanel = 2 * kLanes;          ///< columns of B that are used together
-constexpr Index kBlockRows = kRegisters / 4;  ///< two packets each: sums take half of the registers
-constexpr Index kTerms = 128;                 ///< of k: a panel of them stays in the first cache
-constexpr Index kUnitRows = 256;              ///< at most
-constexpr Index kManyRows = 128;              ///< for as many, copying B's panels in order pays
+constexpr Index kPanel = 2 * kLanes;                    ///< columns of B that are used together
+constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;  ///< sums of two packets each, beside two of B and one of A
+constexpr Index kTerms = 128;                           ///< of k: a panel of them stays in the first cache
+constexpr Index kUnitRows = 256;                        ///< at most
+constexpr Index kManyRows = 128;                        ///< for as many, copying B's panels in order pays
 
 constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -84,13 +84,16 @@ void multiply_columns(Index k, const Left& a, const Panel& b, float* c, Index le
 /// m rows with one panel.
 template <Index packets>
 void multiply_panel(Index m, Index k, const Left& a, const Panel& b, MatrixOut c, Index columns, bool add) {
-  const auto rows = [&]<Index count>(Index i, std::integral_constant<Index, count>) {
-    multiply_columns<count, packets>(k, a.from(i, 0), b, c.data + i * c.leading, c.leading, columns, add);
-  };
   Index i = 0;
-  for (; i + kBlockRows <= m; i += kBlockRows) rows(i, std::integral_constant<Index, kBlockRows>{});
-  for (; i + kBlockRows / 2 <= m; i += kBlockRows / 2) rows(i, std::integral_constant<Index, kBlockRows / 2>{});
-  for (; i < m; ++i) rows(i, std::integral_constant<Index, 1>{});
+  const auto rows = [&]<Index count>(std::integral_constant<Index, count>) {
+    multiply_columns<count, packets>(k, a.from(i, 0), b, c.data + i * c.leading, c.leading, columns, add);
+    i += count;
+  };
+  while (m - i >= kBlockRows) rows(std::integral_constant<Index, kBlockRows>{});
+  [&]<Index... fewer>(std::integer_sequence<Index, fewer...>) {
+    ((m - i == fewer + 1 ? rows(std::integral_constant<Index, fewer + 1>{}) : void()), ...);
+  }
+  (std::make_integer_sequence<Index, kBlockRows - 1>{});
 }
 
 /// Transposes kLanes x kLanes numbers.

@@ -27,13 +27,25 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   parallel(queue, n, [&](Index item) { kernel(item); });
 }
 
+/// A kernel that walks through memory at every column may have a function columns<count>(row, first): it is called for
+/// a cache line of columns at a time.
 template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) {
+  constexpr Index line = 16;
   queue.check(kernel);
-  parallel(queue, rows, [&](Index row) {
+  if constexpr (requires { kernel.template columns<line>(rows, columns); }) {
+    const Index lines = ceil_div(columns, line);
+    parallel(queue, rows * lines, [&](Index unit) {
+      const Index row = unit / lines, first = unit % lines * line;
+      if (first + line <= columns) return kernel.template columns<line>(row, first);
+      for (Index column = first; column < columns; ++column) kernel(row, column);
+    });
+  } else {
+    parallel(queue, rows, [&](Index row) {
 #pragma omp simd
-    for (Index column = 0; column < columns; ++column) kernel(row, column);
-  });
+      for (Index column = 0; column < columns; ++column) kernel(row, column);
+    });
+  }
 }
 
 /// A segmented kernel at one row and segment, as a function of the element.

@@ -24,25 +24,27 @@ class LimitProbe {
  public:
   explicit LimitProbe(const Device& device)
       : device_(device),
-        a_(device::random_floats(device, kSize * kSize, 1)),
-        b_(device::random_floats(device, kSize * kSize, 2)),
-        c_(device, kSize * kSize),
+        size_(device.name().starts_with("cuda") ? 4096 : 512),
+        a_(device::random_floats(device, size_ * size_, 1)),
+        b_(device::random_floats(device, size_ * size_, 2)),
+        c_(device, size_ * size_),
         source_(device::random_floats(device, kCopyElements, 3)),
         target_(device, kCopyElements) {}
 
   void multiply() {
-    gemm(device_, {.m = kSize, .n = kSize, .k = kSize}, {a_.data(), kSize, 0}, {b_.data(), kSize, 0},
-         {c_.data(), kSize, 0});
+    gemm(device_, {.m = size_, .n = size_, .k = size_}, {a_.data(), size_, 0}, {b_.data(), size_, 0},
+         {c_.data(), size_, 0});
   }
   void copy() { copy_large(device_, target_, source_); }
 
-  static constexpr Index kSize = 1536;
+  double flops() const { return 2.0 * static_cast<double>(size_ * size_ * size_); }
+
   static constexpr Index kCopyElements = 64 * 1000 * 1000;
-  static constexpr double kFlops = 2.0 * kSize * kSize * kSize;
   static constexpr double kBytes = 2.0 * sizeof(float) * kCopyElements;
 
  private:
   const Device& device_;
+  Index size_;  ///< of products: from a processor's caches, large on a GPU
   Buffer<float> a_, b_, c_, source_, target_;
 };
 
@@ -102,7 +104,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   for (const Part& part : kParts) bench.parts.emplace_back(part.name, median_of(part, outcomes));
   bench.step = median(seconds[0]);
   bench.big_batch = median(seconds[1]);
-  bench.limits = {gpus * LimitProbe::kBytes / median(seconds[3]), gpus * LimitProbe::kFlops / median(seconds[2])};
+  bench.limits = {gpus * LimitProbe::kBytes / median(seconds[3]), gpus * probe.flops() / median(seconds[2])};
   add_floor(*cluster, config, bench);
   return bench;
 }

@@ -16,20 +16,24 @@ ONEBIT_HOST_DEVICE inline float normal_cdf(float x) {
   return 0.5f * (1.0f + device::erf(x * 0.70710678f));
 }
 
-// An activation is a type: the loops over elements have no branches, and vectorise.
+// An activation is a type: the loops over elements have no branches, and vectorise. The slope of some is a function of
+// the result, the others' is kept from the forward pass.
 
 struct Identity {
+  static constexpr bool kKeepsSlope = false;
   ONEBIT_HOST_DEVICE static float value(float x) { return x; }
   ONEBIT_HOST_DEVICE static float slope(float) { return 1.0f; }
 };
 
 struct Relu {
+  static constexpr bool kKeepsSlope = false;
   ONEBIT_HOST_DEVICE static float value(float x) { return x <= 0.0f ? 0.0f : x; }
   ONEBIT_HOST_DEVICE static float slope(float x) { return x > 0.0f ? 1.0f : 0.0f; }
 };
 
 /// The exact one, x Phi(x).
 struct Gelu {
+  static constexpr bool kKeepsSlope = true;
   ONEBIT_HOST_DEVICE static float value(float x) { return x * normal_cdf(x); }
   ONEBIT_HOST_DEVICE static float slope(float x) {
     return normal_cdf(x) + x * 0.39894228f * device::exp(-0.5f * x * x);
@@ -49,28 +53,34 @@ void with_type(Activation activation, const Use& use) {
   }
 }
 
-/// pre += bias; post = activation(pre). pre may be post where only the result is needed later.
+/// value = activation(value + bias), and its slope there.
 template <class Function>
 struct BiasActivationKernel {
   Index batch;
   Index width;
   const float* bias;
   Index bias_stride;
-  float* pre;
-  float* post;
+  float* values;
+  float* slopes;  ///< where they are kept
   ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
-    const float x = pre[row * width + column] + bias[row / batch * bias_stride + column];
-    pre[row * width + column] = x;
-    post[row * width + column] = Function::value(x);
+    const float x = values[row * width + column] + bias[row / batch * bias_stride + column];
+    values[row * width + column] = Function::value(x);
+    if constexpr (Function::kKeepsSlope) slopes[row * width + column] = Function::slope(x);
   }
 };
 
-/// delta *= activation'(pre). A ReLU's slope is the same at its result.
+/// delta *= the activation's slope: `kept`, or what it is at the result `kept`.
 template <class Function>
 struct ActivationSlopeKernel {
-  const float* pre;
+  const float* kept;
   float* delta;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { delta[i] *= Function::slope(pre[i]); }
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    if constexpr (Function::kKeepsSlope) {
+      delta[i] *= kept[i];
+    } else {
+      delta[i] *= Function::slope(kept[i]);
+    }
+  }
 };
 
 /// Gradient of a bias: the sum of a worker's rows of delta, in row order.
@@ -81,11 +91,20 @@ struct BiasGradientKernel {
   const float* delta;
   float* gradient;
   Index gradient_stride;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
-    double sum = 0;
-    for (Index b = 0; b < batch; ++b) sum += static_cast<double>(delta[(worker * batch + b) * width + column]);
-    float& out = gradient[worker * gradient_stride + column];
-    out = static_cast<float>(add ? static_cast<double>(out) + sum : sum);
+  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const { columns<1>(worker, column); }
+
+  template <Index count>
+  ONEBIT_HOST_DEVICE void columns(Index worker, Index first) const {
+    double sums[static_cast<std::size_t>(count)] = {};
+    const float* row = delta + worker * batch * width + first;
+    for (Index b = 0; b < batch; ++b, row += width) {
+#pragma omp simd
+      for (Index c = 0; c < count; ++c) sums[c] += static_cast<double>(row[c]);
+    }
+    float* out = gradient + worker * gradient_stride + first;
+    for (Index c = 0; c < count; ++c) {
+      out[c] = static_cast<float>(add ? static_cast<double>(out[c]) + sums[c] : sums[c]);
+    }
   }
 };
 

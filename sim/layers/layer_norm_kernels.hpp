@@ -100,18 +100,31 @@ struct LayerNormGradientKernel {
   float* weight_gradient;
   float* bias_gradient;
   Index stride;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
-    float& weight = weight_gradient[worker * stride + column];
-    float& bias = bias_gradient[worker * stride + column];
-    double weight_sum = add ? static_cast<double>(weight) : 0.0;
-    double bias_sum = add ? static_cast<double>(bias) : 0.0;
-    for (Index row = worker * own_rows; row < (worker + 1) * own_rows; ++row) {
-      const auto d = static_cast<double>(delta[row * width + column]);
-      weight_sum += d * static_cast<double>((input[row * width + column] - means[row]) * rates[row]);
-      bias_sum += d;
+  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const { columns<1>(worker, column); }
+
+  template <Index count>
+  ONEBIT_HOST_DEVICE void columns(Index worker, Index first) const {
+    float* weight = weight_gradient + worker * stride + first;
+    float* bias = bias_gradient + worker * stride + first;
+    double weight_sums[static_cast<std::size_t>(count)], bias_sums[static_cast<std::size_t>(count)];
+    for (Index c = 0; c < count; ++c) {
+      weight_sums[c] = add ? static_cast<double>(weight[c]) : 0.0;
+      bias_sums[c] = add ? static_cast<double>(bias[c]) : 0.0;
     }
-    weight = static_cast<float>(weight_sum);
-    bias = static_cast<float>(bias_sum);
+    for (Index row = worker * own_rows; row < (worker + 1) * own_rows; ++row) {
+      const float* x = input + row * width + first;
+      const float* d = delta + row * width + first;
+      const float mean = means[row], rate = rates[row];
+#pragma omp simd
+      for (Index c = 0; c < count; ++c) {
+        weight_sums[c] += static_cast<double>(d[c]) * static_cast<double>((x[c] - mean) * rate);
+        bias_sums[c] += static_cast<double>(d[c]);
+      }
+    }
+    for (Index c = 0; c < count; ++c) {
+      weight[c] = static_cast<float>(weight_sums[c]);
+      bias[c] = static_cast<float>(bias_sums[c]);
+    }
   }
 };
 

@@ -12,21 +12,20 @@ Linear::Linear(Parameters& parameters, const std::string& name, const Shape& sha
       bias_(parameters.add_constant(name + ".bias", shape.outputs, 0)) {}
 
 void Linear::reserve(const Pass& pass) {
-  if (keeps_pre()) grow(pre_, pass.device, padded(pass.examples()) * outputs());
+  if (keeps_slopes()) grow(slopes_, pass.device, padded(pass.examples()) * outputs());
 }
 
 void Linear::forward(const Pass& pass, const float* input, float* output) {
   const Index own = pass.batch * shape_.positions;  // rows of a worker
   const bool shared = pass.shared_weights();
   const Index rows = shared ? round_up(pass.workers * own, device::kGemmRows) : own;
-  float* pre = keeps_pre() ? pre_.data() : output;
   device::gemm_batched(pass.device, {.m = rows, .n = shape_.outputs, .k = shape_.inputs},
                        {input, shape_.inputs, own * shape_.inputs},
                        {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
-                       {pre, shape_.outputs, own * shape_.outputs}, shared ? 1 : pass.workers);
+                       {output, shape_.outputs, own * shape_.outputs}, shared ? 1 : pass.workers);
   with_type(shape_.activation, [&]<class Function>(Function) {
-    const BiasActivationKernel<Function> kernel{own, shape_.outputs, pass.weights.data + bias_, pass.weights.stride,
-                                                pre, output};
+    const BiasActivationKernel<Function> kernel{own,    shape_.outputs, pass.weights.data + bias_, pass.weights.stride,
+                                                output, slopes_.data()};
     for_each_row(pass.device, pass.workers * own, shape_.outputs, kernel);
   });
 }
@@ -36,7 +35,7 @@ void Linear::backward(const Pass& pass, const float* input, const float* output,
   const Index own = pass.batch * shape_.positions;
   if (shape_.activation != Activation::none) {
     with_type(shape_.activation, [&]<class Function>(Function) {
-      const ActivationSlopeKernel<Function> slope{keeps_pre() ? pre_.data() : output, output_delta};
+      const ActivationSlopeKernel<Function> slope{keeps_slopes() ? slopes_.data() : output, output_delta};
       for_each(pass.device, pass.workers * own * shape_.outputs, slope);
     });
   }

@@ -25,12 +25,12 @@ class Linear final : public Layer {
   double flops(bool reads_data) const override;
 
  private:
-  /// The activation's slope is a function of its result, or of what went in.
-  bool keeps_pre() const { return shape_.activation == Activation::gelu; }
+  /// The activation's slope is no function of its result.
+  bool keeps_slopes() const { return shape_.activation == Activation::gelu; }
 
   Shape shape_;
-  Index weight_, bias_;        ///< offsets in the parameter vector
-  device::Buffer<float> pre_;  ///< before the activation, where it is needed later
+  Index weight_, bias_;           ///< offsets in the parameter vector
+  device::Buffer<float> slopes_;  ///< of the activation at every output, where they are kept
 };
 
 }  // namespace onebit::sim

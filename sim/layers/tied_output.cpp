@@ -22,8 +22,8 @@ void TiedOutput::forward(const Pass& pass, const float* input, float* output) {
                        {input, width, own * width}, {pass.weights.data + table_, width, pass.weights.stride},
                        {output, words, own * words}, shared ? 1 : pass.workers);
   if (bias_ < 0) return;
-  const BiasActivationKernel<Identity> kernel{own,    words, pass.weights.data + bias_, pass.weights.stride,
-                                              output, output};
+  const BiasActivationKernel<Identity> kernel{own,    words,  pass.weights.data + bias_, pass.weights.stride,
+                                              output, nullptr};
   for_each_row(pass.device, pass.workers * own, words, kernel);
 }
 
