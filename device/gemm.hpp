@@ -5,11 +5,8 @@
 
 namespace onebit::device {
 
-/// Rows of a product over many small batches are best padded to a multiple of this: blocks of rows are whole then. On
-/// the CPU the bits of an element do not depend on it: its row of op(A), its column of op(B) and k are all that counts.
-inline constexpr Index kGemmRows = 16;
-
-/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked.
+/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked. On the CPU the bits of an
+/// element depend on its row of op(A), its column of op(B) and k alone.
 struct GemmShape {
   Index m = 0, n = 0, k = 0;
   bool transpose_a = false;

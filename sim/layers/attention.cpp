@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "device/gemm.hpp"
 #include "device/launch.hpp"
 #include "sim/layers/attention_kernels.hpp"
 

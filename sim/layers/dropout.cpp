@@ -34,7 +34,7 @@ Branch::Branch(std::unique_ptr<Layer> body, DropoutSite site)
 
 void Branch::reserve(const Pass& pass) {
   body_->reserve(pass);
-  grow(values_, pass.device, padded(pass.examples()) * outputs());
+  grow(values_, pass.device, pass.examples() * outputs());
 }
 
 void Branch::forward(const Pass& pass, const float* input, float* output) {
@@ -49,7 +49,7 @@ void Branch::forward(const Pass& pass, const float* input, float* output) {
 /// The body may overwrite the gradient by its output: it gets a copy.
 void Branch::backward(const Pass& pass, const float* input, const float*, float* output_delta, float* input_delta) {
   const Index size = pass.examples() * outputs();
-  device::Buffer<float> delta(pass.device, padded(pass.examples()) * outputs());
+  device::Buffer<float> delta(pass.device, pass.examples() * outputs());
   if (site_.active(pass)) {
     drop(pass, site_.mask(pass), outputs(), nullptr, output_delta, delta.data());
   } else {

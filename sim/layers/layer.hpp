@@ -2,7 +2,7 @@
 // A differentiable piece of a network. Layers are put together at construction (Sequential, Residual); each adds its
 // tensors to the model's Parameters there, and owns what it keeps from the forward to the backward pass.
 
-#include "device/gemm.hpp"
+#include "device/buffer.hpp"
 #include "sim/layers/parameters.hpp"
 #include "sim/model.hpp"
 
@@ -26,9 +26,6 @@ struct Pass {
 
 /// Reads `inputs` numbers of every example and writes `outputs`: [examples][positions][width] or
 /// [examples][channels][height][width], as its class says.
-///
-/// Every buffer of examples has room for padded(examples): products over shared weights run over a number of rows that
-/// is a multiple of kGemmRows. What padding rows hold is undefined and reaches no other row.
 class Layer {
  public:
   Layer(Index inputs, Index outputs) : inputs_(inputs), outputs_(outputs) {}
@@ -59,11 +56,6 @@ class Layer {
  private:
   Index inputs_, outputs_;
 };
-
-/// Examples for which buffers have room.
-inline Index padded(Index examples) {
-  return round_up(examples, device::kGemmRows);
-}
 
 /// Makes room for `size` elements; what was held is lost where it has to grow.
 template <class T>

@@ -12,13 +12,13 @@ Linear::Linear(Parameters& parameters, const std::string& name, const Shape& sha
       bias_(parameters.add_constant(name + ".bias", shape.outputs, 0)) {}
 
 void Linear::reserve(const Pass& pass) {
-  if (keeps_slopes()) grow(slopes_, pass.device, padded(pass.examples()) * outputs());
+  if (keeps_slopes()) grow(slopes_, pass.device, pass.examples() * outputs());
 }
 
 void Linear::forward(const Pass& pass, const float* input, float* output) {
   const Index own = pass.batch * shape_.positions;  // rows of a worker
   const bool shared = pass.shared_weights();
-  const Index rows = shared ? round_up(pass.workers * own, device::kGemmRows) : own;
+  const Index rows = shared ? pass.workers * own : own;
   device::gemm_batched(pass.device, {.m = rows, .n = shape_.outputs, .k = shape_.inputs},
                        {input, shape_.inputs, own * shape_.inputs},
                        {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
@@ -48,14 +48,12 @@ void Linear::backward(const Pass& pass, const float* input, const float* output,
   for_each_row(pass.device, pass.workers, shape_.outputs, kernel);
   if (input_delta == nullptr) return;
   const bool shared = pass.shared_weights();
-  device::gemm_batched(pass.device,
-                       {.m = shared ? round_up(pass.workers * own, device::kGemmRows) : own,
-                        .n = shape_.inputs,
-                        .k = shape_.outputs,
-                        .transpose_b = true},
-                       {output_delta, shape_.outputs, own * shape_.outputs},
-                       {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
-                       {input_delta, shape_.inputs, own * shape_.inputs}, shared ? 1 : pass.workers);
+  device::gemm_batched(
+      pass.device,
+      {.m = shared ? pass.workers * own : own, .n = shape_.inputs, .k = shape_.outputs, .transpose_b = true},
+      {output_delta, shape_.outputs, own * shape_.outputs},
+      {pass.weights.data + weight_, shape_.outputs, pass.weights.stride},
+      {input_delta, shape_.inputs, own * shape_.inputs}, shared ? 1 : pass.workers);
 }
 
 /// A product forward, one for the weights, and one for the input's gradient.

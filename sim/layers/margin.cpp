@@ -1,5 +1,6 @@
 #include "sim/layers/margin.hpp"
 
+#include "device/gemm.hpp"
 #include "device/launch.hpp"
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/margin_kernels.hpp"
@@ -12,12 +13,12 @@ Margin::Margin(Parameters& parameters, Index inputs, bool bias)
       bias_(bias ? parameters.add_constant("bias", 1, 0) : -1) {}
 
 void Margin::reserve(const Pass& pass) {
-  grow(margins_, pass.device, padded(pass.examples()));
+  grow(margins_, pass.device, pass.examples());
 }
 
 void Margin::forward(const Pass& pass, const float* input, float* output) {
   const bool shared = pass.shared_weights();
-  device::gemm_batched(pass.device, {.m = shared ? padded(pass.examples()) : pass.batch, .n = 1, .k = inputs()},
+  device::gemm_batched(pass.device, {.m = shared ? pass.examples() : pass.batch, .n = 1, .k = inputs()},
                        {input, inputs(), pass.batch * inputs()}, {pass.weights.data + weight_, 1, pass.weights.stride},
                        {margins_.data(), 1, pass.batch}, shared ? 1 : pass.workers);
   const float* bias = bias_ < 0 ? nullptr : pass.weights.data + bias_;

@@ -7,7 +7,7 @@ namespace onebit::sim {
 
 void ChannelsLast::reserve(const Pass& pass) {
   layer_->reserve(pass);
-  grow(turned_, pass.device, padded(pass.examples()) * inputs());
+  grow(turned_, pass.device, pass.examples() * inputs());
 }
 
 void ChannelsLast::forward(const Pass& pass, const float* input, float* output) {
@@ -22,7 +22,7 @@ void ChannelsLast::backward(const Pass& pass, const float*, const float* output,
     layer_->backward(pass, turned_.data(), output, output_delta, nullptr);
     return;
   }
-  device::Buffer<float> delta(pass.device, padded(pass.examples()) * inputs());
+  device::Buffer<float> delta(pass.device, pass.examples() * inputs());
   layer_->backward(pass, turned_.data(), output, output_delta, delta.data());
   for_each_row(pass.device, pass.examples() * channels_, pixels(),
                TransposeKernel{channels_, pixels(), delta.data(), input_delta});

@@ -20,7 +20,7 @@ Residual::Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std:
 void Residual::reserve(const Pass& pass) {
   body_->reserve(pass);
   norm_->reserve(pass);
-  const Index examples = padded(pass.examples());
+  const Index examples = pass.examples();
   grow(value_, pass.device, examples * body_->outputs());
   if (!shortcut_) return;
   shortcut_->reserve(pass);
@@ -35,7 +35,7 @@ void Residual::forward(const Pass& pass, const float* input, float* output) {
 
 void Residual::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) {
-  const Index examples = padded(pass.examples());
+  const Index examples = pass.examples();
   {
     device::Buffer<float> delta(pass.device, examples * body_->outputs());
     norm_->backward(pass, value_.data(), output, output_delta, delta.data());

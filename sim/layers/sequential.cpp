@@ -20,7 +20,7 @@ Sequential::Sequential(std::vector<std::unique_ptr<Layer>> layers)
 void Sequential::reserve(const Pass& pass) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     layers_[l]->reserve(pass);
-    if (l < values_.size()) grow(values_[l], pass.device, padded(pass.examples()) * layers_[l]->outputs());
+    if (l < values_.size()) grow(values_[l], pass.device, pass.examples() * layers_[l]->outputs());
   }
 }
 
@@ -38,7 +38,7 @@ void Sequential::backward(const Pass& pass, const float* input, const float* out
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const float* from = l > 0 ? values_[l - 1].data() : input;
     device::Buffer<float> below;
-    if (l > 0) below = device::Buffer<float>(pass.device, padded(pass.examples()) * layers_[l]->inputs());
+    if (l > 0) below = device::Buffer<float>(pass.device, pass.examples() * layers_[l]->inputs());
     float* delta = l > 0 ? below.data() : input_delta;
     layers_[l]->backward(pass, from, output, output_delta, delta);
     above = std::move(below);

@@ -1,5 +1,6 @@
 #include "sim/layers/tied_output.hpp"
 
+#include "device/gemm.hpp"
 #include "device/launch.hpp"
 #include "sim/layers/kernels.hpp"
 
@@ -15,10 +16,7 @@ void TiedOutput::forward(const Pass& pass, const float* input, float* output) {
   const Index own = pass.batch * shape_.context, width = shape_.width, words = shape_.vocabulary;
   const bool shared = pass.shared_weights();
   device::gemm_batched(pass.device,
-                       {.m = shared ? round_up(pass.workers * own, device::kGemmRows) : own,
-                        .n = words,
-                        .k = width,
-                        .transpose_b = true},
+                       {.m = shared ? pass.workers * own : own, .n = words, .k = width, .transpose_b = true},
                        {input, width, own * width}, {pass.weights.data + table_, width, pass.weights.stride},
                        {output, words, own * words}, shared ? 1 : pass.workers);
   if (bias_ < 0) return;
@@ -39,8 +37,7 @@ void TiedOutput::backward(const Pass& pass, const float* input, const float*, fl
   }
   if (input_delta == nullptr) return;
   const bool shared = pass.shared_weights();
-  device::gemm_batched(pass.device,
-                       {.m = shared ? round_up(pass.workers * own, device::kGemmRows) : own, .n = width, .k = words},
+  device::gemm_batched(pass.device, {.m = shared ? pass.workers * own : own, .n = width, .k = words},
                        {output_delta, words, own * words}, {pass.weights.data + table_, width, pass.weights.stride},
                        {input_delta, width, own * width}, shared ? 1 : pass.workers);
 }

@@ -33,7 +33,7 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
 
 /// Makes room and copies the batch to the device.
 void Network::load(const Pass& pass, const Batch& batch) {
-  const Index examples = padded(pass.examples());
+  const Index examples = pass.examples();
   layers_->reserve(pass);
   grow(input_, device_, examples * layers_->inputs());
   grow(tokens_, device_, static_cast<Index>(batch.tokens.size()));

@@ -166,13 +166,13 @@ TEST_CASE("a row's bits depend on neither its place nor the number of its neighb
 }
 
 TEST_CASE("a row among other rows keeps its bits") {
-  constexpr Index k = 100, n = 37;
-  const Values a = oracle::normals(kGemmRows * k, 10);
+  constexpr Index rows = 16, k = 100, n = 37;
+  const Values a = oracle::normals(rows * k, 10);
   const Values b = oracle::normals(k * n, 11);
-  Values others = oracle::normals(kGemmRows * k, 12);
+  Values others = oracle::normals(rows * k, 12);
   std::copy_n(a.begin() + 3 * k, k, others.begin() + 9 * k);
   const GemmShape shape{.n = n, .k = k};
-  const Values first = product_of_rows(a, b, shape, 0, kGemmRows);
-  const Values second = product_of_rows(others, b, shape, 0, kGemmRows);
+  const Values first = product_of_rows(a, b, shape, 0, rows);
+  const Values second = product_of_rows(others, b, shape, 0, rows);
   CHECK(std::equal(first.begin() + 3 * n, first.begin() + 4 * n, second.begin() + 9 * n));
 }

@@ -155,11 +155,11 @@ Outcome run(const device::Device& device, const Problem& problem) {
   const auto layer = problem.layer_case.make(parameters);
   const Index examples = problem.workers * problem.batch, row = parameters.count() + kGap;
   const auto weights = on(device, problem.weights(parameters));
-  auto input = on(device, oracle::normals(padded(examples) * layer->inputs(), 1));
-  auto delta = on(device, oracle::normals(padded(examples) * layer->outputs(), 2));
+  auto input = on(device, oracle::normals(examples * layer->inputs(), 1));
+  auto delta = on(device, oracle::normals(examples * layer->outputs(), 2));
   auto rows = on(device, Values(static_cast<std::size_t>(problem.workers * row), kCanary));
-  device::Buffer<float> output(device, padded(examples) * layer->outputs());
-  device::Buffer<float> input_delta(device, padded(examples) * layer->inputs());
+  device::Buffer<float> output(device, examples * layer->outputs());
+  device::Buffer<float> input_delta(device, examples * layer->inputs());
   Pass pass{.device = device,
             .weights = {weights.data(), problem.own_weights ? row : 0},
             .workers = problem.workers,
@@ -199,7 +199,7 @@ void check(const device::Device& device, const Problem& problem) {
   const auto layer = problem.layer_case.make(parameters);
   const Outcome outcome = run(device, problem);
   const Index inputs = problem.batch * layer->inputs(), outputs = problem.batch * layer->outputs();
-  const Index examples = padded(problem.workers * problem.batch), row = parameters.count() + kGap;
+  const Index examples = problem.workers * problem.batch, row = parameters.count() + kGap;
   const Values all_weights = problem.weights(parameters), all_inputs = oracle::normals(examples * layer->inputs(), 1);
   const Values all_deltas = oracle::normals(examples * layer->outputs(), 2);
   for (Index worker = 0; worker < problem.workers; ++worker) {

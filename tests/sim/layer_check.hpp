@@ -62,10 +62,10 @@ class LayerCheck {
     sim::Parameters unused;
     const std::unique_ptr<sim::Layer> layer = case_.make(unused);  // what it keeps lies on one device
     device::Buffer<float> weights = on(device, weights_), gradients = on(device, before());
-    device::Buffer<float> input = padded_copy(device, input_, layer_->inputs());
-    device::Buffer<float> outputs = padded_copy(device, {}, layer_->outputs());
-    device::Buffer<float> delta = padded_copy(device, projection_, layer_->outputs());
-    device::Buffer<float> input_delta = padded_copy(device, {}, layer_->inputs());
+    device::Buffer<float> input = examples_of(device, input_, layer_->inputs());
+    device::Buffer<float> outputs = examples_of(device, {}, layer_->outputs());
+    device::Buffer<float> delta = examples_of(device, projection_, layer_->outputs());
+    device::Buffer<float> input_delta = examples_of(device, {}, layer_->inputs());
     device::Buffer<std::int32_t> tokens = on(device, case_.tokens);
     const sim::Pass pass{.device = device,
                          .weights = {weights.data(), own_weights_ ? parameters_.count() : 0},
@@ -139,9 +139,9 @@ class LayerCheck {
   std::vector<float> before() const {
     return std::vector<float>(static_cast<std::size_t>(workers_ * stride()), kBefore);
   }
-  /// Room for padded examples, with NaN where nothing is given.
-  device::Buffer<float> padded_copy(const device::Device& device, std::vector<float> values, Index size) const {
-    values.resize(static_cast<std::size_t>(sim::padded(workers_ * batch_) * size), std::nanf(""));
+  /// Numbers of all examples, NaN where nothing is given.
+  device::Buffer<float> examples_of(const device::Device& device, std::vector<float> values, Index size) const {
+    values.resize(static_cast<std::size_t>(workers_ * batch_ * size), std::nanf(""));
     return on(device, values);
   }
   onebit::oracle::Vector weights(Index worker) const {
