@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "device/error.hpp"
 
@@ -22,14 +23,13 @@ void check(const ConvShape& shape) {
 }
 
 template <class Reads>
-TapTable table(std::vector<std::int32_t> pixels, Index taps, Reads reads) {
-  TapTable result{std::move(pixels), {}};
+TapTable table(const Device& device, const std::vector<std::int32_t>& pixels, Index taps, Reads reads) {
+  std::vector<std::int32_t> all;
+  all.reserve(static_cast<std::size_t>(taps) * pixels.size());
   for (Index tap = 0; tap < taps; ++tap) {
-    for (const std::int32_t pixel : result.pixels) {
-      result.reads.push_back(static_cast<std::int32_t>(reads(pixel, tap)));
-    }
+    for (const std::int32_t pixel : pixels) all.push_back(static_cast<std::int32_t>(reads(pixel, tap)));
   }
-  return result;
+  return {Buffer<std::int32_t>::copy_of(device, pixels), Buffer<std::int32_t>::copy_of(device, all)};
 }
 
 std::vector<std::int32_t> in_order(Index count) {
@@ -52,11 +52,15 @@ std::vector<std::int32_t> by_phase(const ConvShape& shape) {
 
 ConvPlan::ConvPlan(const ConvShape& shape) : shape_(shape) {
   check(shape);
-  forward_ = table(in_order(shape.out_pixels()), shape.taps(), [&](Index p, Index tap) { return shape.met(p, tap); });
-  backward_ = table(by_phase(shape), shape.taps(), [&](Index p, Index tap) { return shape.meeting(p, tap); });
 }
 
 void ConvPlan::reserve(const Device& device, Index filter_sets) {
+  if (forward_.pixels.size() == 0) {
+    forward_ = table(device, in_order(shape_.out_pixels()), shape_.taps(),
+                     [this](Index pixel, Index tap) { return shape_.met(pixel, tap); });
+    backward_ = table(device, by_phase(shape_), shape_.taps(),
+                      [this](Index pixel, Index tap) { return shape_.meeting(pixel, tap); });
+  }
   const Index size = device.run([&](const auto& queue) { return conv_scratch(queue, shape_, filter_sets); });
   if (scratch_.size() < size) scratch_ = Buffer<float>::zeros(device, size);
 }

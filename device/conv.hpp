@@ -4,7 +4,6 @@
 // along them. Zeros lie around an image.
 
 #include <cstdint>
-#include <vector>
 
 #include "device/buffer.hpp"
 
@@ -42,11 +41,12 @@ struct ConvShape {
 
 /// Pixels to compute, in the order of the work, and for each tap the pixel that it reads; -1: zeros.
 struct TapTable {
-  std::vector<std::int32_t> pixels;  ///< [pixels]
-  std::vector<std::int32_t> reads;   ///< [taps][pixels]
+  Buffer<std::int32_t> pixels;  ///< [pixels]
+  Buffer<std::int32_t> reads;   ///< [taps][pixels]
 };
 
-/// A convolution's sizes, what follows from them, and the scratch memory of its passes. Used by one thread at a time.
+/// A convolution's sizes, and in a device's memory what follows from them and the scratch memory of its passes. Used by
+/// one thread at a time.
 class ConvPlan {
  public:
   /// Throws Error for sizes that are no convolution: below 1, a result without pixels, an image of 2^31 numbers or
@@ -54,11 +54,12 @@ class ConvPlan {
   explicit ConvPlan(const ConvShape& shape);
 
   const ConvShape& shape() const { return shape_; }
+  /// Empty before the first reserve.
   const TapTable& forward() const { return forward_; }
   /// For the gradient by the image. Pixels that the same taps meet come one after the other.
   const TapTable& backward() const { return backward_; }
 
-  /// Makes room for passes with this many sets of filters; allocates nothing where it is there already.
+  /// Makes the tables, and room for passes with this many sets of filters; allocates nothing where it is there already.
   void reserve(const Device& device, Index filter_sets);
   float* scratch() { return scratch_.data(); }
 

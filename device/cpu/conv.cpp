@@ -83,7 +83,7 @@ struct Product {
       alignas(64) float sums[size() * static_cast<std::size_t>(width)];
       sum_taps<size(), Packets>(own, image, panel, sums);
       for (Index r = 0; r < rows; ++r) {
-        float* to = output + table.pixels[static_cast<std::size_t>(first + r)] * panels.columns;
+        float* to = output + table.pixels.data()[first + r] * panels.columns;
         const float* from = sums + r * width;
         const Index count = std::min(width, columns);
         for (Index j = 0; j < count; ++j) to[j] = relu && from[j] <= 0.0f ? 0.0f : from[j];
@@ -121,7 +121,7 @@ void run(const Queue& queue, const Product& product, const ConvBatch& batch, con
 }
 
 Taps taps_of(const TapTable& table, const ConvShape& shape, Index channels, const float* zeros) {
-  return {table.reads.data(), static_cast<Index>(table.pixels.size()), shape.taps(), channels, zeros};
+  return {table.reads.data(), table.pixels.size(), shape.taps(), channels, zeros};
 }
 
 /// The gradient by one worker's filters.
