@@ -4,9 +4,12 @@
 
 namespace onebit::device {
 
+/// Level by level: at either end of the blocks, what has no sibling among them stays a node.
 Index BlockTree::nodes_after(Index blocks) const {
   Index nodes = 0;
-  for (Index block = first; block < first + blocks; ++block) nodes += 1 - merges_after(block);
+  for (Index from = first, to = first + blocks; from < to; from = ceil_div(from, 2), to /= 2) {
+    nodes += from % 2 + to % 2;
+  }
   return nodes;
 }
 

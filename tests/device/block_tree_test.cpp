@@ -69,5 +69,6 @@ TEST_CASE("the order does not depend on the shards") {
 
 TEST_CASE("the stack stays small") {
   CHECK((BlockTree{0, 1 << 14}.most_nodes()) == 15);
+  CHECK((BlockTree{1, Index{1} << 50}.nodes_after((Index{1} << 50) - 1)) == 50);
   CHECK((BlockTree{1, 1 << 14}.most_nodes()) <= 28);
 }
