@@ -18,8 +18,8 @@ Payload Codec::make_payload(const device::Device& device, const Side& side, Inde
   }
   payload.offsets.push_back(payload.body_bytes);
   payload.offset_table = device::Buffer<Index>::copy_of(device, payload.offsets);
-  const std::vector<std::uint8_t> ones(static_cast<std::size_t>(rows * payload.body_bytes), 0xFF);
-  payload.body = device::Buffer<std::uint8_t>::copy_of(device, ones);
+  payload.body = device::Buffer<std::uint8_t>(device, rows * payload.body_bytes);
+  device.memory().fill(payload.body.data(), 0xFF, payload.body.size());
   payload.scales = device::Buffer<float>(device, rows * payload.scale_count);
   if (variable_size()) payload.sizes = device::Buffer<Index>::zeros(device, rows * side.count());
   if (has_memory()) payload.memory = device::Buffer<float>::zeros(device, rows * side.count());
