@@ -33,14 +33,15 @@ Index left_in_group(const std::string& limit_file, const std::string& stat_file,
 
 }  // namespace
 
-Index resident_memory() {
+ResidentMemory resident_memory() {
 #if defined(__GLIBC__)
-  malloc_trim(0);  // what was freed is not held
+  malloc_trim(0);
 #endif
   std::ifstream file("/proc/self/statm");
-  Index size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
+  Index size = 0, resident = 0, shared = 0;
+  file >> size >> resident >> shared;
+  const Index page = ::sysconf(_SC_PAGESIZE);
+  return {(resident - shared) * page, shared * page};
 }
 
 Index available_memory() {

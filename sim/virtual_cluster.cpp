@@ -152,7 +152,11 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
   std::vector<double> losses(static_cast<std::size_t>(group.count));
   for (Index part = 0; part < config_.accumulation; ++part) {
     device::Stopwatch watch(replica.shard.device);
-    data_->sample(step_, group, config_.batch, replica.batch, part * config_.batch);
+    if (replica.shard.device.plans()) {
+      data_->lay_out(step_, group, config_.batch, replica.batch, part * config_.batch);
+    } else {
+      data_->sample(step_, group, config_.batch, replica.batch, part * config_.batch);
+    }
     outcome.seconds.sample += watch.lap();
     run_part(replica, replica.weights_from(group.first), replica.gradients, part, losses, outcome.seconds);
     if (extra.data == nullptr) continue;

@@ -51,12 +51,16 @@ void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.labels.resize(static_cast<std::size_t>(out.rows() * facts_.targets));
 }
 
-void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Index first_draw) const {
+void DataSource::lay_out(Index step, Range workers, Index batch, Batch& out, Index first_draw) const {
   if (step < 0 || workers.first < 0 || workers.count < 0 || batch < 0 || first_draw < 0) {
     throw Error("negative step, worker or batch size", "DataSource::sample");
   }
   resize(workers.count, batch, out);
   out.place = {seed_, step, workers.first, first_draw};
+}
+
+void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Index first_draw) const {
+  lay_out(step, workers, batch, out, first_draw);
   const device::RandomKey key{seed_, device::Purpose::sampling};
   for (Index w = 0; w < workers.count; ++w) {
     for (Index b = 0; b < batch; ++b) {

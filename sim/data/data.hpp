@@ -94,6 +94,9 @@ class DataSource {
   /// while the size stays the same. Throws Error if a number is negative or a worker has no examples.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
+  /// What sample makes of `out` but for the examples, which are whatever they were.
+  void lay_out(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
+
   Index size(Split split) const { return split == Split::train ? facts_.train : facts_.holdout; }
 
   /// Fills `out` with the examples [first, first + count) of a split as one worker's. Throws Error outside the split.

@@ -29,13 +29,23 @@ Arguments large_run(const std::string& optimizer, const std::string& layers, con
       more);
 }
 
-void check_plan(const Arguments& run) {
+/// Of any model, its data and what else is said of it.
+Arguments small_run(const Arguments& model, const std::string& optimizer, int workers, int batch) {
+  return joined(
+      {"run", "--steps", "4", "--freeze", "fixed:2", "--threads", "1", "--json", "-o", "run.h5", "--eval.examples",
+       "64", "--optimizer", optimizer, "--workers", std::to_string(workers), "--batch", std::to_string(batch)},
+      model);
+}
+
+/// `least`: bytes without which it is no test.
+void check_plan(const Arguments& run, double least) {
   const Folder folder;
+  write_file(folder / "text", std::string(100'000, 'a'));
   const Outcome outcome = run_onebit(folder, run);
   CAPTURE(run, outcome.out, outcome.err);
   REQUIRE(outcome.status == 0);
   const double planned = std::stod(json_value(outcome.out.substr(outcome.out.find("memory_plan")), "total"));
-  CHECK(planned > 150e6);
+  CHECK(planned > least);
   CHECK(outcome.peak_bytes > 0.9 * planned);
   CHECK(outcome.peak_bytes < 1.1 * planned);
 }
@@ -44,10 +54,27 @@ void check_plan(const Arguments& run) {
 
 TEST_CASE("memory: the plan is within a tenth of the peak that the system reports") {
   ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
-  check_plan(large_run("adam", "784,1024,256,10", {"--workers", "32", "--batch", "4"}));
-  check_plan(large_run("onebit-adam", "784,512,256,10", {"--workers", "48", "--batch", "4", "--devices", "cpu:2"}));
-  check_plan(large_run("local-adam", "784,512,256,10", {"--workers", "16", "--batch", "64"}));
-  check_plan(large_run("onebit-lamb", "784,2048,512,10", {"--workers", "8", "--batch", "16", "--worker-group", "2"}));
+  for (const Arguments& run :
+       {large_run("adam", "784,1024,256,10", {"--workers", "32", "--batch", "4"}),
+        large_run("onebit-adam", "784,512,256,10", {"--workers", "48", "--batch", "4", "--devices", "cpu:2"}),
+        large_run("local-adam", "784,512,256,10", {"--workers", "16", "--batch", "64"}),
+        large_run("onebit-lamb", "784,2048,512,10", {"--workers", "8", "--batch", "16", "--worker-group", "2"})}) {
+    check_plan(run, 150e6);
+  }
+}
+
+TEST_CASE("memory: the plan is within a tenth for models with convolutions, residual blocks and attention") {
+  ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
+  const Arguments cnn = {"--model", "cnn", "--data", "synthetic", "--data.image", "1x28x28", "--data.examples", "1000"};
+  const Arguments resnet = {"--model",      "resnet20", "--data",          "synthetic",
+                            "--data.image", "3x16x16",  "--data.examples", "500"};
+  const Arguments bert = {"--model", "bert-nano", "--data", "text", "--data.path", "text"};
+  check_plan(small_run(cnn, "onebit-adam", 16, 16), 100e6);
+  check_plan(small_run(cnn, "onebit-adam", 2, 2), 30e6);
+  check_plan(small_run(resnet, "adam", 16, 4), 80e6);
+  check_plan(small_run(resnet, "onebit-adam", 4, 1), 60e6);
+  check_plan(small_run(bert, "onebit-adam", 8, 2), 80e6);
+  check_plan(small_run(bert, "adam", 4, 1), 40e6);
 }
 
 TEST_CASE("memory: the plan is printed before a run and by a dry run") {

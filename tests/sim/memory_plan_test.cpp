@@ -51,7 +51,8 @@ Index sum(const Site& site, Index device::MemoryUse::*number) {
 Index planned_on_devices(const MemoryPlan& plan) {
   Index bytes = 0;
   for (const MemoryPlan::Row& row : plan.rows) {
-    if (row.name != "copies on the host" && row.name != "data and program") bytes += row.bytes;
+    const bool on_host = row.name == "copies on the host" || row.name == "log" || row.name == "data and program";
+    if (!on_host) bytes += row.bytes;
   }
   return bytes;
 }
