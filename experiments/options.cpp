@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "device/text.hpp"
 #include "experiments/option_fields.hpp"
 
 namespace onebit::experiments {
@@ -22,6 +23,39 @@ std::vector<std::string_view> option_names() {
   std::vector<std::string_view> names;
   for (const RunOption& option : run_options()) names.push_back(option.name);
   return names;
+}
+
+const RunOption& option_named(const std::string& name) {
+  for (const RunOption& option : run_options()) {
+    if (option.name == name) return option;
+  }
+  throw ConfigError("unknown option", name, suggestion(name, option_names()));
+}
+
+template <class Entries>
+std::vector<std::string> users_of(const std::string& option, const Entries& entries) {
+  std::vector<std::string> users;
+  for (const auto& entry : entries) {
+    const std::vector<std::string> own = split(std::string(entry.options), ' ');
+    if (std::find(own.begin(), own.end(), option) != own.end()) users.emplace_back(entry.name);
+  }
+  return users;
+}
+
+/// Throws ConfigError where an option that the chosen model or data source does not use has got another value than its
+/// default.
+template <class Entries>
+void check_used(const Settings& settings, const RunConfig& config, const std::string& kind, const std::string& chosen,
+                const Entries& entries) {
+  for (const auto& [name, value] : settings) {
+    if (!name.starts_with(kind + ".") || name == "model.init") continue;
+    const RunOption& option = option_named(name);
+    if (option.get(config) == option.get(RunConfig())) continue;
+    const std::vector<std::string> users = users_of(name.substr(kind.size() + 1), entries);
+    if (std::find(users.begin(), users.end(), chosen) != users.end()) continue;
+    throw ConfigError("an option that is not used", "--" + name + ", " + kind + " " + chosen,
+                      "it is for " + join(users, ", "));
+  }
 }
 
 }  // namespace
@@ -114,12 +148,7 @@ const std::vector<RunOption>& run_options() {
 sim::RunConfig make_config(const Settings& settings) {
   RunConfig config;
   for (const auto& [name, value] : settings) {
-    const RunOption* found = nullptr;
-    for (const RunOption& option : run_options()) {
-      if (option.name == name) found = &option;
-    }
-    if (found == nullptr) throw ConfigError("unknown option", name, suggestion(name, option_names()));
-    found->set(config, value);
+    option_named(name).set(config, value);
   }
   const auto given = [&settings](const char* name) {
     return std::any_of(settings.begin(), settings.end(), [name](const auto& setting) { return setting.first == name; });
@@ -137,6 +166,8 @@ sim::RunConfig make_config(const Settings& settings) {
   config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, chosen);
   config.model = sim::completed(config.model);
   if (!given("data") && sim::model_entry(config.model.name).input == sim::Input::none) config.data.name = "none";
+  check_used(settings, config, "model", config.model.name, sim::models());
+  check_used(settings, config, "data", config.data.name, sim::data_sources());
   return config;
 }
 

@@ -23,7 +23,8 @@ struct RunOption {
 
 const std::vector<RunOption>& run_options();
 
-/// Defaults overridden by settings. Throws ConfigError for unknown names (with the nearest) and malformed values.
+/// Defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed values, and what
+/// the chosen model, data source or optimizer does not use.
 sim::RunConfig make_config(const Settings& settings);
 
 /// Every option with its value.

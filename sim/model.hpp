@@ -70,7 +70,7 @@ class Model {
   virtual std::optional<Constants> constants(const DataSource& data) const;
 };
 
-/// Options of all models; each uses those that its registry line names.
+/// Options of all models; each uses those that its registry entry names.
 struct ModelConfig {
   std::string name = "ngram";
   std::string init = {};            ///< file of initial weights (sim/weights_file.hpp); empty: drawn by the seed
@@ -106,6 +106,7 @@ enum class Input { features, images, tokens, none };
 struct ModelEntry {
   std::string_view name;
   std::string_view doc;
+  std::string_view options;  ///< model.* that it uses, separated by spaces; model.init is every model's
   Input input;
   Target target;  ///< of tokens
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);

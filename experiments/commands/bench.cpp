@@ -160,15 +160,22 @@ int bench_scaling_command(const CommandLine& line, const sim::RunConfig& config)
 }
 
 /// Where no data is named, a model of features gets synthetic examples of its shape.
-void choose_data(const Settings& settings, sim::RunConfig& config) {
-  const bool named = std::any_of(settings.begin(), settings.end(), [](const auto& s) { return s.first == "data"; });
-  const sim::ModelEntry& entry = sim::model_entry(config.model.name);
-  if (named || entry.input == sim::Input::tokens || entry.input == sim::Input::none) return;
-  config.data.name = "synthetic";
+sim::RunConfig config_of(Settings settings) {
+  std::string model = sim::RunConfig().model.name;
+  bool named = false;
+  for (const auto& [name, value] : settings) {
+    if (name == "model") model = value;
+    named = named || name == "data";
+  }
+  const sim::ModelEntry& entry = sim::model_entry(model);
+  if (named || entry.input == sim::Input::tokens || entry.input == sim::Input::none) return make_config(settings);
+  settings.emplace_back("data", "synthetic");
+  sim::RunConfig config = make_config(settings);
   if (config.data.image == sim::ImageShape{}) config.data.image = entry.image;
-  if (config.model.layers.empty()) return;
+  if (config.model.layers.empty()) return config;
   config.data.features = config.model.layers.front();
   config.data.classes = config.model.layers.back();
+  return config;
 }
 
 }  // namespace
@@ -177,8 +184,7 @@ int bench_command(const CommandLine& line) {
   if (line.elements < 0) throw ConfigError("option out of range", "elements", "at least 0");
   if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
   if (line.global_batch < 0) throw ConfigError("option out of range", "global-batch", "at least 0");
-  sim::RunConfig config = make_config(line.run);
-  choose_data(line.run, config);
+  const sim::RunConfig config = config_of(line.run);
   const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
   if (what == "kernels") return bench_kernels_command(line, config);
   if (what == "step") return bench_step_command(line, config);

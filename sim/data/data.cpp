@@ -20,18 +20,21 @@ namespace {
 
 constexpr std::array entries = {
     DataEntry{"text", "bytes or word pieces of any text files (--data.path FILE|FOLDER,.. --data.vocabulary)",
-              make_text},
-    DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)", make_idx},
-    DataEntry{"cifar10", "CIFAR-10's binary version (--data.path FOLDER or files)", make_cifar10},
-    DataEntry{"cifar100", "CIFAR-100's binary version, fine labels (--data.path FOLDER or files)", make_cifar100},
+              "path test holdout split mmap vocabulary lowercase", make_text},
+    DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)",
+              "path test holdout split mmap standardise", make_idx},
+    DataEntry{"cifar10", "CIFAR-10's binary version (--data.path FOLDER or files)",
+              "path test holdout split mmap standardise", make_cifar10},
+    DataEntry{"cifar100", "CIFAR-100's binary version, fine labels (--data.path FOLDER or files)",
+              "path test holdout split mmap standardise", make_cifar100},
     DataEntry{"tokens", "files of tokens that another program made (--data.path FILES --data.token-bytes)",
-              make_tokens},
+              "path test holdout split mmap token-bytes", make_tokens},
     DataEntry{"libsvm",
               "classes and sparse features, LIBSVM's text format (--data.path FILE --data.test --data.features)",
-              make_libsvm},
+              "path test holdout split mmap standardise features", make_libsvm},
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
-              make_synthetic},
-    DataEntry{"none", "no examples, for models that are functions of their weights alone", make_none},
+              "holdout split standardise features image classes examples", make_synthetic},
+    DataEntry{"none", "no examples, for models that are functions of their weights alone", "", make_none},
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ class DataSource {
 /// A choice that is the program's where the user makes none.
 enum class Switch { automatic, yes, no };
 
-/// Options of all sources; each uses those that its registry line names.
+/// Options of all sources; each uses those that its registry entry names.
 struct DataConfig {
   std::string name = "text";
   std::vector<std::string> paths = {};
@@ -144,6 +144,7 @@ struct DataConfig {
 struct DataEntry {
   std::string_view name;
   std::string_view doc;
+  std::string_view options;  ///< data.* that it uses, separated by spaces
   std::unique_ptr<DataSource> (*make)(const DataConfig&);
 };
 

@@ -16,6 +16,9 @@ namespace {
 constexpr Index vocabulary_limit = Index{1} << 30;  // bytes of its file
 
 std::optional<WordPieces> read_vocabulary(const DataConfig& config) {
+  if (config.vocabulary.empty() && config.lowercase) {
+    throw ConfigError("text without word pieces keeps its letters", "--data.lowercase", "give --data.vocabulary FILE");
+  }
   if (config.vocabulary.empty()) return std::nullopt;
   const InputFile file(config.vocabulary, "give a file with one word piece a line by --data.vocabulary");
   return WordPieces(file.load(Switch::no, vocabulary_limit));

@@ -208,6 +208,16 @@ TEST_CASE("errors: data options out of range") {
   check_error(run_with({"--data.test", "some-file"}), {"--data.test"});
 }
 
+TEST_CASE("errors: options of other models and data sources") {
+  check_error(run_with({"--model.norm", "batch"}), {"not used (--model.norm, model mlp)", "resnet18, resnet20"});
+  check_error(run_with({"--data.mmap", "true"}), {"not used (--data.mmap, data synthetic)", "text, idx"});
+  check_error({"run", "--model", "quadratic", "--data.split", "label", "--steps", "3", "-o", "run.h5"},
+              {"not used (--data.split, data none)", "synthetic"});
+  check_error({"run", "--model", "ngram", "--data", "text", "--data.lowercase", "true", "-o", "run.h5"},
+              {"--data.lowercase", "--data.vocabulary"});
+  CHECK(run_onebit(Folder(), run_with({"--model.norm", "group", "--data.mmap", "auto"})).status == 0);
+}
+
 TEST_CASE("errors: a number of workers that cannot be") {
   check_error(run_with({"--workers", "0"}), {"workers 0", "from 1"});
   check_error(run_with({"--workers", "-1"}), {"workers", "-1"});

@@ -114,6 +114,21 @@ TEST_CASE("options: the log holds every option with its final value") {
   CHECK_THAT(log.header().command_line, Contains("onebit run --model mlp") && Contains("--optimizer.lr 0.002"));
 }
 
+TEST_CASE("options: every option of a model or a data source is some entry's, and every entry's is an option") {
+  std::set<std::string> used = {"model.init"}, options;
+  const auto add = [&](const std::string& kind, const auto& entries) {
+    for (const auto& entry : entries) {
+      for (const std::string& own : experiments::split(std::string(entry.options), ' ')) used.insert(kind + own);
+    }
+  };
+  add("model.", sim::models());
+  add("data.", sim::data_sources());
+  for (const auto& option : experiments::run_options()) {
+    if (option.name.starts_with("model.") || option.name.starts_with("data.")) options.insert(option.name);
+  }
+  CHECK(used == options);
+}
+
 TEST_CASE("options: a log's options make the same run again") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "first.h5", "--optimizer", "onebit-adam", "--freeze", "fixed:2"}))
