@@ -15,17 +15,30 @@ namespace fs = std::filesystem;
 constexpr Index corpus_limit = Index{1} << 32;  // bytes; also what uniform_index can draw from
 constexpr const char* hint = "give text files or folders by --data.path";
 
+[[noreturn]] void refuse(const std::error_code& error, const fs::path& path) {
+  throw ConfigError("cannot list: " + error.message(), path.string(), "check its permissions");
+}
+
 std::vector<fs::path> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (fs::recursive_directory_iterator entry(folder), end; entry != end; ++entry) {
-    if (entry->path().filename().native().starts_with('.') || entry->is_symlink()) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end;) {
+    const fs::path path = entry->path();
+    if (path.filename().native().starts_with('.') || entry->is_symlink()) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file()) {
-      files.push_back(entry->path());
+      files.push_back(path);
     }
+    entry.increment(error);  // what it throws does not say where
+    if (error) refuse(error, path);
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return files;
+}
+
+/// Early in a text, as InputFile::binary looks for one.
+bool has_nul(std::string_view text) {
+  return text.substr(0, 8192).find('\0') != std::string_view::npos;
 }
 
 /// Files in reading order. What the user names is taken even if hidden or a link.
@@ -43,7 +56,7 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
   }
   return files;
 } catch (const fs::filesystem_error& error) {
-  throw ConfigError("cannot list: " + error.code().message(), error.path1().string());
+  refuse(error.code(), error.path1());
 }
 
 }  // namespace
@@ -64,17 +77,29 @@ void TextReader::read_file(const std::string& path, const std::string& where, st
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
   if (!seen_.insert(fs::canonical(path).string()).second) {  // else training and held-out data at once
     line += ", skipped: read already";
+  } else if (file.packed()) {
+    const Bytes text = file.load(mapping_, corpus_limit);
+    line += ", unpacked " + std::to_string(text.size());
+    if (has_nul(text.text())) {
+      line += ", skipped: binary";
+    } else {
+      take(text, where, texts);
+    }
   } else if (file.binary()) {
     line += ", skipped: binary";
   } else {
-    total_ += file.size();
-    if (total_ > corpus_limit) {
-      throw ConfigError(std::to_string(total_) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
-                        where, "name fewer files by --data.path");
-    }
-    texts.push_back(file.load(mapping_, corpus_limit));
+    take(file.load(mapping_, corpus_limit), where, texts);
   }
   provenance_.push_back(std::move(line));
+}
+
+void TextReader::take(const Bytes& text, const std::string& where, std::vector<Bytes>& texts) {
+  total_ += text.size();
+  if (total_ > corpus_limit) {
+    throw ConfigError(std::to_string(total_) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
+                      where, "name fewer files by --data.path");
+  }
+  texts.push_back(text);
 }
 
 std::vector<std::string> default_texts() {

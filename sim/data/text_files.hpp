@@ -22,6 +22,7 @@ class TextReader {
 
  private:
   void read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts);
+  void take(const Bytes& text, const std::string& where, std::vector<Bytes>& texts);
 
   Switch mapping_;
   Index total_ = 0;

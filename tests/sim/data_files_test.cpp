@@ -1,11 +1,13 @@
 // How files come into memory.
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
 #include <string>
 
 #include "device/error.hpp"
+#include "sim/data/data.hpp"
 #include "sim/data/gunzip.hpp"
 #include "sim/data/input_file.hpp"
 #include "tests/catch.hpp"
@@ -88,6 +90,42 @@ TEST_CASE("files: what is no file is refused") {
     CHECK_THROWS_AS(InputFile(path, "a hint"), ConfigError);
     CHECK_THROWS_WITH(InputFile(path, "a hint"), Contains(path) && Contains("a hint"));
   }
+}
+
+TEST_CASE("text: packed files of a folder are read, what is binary inside is not") {
+  const Folder folder;
+  const std::string text(30, 'a'), binary("x\0y", 3);
+  const std::string a = folder.write("a.txt.gz", gzip(text)), b = folder.write("b.gz", gzip(binary));
+  const auto source = make_data({.name = "text", .paths = {folder.path()}, .context = 2});
+  const auto size = [](const std::string& path) { return std::to_string(std::filesystem::file_size(path)); };
+  CHECK(source->provenance() == std::vector<std::string>{a + ": " + size(a) + " bytes, unpacked 30",
+                                                         b + ": " + size(b) + " bytes, unpacked 3, skipped: binary"});
+  const Folder plain;
+  const auto expected = make_data({.name = "text", .paths = {plain.write("a", text)}, .context = 2});
+  CHECK(source->hash() == expected->hash());
+}
+
+TEST_CASE("text: a folder that cannot be read is named") {
+  ONEBIT_SKIP_UNLESS(::geteuid() == 0, "root", "only root becomes another user");
+  const Folder folder;
+  folder.write("a.txt", std::string(30, 'a'));
+  const std::string locked = folder.path("locked");
+  std::filesystem::create_directory(locked);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(locked, std::filesystem::perms(0700));
+  REQUIRE(::seteuid(65534) == 0);
+  std::string above, itself;
+  for (const auto& [path, error] : {std::pair(folder.path(), &above), std::pair(locked, &itself)}) {
+    try {
+      make_data({.name = "text", .paths = {path}});
+    } catch (const ConfigError& refused) {
+      *error = refused.what();
+    }
+  }
+  REQUIRE(::seteuid(0) == 0);
+  const std::string expected = "cannot list: Permission denied (" + locked + "); check its permissions";
+  CHECK(above == expected);
+  CHECK(itself == expected);
 }
 
 }  // namespace
