@@ -1,4 +1,7 @@
 #include "sim/data/cifar.hpp"
+
+#include <algorithm>
+
 #include "sim/data/byte_rows.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -9,9 +12,13 @@ ONEBIT_FUZZ(input) {
   const sim::CifarFormat format = input.byte() % 2 == 0 ? sim::cifar10 : sim::cifar100;
   const std::size_t high = input.byte(), low = input.byte();
   const std::size_t size = input.rest().empty() ? 0 : (high << 8 | low) % (3 * 3074 + 1);
-  std::vector<std::uint8_t> content;
-  while (content.size() < size) content.insert(content.end(), input.rest().begin(), input.rest().end());
-  content.resize(size);
+  std::vector<std::uint8_t> content(size);
+  std::size_t filled = std::min(input.rest().size(), size);
+  std::copy_n(input.rest().data(), filled, content.data());
+  for (std::size_t more = 0; filled < size; filled += more) {
+    more = std::min(filled, size - filled);
+    std::copy_n(content.data(), more, content.data() + filled);
+  }
   const sim::Bytes file("FILE", content);
   const std::vector<std::int32_t> labels = sim::parse_cifar(file, format);
   const auto count = static_cast<Index>(labels.size());

@@ -33,7 +33,7 @@ class Input {
   }
 
   /// All that is left, as a file. A copy: the sanitizer sees the end of it.
-  sim::Bytes file() const { return {"FILE", {rest_.begin(), rest_.end()}}; }
+  sim::Bytes file() const { return {"FILE", {rest_.data(), rest_.data() + rest_.size()}}; }
 
   std::span<const std::uint8_t> rest() const { return rest_; }
 

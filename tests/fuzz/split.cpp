@@ -12,7 +12,7 @@ ONEBIT_FUZZ(input) {
   const auto end = std::find_if(file.text().begin(), file.text().end(), [](unsigned char c) { return c < ' '; });
   const std::string rule(file.text().begin(), end);
   const auto labels = file.view().subspan(rule.size());
-  std::vector<std::int32_t> classes(labels.begin(), labels.end());
+  std::vector<std::int32_t> classes(labels.data(), labels.data() + labels.size());
   for (std::int32_t& label : classes) label %= 3;
   const auto train = static_cast<Index>(classes.size());
   if (train == 0) return;

@@ -15,8 +15,8 @@ ONEBIT_FUZZ(input) {
   const auto rest = input.rest();
   sim::TokenData data{.facts = {.name = "text"}, .tokens = sim::TokenStore(1), .vocabulary = 256, .where = "FILE"};
   const std::size_t half = rest.size() / 2;
-  data.tokens.add(sim::Bytes("FILE", {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(half)}));
-  data.tokens.add(sim::Bytes("FILE", {rest.begin() + static_cast<std::ptrdiff_t>(half), rest.end()}));
+  data.tokens.add(sim::Bytes("FILE", {rest.data(), rest.data() + half}));
+  data.tokens.add(sim::Bytes("FILE", {rest.data() + half, rest.data() + rest.size()}));
   if (test) data.test = static_cast<Index>(rest.size() - half);
   const auto source = sim::make_token_source(std::move(data), config);
   sim::Batch batch;

@@ -8,10 +8,11 @@ using namespace onebit;
 /// A vocabulary, up to the first zero byte, and a text.
 ONEBIT_FUZZ(input) {
   const bool lowercase = input.byte() % 2 != 0;
-  const auto rest = input.rest();
-  const auto end = std::find(rest.begin(), rest.end(), 0);
-  const sim::WordPieces pieces(sim::Bytes("FILE", {rest.begin(), end}));
-  const std::string text(end, rest.end());
+  const std::uint8_t* const begin = input.rest().data();
+  const std::uint8_t* const end = begin + input.rest().size();
+  const std::uint8_t* const middle = std::find(begin, end, 0);
+  const sim::WordPieces pieces(sim::Bytes("FILE", {begin, middle}));
+  const std::string text(middle, end);
   std::vector<std::int32_t> tokens;
   pieces.encode(text, lowercase, tokens);
   fuzz::require(tokens.size() <= text.size());
