@@ -1,9 +1,12 @@
+#include <algorithm>
+
 #include "sim/data/token_store.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;
 
-/// Windows of a text in two files, with a context, split and target of any kind.
+/// Windows of a text in two files, with a context, split and target of any kind: drawn ones, and the first and the last
+/// that are held out.
 ONEBIT_FUZZ(input) {
   sim::DataConfig config{.holdout = static_cast<double>(input.byte()) / 200.0};
   const char* splits[] = {"iid", "size", "size:0", "label"};
@@ -26,6 +29,9 @@ ONEBIT_FUZZ(input) {
   };
   source->sample(0, {0, config.workers}, 3, batch);
   check();
-  source->holdout(0, source->holdout_size(), batch);
-  check();
+  const Index held_out = source->holdout_size(), few = std::min(held_out, Index{8});
+  for (const Index first : {Index{0}, held_out - few}) {
+    source->holdout(first, few, batch);
+    check();
+  }
 }
