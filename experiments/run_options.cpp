@@ -118,7 +118,7 @@ std::vector<RunOption> run_size_options() {
       bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
       field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
       bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
-      field("worker-group", "workers of a device whose gradients exist at a time; 0: as many as fit",
+      field("worker-group", "workers of a device whose gradients exist at a time; 0: as are fast and fit",
             ONEBIT_PLACE(worker_group)),
       memory_option(),
       field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),

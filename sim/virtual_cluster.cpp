@@ -75,7 +75,7 @@ Replica VirtualCluster::make_replica(const device::Shard& shard) const {
   auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
   const Index parameters = model->parameters();
   const Index rows = optimizer->local_weights() ? shard.own().count : 1;
-  const Index gradients = group_size(shard) * parameters;
+  const Index gradients = group_size(shard, parameters) * parameters;
   const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
   return {.shard = shard,
           .model = std::move(model),
@@ -85,10 +85,16 @@ Replica VirtualCluster::make_replica(const device::Shard& shard) const {
           .extra_gradients = device::Buffer<float>(shard.device, extra)};
 }
 
-/// Workers of a device whose gradients exist at a time.
-Index VirtualCluster::group_size(const device::Shard& shard) const {
+/// Workers of a device whose gradients exist at a time. Where the choice is ours: all on a GPU; on a CPU groups of like
+/// size whose gradients stay in its caches from the backward pass to the encode, yet with rows enough for its products.
+Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) const {
+  constexpr Index cache = Index{8} << 20, examples = 128;
   const Index own = shard.own().count;
-  return config_.worker_group == 0 ? own : std::min(own, config_.worker_group);
+  if (config_.worker_group > 0) return std::min(own, config_.worker_group);
+  if (shard.device.name().starts_with("cuda")) return own;
+  const Index cached = cache / (parameters * Index{sizeof(float)});
+  const Index size = std::max({cached, ceil_div(examples, config_.batch), Index{shard.device.threads()}});
+  return ceil_div(own, ceil_div(own, size));
 }
 
 Index VirtualCluster::variance_lag() const {
@@ -134,7 +140,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   outcome.lr = config_.optimizer.lr * schedule_.factor(step_);
   replica.optimizer->begin(step_, outcome.lr);
   const Range own = replica.shard.own();
-  const Index group = group_size(replica.shard);
+  const Index group = group_size(replica.shard, replica.model->parameters());
   for (Index first = own.first; first < own.end(); first += group) {
     run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
   }

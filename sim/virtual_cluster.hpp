@@ -78,7 +78,7 @@ class VirtualCluster {
 
  private:
   Replica make_replica(const device::Shard& shard) const;
-  Index group_size(const device::Shard& shard) const;
+  Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
   void run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, Index part,
