@@ -47,6 +47,9 @@ std::vector<std::string> users_of(const std::string& option, const Entries& entr
 template <class Entries>
 void check_used(const Settings& settings, const RunConfig& config, const std::string& kind, const std::string& chosen,
                 const Entries& entries) {
+  const bool known =
+      std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == chosen; });
+  if (!known) return;  // refused where it is made, with a suggestion
   for (const auto& [name, value] : settings) {
     if (!name.starts_with(kind + ".") || name == "model.init") continue;
     const RunOption& option = option_named(name);

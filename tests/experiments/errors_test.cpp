@@ -402,7 +402,7 @@ TEST_CASE("errors: a freeze that the run never reaches, or that is malformed") {
 
 TEST_CASE("errors: layers that do not fit the data") {
   check_error(run_with({"--model.layers", "5,3"}), {"model.layers", "must be 4"});
-  check_error(run_with({"--model", "ngram"}), {"ngram", "synthetic"});
+  check_error({"run", "--model", "ngram", "--data", "synthetic", "-o", "run.h5"}, {"ngram", "synthetic"});
 }
 
 TEST_CASE("errors: a run without an output file") {

@@ -79,6 +79,10 @@ TEST_CASE("every source: a worker's examples do not depend on grouping") {
     CHECK(all.labels.size() == 48);
     CHECK(all.features.size() == static_cast<std::size_t>(48 * source->feature_count()));
     CHECK(all.tokens.size() == static_cast<std::size_t>(48 * source->context()));
+    source->lay_out(11, {0, 16}, 3, one);
+    CHECK(one.labels.size() == all.labels.size());
+    CHECK(one.features.size() == all.features.size());
+    CHECK(one.tokens.size() == all.tokens.size());
     for (std::size_t w = 0; w < 16; ++w) {
       source->sample(11, {static_cast<Index>(w), 1}, 3, one);
       CHECK(one.labels == slice(all.labels, w, 16));
