@@ -32,13 +32,16 @@ class LimitProbe {
         target_(device, kCopyElements) {}
 
   void multiply() {
-    gemm(device_, {.m = size_, .n = size_, .k = size_}, {a_.data(), size_, 0}, {b_.data(), size_, 0},
-         {c_.data(), size_, 0});
+    for (Index i = 0; i < kProducts; ++i) {
+      gemm(device_, {.m = size_, .n = size_, .k = size_}, {a_.data(), size_, 0}, {b_.data(), size_, 0},
+           {c_.data(), size_, 0});
+    }
   }
   void copy() { copy_large(device_, target_, source_); }
 
-  double flops() const { return 2.0 * static_cast<double>(size_ * size_ * size_); }
+  double flops() const { return 2.0 * static_cast<double>(kProducts * size_ * size_ * size_); }
 
+  static constexpr Index kProducts = 4;  ///< the first of them finds its operands outside the caches
   static constexpr Index kCopyElements = 64 * 1000 * 1000;
   static constexpr double kBytes = 2.0 * sizeof(float) * kCopyElements;
 
