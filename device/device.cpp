@@ -78,7 +78,7 @@ Device Device::cuda(int ordinal) {
 
 Device Device::plan() const {
   const auto memory = std::make_shared<plan::PlanMemory>();
-  return Device("plan", cpu::Queue(threads(), memory), memory);
+  return Device(name_, cpu::Queue(threads(), memory), memory);
 }
 
 bool Device::plans() const {

@@ -80,4 +80,10 @@ std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit) {
   return bytes;
 }
 
+std::vector<std::uint8_t> gunzip_head(const Bytes& packed) {
+  std::vector<std::uint8_t> bytes(8192);
+  bytes.resize(static_cast<std::size_t>(Inflater(packed).unpack(bytes, 0)));
+  return bytes;
+}
+
 }  // namespace onebit::sim

@@ -43,7 +43,8 @@ bool InputFile::packed() const {
 }
 
 bool InputFile::binary() const {
-  const std::vector<std::uint8_t> bytes = head();
+  std::vector<std::uint8_t> bytes = head();
+  if (is_gzip(bytes)) bytes = gunzip_head({path_, std::move(bytes)});
   return std::find(bytes.begin(), bytes.end(), 0) != bytes.end();
 }
 

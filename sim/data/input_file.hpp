@@ -19,7 +19,8 @@ class InputFile {
   Index size() const { return size_; }
   bool packed() const;
 
-  /// A NUL among the first 8 KiB.
+  /// A NUL among the first 8 KiB, or among what 8 KiB of a packed file hold. Throws ConfigError where these are
+  /// damaged.
   bool binary() const;
 
   /// All that is in the file, unpacked where it is packed by gzip, which its first bytes say. A plain file is mapped

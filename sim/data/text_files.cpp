@@ -36,11 +36,6 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   return files;
 }
 
-/// Early in a text, as InputFile::binary looks for one.
-bool has_nul(std::string_view text) {
-  return text.substr(0, 8192).find('\0') != std::string_view::npos;
-}
-
 /// Files in reading order. What the user names is taken even if hidden or a link.
 std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
   std::vector<fs::path> files;
@@ -64,7 +59,7 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
 std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
   const std::string where = join(paths, ", ");
   std::vector<Bytes> texts;
-  for (const fs::path& path : list_files(paths)) read_file(path.string(), where, texts);
+  for (const fs::path& path : list_files(paths)) read_file(path.string(), texts);
   const auto has_text = [](const Bytes& text) { return text.size() > 0; };
   if (std::none_of(texts.begin(), texts.end(), has_text)) throw ConfigError("no readable text", where, hint);
   return texts;
@@ -72,34 +67,19 @@ std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
   throw IoError(error.code().message(), error.path1().string());
 }
 
-void TextReader::read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts) {
+void TextReader::read_file(const std::string& path, std::vector<Bytes>& texts) {
   const InputFile file(path, hint);
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
   if (!seen_.insert(fs::canonical(path).string()).second) {  // else training and held-out data at once
     line += ", skipped: read already";
-  } else if (file.packed()) {
-    const Bytes text = file.load(mapping_, corpus_limit);
-    line += ", unpacked " + std::to_string(text.size());
-    if (has_nul(text.text())) {
-      line += ", skipped: binary";
-    } else {
-      take(text, where, texts);
-    }
   } else if (file.binary()) {
     line += ", skipped: binary";
   } else {
-    take(file.load(mapping_, corpus_limit), where, texts);
+    texts.push_back(file.load(mapping_, corpus_limit - total_));
+    total_ += texts.back().size();
+    if (file.packed()) line += ", unpacked " + std::to_string(texts.back().size());
   }
   provenance_.push_back(std::move(line));
-}
-
-void TextReader::take(const Bytes& text, const std::string& where, std::vector<Bytes>& texts) {
-  total_ += text.size();
-  if (total_ > corpus_limit) {
-    throw ConfigError(std::to_string(total_) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
-                      where, "name fewer files by --data.path");
-  }
-  texts.push_back(text);
 }
 
 std::vector<std::string> default_texts() {

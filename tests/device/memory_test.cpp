@@ -81,6 +81,7 @@ TEST_CASE("a plan runs no kernel, holds nothing, and downloads tiny positive num
   CHECK(device.plans());
   CHECK_FALSE(device_of("cpu").plans());
   CHECK(device.threads() == 2);
+  CHECK(device.name() == "cpu");
   Buffer<float> values = on(device, std::vector<float>{3, 4, 5});
   Buffer<double> sums(device, 1);
   reduce(device, 1, Chunks(3), ValueTerm{values.data(), 0, nullptr}, sums.data());  // would fault if it ran
