@@ -1,7 +1,22 @@
+#include <algorithm>
+
 #include "sim/data/gunzip.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+using namespace onebit;
+
+/// What a sound file holds begins as its head does; a damaged head is a damaged file.
 ONEBIT_FUZZ(input) {
-  constexpr onebit::Index limit = 1 << 16;
-  onebit::fuzz::require(onebit::sim::gunzip(input.file(), limit).size() <= limit);
+  constexpr Index limit = 1 << 16;
+  const sim::Bytes file = input.file();
+  std::vector<std::uint8_t> head;
+  bool damaged = false;
+  try {
+    head = sim::gunzip_head(file);
+  } catch (const ConfigError&) {
+    damaged = true;
+  }
+  const std::vector<std::uint8_t> bytes = sim::gunzip(file, limit);
+  fuzz::require(!damaged && bytes.size() <= limit && head.size() <= bytes.size());
+  fuzz::require(std::equal(head.begin(), head.end(), bytes.begin()));
 }
