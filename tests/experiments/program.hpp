@@ -2,7 +2,6 @@
 // Runs programs as a user would: arguments in; exit status, stdout and stderr out.
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <string>
@@ -26,7 +26,7 @@ using Arguments = std::vector<std::string>;
 struct Outcome {
   int status = -1;  ///< exit status; 128 + signal where one ended it
   std::string out, err;
-  double peak_bytes = 0;  ///< the most memory that it held
+  double peak_bytes = 0;  ///< the most memory that it held, seen every few milliseconds
 };
 
 /// A program that runs in `folder`. Killed at the end if it still runs.
@@ -52,10 +52,9 @@ class Process {
 
   bool running() {
     int status = 0;
-    struct rusage use {};
-    if (pid_ <= 0 || wait4(pid_, &status, WNOHANG, &use) == 0) return pid_ > 0;
+    watch_memory();
+    if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) == 0) return pid_ > 0;
     pid_ = 0;
-    peak_bytes_ = 1024 * static_cast<double>(use.ru_maxrss);
     status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return false;
   }
@@ -77,6 +76,22 @@ class Process {
   }
 
  private:
+  /// What it holds when what it has written itself is most: libraries read many of their pages once more at the end.
+  void watch_memory() {
+    const std::string process = "/proc/" + std::to_string(pid_);
+    std::error_code gone;
+    if (std::filesystem::equivalent(process + "/exe", "/proc/self/exe", gone) || gone) return;  // not begun, or ended
+    std::ifstream file(process + "/status");
+    double written = 0, mapped = 0;
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with("RssAnon:")) written = 1024 * std::stod(line.substr(8));
+      if (line.starts_with("RssFile:")) mapped = 1024 * std::stod(line.substr(8));
+    }
+    if (written <= most_written_) return;
+    most_written_ = written;
+    peak_bytes_ = written + mapped;
+  }
+
   [[noreturn]] void become(const std::string& folder, const Arguments& command) const {
     const int out = open((streams_ / "out").c_str(), O_WRONLY | O_CREAT, 0600);
     const int err = open((streams_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
@@ -93,6 +108,7 @@ class Process {
   Folder streams_;  ///< what it prints goes here, so that the working folder shows what it leaves behind
   pid_t pid_ = 0;
   int status_ = -1;
+  double most_written_ = 0;
   double peak_bytes_ = 0;
 };
 
