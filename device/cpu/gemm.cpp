@@ -15,7 +15,7 @@ namespace {
 constexpr Index kPanel = 2 * kLanes;                    ///< columns of B that are used together
 constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;  ///< sums of two packets each, beside two of B and one of A
 constexpr Index kTerms = 128;                           ///< of k: a panel of them stays in the first cache
-constexpr Index kUnitRows = 256;                        ///< at most
+constexpr Index kUnitRows = 256;                        ///< about as many
 constexpr Index kManyRows = 128;                        ///< for as many, copying B's panels in order pays
 
 constexpr std::size_t at(Index i) {

@@ -59,7 +59,7 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
 std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
   const std::string where = join(paths, ", ");
   std::vector<Bytes> texts;
-  for (const fs::path& path : list_files(paths)) read_file(path.string(), texts);
+  for (const fs::path& path : list_files(paths)) read_file(path.string(), where, texts);
   const auto has_text = [](const Bytes& text) { return text.size() > 0; };
   if (std::none_of(texts.begin(), texts.end(), has_text)) throw ConfigError("no readable text", where, hint);
   return texts;
@@ -67,7 +67,7 @@ std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
   throw IoError(error.code().message(), error.path1().string());
 }
 
-void TextReader::read_file(const std::string& path, std::vector<Bytes>& texts) {
+void TextReader::read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts) {
   const InputFile file(path, hint);
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
   if (!seen_.insert(fs::canonical(path).string()).second) {  // else training and held-out data at once
@@ -75,6 +75,11 @@ void TextReader::read_file(const std::string& path, std::vector<Bytes>& texts) {
   } else if (file.binary()) {
     line += ", skipped: binary";
   } else {
+    if (total_ + file.size() > corpus_limit) {
+      throw ConfigError(
+          std::to_string(total_ + file.size()) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
+          where, "name fewer files by --data.path");
+    }
     texts.push_back(file.load(mapping_, corpus_limit - total_));
     total_ += texts.back().size();
     if (file.packed()) line += ", unpacked " + std::to_string(texts.back().size());

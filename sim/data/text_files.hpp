@@ -21,7 +21,7 @@ class TextReader {
   const std::vector<std::string>& provenance() const { return provenance_; }
 
  private:
-  void read_file(const std::string& path, std::vector<Bytes>& texts);
+  void read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts);
 
   Switch mapping_;
   Index total_ = 0;
