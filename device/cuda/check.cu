@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "device/cuda/blas.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 
@@ -44,7 +45,7 @@ void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   cudaGetLastError();
   if (status == CUBLAS_STATUS_ALLOC_FAILED) throw std::bad_alloc();
-  throw Error("cuBLAS call failed: " + std::string(call) + ": " + cublasGetStatusString(status), current_gpu());
+  throw Error("cuBLAS call failed: " + std::string(call) + ": " + blas().status_string(status), current_gpu());
 }
 
 void check_launch(const std::type_info& kernel) {

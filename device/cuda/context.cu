@@ -78,10 +78,10 @@ void require_gpu(int ordinal) {
 Context::Context(int gpu) : ordinal_(gpu) {
   make_current();
   check(cudaStreamCreateWithFlags(stream_.out(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  check(cublasCreate(blas_.out()), "cublasCreate");
-  check(cublasSetStream(blas_.get(), stream()), "cublasSetStream");
+  check(cuda::blas().create(blas_.out()), "cublasCreate");
+  check(cuda::blas().set_stream(blas_.get(), stream()), "cublasSetStream");
   // Products in float32 proper: never in TF32 or emulated by narrower types.
-  check(cublasSetMathMode(blas_.get(), CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+  check(cuda::blas().set_math_mode(blas_.get(), CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
 }
 
 Context::~Context() {

@@ -1,6 +1,7 @@
 #pragma once
 // What a queue of the CUDA backend stands for: a GPU, a stream, a cuBLAS handle and scratch memory.
 
+#include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/queue.hpp"
 
@@ -23,6 +24,10 @@ class Owned {
  private:
   Handle handle_ = nullptr;
 };
+
+inline cublasStatus_t destroy_blas(cublasHandle_t handle) {
+  return blas().destroy(handle);
+}
 
 /// Used by one thread at a time. The stream has a cuBLAS handle of its own: where streams share one, cuBLAS does not
 /// promise the same bits in every run.
@@ -49,7 +54,7 @@ struct Context {
 
   int ordinal_;
   Owned<cudaStream_t, &cudaStreamDestroy> stream_;
-  Owned<cublasHandle_t, &cublasDestroy> blas_;
+  Owned<cublasHandle_t, &destroy_blas> blas_;
   void* workspace_ = nullptr;
   Index workspace_bytes_ = 0;
 };

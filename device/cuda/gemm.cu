@@ -1,5 +1,6 @@
 #include "device/gemm.hpp"
 
+#include "device/cuda/blas.hpp"
 #include "device/cuda/context.cuh"
 
 namespace onebit::device::cuda {
@@ -35,9 +36,9 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
   }
   const float one = 1.0f;
   const float keep = shape.accumulate ? 1.0f : 0.0f;
-  check(cublasSgemmStridedBatched_64(context.blas(), operation(shape.transpose_b), operation(shape.transpose_a),
-                                     shape.n, shape.m, shape.k, &one, b.data, b.leading, b.stride, a.data, a.leading,
-                                     a.stride, &keep, c.data, c.leading, c.stride, batch),
+  check(blas().gemm_batched(context.blas(), operation(shape.transpose_b), operation(shape.transpose_a), shape.n,
+                            shape.m, shape.k, &one, b.data, b.leading, b.stride, a.data, a.leading, a.stride, &keep,
+                            c.data, c.leading, c.stride, batch),
         "cublasSgemmStridedBatched");
 }
 

@@ -3,6 +3,10 @@
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 
+#ifdef ONEBIT_CUDA
+#include "device/cuda/blas.hpp"
+#endif
+
 using namespace onebit;
 using namespace onebit::tests;
 
@@ -11,3 +15,12 @@ TEST_CASE("a GPU is among the backends under test") {
   ONEBIT_SKIP_UNLESS(found, "cuda", device::list_devices().back().second);
   CHECK(device_of("cuda:0").name() == "cuda:0");
 }
+
+#ifdef ONEBIT_CUDA
+TEST_CASE("cuBLAS is found when it is asked for, and has every function") {
+  const device::cuda::Blas& blas = device::cuda::blas();
+  CHECK(std::string(blas.status_string(CUBLAS_STATUS_SUCCESS)) != blas.status_string(CUBLAS_STATUS_NOT_INITIALIZED));
+  CHECK(blas.create != nullptr);
+  CHECK(blas.gemm_batched != nullptr);
+}
+#endif

@@ -26,7 +26,7 @@ using Arguments = std::vector<std::string>;
 struct Outcome {
   int status = -1;  ///< exit status; 128 + signal where one ended it
   std::string out, err;
-  double peak_bytes = 0;  ///< the most memory that it held, seen every few milliseconds
+  double peak_bytes = 0;  ///< its most resident memory by the system (VmHWM), asked every few milliseconds
 };
 
 /// A program that runs in `folder`. Killed at the end if it still runs.
@@ -76,20 +76,15 @@ class Process {
   }
 
  private:
-  /// What it holds when what it has written itself is most: libraries read many of their pages once more at the end.
+  /// The system's own figure, which ends with the process: that of wait4 begins with this program's memory.
   void watch_memory() {
     const std::string process = "/proc/" + std::to_string(pid_);
     std::error_code gone;
     if (std::filesystem::equivalent(process + "/exe", "/proc/self/exe", gone) || gone) return;  // not begun, or ended
     std::ifstream file(process + "/status");
-    double written = 0, mapped = 0;
     for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("RssAnon:")) written = 1024 * std::stod(line.substr(8));
-      if (line.starts_with("RssFile:")) mapped = 1024 * std::stod(line.substr(8));
+      if (line.starts_with("VmHWM:")) peak_bytes_ = 1024 * std::stod(line.substr(6));
     }
-    if (written <= most_written_) return;
-    most_written_ = written;
-    peak_bytes_ = written + mapped;
   }
 
   [[noreturn]] void become(const std::string& folder, const Arguments& command) const {
@@ -108,7 +103,6 @@ class Process {
   Folder streams_;  ///< what it prints goes here, so that the working folder shows what it leaves behind
   pid_t pid_ = 0;
   int status_ = -1;
-  double most_written_ = 0;
   double peak_bytes_ = 0;
 };
 

@@ -1,0 +1,22 @@
+#pragma once
+// cuBLAS, loaded when the first GPU is opened. Linked, its libraries would cost every program 0.2 s and 200 MB, also
+// one that never sees a GPU.
+
+#include <cublas_v2.h>
+
+namespace onebit::device::cuda {
+
+/// The functions that the backend calls.
+struct Blas {
+  decltype(&cublasCreate) create;
+  decltype(&cublasDestroy) destroy;
+  decltype(&cublasSetStream) set_stream;
+  decltype(&cublasSetMathMode) set_math_mode;
+  decltype(&cublasSgemmStridedBatched_64) gemm_batched;
+  decltype(&cublasGetStatusString) status_string;
+};
+
+/// Throws Error where the library, of the major version that this was compiled for, or one of the functions is missing.
+const Blas& blas();
+
+}  // namespace onebit::device::cuda
