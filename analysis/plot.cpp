@@ -50,7 +50,7 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
          << " noenhanced\n"
          << "set grid lc rgb '#dddddd'\nset key " << plot.legend
          << " noenhanced\nset border 3\nset tics nomirror out\n";
-  if (plot.log_x) script << "set logscale x\nset format x '%.0s%cB'\n";
+  if (plot.log_x) script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;
     if (x <= 0) continue;

@@ -15,6 +15,7 @@ struct Curve {
 struct Plot {
   std::string title, x_label, y_label;
   bool log_x = false;
+  std::string x_unit = "B";          ///< of a logarithmic axis: 12 kB
   std::string legend = "top right";  ///< corner, as gnuplot's `set key` takes it
   std::vector<Curve> curves;
 };

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "compress/channel.hpp"
-#include "netmodel/closed_form.hpp"
+#include "netmodel/link_load.hpp"
+#include "netmodel/selector.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -81,13 +82,14 @@ void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
 /// Steps without an exchange count in the mean.
 CommunicationTime price(const std::vector<TrafficList>& steps, const Summary& summary,
                         const netmodel::Cluster& cluster) {
-  const netmodel::ClosedForm model;
+  const netmodel::LinkLoad model;
+  const netmodel::Fabric fabric(cluster, summary.workers);
   Mean dense, compressed;
   double all = 0;
   const TrafficList* last = nullptr;
   double seconds = 0;
   for (const TrafficList& step : steps) {
-    if (last == nullptr || step != *last) seconds = total_cost(model, step, cluster).total.value;
+    if (last == nullptr || step != *last) seconds = netmodel::total_cost(step, fabric, model).total.value;
     last = &step;
     (is_dense(step, summary.parameters) ? dense : compressed).add(seconds);
     all += seconds;

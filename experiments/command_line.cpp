@@ -10,6 +10,7 @@
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "experiments/presets.hpp"
+#include "experiments/price_options.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -55,11 +56,23 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-/// The options that a command accepts.
-struct Accepted {
-  const std::vector<std::string>& extras;
-  bool run_options_too;
-};
+/// Calls visit(name, help, default) for every option of a run and of pricing that is accepted.
+template <class Visit>
+void for_each_setting(const Accepted& accepted, const Visit& visit) {
+  if (accepted.run) {
+    const sim::RunConfig defaults;
+    for (const RunOption& option : run_options()) visit(option.name, option.help, option.get(defaults));
+  }
+  if (accepted.price) {
+    const PriceConfig defaults;
+    for (const auto& option : price_options()) visit(option.name, option.help, option.get(defaults));
+  }
+}
+
+bool is_price_option(const std::string& name) {
+  const auto& options = price_options();
+  return std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
+}
 
 po::options_description describe(const Accepted& accepted) {
   po::options_description description;
@@ -71,18 +84,16 @@ po::options_description describe(const Accepted& accepted) {
       description.add_options()(option.name.c_str(), option.help.c_str());
     }
   }
-  if (!accepted.run_options_too) return description;
-  for (const RunOption& option : run_options()) {
-    description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
-  }
+  for_each_setting(accepted, [&](const std::string& name, const std::string& help, const std::string&) {
+    description.add_options()(name.c_str(), po::value<std::vector<std::string>>(), help.c_str());
+  });
   return description;
 }
 
 std::string suggest(const std::string& name, const Accepted& accepted) {
-  std::vector<std::string_view> names(accepted.extras.begin(), accepted.extras.end());
-  if (accepted.run_options_too) {
-    for (const RunOption& option : run_options()) names.push_back(option.name);
-  }
+  std::vector<std::string> all = accepted.extras;
+  for_each_setting(accepted, [&](const std::string& option, const auto&...) { all.push_back(option); });
+  const std::vector<std::string_view> names(all.begin(), all.end());
   return suggestion(name, names) + " ('onebit COMMAND --help' lists all)";
 }
 
@@ -126,7 +137,7 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
   } else if (name == "help") {
     line.help = true;
   } else {
-    line.run.emplace_back(name, value);
+    (is_price_option(name) ? line.price : line.run).emplace_back(name, value);
   }
 }
 
@@ -164,7 +175,7 @@ void take_file(CommandLine& line, const std::string& path, const Accepted& accep
   std::vector<std::string> every_extra;
   for (const ExtraOption& option : extra_options()) every_extra.push_back(long_name(option));
   try {
-    const po::parsed_options parsed = po::parse_config_file(file, describe({every_extra, true}));
+    const po::parsed_options parsed = po::parse_config_file(file, describe({every_extra, true, accepted.price}));
     for (const auto& option : parsed.options) {
       if (contains(every_extra, option.string_key) && !contains(accepted.extras, option.string_key)) {
         throw ConfigError("option of another command", path + ": " + option.string_key,
@@ -215,8 +226,7 @@ po::parsed_options parse_arguments(const std::vector<std::string>& arguments, co
 }  // namespace
 
 CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
-                               const std::vector<std::string>& extras, bool run_options_too) {
-  const Accepted accepted{extras, run_options_too};
+                               const Accepted& accepted) {
   CommandLine line;
   line.text = "onebit " + command;
   for (const std::string& argument : arguments) line.text += " " + argument;
@@ -238,18 +248,22 @@ CommandLine parse_command_line(const std::string& command, const std::vector<std
   return typed;
 }
 
-std::string options_help(const std::vector<std::string>& extras, bool run_options_too) {
+std::string options_help(const Accepted& accepted) {
   std::ostringstream text;
   const auto line = [&](const std::string& name, const std::string& help) {
     text << "  --" << std::left << std::setw(30) << name << " " << help << "\n";
   };
   for (const ExtraOption& option : extra_options()) {
-    if (contains(extras, long_name(option))) line(long_name(option), option.help);
+    if (contains(accepted.extras, long_name(option))) line(long_name(option), option.help);
   }
-  if (!run_options_too) return text.str();
-  text << "\noptions of a run [default]\n";
-  const sim::RunConfig defaults;
-  for (const RunOption& option : run_options()) line(option.name, option.help + " [" + option.get(defaults) + "]");
+  const auto settings = [&](const char* title, const Accepted& kind) {
+    text << "\n" << title << " [default]\n";
+    for_each_setting(kind, [&](const std::string& name, const std::string& help, const std::string& value) {
+      line(name, help + " [" + value + "]");
+    });
+  };
+  if (accepted.price) settings("options of pricing", {{}, false, true});
+  if (accepted.run) settings("options of a run", {{}, true, false});
   return text.str();
 }
 

@@ -13,6 +13,7 @@ namespace onebit::experiments {
 /// config file, then the command line; the later one wins.
 struct CommandLine {
   Settings run;
+  Settings price;  ///< price: clusters, workload, step
   std::optional<DeepspeedConfig> deepspeed;
   std::string text;                    ///< the command as typed
   std::vector<std::string> arguments;  ///< positional
@@ -33,12 +34,19 @@ struct CommandLine {
   bool help = false;
 };
 
-/// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,
-/// unreadable file. A command takes the options in `extras`, and the run options where `run_options_too`.
-CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
-                               const std::vector<std::string>& extras, bool run_options_too);
+/// The options that a command accepts.
+struct Accepted {
+  std::vector<std::string> extras;
+  bool run = false;    ///< the options of a run
+  bool price = false;  ///< the options of pricing
+};
 
-/// Help text for a command: its extra options, and the run options where it takes them.
-std::string options_help(const std::vector<std::string>& extras, bool run_options_too);
+/// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,
+/// unreadable file.
+CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
+                               const Accepted& accepted);
+
+/// Help text for a command's options.
+std::string options_help(const Accepted& accepted);
 
 }  // namespace onebit::experiments

@@ -32,45 +32,55 @@ std::string to_text(bool value);
 std::string to_text(const std::string& value);
 
 /// An option that is a field of the configuration.
-template <class Place>
-RunOption field(const std::string& name, const std::string& help, Place place) {
-  return {name, help,
-          [name, place](sim::RunConfig& config, const std::string& text) { parse_into(name, text, place(config)); },
-          [place](const sim::RunConfig& config) { return to_text(place(const_cast<sim::RunConfig&>(config))); }};
+template <class Config = sim::RunConfig, class Place>
+Option<Config> field(const std::string& name, const std::string& help, Place place) {
+  return {name, help, [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
+          [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
 }
 
 /// An option that is one of a few words.
-template <class Place, class Value>
-RunOption choice(const std::string& name, const std::string& help, Place place, std::map<std::string, Value> words) {
+template <class Config = sim::RunConfig, class Place, class Value>
+Option<Config> choice(const std::string& name, const std::string& help, Place place,
+                      std::map<std::string, Value> words) {
   std::string wanted;
   for (const auto& [word, value] : words) wanted += (wanted.empty() ? "" : ", ") + word;
   return {name, help + " (" + wanted + ")",
-          [name, place, words, wanted](sim::RunConfig& config, const std::string& text) {
+          [name, place, words, wanted](Config& config, const std::string& text) {
             const auto found = words.find(text);
             if (found == words.end()) malformed(name, text, wanted);
             place(config) = found->second;
           },
-          [place, words](const sim::RunConfig& config) {
+          [place, words](const Config& config) {
             for (const auto& [word, value] : words) {
-              if (place(const_cast<sim::RunConfig&>(config)) == value) return word;
+              if (place(const_cast<Config&>(config)) == value) return word;
             }
             return std::string();
           }};
 }
 
 /// A text that is one of a few words.
-template <class Place>
-RunOption word(const std::string& name, const std::string& help, Place place, const std::vector<std::string>& words) {
+template <class Config = sim::RunConfig, class Place>
+Option<Config> word(const std::string& name, const std::string& help, Place place,
+                    const std::vector<std::string>& words) {
   std::map<std::string, std::string> values;
   for (const std::string& each : words) values.emplace(each, each);
-  return choice(name, help, place, std::move(values));
+  return choice<Config>(name, help, place, std::move(values));
+}
+
+/// A quantity with a unit (netmodel/units.hpp), parsed by `parse`.
+template <class Config, class Place>
+Option<Config> quantity(const std::string& name, const std::string& help, Place place,
+                        double (*parse)(const std::string&, const std::string&)) {
+  return {name, help,
+          [name, place, parse](Config& config, const std::string& text) { place(config).value = parse(name, text); },
+          [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }};
 }
 
 /// An integer field narrower than Index.
-template <class Place>
-RunOption bounded(const std::string& name, const std::string& help, Index high, Place place) {
+template <class Config = sim::RunConfig, class Place>
+Option<Config> bounded(const std::string& name, const std::string& help, Index high, Place place) {
   return {name, help,
-          [name, high, place](sim::RunConfig& config, const std::string& text) {
+          [name, high, place](Config& config, const std::string& text) {
             const Index value = parse_integer(name, text);
             if (value < 0 || value > high) {
               throw ConfigError("option out of range", name + " " + text, "from 0 to " + std::to_string(high));
@@ -78,25 +88,25 @@ RunOption bounded(const std::string& name, const std::string& help, Index high, 
             auto& field = place(config);
             field = static_cast<std::remove_reference_t<decltype(field)>>(value);
           },
-          [place](const sim::RunConfig& config) { return std::to_string(place(const_cast<sim::RunConfig&>(config))); }};
+          [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }};
 }
 
 /// Texts separated by commas. `items` says what they are.
-template <class Place>
-RunOption list(const std::string& name, const std::string& help, const std::string& items, Place place) {
+template <class Config = sim::RunConfig, class Place>
+Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
   return {name, help,
-          [name, items, place](sim::RunConfig& config, const std::string& text) {
+          [name, items, place](Config& config, const std::string& text) {
             place(config) = split(text, ',');
             for (const std::string& item : place(config)) {
               if (item.empty()) malformed(name, text, items + " separated by single commas");
             }
           },
-          [place](const sim::RunConfig& config) { return join(place(const_cast<sim::RunConfig&>(config)), ","); }};
+          [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }};
 }
 
-#define ONEBIT_PLACE(member)             \
-  [](sim::RunConfig & config) -> auto& { \
-    return config.member;                \
+#define ONEBIT_PLACE(member)  \
+  [](auto& config) -> auto& { \
+    return config.member;     \
   }
 
 }  // namespace onebit::experiments

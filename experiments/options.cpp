@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <sstream>
 
 #include "device/text.hpp"
@@ -102,6 +103,42 @@ double parse_real(const std::string& option, const std::string& text) {
   double value = 0;
   if (!parse_whole(text, value) || !std::isfinite(value)) malformed(option, text, "a finite number");
   return value;
+}
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+/// A number, with or without one of the units; the first that fits counts.
+double parse_with_unit(const std::string& option, const std::string& text, std::span<const Unit> units,
+                       const std::string& wanted) {
+  std::string number = text;
+  double factor = 1;
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    number = text.substr(0, text.size() - unit.name.size());
+    factor = unit.factor;
+    break;
+  }
+  double value = 0;
+  if (!parse_whole(number, value) || !std::isfinite(value * factor)) malformed(option, text, wanted);
+  return value * factor;
+}
+
+}  // namespace
+
+double parse_rate(const std::string& option, const std::string& text) {
+  constexpr Unit units[] = {{"kB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},      {"TB/s", 1e12}, {"kb/s", 1e3 / 8},
+                            {"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8}, {"B/s", 1}};
+  return parse_with_unit(option, text, units, "bytes per second, e.g. 1.1e9, 1.1GB/s or, in bits, 10Gb/s");
+}
+
+double parse_seconds(const std::string& option, const std::string& text) {
+  constexpr Unit units[] = {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}};
+  return parse_with_unit(option, text, units, "seconds, e.g. 35e-6 or 35us");
 }
 
 void parse_into(const std::string& option, const std::string& text, Index& value) {

@@ -14,12 +14,14 @@ namespace onebit::experiments {
 /// Option names with values as text, in the order given; a later value wins.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-struct RunOption {
+template <class Config>
+struct Option {
   std::string name;
   std::string help;
-  std::function<void(sim::RunConfig&, const std::string&)> set;  ///< throws ConfigError
-  std::function<std::string(const sim::RunConfig&)> get;
+  std::function<void(Config&, const std::string&)> set;  ///< throws ConfigError
+  std::function<std::string(const Config&)> get;
 };
+using RunOption = Option<sim::RunConfig>;
 
 const std::vector<RunOption>& run_options();
 
@@ -36,6 +38,10 @@ bool parse_boolean(const std::string& option, const std::string& text);
 /// A whole number of bytes, or a number with a unit: kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB.
 Index parse_bytes(const std::string& option, const std::string& text);
 double parse_real(const std::string& option, const std::string& text);
+/// Bytes per second: a number, or one with a unit: kB/s to TB/s, or bits: kb/s to Tb/s (powers of 1000).
+double parse_rate(const std::string& option, const std::string& text);
+/// Seconds: a number, or one with a unit: s, ms, us, ns.
+double parse_seconds(const std::string& option, const std::string& text);
 
 /// Items between separators; empty text gives none.
 std::vector<std::string> split(const std::string& text, char separator);

@@ -26,6 +26,12 @@ Json constants_json(const analysis::Summary& s) {
 
 }  // namespace
 
+std::vector<netmodel::Cluster> shown_clusters() {
+  std::vector<netmodel::Cluster> shown;
+  for (const char* name : {"eth1", "eth10", "eth25", "ib100"}) shown.push_back(netmodel::find_cluster(name));
+  return shown;
+}
+
 Json to_json(const analysis::Summary& s) {
   std::vector<std::pair<std::string, Json>> times;
   for (const analysis::CommunicationTime& time : s.communication) {

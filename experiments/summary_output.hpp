@@ -6,6 +6,9 @@
 
 namespace onebit::experiments {
 
+/// Whose communication times a run and a comparison show.
+std::vector<netmodel::Cluster> shown_clusters();
+
 Json to_json(const analysis::Summary& summary);
 
 /// Two columns, what and value.

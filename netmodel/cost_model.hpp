@@ -1,40 +1,67 @@
 #pragma once
-// The plug: how long an exchange takes on a cluster.
+// The plug: how long a plan takes on a fabric.
 
-#include "netmodel/cluster.hpp"
-#include "netmodel/traffic.hpp"
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "netmodel/plan.hpp"
 #include "netmodel/units.hpp"
 
 namespace onebit::netmodel {
 
-/// Time of an exchange and its parts. Computation (codec, reduction) is not part of it.
+/// The link that a phase waits for.
+struct Link {
+  enum class Kind : std::uint8_t { none, gpu_out, gpu_in, nic_out, nic_in, core };
+  Kind kind = Kind::none;
+  Index number = 0;  ///< slot or node
+};
+
+/// "network link of node 3 (out)"
+std::string text(const Link& link);
+
+/// Time of a plan and its parts. Codecs are not part of it.
 struct Estimate {
-  Seconds total;      ///< latency + bandwidth
-  Seconds latency;    ///< spent on steps, whatever their size
+  Seconds total;      ///< the sum of the three below
+  Seconds latency;    ///< spent on steps and messages, whatever their size
   Seconds bandwidth;  ///< spent on bytes
+  Seconds reduction;  ///< spent on sums
+  Bytes nic_bytes;    ///< through the busiest node's network link, in the direction that carries more
+  Link bottleneck;    ///< of the phase that spends most on bytes
+  Seconds at_bottleneck;
 
   Estimate& operator+=(const Estimate& other) {
     total += other.total;
     latency += other.latency;
     bandwidth += other.bandwidth;
+    reduction += other.reduction;
+    nic_bytes += other.nic_bytes;
+    if (other.at_bottleneck > at_bottleneck) {
+      bottleneck = other.bottleneck;
+      at_bottleneck = other.at_bottleneck;
+    }
     return *this;
   }
 };
 
-/// Stateless and const: one model prices any number of exchanges from any number of threads.
+/// Stateless and const: one model prices any number of plans from any number of threads.
 class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  /// ConfigError where the record or the cluster makes no sense (no workers, negative bytes, a link without speed).
-  virtual Estimate cost(const Traffic& traffic, const Cluster& cluster) const = 0;
+  /// ConfigError where the model does not hold for the fabric.
+  virtual Estimate cost(const Plan& plan, const Fabric& fabric) const = 0;
 };
 
-/// One exchange after the other, none overlapping another: the sum.
-inline Estimate total_cost(const CostModel& model, const TrafficList& list, const Cluster& cluster) {
-  Estimate sum;
-  for (const Traffic& traffic : list) sum += model.cost(traffic, cluster);
-  return sum;
-}
+struct CostModelEntry {
+  std::string_view name, doc;
+  std::unique_ptr<CostModel> (*make)();
+};
+
+const std::vector<CostModelEntry>& cost_models();
+
+/// ConfigError that suggests names if there is none.
+std::unique_ptr<CostModel> make_cost_model(std::string_view name);
 
 }  // namespace onebit::netmodel

@@ -1,5 +1,7 @@
 #include "netmodel/traffic.hpp"
 
+#include <algorithm>
+
 #include "device/error.hpp"
 
 namespace onebit::netmodel {
@@ -30,11 +32,17 @@ Bytes sent_bytes(const Traffic& traffic) {
     case Collective::all_reduce:
       return Bytes(2 * others_n * payload / n);
     case Collective::all_to_all:
+    case Collective::reduce_scatter:
+    case Collective::gather:
       return Bytes(others_n * payload / n);
     case Collective::all_gather:
       return Bytes(others_n * payload);
     case Collective::tree:
       return Bytes(static_cast<double>(rounds(traffic.group_size)) * payload);
+    case Collective::broadcast:
+      return Bytes(others_n > 0 ? payload : 0);
+    case Collective::neighbour:
+      return Bytes(others_n > 0 ? 2 * payload : 0);
   }
   throw ConfigError("a traffic record has an unknown collective", "");
 }
@@ -52,8 +60,18 @@ Bytes sent_bytes(const Traffic& traffic, Direction direction) {
 }
 
 Index messages_sent(Collective collective, Index group_size) {
-  if (collective == Collective::tree) return rounds(group_size);
-  return (collective == Collective::all_reduce ? 2 : 1) * others(group_size);
+  switch (collective) {
+    case Collective::tree:
+      return rounds(group_size);
+    case Collective::all_reduce:
+      return 2 * others(group_size);
+    case Collective::broadcast:
+      return std::min<Index>(1, others(group_size));
+    case Collective::neighbour:
+      return 2 * std::min<Index>(1, others(group_size));
+    default:
+      return others(group_size);
+  }
 }
 
 std::string_view name(Collective collective) {
@@ -66,6 +84,14 @@ std::string_view name(Collective collective) {
       return "all_gather";
     case Collective::tree:
       return "tree";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::gather:
+      return "gather";
+    case Collective::broadcast:
+      return "broadcast";
+    case Collective::neighbour:
+      return "neighbour";
   }
   return "?";
 }

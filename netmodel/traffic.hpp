@@ -12,8 +12,17 @@
 namespace onebit::netmodel {
 
 /// `tree`: a binomial tree over the workers, a message on every edge, merged on the way to the root (up) or passed on
-/// from it (down).
-enum class Collective : std::uint8_t { all_reduce, all_to_all, all_gather, tree };
+/// from it (down). Those after it are planned and priced; no channel records them.
+enum class Collective : std::uint8_t {
+  all_reduce,
+  all_to_all,
+  all_gather,
+  tree,
+  reduce_scatter,
+  gather,  ///< to servers: every rank is the server of a chunk
+  broadcast,
+  neighbour,  ///< to the ranks before and behind
+};
 
 /// Way of the data in a parameter-server picture: `up` carries the workers' contributions, `down` the result.
 /// A dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
@@ -28,9 +37,9 @@ struct Traffic {
   WireType type = WireType::fp32;
   Index group_size = 1;            ///< workers that take part, n
   Index messages = 0;              ///< messages that one worker sends
-  Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce
-                                   ///< and all-to-all, its own block for all-gather,
-                                   ///< one message for a tree
+  Index payload_bytes = 0;         ///< bytes that one worker hands to the collective: its whole vector for all-reduce,
+                                   ///< all-to-all, reduce-scatter, gather and broadcast, its own block for
+                                   ///< all-gather, one message for a tree and for each neighbour
   Index tensor = -1;               ///< index of the tensor in the model's table; -1: the fused vector
   bool overlaps_backward = false;  ///< may run while the backward pass still computes
 
@@ -40,7 +49,8 @@ struct Traffic {
 using TrafficList = std::vector<Traffic>;
 
 /// Bytes that one worker puts on the wire. With n workers and payload S: ring all-reduce 2(n-1)/n S, all-to-all
-/// (n-1)/n S, all-gather (n-1) S; tree ceil(log2 n) S, which is what the root sends or receives, the busiest worker.
+/// (n-1)/n S, all-gather (n-1) S; tree ceil(log2 n) S, which is what the root sends or receives, the busiest worker;
+/// reduce-scatter and gather (n-1)/n S, broadcast S (a chain), neighbour exchange 2 S.
 /// Zero for n = 1. ConfigError for n < 1 or a negative payload.
 Bytes sent_bytes(const Traffic& traffic);
 
@@ -50,8 +60,8 @@ Bytes sent_bytes(const TrafficList& list);
 /// The share of sent_bytes that counts in a direction; all of it for Direction::both.
 Bytes sent_bytes(const Traffic& traffic, Direction direction);
 
-/// Messages that one worker sends with the algorithms priced by the closed forms: ring all-reduce 2(n-1), pairwise
-/// all-to-all n-1, ring all-gather n-1; a tree's root ceil(log2 n), received on the way up.
+/// Messages that one worker sends: ring all-reduce 2(n-1), pairwise all-to-all, ring all-gather, reduce-scatter and
+/// gather n-1; a tree's root ceil(log2 n), received on the way up; broadcast 1, neighbour exchange 2.
 Index messages_sent(Collective collective, Index group_size);
 
 std::string_view name(Collective collective);

@@ -32,5 +32,15 @@ using BytesPerSecond = detail::Quantity<struct BytesPerSecondTag>;
 constexpr Seconds operator/(Bytes bytes, BytesPerSecond rate) {
   return Seconds(bytes.value / rate.value);
 }
+constexpr BytesPerSecond operator/(Bytes bytes, Seconds time) {
+  return BytesPerSecond(bytes.value / time.value);
+}
+
+constexpr Seconds microseconds(double value) {
+  return Seconds(value * 1e-6);
+}
+constexpr BytesPerSecond gigabytes_per_second(double value) {
+  return BytesPerSecond(value * 1e9);
+}
 
 }  // namespace onebit::netmodel

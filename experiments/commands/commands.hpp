@@ -15,6 +15,7 @@ struct Command {
   std::string_view doc;
   std::vector<std::string> extras;  ///< options that are not options of a run
   bool takes_run_options;
+  bool takes_price_options;
   int (*run)(const CommandLine&);  ///< exit status; throws Error
 };
 
@@ -23,6 +24,9 @@ int compare_command(const CommandLine& line);
 int replay_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int bench_command(const CommandLine& line);
+int price_command(const CommandLine& line);
+/// What `price --calibrate` does.
+int calibrate_command(const CommandLine& line);
 int inspect_command(const CommandLine& line);
 
 }  // namespace onebit::experiments

@@ -9,6 +9,7 @@
 #include "experiments/comparison.hpp"
 #include "experiments/deepspeed_output.hpp"
 #include "experiments/session.hpp"
+#include "experiments/summary_output.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -59,7 +60,7 @@ bool run_arm(const CommandLine& line, const Arm& arm, ArmRuns& result) {
     const std::string path = log_path(line, arm, config.seed);
     const sim::RunResult run =
         run_and_log(sim::prepare(config), path, line, arm.name + " seed " + std::to_string(config.seed));
-    result.runs.push_back(analysis::summarize(sim::LogReader(path), netmodel::clusters()));
+    result.runs.push_back(analysis::summarize(sim::LogReader(path), shown_clusters()));
     if (run.status == sim::RunStatus::stopped) return false;
   }
   return true;

@@ -7,7 +7,8 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/output.hpp"
 #include "experiments/presets.hpp"
-#include "netmodel/cluster.hpp"
+#include "netmodel/cost_model.hpp"
+#include "netmodel/workload.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -70,6 +71,10 @@ const std::vector<std::pair<std::string_view, Rows (*)()>>& registries() {
       {"models", [] { return rows_of(sim::models()); }},
       {"data", [] { return rows_of(sim::data_sources()); }},
       {"clusters", [] { return rows_of(netmodel::clusters()); }},
+      {"gpus", [] { return rows_of(netmodel::gpus()); }},
+      {"gpu-links", [] { return rows_of(netmodel::gpu_links()); }},
+      {"workloads", [] { return rows_of(netmodel::workloads()); }},
+      {"cost-models", [] { return rows_of(netmodel::cost_models()); }},
       {"devices", device_rows},
       {"presets", [] { return rows_of(presets()); }},
   };

@@ -47,7 +47,7 @@ int run_command(const CommandLine& line) {
     std::cout << std::endl;
   };
   const sim::RunResult result = run_and_log(run, line.out, line, config.optimizer.name, print_plan_of_memory);
-  const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), netmodel::clusters());
+  const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
   if (line.json) {
     const Json json = to_json(summary).with("memory_plan", to_json(run.plan));
     std::cout << with_deepspeed(json, line).text() << "\n";

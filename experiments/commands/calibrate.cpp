@@ -1,0 +1,101 @@
+#include "netmodel/calibrate.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/output.hpp"
+#include "experiments/price.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using netmodel::Fit;
+using netmodel::Measurement;
+
+std::string signed_percent(double share) {
+  if (std::isnan(share)) return "-";
+  std::string text = share < 0 ? "" : "+";
+  return text.append(number(100 * share, 3)).append("%");
+}
+
+void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fits) {
+  std::vector<std::string> header = {"nodes x GPUs", "bytes", "measured"};
+  for (const Fit& fit : fits) {
+    header.emplace_back(netmodel::name(fit.algorithm));
+    header.emplace_back("left out");
+  }
+  Table table(header);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string> cells = {std::to_string(rows[i].nodes) + " x " + std::to_string(rows[i].gpus_per_node),
+                                      bytes_text(rows[i].bytes.value), seconds_text(rows[i].seconds.value)};
+    for (const Fit& fit : fits) {
+      cells.push_back(signed_percent(fit.residuals[i]));
+      cells.push_back(signed_percent(fit.left_out[i]));
+    }
+    table.add(cells);
+  }
+  std::vector<std::string> worst = {"worst", "", ""};
+  for (const Fit& fit : fits) {
+    worst.push_back(percent_text(fit.worst));
+    worst.push_back(percent_text(fit.worst_left_out));
+  }
+  table.add(worst);
+  std::cout << "predicted / measured - 1, of a fit to all rows and of one without the row\n\n";
+  table.print(std::cout);
+  const Fit& best = fits.front();
+  std::cout << "\nbest: " << netmodel::name(best.algorithm) << ", GPU link "
+            << number(best.cluster.gpu_link.effective.value / 1e9, 4) << " GB/s, network link of a node "
+            << number(best.cluster.nic.effective.value / 1e9, 4) << " GB/s, latency "
+            << seconds_text(best.cluster.nic.latency.value) << (best.fits_latency ? "" : " (not fitted)")
+            << ", scale penalty " << number(best.cluster.nic.scale_penalty, 3)
+            << (best.fits_penalty ? "" : " (not fitted)") << "\n";
+}
+
+Json to_json(const std::vector<Fit>& fits) {
+  std::vector<Json> items;
+  for (const Fit& fit : fits) {
+    items.push_back(Json::object({{"algorithm", std::string(netmodel::name(fit.algorithm))},
+                                  {"gpu_link_bytes_per_second", fit.cluster.gpu_link.effective.value},
+                                  {"nic_bytes_per_second", fit.cluster.nic.effective.value},
+                                  {"nic_latency_seconds", fit.cluster.nic.latency.value},
+                                  {"scale_penalty", fit.cluster.nic.scale_penalty},
+                                  {"residuals", Json::array({fit.residuals.begin(), fit.residuals.end()})},
+                                  {"left_out", Json::array({fit.left_out.begin(), fit.left_out.end()})},
+                                  {"worst", fit.worst},
+                                  {"worst_left_out", fit.worst_left_out}}));
+  }
+  return Json::object({{"fits", Json::array(items)}});
+}
+
+}  // namespace
+
+int calibrate_command(const CommandLine& line) {
+  const PriceConfig config = make_price_config(line.price);
+  if (config.clusters.size() != 1)
+    throw ConfigError("a calibration starts from one cluster", "price", "--cluster NAME");
+  if (!line.out.empty() && std::filesystem::exists(line.out)) {
+    throw ConfigError("output exists", line.out, "give another -o FILE.ini");
+  }
+  const std::vector<Measurement> rows = netmodel::read_measurements(config.calibrate);
+  const auto fits = netmodel::calibrate(rows, load_cluster(config.clusters.front(), config.cluster_settings));
+  if (line.json) {
+    std::cout << to_json(fits).text() << "\n";
+  } else {
+    print_fits(rows, fits);
+  }
+  if (line.out.empty()) return kExitDone;
+  netmodel::Cluster best = fits.front().cluster;
+  best.doc = "fitted to " + config.calibrate;
+  best.nodes = 0;
+  for (const Measurement& row : rows) best.gpus_per_node = std::max(best.gpus_per_node, row.gpus_per_node);
+  write_cluster(best, line.out);
+  if (!line.json) std::cout << "  " << line.out << "\n";
+  return kExitDone;
+}
+
+}  // namespace onebit::experiments

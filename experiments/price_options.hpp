@@ -1,0 +1,45 @@
+#pragma once
+// Options of pricing: clusters, workloads and how a step is put together. A table as that of runs.
+
+#include <limits>
+
+#include "experiments/options.hpp"
+#include "netmodel/step_model.hpp"
+
+namespace onebit::experiments {
+
+struct PriceConfig {
+  std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< presets and files
+  Settings cluster_settings;                                                ///< for all of them: cluster.X as X
+  std::string workload;                                                     ///< empty: that of a log
+  std::string cost_model = "link-load";
+  netmodel::StepOptions step;
+  double warmup_share = 0.15;  ///< of the steps in the warm-up stage
+  /// In place of the workload's; not numbers and 0 where they are not given.
+  netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
+  Index parameters = 0;
+  std::string calibrate;      ///< file of measured all-reduces; empty: none
+  double target = kNotGiven;  ///< held-out loss of a log
+  /// Rates of a node's network link, LOW:HIGH:COUNT, in place of the cluster's; empty: no sweep.
+  std::string sweep;
+  std::vector<std::string> widths;  ///< GPUs a node, for each a curve; empty: the cluster's
+
+  static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
+};
+
+const std::vector<Option<PriceConfig>>& price_options();
+
+/// The keys of a cluster's INI file; with "cluster." before them they are options of the command line.
+const std::vector<Option<netmodel::Cluster>>& cluster_options();
+
+/// Throws ConfigError for what is malformed or out of range.
+PriceConfig make_price_config(const Settings& settings);
+
+/// A preset, or a file (a name that ends in .ini), with the settings on top. Throws ConfigError for an unknown key, a
+/// malformed value, and a cluster that cannot be.
+netmodel::Cluster load_cluster(const std::string& name, const Settings& settings);
+
+/// Writes a cluster as an INI file that load_cluster reads. Throws IoError.
+void write_cluster(const netmodel::Cluster& cluster, const std::string& path);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,87 @@
+#include "experiments/price_sweep.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include "analysis/plot.hpp"
+#include "device/error.hpp"
+#include "device/text.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr const char* kRange = "LOW:HIGH:COUNT, e.g. 50Mb/s:400Gb/s:40";
+
+std::vector<double> rates_of(const std::string& range) {
+  const std::vector<std::string> parts = split(range, ':');
+  if (parts.size() != 3) throw ConfigError("malformed option value", "sweep.bandwidth '" + range + "'", kRange);
+  const double low = parse_rate("sweep.bandwidth", parts[0]), high = parse_rate("sweep.bandwidth", parts[1]);
+  const Index count = parse_integer("sweep.bandwidth", parts[2]);
+  if (!(low > 0 && high > low && high <= 1e12) || count < 2 || count > 10000) {
+    throw ConfigError("option out of range", "sweep.bandwidth " + range, kRange);
+  }
+  std::vector<double> rates;
+  for (Index i = 0; i < count; ++i) {
+    rates.push_back(low * std::pow(high / low, static_cast<double>(i) / static_cast<double>(count - 1)));
+  }
+  return rates;
+}
+
+SpeedupCurve curve_of(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config,
+                      const std::vector<double>& rates) {
+  SpeedupCurve curve;
+  curve.gpus_per_node = cluster.gpus_per_node;
+  curve.break_even = price_job(job, cluster, config).break_even;
+  for (const double rate : rates) {
+    curve.rates.push_back(rate);
+    curve.speedups.push_back(speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), config));
+  }
+  return curve;
+}
+
+}  // namespace
+
+std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config) {
+  const std::vector<double> rates = rates_of(config.sweep);
+  if (config.widths.empty()) return {curve_of(job, cluster, config, rates)};
+  std::vector<SpeedupCurve> curves;
+  for (const std::string& width : config.widths) {
+    netmodel::Cluster other = cluster;
+    other.nodes = 0;
+    other.gpus_per_node = parse_integer("sweep.gpus-per-node", width);
+    curves.push_back(curve_of(job, other, config, rates));
+  }
+  return curves;
+}
+
+std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, const Job& job,
+                                     const std::string& folder) {
+  const std::string table = folder + "/speedup.csv";
+  std::ofstream file(table);
+  file << "gpus_per_node,bytes_per_second,speedup\n";
+  analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
+                               std::to_string(job.workers) + " GPUs",
+                      .x_label = "rate of a node's network link, as collectives get it",
+                      .y_label = "steps per second / those of dense fp16 Adam",
+                      .log_x = true,
+                      .x_unit = "b/s",
+                      .curves = {}};
+  for (const SpeedupCurve& curve : curves) {
+    analysis::Curve line{.label = std::to_string(curve.gpus_per_node) + " GPUs a node", .x = {}, .y = curve.speedups};
+    for (std::size_t i = 0; i < curve.rates.size(); ++i) {
+      file << curve.gpus_per_node << "," << shortest(curve.rates[i]) << "," << shortest(curve.speedups[i]) << "\n";
+      line.x.push_back(8 * curve.rates[i]);
+    }
+    if (curve.break_even) {
+      line.mark_x = 8 * curve.break_even->value;
+      line.label += ", even at " + rate_text(*curve.break_even);
+    }
+    plot.curves.push_back(line);
+  }
+  if (!file.flush()) throw IoError("cannot write", table);
+  std::vector<std::string> paths = analysis::draw(plot, folder + "/speedup");
+  paths.insert(paths.begin(), table);
+  return paths;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,51 @@
+#include "netmodel/cost_model.hpp"
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "netmodel/closed_form.hpp"
+#include "netmodel/fluid.hpp"
+#include "netmodel/link_load.hpp"
+
+namespace onebit::netmodel {
+
+std::string text(const Link& link) {
+  const std::string number = std::to_string(link.number);
+  switch (link.kind) {
+    case Link::Kind::none:
+      return "none";
+    case Link::Kind::gpu_out:
+      return "link of GPU " + number + " (out)";
+    case Link::Kind::gpu_in:
+      return "link of GPU " + number + " (in)";
+    case Link::Kind::nic_out:
+      return "network link of node " + number + " (out)";
+    case Link::Kind::nic_in:
+      return "network link of node " + number + " (in)";
+    case Link::Kind::core:
+      return "core of the network";
+  }
+  return "?";
+}
+
+const std::vector<CostModelEntry>& cost_models() {
+  static const std::vector<CostModelEntry> table = {
+      {"link-load", "latencies, and the most loaded link of every phase",
+       [] { return std::unique_ptr<CostModel>(new LinkLoad); }},
+      {"fluid", "flows that share links fairly, event by event; slow for many GPUs",
+       [] { return std::unique_ptr<CostModel>(new Fluid); }},
+      {"closed-form", "textbook formulas; equal nodes, ranks in their order",
+       [] { return std::unique_ptr<CostModel>(new ClosedForm); }},
+  };
+  return table;
+}
+
+std::unique_ptr<CostModel> make_cost_model(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const CostModelEntry& entry : cost_models()) {
+    if (entry.name == name) return entry.make();
+    names.push_back(entry.name);
+  }
+  throw ConfigError("unknown cost model \"" + std::string(name) + "\"", "", suggestion(name, names));
+}
+
+}  // namespace onebit::netmodel

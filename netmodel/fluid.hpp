@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+
+#include "netmodel/cost_model.hpp"
+
+namespace onebit::netmodel {
+
+/// Flows share links fairly (max-min, equal weights), and rates change whenever one begins or ends. Slower than link
+/// loads, and the same for one plan on its own; it knows what several plans do to each other.
+class Fluid : public CostModel {
+ public:
+  Estimate cost(const Plan& plan, const Fabric& fabric) const override;
+};
+
+/// A plan that begins at some time. Its phases follow each other.
+struct TimedPlan {
+  const Plan* plan = nullptr;
+  Seconds start{};
+};
+
+/// When each plan ends. `background` flows never do (their bytes do not count): other people's traffic. Throws
+/// ConfigError where a flow has no link to go through.
+std::vector<Seconds> finish_times(std::span<const TimedPlan> plans, std::span<const Flow> background,
+                                  const Fabric& fabric);
+
+}  // namespace onebit::netmodel

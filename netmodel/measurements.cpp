@@ -1,0 +1,146 @@
+#include "netmodel/measurements.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "device/error.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+constexpr std::size_t kMostRows = 100'000;
+const std::vector<std::string> kColumns = {"nodes", "gpus", "bytes", "seconds"};
+
+/// A text file line by line, which knows where it is.
+class Lines {
+ public:
+  explicit Lines(const std::string& path) : path_(path), file_(path) {
+    if (!file_) throw ConfigError("cannot read measurements", path);
+  }
+  bool next() {
+    ++number_;
+    if (!std::getline(file_, text_)) return false;
+    if (!text_.empty() && text_.back() == '\r') text_.pop_back();
+    return true;
+  }
+  const std::string& text() const { return text_; }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw ConfigError(why, path_ + ":" + std::to_string(number_),
+                      "wanted: a CSV file with nodes,gpus,bytes,seconds, or the output of all_reduce_perf");
+  }
+
+ private:
+  std::string path_, text_;
+  std::ifstream file_;
+  Index number_ = 0;
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::vector<std::string> cells_of(std::string text) {
+  std::replace(text.begin(), text.end(), ' ', '\t');
+  text.erase(std::remove(text.begin(), text.end(), '\t'), text.end());
+  std::vector<std::string> cells(1);
+  for (const char c : text) {
+    if (c == ',') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+double number_in(const std::string& text, const Lines& lines) {
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    lines.refuse("no number: " + text.substr(0, 40));
+  }
+  return value;
+}
+
+Index count_in(const std::string& text, const Lines& lines) {
+  const double value = number_in(text, lines);
+  if (!(value >= 1 && value <= 1 << 20) || value != std::floor(value)) lines.refuse("no count: " + text.substr(0, 40));
+  return static_cast<Index>(value);
+}
+
+void add(std::vector<Measurement>& rows, const Measurement& row, const Lines& lines) {
+  if (!(row.bytes.value > 0 && row.seconds.value > 0)) lines.refuse("bytes and seconds are above 0");
+  if (rows.size() == kMostRows) lines.refuse("more than 100000 rows");
+  rows.push_back(row);
+}
+
+std::vector<Measurement> read_table(Lines& lines) {
+  const std::vector<std::string> header = cells_of(lines.text());
+  std::vector<std::size_t> places;
+  for (const std::string& column : kColumns) {
+    const auto found = std::find(header.begin(), header.end(), column);
+    if (found == header.end()) lines.refuse("no column " + column);
+    places.push_back(static_cast<std::size_t>(found - header.begin()));
+  }
+  std::vector<Measurement> rows;
+  while (lines.next()) {
+    if (lines.text().empty() || lines.text().front() == '#') continue;
+    const std::vector<std::string> cells = cells_of(lines.text());
+    if (cells.size() != header.size()) lines.refuse("a row of " + std::to_string(cells.size()) + " cells");
+    add(rows,
+        {count_in(cells[places[0]], lines), count_in(cells[places[1]], lines),
+         Bytes(number_in(cells[places[2]], lines)), Seconds(number_in(cells[places[3]], lines))},
+        lines);
+  }
+  return rows;
+}
+
+/// "#  Rank  0 Group  0 Pid  1234 on host-a device  0 ..." once a GPU, then rows "size count type redop root time ...".
+std::vector<Measurement> read_nccl_tests(Lines& lines) {
+  std::set<std::string> hosts;
+  Index ranks = 0;
+  std::vector<Measurement> rows;
+  do {
+    const std::vector<std::string> words = words_of(lines.text());
+    if (words.empty()) continue;
+    if (words[0].front() == '#') {
+      const auto on = std::find(words.begin(), words.end(), "on");
+      if (words.size() > 2 && words[1] == "Rank" && on != words.end() && on + 1 != words.end()) {
+        hosts.insert(*(on + 1));
+        ++ranks;
+      }
+      continue;
+    }
+    if (!std::isdigit(static_cast<unsigned char>(words[0].front()))) continue;  // what other programs print
+    if (words.size() < 8) lines.refuse("a row of " + std::to_string(words.size()) + " words");
+    const auto nodes = static_cast<Index>(hosts.size());
+    if (nodes == 0 || ranks % nodes != 0) lines.refuse("the ranks are not listed before, or nodes differ");
+    const double bytes = number_in(words[0], lines);
+    if (bytes == 0) continue;
+    add(rows, {nodes, ranks / nodes, Bytes(bytes), Seconds(1e-6 * number_in(words[5], lines))}, lines);
+  } while (lines.next());
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Measurement> read_measurements(const std::string& path) {
+  Lines lines(path);
+  while (lines.next()) {
+    if (lines.text().empty()) continue;
+    const bool table = lines.text().find(',') != std::string::npos && lines.text().front() != '#';
+    const std::vector<Measurement> rows = table ? read_table(lines) : read_nccl_tests(lines);
+    if (rows.empty()) lines.refuse("no rows");
+    return rows;
+  }
+  lines.refuse("no rows");
+}
+
+}  // namespace onebit::netmodel

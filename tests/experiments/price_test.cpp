@@ -1,0 +1,150 @@
+// `onebit price` as a user runs it.
+
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+double json_number(const std::string& json, const std::string& key) {
+  CAPTURE(json, key);
+  const std::string value = json_value(json, key);
+  REQUIRE_FALSE(value.empty());
+  return std::stod(value);
+}
+
+Arguments bert(const Arguments& more) {
+  return joined({"price", "--workload", "bert-large", "--batch", "16"}, more);
+}
+
+}  // namespace
+
+TEST_CASE("price: an object with every part of the step") {
+  const Outcome run = run_onebit(Folder(), bert({"--cluster", "paper-ethernet", "--cluster.nodes", "16",
+                                                 "--accumulation", "1", "--optimizer", "adam", "--json"}));
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  double sum = 0;
+  for (const std::string part : {"forward", "backward", "communication", "codec", "optimizer"}) {
+    sum += json_number(run.out, part + "_seconds");
+  }
+  CHECK(sum == Approx(json_number(run.out, "step_seconds")));
+  CHECK(json_number(run.out, "communication_seconds") == Approx(2.27543).epsilon(0.08));
+  CHECK(json_number(run.out, "samples_per_second") == Approx(418.4).epsilon(0.08));
+  CHECK(json_number(run.out, "nic_bytes_per_node") == Approx(2 * 63 / 64.0 * 2 * 336226108));
+  CHECK(json_value(run.out, "algorithm") == "\"ring\"");
+  CHECK_FALSE(json_value(run.out, "reason").empty());
+}
+
+TEST_CASE("price: stages of a 1-bit optimizer, speed-up and break-even") {
+  const Outcome text = run_onebit(Folder(), bert({"--cluster", "paper-ethernet,paper-infiniband", "--workers", "64",
+                                                  "--optimizer", "onebit-adam", "--step.codec", "released"}));
+  CAPTURE(text.out, text.err);
+  CHECK(text.status == 0);
+  CHECK_THAT(text.out, Contains("onebit-adam, compression") && Contains("onebit-adam, warmup") &&
+                           Contains("16 nodes x 4 GPUs") && Contains("8 nodes x 8 GPUs") &&
+                           Contains("network link of node 0 (out)"));
+  CHECK_THAT(text.out, Contains("faster at any rate of the network link"));  // PCIe is slower than any network
+  const Outcome json = run_onebit(Folder(), bert({"--cluster", "paper-infiniband", "--workers", "64", "--optimizer",
+                                                  "onebit-adam", "--step.codec", "released", "--json"}));
+  const double even = json_number(json.out, "break_even_bytes_per_second");
+  CHECK((even > 4.03e9 && even < 100e9));
+  const auto speedup_at = [&](double rate) {
+    const Outcome run =
+        run_onebit(Folder(), bert({"--cluster", "paper-infiniband", "--workers", "64", "--optimizer", "onebit-adam",
+                                   "--json", "--step.codec", "released", "--cluster.nic.effective",
+                                   std::to_string(rate), "--cluster.nic.nominal", "1e11"}));
+    CAPTURE(run.err, rate);
+    REQUIRE(run.status == 0);
+    return std::stod(run.out.substr(run.out.rfind("\"speedup\": ") + 11));
+  };
+  CHECK(speedup_at(even) == Approx(1).epsilon(1e-4));
+  CHECK(speedup_at(0.5 * even) > 1);
+  CHECK(speedup_at(2 * even) < 1);
+}
+
+TEST_CASE("price: every optimizer, every workload, every cluster") {
+  for (const std::string kind : {"optimizers", "workloads", "clusters"}) {
+    const std::string names = run_onebit(Folder(), {"list", kind, "--json"}).out;
+    std::size_t at = 0;
+    while ((at = names.find("\"name\": \"", at)) != std::string::npos) {
+      at += 9;
+      const std::string name = names.substr(at, names.find('"', at) - at);
+      Arguments arguments = {"price", "--workers", "16", "--json", "--step.parameters", "1000000"};
+      arguments = joined(arguments, {"--optimizer", kind == "optimizers" ? name : "onebit-adam"});
+      arguments = joined(arguments, {"--workload", kind == "workloads" ? name : "resnet50"});
+      arguments = joined(arguments, {"--cluster", kind == "clusters" ? name : "eth10"});
+      const Outcome run = run_onebit(Folder(), arguments);
+      CAPTURE(kind, name, run.err);
+      CHECK(run.status == 0);
+      CHECK(json_number(run.out, "step_seconds") > 0);
+    }
+  }
+}
+
+TEST_CASE("price: a cluster is a file, and options change it") {
+  const Folder folder;
+  write_file(folder / "mine.ini",
+             "doc = two racks\nnodes = 4\ngpus-per-node = 2\ngpu-link = pcie4\ngpu = v100\nnic-shares = 3:0.5\n"
+             "[nic]\nnominal = 25Gb/s\neffective = 2GB/s\nlatency = 30us\n[gpu-link]\neffective = 13GB/s\n");
+  const auto price = [&](const Arguments& more) {
+    return run_onebit(folder, bert(joined({"--cluster", "mine.ini", "--json"}, more)));
+  };
+  const Outcome slow = price({}), even = price({"--cluster.nic-shares", "3:1"});
+  CAPTURE(slow.err, even.err);
+  REQUIRE(slow.status == 0);
+  CHECK(json_value(slow.out, "bottleneck") == "\"network link of node 3 (out)\"");
+  CHECK(json_number(slow.out, "nodes") == 4);
+  CHECK(json_number(slow.out, "communication_seconds") ==
+        Approx(2 * json_number(even.out, "communication_seconds")).epsilon(0.01));
+}
+
+TEST_CASE("price: bad clusters and options are refused in one line") {
+  const Folder folder;
+  const std::string good = "gpus-per-node = 2\n[nic]\nnominal = 1e9\neffective = 1e9\nlatency = 1e-5\n";
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {good + "speed = 3\n", "unknown option"},
+      {"nodes\n" + good, "bad.ini"},
+      {"gpus-per-node = 2\n[nic]\nnominal = 1e9\neffective = 0\n", "nic.effective is not above 0"},
+      {"gpus-per-node = 2\n", "nic.nominal is not above 0"},
+      {good + "per-message = -1\n", "per-message"},
+      {"[nic]\nnominal = 1e9\neffective = 1e9\nlatency = -1e-5\n", "latency"},
+      {"[nic]\nnominal = 1e14\neffective = 1e9\n", "are these bits?"},
+      {"[nic]\nnominal = fast\neffective = 1e9\n", "wanted: bytes per second"},
+      {"gpu-link = nvlink9\n" + good, "nvlink"},
+      {"stragglers = 1\n" + good, "NODE:FACTOR"},
+  };
+  for (const auto& [text, what] : files) {
+    write_file(folder / "bad.ini", text);
+    const Outcome run = run_onebit(folder, bert({"--workers", "8", "--cluster", "bad.ini"}));
+    CAPTURE(text, run.err);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains(what));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  }
+  const std::vector<std::pair<Arguments, std::string>> wrongs = {
+      {{"price", "--workers", "4"}, "nothing to price"},
+      {{"price", "--workload", "bert-larger", "--workers", "4"}, "did you mean bert-large"},
+      {{"price", "--workload", "none", "--workers", "4"}, "--step.parameters"},
+      {bert({"--cluster", "eth10"}), "how many workers?"},
+      {bert({"--cluster", "eth11", "--workers", "4"}), "unknown cluster"},
+      {bert({"--cluster", "nowhere.ini", "--workers", "4"}), "cannot read cluster file"},
+      {bert({"--cluster", "paper-ethernet", "--workers", "6"}), "do not fill nodes"},
+      {bert({"--cluster.nodes", "3", "--workers", "4"}), "4 workers on 3 nodes"},
+      {bert({"--cost-model", "magic", "--workers", "4"}), "unknown cost model"},
+      {bert({"--step.overlap", "some", "--workers", "4"}), "step.overlap"},
+      {bert({"--step.warmup-share", "2", "--workers", "4"}), "step.warmup-share"},
+      {bert({"--step.forward", "-1", "--workers", "4"}), "not negative"},
+      {bert({"--cluster.nic.speed", "1e9", "--workers", "4"}), "unknown option"},
+      {{"run", "--workload", "bert-large"}, "unknown option"},
+  };
+  for (const auto& [arguments, what] : wrongs) {
+    const Outcome run = run_onebit(folder, arguments);
+    CAPTURE(arguments, run.err);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains(what));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  }
+}

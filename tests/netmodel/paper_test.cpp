@@ -1,0 +1,202 @@
+// Published measurements that the model has to give back: Table 1 of 1-bit Adam, DeepSpeed's figures, closed figures.
+
+#include <cmath>
+
+#include "device/error.hpp"
+#include "netmodel/link_load.hpp"
+#include "netmodel/step_model.hpp"
+#include "tests/catch.hpp"
+#include "tests/netmodel/models.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+
+namespace {
+
+/// A row of Table 1: BERT-Large, sequence 128, milliseconds.
+struct Row {
+  const char* cluster;
+  Index nodes, batch, accumulation;
+  double forward, all_reduce, backward, update;
+  int percent;  ///< all-reduce, as printed
+};
+constexpr Row kTable1[] = {
+    {"paper-ethernet", 16, 1, 1, 36.65, 2205.86, 33.63, 74.96, 94},
+    {"paper-ethernet", 16, 16, 1, 35.71, 2275.43, 60.81, 75.59, 93},
+    {"paper-ethernet", 16, 16, 4, 137.80, 2259.36, 243.72, 74.92, 83},
+    {"paper-ethernet", 8, 16, 1, 37.91, 2173.35, 60.71, 75.63, 93},
+    {"paper-ethernet", 4, 16, 1, 36.94, 2133.24, 62.82, 76.85, 92},
+    {"paper-ethernet", 2, 16, 1, 34.95, 1897.21, 61.23, 75.26, 92},
+    {"paper-ethernet", 1, 16, 1, 35.99, 239.76, 59.95, 74.21, 58},
+    {"paper-infiniband", 8, 1, 1, 25.36, 316.18, 23.25, 58.49, 75},
+    {"paper-infiniband", 8, 16, 1, 32.81, 336.40, 59.99, 57.79, 69},
+    {"paper-infiniband", 8, 16, 4, 131.04, 339.52, 237.92, 56.91, 44},
+    {"paper-infiniband", 4, 16, 1, 33.45, 297.28, 56.81, 57.98, 67},
+    {"paper-infiniband", 2, 16, 1, 32.86, 183.74, 56.49, 58.60, 55},
+    {"paper-infiniband", 1, 16, 1, 32.74, 28.18, 59.73, 57.29, 16},
+};
+
+Traffic record(Collective collective, Index workers, Index payload, WireType type) {
+  Traffic traffic;
+  traffic.collective = collective;
+  traffic.type = type;
+  traffic.group_size = workers;
+  traffic.payload_bytes = payload;
+  return traffic;
+}
+
+StepTraffic dense(Index workers, Index parameters) {
+  return {{record(Collective::all_reduce, workers, 4 * parameters, WireType::fp32)}, 0};
+}
+
+/// As released: packed signs to the servers, their scales, packed signs back, scales.
+StepTraffic onebit_exchange(Index workers, Index parameters) {
+  const Index chunk = (parameters + 8 * workers - 1) / (8 * workers);
+  return {{record(Collective::all_to_all, workers, chunk * workers, WireType::bits),
+           record(Collective::all_gather, workers, 4, WireType::packed),
+           record(Collective::all_gather, workers, chunk, WireType::bits),
+           record(Collective::all_gather, workers, 4, WireType::packed)},
+          parameters};
+}
+
+StepEstimate table1(const Row& row) {
+  const Cluster& cluster = find_cluster(row.cluster);
+  const Workload& bert = find_workload("bert-large");
+  const Fabric fabric(cluster, row.nodes * cluster.gpus_per_node);
+  const ComputeTimes compute = compute_times(bert, find_gpu(cluster.gpu), row.batch, row.accumulation);
+  return estimate_step(compute, dense(fabric.ranks(), bert.parameters), fabric, LinkLoad(), {});
+}
+
+}  // namespace
+
+TEST_CASE("the printed percentages of Table 1 are its own times") {
+  for (const Row& row : kTable1) {
+    const double all = row.forward + row.all_reduce + row.backward + row.update;
+    CHECK(static_cast<int>(100 * row.all_reduce / all + 0.5) == row.percent);
+  }
+}
+
+TEST_CASE("all-reduce times of Table 1 within 8%, percentages within 3 points") {
+  for (const Row& row : kTable1) {
+    const StepEstimate step = table1(row);
+    const double share = 100 * (step.communication.value / step.step.value);
+    CAPTURE(row.cluster, row.nodes, row.batch, row.accumulation, step.communication.value, share, row.percent);
+    CHECK(1e3 * step.communication.value == Approx(row.all_reduce).epsilon(0.08));
+    CHECK(std::abs(share - row.percent) <= 3);
+    CHECK(step.codec.value == 0);
+  }
+}
+
+/// Samples a second of 16 sequences a GPU on 4 GPUs a node; a step of one GPU takes 164 ms. The figures' dense runs do
+/// not fit Table 1, the compressed ones do.
+TEST_CASE("compressed steps of DeepSpeed's figures within 12%") {
+  struct Point {
+    const char* cluster;
+    Index gpus;
+    double per_second;
+  };
+  for (const Point& point : {Point{"paper-ethernet", 8, 246.8},
+                             {"paper-ethernet", 16, 451.3},
+                             {"paper-ethernet", 32, 870.1},
+                             {"paper-infiniband", 8, 423.9},
+                             {"paper-infiniband", 16, 915.4},
+                             {"paper-infiniband", 32, 1714.0}}) {
+    Cluster cluster = find_cluster(point.cluster);
+    cluster.gpus_per_node = 4;
+    const Fabric fabric(cluster, point.gpus);
+    ComputeTimes one;
+    one.forward = Seconds(0.164);
+    StepOptions released;
+    released.codec = CodecKernels::released;
+    const StepEstimate step =
+        estimate_step(one, onebit_exchange(point.gpus, 336'226'108), fabric, LinkLoad(), released);
+    CAPTURE(point.cluster, point.gpus);
+    CHECK(step.step.value == Approx(16 * static_cast<double>(point.gpus) / point.per_second).epsilon(0.12));
+  }
+}
+
+TEST_CASE("closed figures of the papers") {
+  const auto volume = [](double warmup) { return mixed_speedup(warmup, 16); };
+  CHECK(volume(0) == 16);
+  CHECK(volume(0.15) == Approx(4.92).margin(0.005));
+  CHECK(volume(1000.0 / 5993) == Approx(4.57).margin(0.005));
+  CHECK(volume(0.25) == Approx(3.37).margin(0.005));
+  CHECK(mixed_speedup(0.15, 6.6) == Approx(3.59).margin(0.005));
+  CHECK(mixed_speedup(0.25, 6.2) == Approx(2.70).margin(0.005));
+  CHECK(mixed_speedup(23.0 / 152, 5.48) == Approx(3.27).margin(0.005));
+  CHECK(mixed_speedup(400.0 / 1848, 6.17) == Approx(2.91).margin(0.005));
+}
+
+TEST_CASE("a hierarchical 1-bit exchange sends 16 times fewer bytes for any number of GPUs a node") {
+  const Index parameters = 64 * 1024 * 1024;
+  for (const Index width : {1, 2, 4, 8}) {
+    Cluster cluster = round_cluster(width);
+    cluster.all_reduce = Selection::hierarchical;
+    const Fabric fabric(cluster, 1024 * width);
+    StepOptions hierarchical;
+    hierarchical.hierarchical = true;
+    const auto bytes = [&](const StepTraffic& traffic, const StepOptions& options) {
+      return estimate_step({}, traffic, fabric, LinkLoad(), options).exchange.nic_bytes.value;
+    };
+    const double packed = bytes(onebit_exchange(fabric.ranks(), parameters), hierarchical);
+    CHECK(bytes(dense(fabric.ranks(), parameters), {}) / packed == Approx(16).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("buckets hide communication behind the backward pass, the 1-bit exchange stays") {
+  const Workload& bert = find_workload("bert-large");
+  const Cluster& cluster = find_cluster("ib400");
+  const Fabric fabric(cluster, 16);
+  const ComputeTimes compute = compute_times(bert, find_gpu(cluster.gpu), 64, 1);
+  StepOptions buckets;
+  buckets.overlap = Overlap::buckets;
+  const StepTraffic gradients = dense(16, bert.parameters), signs = onebit_exchange(16, bert.parameters);
+  const StepEstimate plain = estimate_step(compute, gradients, fabric, LinkLoad(), {});
+  const StepEstimate hidden = estimate_step(compute, gradients, fabric, LinkLoad(), buckets);
+  CHECK(plain.communication == plain.all_communication);
+  CHECK(hidden.communication < 0.2 * plain.communication);
+  CHECK(hidden.communication.value > 0);  // the last bucket has nothing beside it
+  CHECK(hidden.all_communication >= plain.all_communication);
+  CHECK(hidden.backward.value == Approx(1.05 * plain.backward.value));
+  CHECK(hidden.step < plain.step);
+  CHECK(estimate_step(compute, signs, fabric, LinkLoad(), buckets).step ==
+        estimate_step(compute, signs, fabric, LinkLoad(), {}).step);
+}
+
+TEST_CASE("the slowest node keeps all others waiting") {
+  Cluster cluster = round_cluster(2);
+  ComputeTimes compute;
+  compute.forward = Seconds(1);
+  compute.backward = Seconds(2);
+  const auto step = [&] { return estimate_step(compute, {}, Fabric(cluster, 8), LinkLoad(), {}).step.value; };
+  CHECK(step() == 3);
+  cluster.stragglers = {{2, 1.5}, {7, 9}};  // there is no node 7
+  CHECK(step() == Approx(4.5));
+  cluster.jitter = 0.1;
+  CHECK(step() == Approx(4.5 * (1 + 0.1 * std::sqrt(2 * std::log(8.0)))));
+}
+
+TEST_CASE("times of a workload follow batch, accumulation and GPU") {
+  const Workload& bert = find_workload("bert-large");
+  const Gpu &v100 = find_gpu("v100"), &h100 = find_gpu("h100");
+  CHECK(compute_times(bert, v100, 1, 1).forward.value == Approx(25.36e-3));
+  CHECK(compute_times(bert, v100, 16, 4).backward.value == Approx(4 * 59.99e-3));
+  CHECK(compute_times(bert, v100, 32, 1).backward.value == Approx(2 * 59.99e-3));
+  CHECK(compute_times(bert, v100, 16, 4).last_backward.value == Approx(59.99e-3));
+  const ComputeTimes middle = compute_times(bert, v100, 8, 1);
+  CHECK((middle.forward.value > 25.36e-3 && middle.forward.value < 32.81e-3));
+  CHECK(compute_times(bert, h100, 16, 1).forward.value == Approx(32.81e-3 / h100.speed));
+  CHECK(compute_times(bert, h100, 16, 1).optimizer.value == Approx(57.8e-3 * (600.0 / 2600)));
+  for (const Workload& workload : workloads()) {
+    CAPTURE(workload.name);
+    CHECK(&find_workload(workload.name) == &workload);
+    double before = -1;
+    for (const Index batch : {1, 2, 3, 4, 16, 64, 4096}) {
+      const ComputeTimes times = compute_times(workload, v100, batch, 1);
+      CHECK(times.backward.value >= before);
+      before = times.backward.value;
+    }
+  }
+  CHECK_THROWS_AS(compute_times(bert, v100, 0, 1), ConfigError);
+  CHECK_THROWS_AS(find_workload("bert-larger"), ConfigError);
+}
