@@ -36,8 +36,9 @@ const std::vector<Command>& commands() {
        false,
        replay_command},
       {"bench",
-       "kernels|step|scaling",
-       "measure kernels against the copy bandwidth, a step against its floor, or steps of more and more workers",
+       "kernels|step|scaling|price",
+       "measure kernels against the copy bandwidth, a step against its floor, steps of more and more workers, or "
+       "estimates",
        {"config", "preset", "json", "elements", "rounds", "sweep", "global-batch"},
        true,
        false,

@@ -50,7 +50,7 @@ Job job_of_log(const std::string& path, const PriceConfig& config);
 /// Throws ConfigError where workers and cluster do not fit together.
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 
-/// Of the last stage over dense Adam.
+/// Of the last stage over dense Adam; of a sample of its steps where they differ.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 
 /// In units that links are sold in.

@@ -38,6 +38,13 @@ Index StageTraffic::steps() const {
   return sum;
 }
 
+StageTraffic StageTraffic::sample(std::size_t most) const {
+  if (runs.size() <= most) return *this;
+  StageTraffic some{name, {}};
+  for (std::size_t i = 0; i < most; ++i) some.runs.push_back(runs[i * runs.size() / most]);
+  return some;
+}
+
 std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
   config = hurried(config);
   const device::Device device = device::parse_devices("cpu", 1).front().plan();

@@ -17,6 +17,8 @@ struct StageTraffic {
 
   void add(netmodel::StepTraffic step);
   Index steps() const;
+  /// At most so many of its runs, evenly spaced: for what is asked of a stage again and again.
+  StageTraffic sample(std::size_t most) const;
 };
 
 /// Whether all that a step exchanges are all-reduces of float32.

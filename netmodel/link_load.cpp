@@ -17,7 +17,7 @@ struct Load {
   }
 };
 
-/// What every link carries in one run of a phase.
+/// What every link carries in one run of a phase. Where all links of a kind carry the same, the first stands for all.
 class Loads {
  public:
   explicit Loads(const Fabric& fabric)
@@ -30,9 +30,11 @@ class Loads {
         received_(nic_out_.size()) {}
 
   void take(const Phase& phase) {
+    using Pattern = Phase::Pattern;
+    alike_ = fabric_.symmetric() && (phase.pattern == Pattern::shift || phase.pattern == Pattern::pairs);
+    if (alike_) return take_alike(phase);
     for (auto* loads : {&gpu_out_, &gpu_in_, &nic_out_, &nic_in_}) std::fill(loads->begin(), loads->end(), Load{});
     core_ = {};
-    if (phase.pattern == Phase::Pattern::pairs) return take_pairs(phase);
     for_each_flow(phase, fabric_, [&](Index from, Index to, double bytes) {
       at(gpu_out_, from).add(bytes);
       at(gpu_in_, to).add(bytes);
@@ -47,37 +49,39 @@ class Loads {
   /// Calls visit(link, load, rate).
   template <class Visit>
   void for_each_link(const Visit& visit) const {
-    const auto gpus = [&](Kind kind, const std::vector<Load>& loads) {
-      for (std::size_t i = 0; i < loads.size(); ++i) {
-        visit(Link{kind, static_cast<Index>(i)}, loads[i], fabric_.gpu_rate(loads[i].streams));
+    const auto each = [&](Link::Kind kind, const std::vector<Load>& loads, const auto& rate) {
+      const std::size_t count = alike_ ? 1 : loads.size();
+      for (std::size_t i = 0; i < count; ++i) {
+        visit(Link{kind, static_cast<Index>(i)}, loads[i], rate(static_cast<Index>(i), loads[i].streams));
       }
     };
-    const auto nics = [&](Kind kind, const std::vector<Load>& loads) {
-      for (std::size_t i = 0; i < loads.size(); ++i) {
-        const auto node = static_cast<Index>(i);
-        visit(Link{kind, node}, loads[i], fabric_.nic_rate(node, loads[i].streams));
-      }
-    };
-    nics(Kind::nic_out, nic_out_);
-    nics(Kind::nic_in, nic_in_);
-    gpus(Kind::gpu_out, gpu_out_);
-    gpus(Kind::gpu_in, gpu_in_);
+    const auto nic_rate = [&](Index node, Index streams) { return fabric_.nic_rate(node, streams); };
+    const auto gpu_rate = [&](Index, Index streams) { return fabric_.gpu_rate(streams); };
+    each(Kind::nic_out, nic_out_, nic_rate);
+    each(Kind::nic_in, nic_in_, nic_rate);
+    each(Kind::gpu_out, gpu_out_, gpu_rate);
+    each(Kind::gpu_in, gpu_in_, gpu_rate);
     visit(Link{Kind::core, 0}, core_, fabric_.core_rate());
   }
 
   /// Adds what the nodes sent and received in all runs of the phase.
   void count(double repeat) {
+    if (alike_) {
+      by_all_ += repeat * nic_out_.front().bytes;
+      return;
+    }
     for (std::size_t i = 0; i < nic_out_.size(); ++i) {
       sent_[i] += repeat * nic_out_[i].bytes;
       received_[i] += repeat * nic_in_[i].bytes;
     }
   }
   Bytes most_counted() const {
-    return Bytes(
-        std::max(*std::max_element(sent_.begin(), sent_.end()), *std::max_element(received_.begin(), received_.end())));
+    return Bytes(by_all_ + std::max(*std::max_element(sent_.begin(), sent_.end()),
+                                    *std::max_element(received_.begin(), received_.end())));
   }
 
   Index most_messages() const {
+    if (alike_) return gpu_out_.front().streams;
     Index most = 0;
     for (const Load& load : gpu_out_) most = std::max(most, load.streams);
     return most;
@@ -87,22 +91,29 @@ class Loads {
  private:
   static Load& at(std::vector<Load>& loads, Index i) { return loads[static_cast<std::size_t>(i)]; }
 
-  /// Everyone to everyone else of a scope: all links of a kind carry the same, wherever the ranks are.
-  void take_pairs(const Phase& phase) {
-    const Index n = members(fabric_, phase.scope), width = fabric_.width(), all = fabric_.ranks();
-    const Index of_node = phase.scope == Scope::local ? 0 : phase.scope == Scope::rail ? n - 1 : n - width;
+  /// Flows of a pattern that leave a node.
+  Index leaving(const Phase& phase) const {
+    const Index n = members(fabric_, phase.scope), width = fabric_.width();
+    const bool pairs = phase.pattern == Phase::Pattern::pairs;
+    if (fabric_.nodes() == 1 || phase.scope == Scope::local) return 0;
+    if (phase.scope == Scope::rail) return width * (pairs ? n - 1 : 1);
+    return pairs ? width * (n - width) : std::min({phase.shift, width, n - phase.shift});
+  }
+
+  void take_alike(const Phase& phase) {
     const auto load = [&](Index flows) { return Load{static_cast<double>(flows) * phase.bytes.value, flows}; };
-    std::fill(gpu_out_.begin(), gpu_out_.end(), load(n - 1));
-    gpu_in_ = gpu_out_;
-    std::fill(nic_out_.begin(), nic_out_.end(), load(width * of_node));
-    nic_in_ = nic_out_;
-    core_ = load(all * of_node);
+    const Index partners = phase.pattern == Phase::Pattern::pairs ? members(fabric_, phase.scope) - 1 : 1;
+    gpu_out_.front() = gpu_in_.front() = load(partners);
+    nic_out_.front() = nic_in_.front() = load(leaving(phase));
+    core_ = load(fabric_.nodes() * leaving(phase));
   }
 
   const Fabric& fabric_;
+  bool alike_ = false;
   std::vector<Load> gpu_out_, gpu_in_, nic_out_, nic_in_;
   Load core_;
   std::vector<double> sent_, received_;
+  double by_all_ = 0;
 };
 
 Estimate cost_of(const Phase& phase, const Fabric& fabric, Loads& loads) {

@@ -3,6 +3,7 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "experiments/bench/pricing.hpp"
 #include "experiments/bench/scaling.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr Index kKernelRounds = 5;
 constexpr Index kStepRounds = 30;
+constexpr Index kPriceRounds = 15;
 constexpr Index kGlobalBatch = 1024;
 
 std::string per_second(double rate, double unit, const char* name) {
@@ -159,6 +161,23 @@ int bench_scaling_command(const CommandLine& line, const sim::RunConfig& config)
   return kExitDone;
 }
 
+int bench_price_command(const CommandLine& line) {
+  if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench price");
+  const std::vector<PricingRow> rows = bench_pricing(line.rounds > 0 ? line.rounds : kPriceRounds);
+  std::vector<Json> items;
+  Table table({"estimate", "time"});
+  for (const PricingRow& row : rows) {
+    table.add({row.what, seconds_text(row.seconds)});
+    items.push_back(Json::object({{"estimate", row.what}, {"seconds", row.seconds}}));
+  }
+  if (line.json) {
+    std::cout << Json::object({{"rows", Json::array(items)}}).text() << "\n";
+  } else {
+    table.print(std::cout);
+  }
+  return kExitDone;
+}
+
 /// Where no data is named, a model of features gets synthetic examples of its shape.
 sim::RunConfig config_of(Settings settings) {
   std::string model = sim::RunConfig().model.name;
@@ -184,12 +203,13 @@ int bench_command(const CommandLine& line) {
   if (line.elements < 0) throw ConfigError("option out of range", "elements", "at least 0");
   if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
   if (line.global_batch < 0) throw ConfigError("option out of range", "global-batch", "at least 0");
-  const sim::RunConfig config = config_of(line.run);
   const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
+  if (what == "price") return bench_price_command(line);
+  const sim::RunConfig config = config_of(line.run);
   if (what == "kernels") return bench_kernels_command(line, config);
   if (what == "step") return bench_step_command(line, config);
   if (what == "scaling") return bench_scaling_command(line, config);
-  throw ConfigError("say what to measure", "bench", "onebit bench kernels, onebit bench step, or onebit bench scaling");
+  throw ConfigError("say what to measure", "bench", "onebit bench kernels, step, scaling or price");
 }
 
 }  // namespace onebit::experiments

@@ -85,6 +85,25 @@ TEST_CASE("closed forms are link loads on equal nodes") {
   }
 }
 
+TEST_CASE("equal nodes are priced alike whether they are known to be equal or counted one by one") {
+  for (const AlgorithmEntry& entry : algorithms()) {
+    for (const Index width : {1, 4}) {
+      for (const Index nodes : {1, 2, 3, 8}) {
+        Cluster equal = round_cluster(width);
+        equal.nic.stream_cap = BytesPerSecond(0.3e9);
+        equal.nic.per_message = Seconds(1e-5);
+        Cluster counted = equal;
+        counted.nic_shares = {{0, 1.0}};
+        for (const Scope scope : scopes_of(entry)) {
+          const Request r = request(entry.collective, entry.algorithm, 12'345'678, scope);
+          CAPTURE(name(entry.collective), name(entry.algorithm), width, nodes, static_cast<int>(scope));
+          CHECK(alike(cost(LinkLoad(), equal, width * nodes, r), cost(LinkLoad(), counted, width * nodes, r)));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("closed forms refuse what they do not hold for") {
   const Request r = request(Collective::all_reduce, Algorithm::ring, 1e6);
   Cluster cluster = round_cluster(4);
