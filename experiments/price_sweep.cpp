@@ -54,6 +54,10 @@ std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluste
   return curves;
 }
 
+std::string width_text(const SpeedupCurve& curve) {
+  return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU a node" : " GPUs a node");
+}
+
 std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, const Job& job,
                                      const std::string& folder) {
   const std::string table = folder + "/speedup.csv";
@@ -65,9 +69,10 @@ std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, co
                       .y_label = "steps per second / those of dense fp16 Adam",
                       .log_x = true,
                       .x_unit = "b/s",
+                      .legend = "center left",
                       .curves = {}};
   for (const SpeedupCurve& curve : curves) {
-    analysis::Curve line{.label = std::to_string(curve.gpus_per_node) + " GPUs a node", .x = {}, .y = curve.speedups};
+    analysis::Curve line{.label = width_text(curve), .x = {}, .y = curve.speedups};
     for (std::size_t i = 0; i < curve.rates.size(); ++i) {
       file << curve.gpus_per_node << "," << shortest(curve.rates[i]) << "," << shortest(curve.speedups[i]) << "\n";
       line.x.push_back(8 * curve.rates[i]);

@@ -11,6 +11,9 @@ struct SpeedupCurve {
   std::optional<netmodel::BytesPerSecond> break_even{};
 };
 
+/// "4 GPUs a node"
+std::string width_text(const SpeedupCurve& curve);
+
 /// Throws ConfigError for a malformed range or a number of GPUs that the workers do not fill.
 std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 

@@ -5,6 +5,7 @@
 #include "netmodel/closed_form.hpp"
 #include "netmodel/fluid.hpp"
 #include "netmodel/link_load.hpp"
+#include "netmodel/simgrid/simgrid.hpp"
 
 namespace onebit::netmodel {
 
@@ -33,6 +34,8 @@ const std::vector<CostModelEntry>& cost_models() {
        [] { return std::unique_ptr<CostModel>(new LinkLoad); }},
       {"fluid", "flows that share links fairly, event by event; slow for many GPUs",
        [] { return std::unique_ptr<CostModel>(new Fluid); }},
+      {"simgrid", "SimGrid's flow-level simulation, by a plugin that is built where SimGrid is installed",
+       [] { return std::unique_ptr<CostModel>(new SimGrid); }, true},
       {"closed-form", "textbook formulas; equal nodes, ranks in their order",
        [] { return std::unique_ptr<CostModel>(new ClosedForm); }},
   };

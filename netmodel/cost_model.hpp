@@ -57,6 +57,7 @@ class CostModel {
 struct CostModelEntry {
   std::string_view name, doc;
   std::unique_ptr<CostModel> (*make)();
+  bool plugin = false;  ///< it needs a file that not every build has
 };
 
 const std::vector<CostModelEntry>& cost_models();

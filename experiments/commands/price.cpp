@@ -139,7 +139,7 @@ void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& 
   std::vector<Json> items;
   std::vector<std::string> header = {"network link of a node"}, even = {"break-even"};
   for (const SpeedupCurve& curve : curves) {
-    header.push_back(std::to_string(curve.gpus_per_node) + " GPUs a node");
+    header.push_back(width_text(curve));
     even.push_back(curve.break_even ? rate_text(*curve.break_even) : "none");
     items.push_back(Json::object(
         {{"gpus_per_node", curve.gpus_per_node},
