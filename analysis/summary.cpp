@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "compress/channel.hpp"
-#include "netmodel/link_load.hpp"
 #include "netmodel/selector.hpp"
 
 namespace onebit::analysis {
@@ -80,9 +79,8 @@ void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
 }
 
 /// Steps without an exchange count in the mean.
-CommunicationTime price(const std::vector<TrafficList>& steps, const Summary& summary,
-                        const netmodel::Cluster& cluster) {
-  const netmodel::LinkLoad model;
+CommunicationTime price(const std::vector<TrafficList>& steps, const Summary& summary, const netmodel::Cluster& cluster,
+                        const netmodel::CostModel& model) {
   const netmodel::Fabric fabric(cluster, summary.workers);
   Mean dense, compressed;
   double all = 0;
@@ -131,7 +129,8 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
 
 }  // namespace
 
-Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters) {
+Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
+                  const netmodel::CostModel& model) {
   const sim::LogHeader& header = log.header();
   Summary summary;
   summary.path = log.path();
@@ -145,7 +144,8 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
   add_bytes(steps, summary);
   add_evaluations(log, summary);
   add_events(log, summary);
-  for (const netmodel::Cluster& cluster : clusters) summary.communication.push_back(price(steps, summary, cluster));
+  for (const netmodel::Cluster& cluster : clusters)
+    summary.communication.push_back(price(steps, summary, cluster, model));
   return summary;
 }
 

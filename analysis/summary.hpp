@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "netmodel/cluster.hpp"
+#include "netmodel/link_load.hpp"
 #include "sim/log/reader.hpp"
 
 namespace onebit::analysis {
@@ -46,7 +46,8 @@ struct Summary {
   std::vector<CommunicationTime> communication;  ///< one per cluster asked for
 };
 
-/// Throws ConfigError, IoError as the reader does.
-Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters);
+/// Throws ConfigError, IoError as the reader does, ConfigError where a cluster cannot hold the workers.
+Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
+                  const netmodel::CostModel& model = netmodel::LinkLoad());
 
 }  // namespace onebit::analysis

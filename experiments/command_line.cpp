@@ -63,9 +63,11 @@ void for_each_setting(const Accepted& accepted, const Visit& visit) {
     const sim::RunConfig defaults;
     for (const RunOption& option : run_options()) visit(option.name, option.help, option.get(defaults));
   }
-  if (accepted.price) {
-    const PriceConfig defaults;
-    for (const auto& option : price_options()) visit(option.name, option.help, option.get(defaults));
+  if (accepted.price == Accepted::Price::none) return;
+  const PriceConfig defaults;
+  for (const auto& option : price_options()) {
+    if (accepted.price == Accepted::Price::of_runs && !is_for_runs_too(option.name)) continue;
+    visit(option.name, option.help, option.get(defaults));
   }
 }
 
@@ -262,8 +264,8 @@ std::string options_help(const Accepted& accepted) {
       line(name, help + " [" + value + "]");
     });
   };
-  if (accepted.price) settings("options of pricing", {{}, false, true});
-  if (accepted.run) settings("options of a run", {{}, true, false});
+  if (accepted.price != Accepted::Price::none) settings("options of pricing", {{}, false, accepted.price});
+  if (accepted.run) settings("options of a run", {{}, true, Accepted::Price::none});
   return text.str();
 }
 

@@ -13,7 +13,7 @@ namespace onebit::experiments {
 /// config file, then the command line; the later one wins.
 struct CommandLine {
   Settings run;
-  Settings price;  ///< price: clusters, workload, step
+  Settings price;  ///< clusters, workload, step
   std::optional<DeepspeedConfig> deepspeed;
   std::string text;                    ///< the command as typed
   std::vector<std::string> arguments;  ///< positional
@@ -37,8 +37,9 @@ struct CommandLine {
 /// The options that a command accepts.
 struct Accepted {
   std::vector<std::string> extras;
-  bool run = false;    ///< the options of a run
-  bool price = false;  ///< the options of pricing
+  bool run = false;  ///< the options of a run
+  /// The options of pricing: none, those that say what and how, all.
+  enum class Price { none, of_runs, all } price = Price::none;
 };
 
 /// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,

@@ -145,6 +145,19 @@ void print_communication(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
+/// Seconds of the whole run, computing included.
+void print_times(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, std::ostream& out) {
+  std::vector<std::string> header = {"time of the run"};
+  for (const RunClock& clock : clocks.front()) header.push_back(clock.cluster);
+  Table table(header);
+  for (std::size_t a = 0; a < clocks.size(); ++a) {
+    std::vector<std::string> row = {"  " + arms[a].name};
+    for (const RunClock& clock : clocks[a]) row.push_back(seconds_text(clock.at(arms[a].runs.front().steps)));
+    table.add(row);
+  }
+  table.print(out);
+}
+
 /// Mean over the arm's seeds of a column of evaluations; a run that stopped early ends the curve.
 template <class X>
 analysis::Curve mean_loss_curve(const ArmRuns& arm, X x) {
@@ -178,7 +191,7 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 
 }  // namespace
 
-void print_comparison(const std::vector<ArmRuns>& arms, std::ostream& out) {
+void print_comparison(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, std::ostream& out) {
   print_runs(arms, out);
   for (const ArmRuns& arm : arms) {
     for (const Summary& run : arm.runs) {
@@ -192,6 +205,8 @@ void print_comparison(const std::vector<ArmRuns>& arms, std::ostream& out) {
   }
   print_codecs(arms, out);
   print_communication(arms, out);
+  out << "\n";
+  print_times(arms, clocks, out);
 }
 
 void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
@@ -213,7 +228,8 @@ void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
   if (!file.flush()) throw IoError("cannot write table", path);
 }
 
-std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const std::string& folder) {
+std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const ArmClocks& clocks,
+                                       const std::string& folder) {
   analysis::Plot steps{
       .title = "Evaluated loss against step", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
   analysis::Plot bytes{.title = "Evaluated loss against bytes sent per worker",
@@ -235,13 +251,29 @@ std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const s
   std::vector<std::string> files = analysis::draw(steps, folder + "/loss-step");
   append(files, analysis::draw(bytes, folder + "/loss-bytes"));
   append(files, analysis::draw(variance, folder + "/variance-ratio"));
+  for (std::size_t c = 0; c < clocks.front().size(); ++c) {
+    const std::string& cluster = clocks.front()[c].cluster;
+    analysis::Plot times{.title = "Evaluated loss against the estimated time on " + cluster,
+                         .x_label = "seconds",
+                         .y_label = "evaluated loss",
+                         .curves = {}};
+    for (std::size_t a = 0; a < clocks.size(); ++a) {
+      times.curves.push_back(mean_loss_curve(arms[a], [&](const auto& row) { return clocks[a][c].at(row.step); }));
+    }
+    append(files, analysis::draw(times, folder + "/loss-time-" + cluster));
+  }
   return files;
 }
 
-Json to_json(const std::vector<ArmRuns>& arms, const std::vector<std::string>& pictures) {
+Json to_json(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, const std::vector<std::string>& pictures) {
   std::vector<Json> runs, files;
-  for (const ArmRuns& arm : arms) {
-    for (const Summary& run : arm.runs) runs.push_back(Json::object({{"arm", arm.name}, {"run", to_json(run)}}));
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    std::vector<std::pair<std::string, Json>> times;
+    for (const RunClock& clock : clocks[a]) times.emplace_back(clock.cluster, clock.at(arms[a].runs.front().steps));
+    for (const Summary& run : arms[a].runs) {
+      runs.push_back(
+          Json::object({{"arm", arms[a].name}, {"run", to_json(run)}, {"estimated_seconds", Json::object(times)}}));
+    }
   }
   for (const std::string& picture : pictures) files.emplace_back(picture);
   return Json::object({{"runs", Json::array(runs)}, {"pictures", Json::array(files)}});

@@ -6,6 +6,7 @@
 
 #include "analysis/summary.hpp"
 #include "experiments/output.hpp"
+#include "experiments/price.hpp"
 
 namespace onebit::experiments {
 
@@ -15,15 +16,21 @@ struct ArmRuns {
   std::vector<analysis::Summary> runs;
 };
 
-/// A row per run, the arms over their seeds where there are several, and communication per step on each cluster.
-void print_comparison(const std::vector<ArmRuns>& arms, std::ostream& out);
+/// Of each arm's first run, on every cluster.
+using ArmClocks = std::vector<std::vector<RunClock>>;
+
+/// A row per run, the arms over their seeds where there are several, communication per step and the time of the run on
+/// each cluster.
+void print_comparison(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, std::ostream& out);
 
 /// One row per run. Throws IoError.
 void write_csv(const std::vector<ArmRuns>& arms, const std::string& path);
 
-/// Loss against step and bytes, variance ratio against step, into `folder`. Returns the files; none without gnuplot.
-std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const std::string& folder);
+/// Loss against step, bytes and the estimated time on each cluster, variance ratio against step, into `folder`. Returns
+/// the files; none without gnuplot.
+std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const ArmClocks& clocks,
+                                       const std::string& folder);
 
-Json to_json(const std::vector<ArmRuns>& arms, const std::vector<std::string>& pictures);
+Json to_json(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, const std::vector<std::string>& pictures);
 
 }  // namespace onebit::experiments

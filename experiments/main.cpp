@@ -18,7 +18,7 @@ const std::vector<Command>& commands() {
        "train once and log",
        {"out", "weights-out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "progress"},
        true,
-       false,
+       Accepted::Price::none,
        run_command},
       {"compare",
        "",
@@ -26,14 +26,14 @@ const std::vector<Command>& commands() {
        {"out", "config", "preset", "deepspeed-config", "optimizers", "arm", "seeds", "json", "dry-run", "overwrite",
         "progress"},
        true,
-       false,
+       Accepted::Price::of_runs,
        compare_command},
       {"replay",
        "TRACE.h5",
        "run an optimizer on recorded gradients",
        {"out", "config", "preset", "reference", "json", "overwrite"},
        true,
-       false,
+       Accepted::Price::none,
        replay_command},
       {"bench",
        "kernels|step|scaling|price",
@@ -41,28 +41,28 @@ const std::vector<Command>& commands() {
        "estimates",
        {"config", "preset", "json", "elements", "rounds", "sweep", "global-batch"},
        true,
-       false,
+       Accepted::Price::none,
        bench_command},
       {"price",
        "[LOG.h5]",
        "what a step of a workload takes on clusters, dense and compressed, and from which bandwidth on it pays",
        {"config", "json", "out"},
        true,
-       true,
+       Accepted::Price::all,
        price_command},
       {"list",
        "[WHAT...]",
        "what there is: optimizers, codecs, models, data, clusters, ...",
        {"json"},
        false,
-       false,
+       Accepted::Price::none,
        list_command},
       {"inspect",
        "LOG.h5...",
        "show what a run log holds, also of a live or killed run",
        {"json"},
        false,
-       false,
+       Accepted::Price::none,
        inspect_command},
   };
   return table;
@@ -97,11 +97,11 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   const Command& command = find_command(arguments[0]);
   const CommandLine line = parse_command_line(arguments[0], {arguments.begin() + 1, arguments.end()},
-                                              {command.extras, command.takes_run_options, command.takes_price_options});
+                                              {command.extras, command.takes_run_options, command.price_options});
   if (line.help) {
     std::cout << "usage: onebit " << command.name << " " << command.usage << " [options]\n"
               << command.doc << "\n\n"
-              << options_help({command.extras, command.takes_run_options, command.takes_price_options});
+              << options_help({command.extras, command.takes_run_options, command.price_options});
     return kExitDone;
   }
   return command.run(line);

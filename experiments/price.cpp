@@ -1,9 +1,11 @@
 #include "experiments/price.hpp"
 
 #include <cmath>
+#include <fstream>
 
 #include "device/error.hpp"
 #include "experiments/output.hpp"
+#include "netmodel/goal.hpp"
 #include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
@@ -193,6 +195,16 @@ double speedup_at(const Job& job, const Cluster& cluster, const PriceConfig& con
   return price(job.dense.sample(enough)).step / price(job.stages.back().sample(enough)).step;
 }
 
+void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& config, const std::string& path) {
+  const Fabric fabric(cluster, job.workers);
+  const auto model = netmodel::make_cost_model(config.cost_model);
+  const ComputeTimes compute = times_on(job, cluster, config);
+  const auto plans = netmodel::step_plans(job.stages.back().runs.front().traffic, fabric, *model, config.step);
+  std::ofstream file(path);
+  netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
+  if (!file.flush()) throw IoError("cannot write the schedule", path);
+}
+
 ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig& config) {
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config.cost_model);
@@ -217,15 +229,39 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig
   return price;
 }
 
+double RunClock::at(Index step) const {
+  const Index before = std::min(step, warmup_steps);
+  return static_cast<double>(before) * warmup_seconds + static_cast<double>(step - before) * seconds;
+}
+
+RunClock clock_of(const Job& job, const ClusterPrice& price) {
+  return {.cluster = price.cluster.name,
+          .warmup_steps = job.stages.size() > 1 ? job.stages.front().steps() : 0,
+          .warmup_seconds = price.stages.front().step.step.value,
+          .seconds = price.stages.back().step.step.value};
+}
+
+std::vector<RunClock> clocks_of(const std::string& log, const PriceConfig& config) {
+  std::vector<RunClock> clocks;
+  if (sim::LogReader(log).committed_rows() == 0) {
+    for (const std::string& name : config.clusters) {
+      clocks.push_back(
+          {load_cluster(name, config.cluster_settings).name, 0, PriceConfig::kNotGiven, PriceConfig::kNotGiven});
+    }
+    return clocks;
+  }
+  const Job job = job_of_log(log, config);
+  for (const std::string& name : config.clusters) {
+    clocks.push_back(clock_of(job, price_job(job, load_cluster(name, config.cluster_settings), config)));
+  }
+  return clocks;
+}
+
 std::optional<double> seconds_to_target(const std::string& path, double target, const Job& job,
                                         const ClusterPrice& price) {
   const sim::LogReader log(path);
   for (const sim::EvaluationRow& row : log.evaluations()) {
-    if (!(row.loss <= target)) continue;
-    const Index warmup = job.stages.size() > 1 ? job.stages.front().steps() : 0;
-    const auto before = static_cast<double>(std::min(row.step, warmup));
-    return before * price.stages.front().step.step.value +
-           (static_cast<double>(row.step) - before) * price.stages.back().step.step.value;
+    if (row.loss <= target) return clock_of(job, price).at(row.step);
   }
   return std::nullopt;
 }

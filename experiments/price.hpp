@@ -53,11 +53,29 @@ ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const P
 /// Of the last stage over dense Adam; of a sample of its steps where they differ.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 
+/// Writes the first step of the last stage as a GOAL schedule. Throws IoError, and ConfigError for too many messages.
+void write_schedule(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config,
+                    const std::string& path);
+
 /// In units that links are sold in.
 std::string rate_text(netmodel::BytesPerSecond rate);
 
 /// A cluster whose network runs at another rate: nominal, effective and stream cap in proportion.
 netmodel::Cluster with_rate(netmodel::Cluster cluster, netmodel::BytesPerSecond effective);
+
+/// A clock that ticks with a run's steps on a cluster.
+struct RunClock {
+  std::string cluster;
+  Index warmup_steps = 0;
+  double warmup_seconds = 0, seconds = 0;  ///< of a step before and after them
+
+  double at(Index step) const;
+};
+
+RunClock clock_of(const Job& job, const ClusterPrice& price);
+
+/// Of a log, on every cluster of the configuration; seconds are not numbers where it has no steps.
+std::vector<RunClock> clocks_of(const std::string& log, const PriceConfig& config);
 
 /// Seconds from the start until the held-out loss of a log is at most `target`; none where it never is.
 std::optional<double> seconds_to_target(const std::string& path, double target, const Job& job,

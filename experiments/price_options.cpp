@@ -1,5 +1,6 @@
 #include "experiments/price_options.hpp"
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <filesystem>
@@ -216,6 +217,8 @@ const std::vector<Option<PriceConfig>>& price_options() {
         field<PriceConfig>("target", "a log's held-out loss: the time until it is reached", ONEBIT_PLACE(target)));
     all.push_back(field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",
                                      ONEBIT_PLACE(calibrate)));
+    all.push_back(field<PriceConfig>("goal", "write a step of the last stage as a GOAL schedule, for LogGOPSim",
+                                     ONEBIT_PLACE(goal)));
     all.push_back(field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
                                      ONEBIT_PLACE(sweep)));
     all.push_back(list<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", "numbers", ONEBIT_PLACE(widths)));
@@ -240,8 +243,21 @@ const std::vector<Option<PriceConfig>>& price_options() {
 PriceConfig make_price_config(const Settings& settings) {
   PriceConfig config;
   for (const auto& [name, value] : settings) option_in(price_options(), name, "--").set(config, value);
+  config.names_clusters =
+      std::any_of(settings.begin(), settings.end(), [](const auto& setting) { return setting.first == "cluster"; });
   check(config);
   return config;
+}
+
+bool is_for_runs_too(const std::string& name) {
+  return !name.starts_with("sweep.") && name != "calibrate" && name != "target" && name != "goal";
+}
+
+void check_clusters(const PriceConfig& config, Index workers) {
+  for (const std::string& name : config.clusters) {
+    const Cluster cluster = load_cluster(name, config.cluster_settings);
+    netmodel::Fabric(cluster, workers);
+  }
 }
 
 Cluster load_cluster(const std::string& name, const Settings& settings) {

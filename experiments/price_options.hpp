@@ -9,6 +9,7 @@
 namespace onebit::experiments {
 
 struct PriceConfig {
+  bool names_clusters = false;                                              ///< they were asked for
   std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< presets and files
   Settings cluster_settings;                                                ///< for all of them: cluster.X as X
   std::string workload;                                                     ///< empty: that of a log
@@ -19,6 +20,7 @@ struct PriceConfig {
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   Index parameters = 0;
   std::string calibrate;      ///< file of measured all-reduces; empty: none
+  std::string goal;           ///< file for the last stage's step as a GOAL schedule; empty: none
   double target = kNotGiven;  ///< held-out loss of a log
   /// Rates of a node's network link, LOW:HIGH:COUNT, in place of the cluster's; empty: no sweep.
   std::string sweep;
@@ -34,6 +36,12 @@ const std::vector<Option<netmodel::Cluster>>& cluster_options();
 
 /// Throws ConfigError for what is malformed or out of range.
 PriceConfig make_price_config(const Settings& settings);
+
+/// Whether an option says what to price and how, not what `price` itself should do.
+bool is_for_runs_too(const std::string& name);
+
+/// Throws ConfigError where a cluster of the configuration cannot be, or cannot hold so many workers.
+void check_clusters(const PriceConfig& config, Index workers);
 
 /// A preset, or a file (a name that ends in .ini), with the settings on top. Throws ConfigError for an unknown key, a
 /// malformed value, and a cluster that cannot be.

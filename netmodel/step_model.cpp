@@ -99,6 +99,25 @@ std::vector<Request> hierarchical_exchange(Bytes dense, Bytes packed, const Fabr
           {Collective::all_gather, Scope::local, Algorithm::ring, 1 / width * packed}};
 }
 
+std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
+                             const StepOptions& options) {
+  const bool hierarchical = options.hierarchical && traffic.compressed > 0;
+  std::vector<Plan> plans;
+  if (hierarchical) {
+    const Bytes dense(options.gradient_bytes * as_double(traffic.compressed));
+    for (const Request& each : hierarchical_exchange(dense, packed_bytes(traffic.exchanges), fabric)) {
+      plans.push_back(plan(each, fabric));
+    }
+  }
+  for (const Traffic& each : traffic.exchanges) {
+    if (hierarchical && !is_gradient(each)) continue;
+    const Bytes payload = payload_of(each, options);
+    const Algorithm algorithm = choose(each.collective, payload, fabric, model).algorithm;
+    plans.push_back(plan({each.collective, Scope::all, algorithm, payload}, fabric));
+  }
+  return plans;
+}
+
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options) {
   const double slower = slowdown(fabric);

@@ -47,6 +47,10 @@ struct StepEstimate {
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 
+/// What crosses the wire in a step, in its order, nothing in buckets.
+std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
+                             const StepOptions& options);
+
 /// End-to-end speed-up over a run: share w of its steps runs as before, the others s times as fast. 1 / (w + (1-w)/s).
 double mixed_speedup(double warmup_share, double speedup);
 

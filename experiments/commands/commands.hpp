@@ -15,7 +15,7 @@ struct Command {
   std::string_view doc;
   std::vector<std::string> extras;  ///< options that are not options of a run
   bool takes_run_options;
-  bool takes_price_options;
+  Accepted::Price price_options;
   int (*run)(const CommandLine&);  ///< exit status; throws Error
 };
 

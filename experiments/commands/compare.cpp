@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <memory>
 
 #include "analysis/plot.hpp"
 #include "device/error.hpp"
@@ -36,13 +37,13 @@ std::string log_path(const CommandLine& line, const Arm& arm, std::uint32_t seed
 }
 
 /// Nothing is trained before every configuration has been checked and every output is free.
-void check_runs(const CommandLine& line, const std::vector<Arm>& arms) {
+void check_runs(const CommandLine& line, const std::vector<Arm>& arms, const PriceConfig& price) {
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
       throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
     }
-    sim::prepare(config);
+    check_clusters(price, sim::prepare(config).config.workers);
     for (Index s = 0; s < line.seeds; ++s) {
       const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
       if (fs::exists(path) && !line.overwrite) {
@@ -52,18 +53,38 @@ void check_runs(const CommandLine& line, const std::vector<Arm>& arms) {
   }
 }
 
+/// What the runs are priced on, and how.
+struct Prices {
+  std::vector<netmodel::Cluster> clusters;
+  std::unique_ptr<netmodel::CostModel> model;
+};
+
+Prices prices_of(const PriceConfig& config) {
+  Prices prices;
+  for (const std::string& name : config.clusters) {
+    prices.clusters.push_back(load_cluster(name, config.cluster_settings));
+  }
+  prices.model = netmodel::make_cost_model(config.cost_model);
+  return prices;
+}
+
 /// False: stopped by a signal.
-bool run_arm(const CommandLine& line, const Arm& arm, ArmRuns& result) {
+bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, ArmRuns& result) {
   for (Index s = 0; s < line.seeds; ++s) {
     sim::RunConfig config = make_config(arm.settings);
     config.seed += static_cast<std::uint32_t>(s);
     const std::string path = log_path(line, arm, config.seed);
     const sim::RunResult run =
         run_and_log(sim::prepare(config), path, line, arm.name + " seed " + std::to_string(config.seed));
-    result.runs.push_back(analysis::summarize(sim::LogReader(path), shown_clusters()));
+    result.runs.push_back(analysis::summarize(sim::LogReader(path), prices.clusters, *prices.model));
     if (run.status == sim::RunStatus::stopped) return false;
   }
   return true;
+}
+
+/// Pictures of time are drawn for clusters that were asked for.
+ArmClocks without_clusters(const ArmClocks& clocks) {
+  return ArmClocks(clocks.size());
 }
 
 void print_pictures(const std::vector<std::string>& pictures) {
@@ -94,7 +115,8 @@ int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
 int compare_command(const CommandLine& line) {
   check(line);
   const std::vector<Arm> arms = arms_of(line);
-  check_runs(line, arms);
+  const PriceConfig price = make_price_config(line.price);
+  check_runs(line, arms, price);
   if (line.dry_run) {
     std::vector<Json> names;
     for (const Arm& arm : arms) names.emplace_back(arm.name);
@@ -109,21 +131,25 @@ int compare_command(const CommandLine& line) {
   }
   make_folder(line.out);
   install_stop_handler();
+  const Prices prices = prices_of(price);
   std::vector<ArmRuns> results;
   bool complete = true;
   for (const Arm& arm : arms) {
     results.push_back({arm.name, {}});
-    complete = run_arm(line, arm, results.back());
+    complete = run_arm(line, arm, prices, results.back());
     if (!complete) break;
   }
   write_csv(results, line.out + "/runs.csv");
+  ArmClocks clocks;
+  for (const ArmRuns& arm : results) clocks.push_back(clocks_of(arm.runs.front().path, price));
   if (!line.json) {
     print_deepspeed(line, std::cout);
-    print_comparison(results, std::cout);
+    print_comparison(results, clocks, std::cout);
   }
-  const std::vector<std::string> pictures = draw_pictures(results, line.out);
+  const std::vector<std::string> pictures =
+      draw_pictures(results, price.names_clusters ? clocks : without_clusters(clocks), line.out);
   if (line.json) {
-    std::cout << with_deepspeed(to_json(results, pictures), line).text() << "\n";
+    std::cout << with_deepspeed(to_json(results, clocks, pictures), line).text() << "\n";
   } else {
     print_pictures(pictures);
   }

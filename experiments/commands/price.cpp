@@ -189,6 +189,12 @@ int price_command(const CommandLine& line) {
   if (!config.sweep.empty() && config.clusters.size() != 1) {
     throw ConfigError("a sweep is of one cluster", "price", "--cluster NAME");
   }
+  if (!config.goal.empty() && config.clusters.size() != 1) {
+    throw ConfigError("a schedule is of one cluster", "price", "--cluster NAME");
+  }
+  if (!config.goal.empty() && std::filesystem::exists(config.goal)) {
+    throw ConfigError("output exists", config.goal, "give another --goal FILE");
+  }
   if (config.sweep.empty() && !line.out.empty()) {
     throw ConfigError("an option that is not used", "--out", "it goes with --sweep.bandwidth");
   }
@@ -202,6 +208,7 @@ int price_command(const CommandLine& line) {
       print_sweep(line, config, *job, cluster);
       return kExitDone;
     }
+    if (!config.goal.empty()) write_schedule(*job, cluster, config, config.goal);
     if (!line.json && !all.empty()) std::cout << "\n";
     all.push_back(price_and_print(line, config, *job, cluster));
   }

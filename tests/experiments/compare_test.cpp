@@ -47,6 +47,31 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
   CHECK(lines(csv) == 5);
 }
 
+TEST_CASE("compare: the time of the runs on clusters that are asked for") {
+  const Folder folder;
+  const auto compare = [&](const Arguments& more) {
+    return run_onebit(folder, tiny_run("compare", joined({"--optimizers", "adam,onebit-adam", "--freeze", "fixed:2",
+                                                          "--eval.every", "2", "-o", "out"},
+                                                         more)));
+  };
+  const Outcome refused =
+      compare({"--cluster", "paper-ethernet", "--cluster.gpus-per-node", "2", "--cluster.nodes", "3"});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Contains("2 workers on 3 nodes"));
+  CHECK(entries(folder).empty());  // before anything ran
+  CHECK(compare({"--sweep.bandwidth", "1e6:1e9:4"}).status == 2);
+  const Outcome run =
+      compare({"--cluster", "eth1,ib100", "--step.forward", "1", "--step.backward", "2", "--step.optimizer", "0"});
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.status == 0);
+  CHECK_THAT(run.out, Contains("time of the run") && Contains("eth1") && Contains("ib100"));
+  CHECK(line_of(run.out.substr(run.out.find("time of the run")), "adam").find("18 s") != std::string::npos);  // 6 x 3 s
+  if (std::system("command -v gnuplot >/dev/null 2>&1") == 0) {
+    CHECK(std::filesystem::exists(folder / "out/loss-time-eth1.svg"));
+    CHECK(std::filesystem::exists(folder / "out/loss-time-ib100.png"));
+  }
+}
+
 TEST_CASE("compare: arms of one seed see the same data and initial weights") {
   const Folder folder;
   REQUIRE(run_onebit(folder, tiny_run("compare", {"-o", "out", "--optimizers", "adam,onebit-adam", "--freeze",

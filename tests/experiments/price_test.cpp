@@ -5,6 +5,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -99,6 +100,31 @@ TEST_CASE("price: a cluster is a file, and options change it") {
   CHECK(json_number(slow.out, "nodes") == 4);
   CHECK(json_number(slow.out, "communication_seconds") ==
         Approx(2 * json_number(even.out, "communication_seconds")).epsilon(0.01));
+}
+
+TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
+  const Folder folder;
+  const Arguments job = bert({"--workers", "8", "--optimizer", "onebit-adam", "--cluster", "eth10"});
+  REQUIRE(run_onebit(folder, joined(job, {"--goal", "step.goal"})).status == 0);
+  CHECK_THAT(read_file(folder / "step.goal"), StartsWith("num_ranks 8\n\nrank 0 {\nl1: calc ") && Contains("send"));
+  CHECK(run_onebit(folder, joined(job, {"--goal", "step.goal"})).status == 2);  // it is there
+  const Outcome sweep = run_onebit(
+      folder, joined(job, {"--sweep.bandwidth", "1Mb/s:10Gb/s:5", "--sweep.gpus-per-node", "1,4", "-o", "sweep"}));
+  CAPTURE(sweep.out, sweep.err);
+  REQUIRE(sweep.status == 0);
+  CHECK_THAT(sweep.out, Contains("4 GPUs a node") && Contains("break-even"));
+  const std::string csv = read_file(folder / "sweep/speedup.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 11);
+  REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--eval.every", "2"})).status == 0);
+  const Outcome log = run_onebit(folder, {"price", "run.h5", "--cluster", "eth1", "--json", "--target", "1e9",
+                                          "--step.forward", "1", "--step.backward", "1", "--step.optimizer", "0"});
+  CAPTURE(log.out, log.err);
+  REQUIRE(log.status == 0);
+  CHECK(json_number(log.out, "workers") == 2);
+  CHECK(json_number(log.out, "forward_seconds") == 1);
+  CHECK(json_number(log.out, "target_seconds") == 0);  // the loss is that low from the start
+  const Outcome never = run_onebit(folder, {"price", "run.h5", "--cluster", "eth1", "--target", "0"});
+  CHECK_THAT(never.out, Contains("never reached"));
 }
 
 TEST_CASE("price: bad clusters and options are refused in one line") {
