@@ -59,7 +59,7 @@ struct Pricer {
   const ComputeTimes& compute;
   const Fabric& fabric;
   const CostModel& model;
-  const netmodel::StepOptions& options;
+  netmodel::StepOptions options;
 
   /// The mean over the steps.
   StepEstimate operator()(const StageTraffic& stage) const {
@@ -77,6 +77,12 @@ StageTraffic dense_adam(Index workers, Index parameters) {
   optim::OptimizerConfig adam;
   adam.name = "adam";
   return plan_stages(adam, workers, parameters).front();
+}
+
+netmodel::StepOptions options_for(const Job& job, const PriceConfig& config) {
+  netmodel::StepOptions options = config.step;
+  options.gradient_bytes = config.gradient_bytes > 0 ? config.gradient_bytes : job.gradient_bytes;
+  return options;
 }
 
 /// Bisects the logarithm of the rate; `gain` is the last stage's speed-up less 1.
@@ -173,6 +179,7 @@ Job job_of_log(const std::string& path, const PriceConfig& config) {
   job.workload.parameters = parameters;
   job.batch = std::max<Index>(1, rows.back().samples / rows.back().step / job.workers);
   if (config.workload.empty()) job.workload.batches.front().batch = static_cast<double>(job.batch);
+  job.gradient_bytes = sizeof(float);  // as they were sent
   job.dense = dense_adam(job.workers, parameters);
   job.stages = stages_of(log, rows.back().step, parameters);
   if (job.stages.size() > 1) {
@@ -191,7 +198,7 @@ double speedup_at(const Job& job, const Cluster& cluster, const PriceConfig& con
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config.cost_model);
   const ComputeTimes compute = times_on(job, cluster, config);
-  const Pricer price{compute, fabric, *model, config.step};
+  const Pricer price{compute, fabric, *model, options_for(job, config)};
   return price(job.dense.sample(enough)).step / price(job.stages.back().sample(enough)).step;
 }
 
@@ -199,7 +206,8 @@ void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& c
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config.cost_model);
   const ComputeTimes compute = times_on(job, cluster, config);
-  const auto plans = netmodel::step_plans(job.stages.back().runs.front().traffic, fabric, *model, config.step);
+  const auto plans =
+      netmodel::step_plans(job.stages.back().runs.front().traffic, fabric, *model, options_for(job, config));
   std::ofstream file(path);
   netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
   if (!file.flush()) throw IoError("cannot write the schedule", path);
@@ -215,7 +223,7 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig
   price.width = fabric.width();
   price.basis = compute.basis;
   const auto samples = static_cast<double>(job.workers * job.batch * job.accumulation);
-  const Pricer pricer{compute, fabric, *model, config.step};
+  const Pricer pricer{compute, fabric, *model, options_for(job, config)};
   const auto priced = [&](const StageTraffic& stage) {
     const StepEstimate step = pricer(stage);
     return StagePrice{stage.name, step, samples / step.step.value};

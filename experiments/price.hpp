@@ -1,5 +1,5 @@
 #pragma once
-// Would it pay on my cluster? Steps of an optimizer, stage by stage, against dense fp16 Adam on the same cluster.
+// Would it pay on my cluster? Steps of an optimizer, stage by stage, against dense Adam on the same cluster.
 
 #include <optional>
 
@@ -38,6 +38,7 @@ struct Job {
   StageTraffic dense;                ///< Adam's
   std::vector<StageTraffic> stages;  ///< the optimizer's
   double warmup_share = 0;           ///< of the steps, before the last stage
+  double gradient_bytes = 2;         ///< of an element in a dense all-reduce, unless the options say otherwise
 };
 
 /// A workload under an optimizer; workers 0: as many as the cluster has. Throws ConfigError where neither says it.

@@ -150,8 +150,9 @@ Cluster read_cluster(const std::string& path) {
 }
 
 Option<PriceConfig> gradient_option() {
-  return choice<PriceConfig>("step.gradient", "type of dense gradients on the wire", ONEBIT_PLACE(step.gradient_bytes),
-                             std::map<std::string, double>{{"fp16", 2}, {"fp32", 4}});
+  return choice<PriceConfig>(
+      "step.gradient", "type of dense gradients on the wire; auto: fp16, but as logged where a log is priced",
+      ONEBIT_PLACE(gradient_bytes), std::map<std::string, double>{{"auto", 0}, {"fp16", 2}, {"fp32", 4}});
 }
 
 void check(const PriceConfig& config) {
@@ -222,6 +223,8 @@ const std::vector<Option<PriceConfig>>& price_options() {
     all.push_back(field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
                                      ONEBIT_PLACE(sweep)));
     all.push_back(list<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", "numbers", ONEBIT_PLACE(widths)));
+    all.push_back(list<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8", "numbers",
+                                    ONEBIT_PLACE(nodes)));
     const auto time = [&](const char* name, const char* help, auto place) {
       all.push_back(quantity<PriceConfig>(name, help, place, parse_seconds));
     };

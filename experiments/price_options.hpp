@@ -14,7 +14,8 @@ struct PriceConfig {
   Settings cluster_settings;                                                ///< for all of them: cluster.X as X
   std::string workload;                                                     ///< empty: that of a log
   std::string cost_model = "link-load";
-  netmodel::StepOptions step;
+  netmodel::StepOptions step;  ///< gradient_bytes is that of the job where the field below is 0
+  double gradient_bytes = 0;
   double warmup_share = 0.15;  ///< of the steps in the warm-up stage
   /// In place of the workload's; not numbers and 0 where they are not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
@@ -25,6 +26,7 @@ struct PriceConfig {
   /// Rates of a node's network link, LOW:HIGH:COUNT, in place of the cluster's; empty: no sweep.
   std::string sweep;
   std::vector<std::string> widths;  ///< GPUs a node, for each a curve; empty: the cluster's
+  std::vector<std::string> nodes;   ///< of a scaling table; empty: none
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };

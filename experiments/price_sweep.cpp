@@ -1,5 +1,6 @@
 #include "experiments/price_sweep.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -66,7 +67,7 @@ std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, co
   analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
                                std::to_string(job.workers) + " GPUs",
                       .x_label = "rate of a node's network link, as collectives get it",
-                      .y_label = "steps per second / those of dense fp16 Adam",
+                      .y_label = "steps per second / those of dense Adam",
                       .log_x = true,
                       .x_unit = "b/s",
                       .legend = "center left",
@@ -87,6 +88,32 @@ std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, co
   std::vector<std::string> paths = analysis::draw(plot, folder + "/speedup");
   paths.insert(paths.begin(), table);
   return paths;
+}
+
+ScalingPrice sweep_nodes(const PriceConfig& config, const sim::RunConfig& run, const netmodel::Cluster& cluster) {
+  std::vector<Index> counts;
+  for (const std::string& text : config.nodes) {
+    counts.push_back(parse_integer("sweep.nodes", text));
+    if (counts.back() < 1) throw ConfigError("option out of range", "sweep.nodes " + text, "numbers from 1");
+  }
+  const Index fewest = *std::min_element(counts.begin(), counts.end());
+  ScalingPrice scaling;
+  for (const Index nodes : counts) {
+    netmodel::Cluster sized = cluster;
+    sized.nodes = nodes;
+    Job job = plan_job(config, run, 0, sized);
+    const auto point = [&](Index batch) {
+      job.batch = batch;
+      const ClusterPrice price = price_job(job, sized, config);
+      return ScalingPoint{nodes, job.workers, batch, price.dense.samples_per_second,
+                          price.stages.back().samples_per_second};
+    };
+    scaling.weak.push_back(point(run.batch));
+    const bool divides = run.batch * fewest % nodes == 0;
+    const ScalingPoint none{nodes, job.workers, 0, PriceConfig::kNotGiven, PriceConfig::kNotGiven};
+    scaling.strong.push_back(divides ? point(run.batch * fewest / nodes) : none);
+  }
+  return scaling;
 }
 
 }  // namespace onebit::experiments

@@ -21,4 +21,19 @@ std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluste
 std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, const Job& job,
                                      const std::string& folder);
 
+/// A workload on a number of nodes; of both optimizers, samples a second.
+struct ScalingPoint {
+  Index nodes = 1, workers = 1;
+  Index batch = 1;             ///< of a GPU's micro-batch
+  double dense = 0, last = 0;  ///< NaN where the samples of a step cannot be divided
+};
+
+struct ScalingPrice {
+  std::vector<ScalingPoint> weak;    ///< every GPU keeps its batch
+  std::vector<ScalingPoint> strong;  ///< a step keeps the samples that it has on the fewest nodes
+};
+
+/// Throws ConfigError for numbers of nodes that are none.
+ScalingPrice sweep_nodes(const PriceConfig& config, const sim::RunConfig& run, const netmodel::Cluster& cluster);
+
 }  // namespace onebit::experiments

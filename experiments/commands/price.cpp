@@ -151,8 +151,8 @@ void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& 
     std::cout << Json::object({{"workload", job.name}, {"curves", Json::array(items)}}).text() << "\n";
     return;
   }
-  std::cout << "speed-up of " << job.optimizer << " over dense fp16 Adam, " << job.name << ", " << job.workers
-            << " GPUs, " << cluster.name << " at other rates\n\n";
+  std::cout << "speed-up of " << job.optimizer << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
+            << cluster.name << " at other rates\n\n";
   Table table(header);
   for (std::size_t i = 0; i < curves.front().rates.size(); ++i) {
     std::vector<std::string> row = {rate_text(netmodel::BytesPerSecond(curves.front().rates[i]))};
@@ -162,6 +162,53 @@ void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& 
   table.add(even);
   table.print(std::cout);
   for (const std::string& path : paths) std::cout << "  " << path << "\n";
+}
+
+/// Samples a second, and how much of the fewest nodes' rate a GPU keeps.
+void print_scaling(const std::string& title, const std::vector<ScalingPoint>& points, const std::string& optimizer) {
+  std::cout << title << "\n\n";
+  Table table({"nodes", "GPUs", "batch", "adam samples/s", "a GPU keeps", optimizer + " samples/s", "a GPU keeps "});
+  const auto fewest =
+      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.nodes < b.nodes; });
+  const auto kept = [&](const ScalingPoint& point, double ScalingPoint::*rate) {
+    return percent_text(point.*rate / static_cast<double>(point.workers) /
+                        (*fewest.*rate / static_cast<double>(fewest->workers)));
+  };
+  for (const ScalingPoint& point : points) {
+    table.add({std::to_string(point.nodes), std::to_string(point.workers), std::to_string(point.batch),
+               number(point.dense), kept(point, &ScalingPoint::dense), number(point.last),
+               kept(point, &ScalingPoint::last)});
+  }
+  table.print(std::cout);
+}
+
+Json to_json(const std::vector<ScalingPoint>& points) {
+  std::vector<Json> items;
+  for (const ScalingPoint& point : points) {
+    items.push_back(Json::object({{"nodes", point.nodes},
+                                  {"workers", point.workers},
+                                  {"batch", point.batch},
+                                  {"dense_samples_per_second", point.dense},
+                                  {"samples_per_second", point.last}}));
+  }
+  return Json::array(items);
+}
+
+int scaling_command(const CommandLine& line, const PriceConfig& config) {
+  if (config.clusters.size() != 1 || config.workload.empty() || !line.arguments.empty()) {
+    throw ConfigError("scaling is of one workload on one cluster", "sweep.nodes", "--workload NAME --cluster NAME");
+  }
+  const sim::RunConfig run = make_config(line.run);
+  const netmodel::Cluster cluster = load_cluster(config.clusters.front(), config.cluster_settings);
+  const ScalingPrice scaling = sweep_nodes(config, run, cluster);
+  if (line.json) {
+    std::cout << Json::object({{"weak", to_json(scaling.weak)}, {"strong", to_json(scaling.strong)}}).text() << "\n";
+    return kExitDone;
+  }
+  print_scaling("weak scaling: every GPU keeps its batch", scaling.weak, run.optimizer.name);
+  std::cout << "\n";
+  print_scaling("strong scaling: a step keeps its samples", scaling.strong, run.optimizer.name);
+  return kExitDone;
 }
 
 /// One cluster: its price as JSON, and as text unless that is asked for.
@@ -183,6 +230,7 @@ Json price_and_print(const CommandLine& line, const PriceConfig& config, const J
 int price_command(const CommandLine& line) {
   const PriceConfig config = make_price_config(line.price);
   if (!config.calibrate.empty()) return calibrate_command(line);
+  if (!config.nodes.empty()) return scaling_command(line, config);
   if (config.sweep.empty() != config.widths.empty() && config.sweep.empty()) {
     throw ConfigError("an option that is not used", "--sweep.gpus-per-node", "it goes with --sweep.bandwidth");
   }

@@ -123,8 +123,27 @@ TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
   CHECK(json_number(log.out, "workers") == 2);
   CHECK(json_number(log.out, "forward_seconds") == 1);
   CHECK(json_number(log.out, "target_seconds") == 0);  // the loss is that low from the start
+  // As the run itself says: float32, as it was sent.
+  const Outcome again = run_onebit(folder, tiny_run("run", {"-o", "again.h5", "--json"}));
+  const std::string eth1 = again.out.substr(again.out.find("\"eth1\""));
+  CHECK(json_number(log.out, "communication_seconds") == Approx(json_number(eth1, "dense_seconds")));
   const Outcome never = run_onebit(folder, {"price", "run.h5", "--cluster", "eth1", "--target", "0"});
   CHECK_THAT(never.out, Contains("never reached"));
+}
+
+TEST_CASE("price: weak and strong scaling over nodes") {
+  const Outcome run = run_onebit(Folder(), bert({"--cluster", "paper-infiniband", "--optimizer", "onebit-adam",
+                                                 "--json", "--sweep.nodes", "1,2,3,4", "--step.codec", "released"}));
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.status == 0);
+  const std::string weak = run.out.substr(0, run.out.find("strong")), strong = run.out.substr(weak.size());
+  CHECK(json_number(weak, "dense_samples_per_second") == Approx(719.3).epsilon(0.05));  // Table 1, one node
+  CHECK_THAT(weak, Contains("\"workers\": 32, \"batch\": 16"));
+  CHECK_THAT(strong, Contains("\"workers\": 32, \"batch\": 4") &&
+                         Contains("\"workers\": 24, \"batch\": 0, \"dense_samples_per_second\": null"));
+  for (const std::string nodes : {"0", "-1", "two", "1,,2"}) {
+    CHECK(run_onebit(Folder(), bert({"--cluster", "eth10", "--sweep.nodes", nodes})).status == 2);
+  }
 }
 
 TEST_CASE("price: bad clusters and options are refused in one line") {
