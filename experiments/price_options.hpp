@@ -13,7 +13,7 @@ struct PriceConfig {
   std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< presets and files
   Settings cluster_settings;                                                ///< for all of them: cluster.X as X
   std::string workload;                                                     ///< empty: that of a log
-  std::string cost_model = "link-load";
+  netmodel::CostModelConfig cost_model;
   netmodel::StepOptions step;  ///< gradient_bytes is that of the job where the field below is 0
   double gradient_bytes = 0;
   double warmup_share = 0.15;  ///< of the steps in the warm-up stage

@@ -177,6 +177,11 @@ Fit fit_algorithm(const Rows& rows, const Cluster& start, Algorithm algorithm) {
   if (rows.size() < 2) {
     throw ConfigError("too few measurements to fit to: " + std::to_string(rows.size()), "", "two or more");
   }
+  for (const Measurement& row : rows) {
+    if (row.collective == Collective::all_reduce) continue;
+    throw ConfigError("a measurement of " + std::string(name(row.collective)), "",
+                      "clusters are fitted to all-reduces");
+  }
   const Free free = free_by(rows);
   Fit fit{.algorithm = algorithm,
           .cluster = fitted(rows, start, algorithm),

@@ -23,7 +23,8 @@ struct Fit {
 /// Fits effective rates of GPU and network links, the network's latency where the sizes span a factor of 16, and the
 /// scale penalty where there are four numbers of nodes above one, to all rows by least squares of relative errors.
 /// `start` gives everything else and the first guess. Rows of one node determine the GPU link, others the network's;
-/// where there are none, that of `start` stays. Throws ConfigError for fewer than two rows.
+/// where there are none, that of `start` stays. Throws ConfigError for fewer than two rows and for other
+/// collectives.
 Fit fit_algorithm(const std::vector<Measurement>& rows, const Cluster& start, Algorithm algorithm);
 
 /// Every all-reduce algorithm, the one with the smallest worst error first, left-out rows included.

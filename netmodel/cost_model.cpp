@@ -6,6 +6,7 @@
 #include "netmodel/fluid.hpp"
 #include "netmodel/link_load.hpp"
 #include "netmodel/simgrid/simgrid.hpp"
+#include "netmodel/table_model.hpp"
 
 namespace onebit::netmodel {
 
@@ -31,24 +32,35 @@ std::string text(const Link& link) {
 const std::vector<CostModelEntry>& cost_models() {
   static const std::vector<CostModelEntry> table = {
       {"link-load", "latencies, and the most loaded link of every phase",
-       [] { return std::unique_ptr<CostModel>(new LinkLoad); }},
+       [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new LinkLoad); }},
       {"fluid", "flows that share links fairly, event by event; slow for many GPUs",
-       [] { return std::unique_ptr<CostModel>(new Fluid); }},
+       [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new Fluid); }},
       {"simgrid", "SimGrid's flow-level simulation, by a plugin that is built where SimGrid is installed",
-       [] { return std::unique_ptr<CostModel>(new SimGrid); }, true},
+       [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new SimGrid); }, true},
+      {"table", "measured times or bus bandwidths: --cost-table FILE",
+       [](const CostModelConfig& config) {
+         return std::unique_ptr<CostModel>(new TableModel(read_measurements(config.table)));
+       },
+       true},
       {"closed-form", "textbook formulas; equal nodes, ranks in their order",
-       [] { return std::unique_ptr<CostModel>(new ClosedForm); }},
+       [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new ClosedForm); }},
   };
   return table;
 }
 
-std::unique_ptr<CostModel> make_cost_model(std::string_view name) {
+std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config) {
+  if (!config.table.empty() && config.name != "table") {
+    throw ConfigError("an option that is not used", "--cost-table, cost model " + config.name, "it is for table");
+  }
+  if (config.table.empty() && config.name == "table") {
+    throw ConfigError("no measurements", "cost model table", "--cost-table FILE");
+  }
   std::vector<std::string_view> names;
   for (const CostModelEntry& entry : cost_models()) {
-    if (entry.name == name) return entry.make();
+    if (entry.name == config.name) return entry.make(config);
     names.push_back(entry.name);
   }
-  throw ConfigError("unknown cost model \"" + std::string(name) + "\"", "", suggestion(name, names));
+  throw ConfigError("unknown cost model \"" + config.name + "\"", "", suggestion(config.name, names));
 }
 
 }  // namespace onebit::netmodel

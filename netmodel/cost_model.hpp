@@ -54,15 +54,20 @@ class CostModel {
   virtual Estimate cost(const Plan& plan, const Fabric& fabric) const = 0;
 };
 
+struct CostModelConfig {
+  std::string name = "link-load";
+  std::string table;  ///< file of measurements; of the model that is one
+};
+
 struct CostModelEntry {
   std::string_view name, doc;
-  std::unique_ptr<CostModel> (*make)();
-  bool plugin = false;  ///< it needs a file that not every build has
+  std::unique_ptr<CostModel> (*make)(const CostModelConfig&);
+  bool needs_file = false;  ///< a plugin, measurements
 };
 
 const std::vector<CostModelEntry>& cost_models();
 
-/// ConfigError that suggests names if there is none.
-std::unique_ptr<CostModel> make_cost_model(std::string_view name);
+/// ConfigError that suggests names if there is none of that name, and for measurements that are none or not used.
+std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config);
 
 }  // namespace onebit::netmodel

@@ -75,6 +75,13 @@ Index count_in(const std::string& text, const Lines& lines) {
   return static_cast<Index>(value);
 }
 
+Collective collective_in(const std::string& text, const Lines& lines) {
+  for (auto i = static_cast<int>(Collective::all_reduce); i <= static_cast<int>(Collective::neighbour); ++i) {
+    if (name(static_cast<Collective>(i)) == text) return static_cast<Collective>(i);
+  }
+  lines.refuse("no collective: " + text.substr(0, 40));
+}
+
 void add(std::vector<Measurement>& rows, const Measurement& row, const Lines& lines) {
   if (!(row.bytes.value > 0 && row.seconds.value > 0)) lines.refuse("bytes and seconds are above 0");
   if (rows.size() == kMostRows) lines.refuse("more than 100000 rows");
@@ -89,15 +96,21 @@ std::vector<Measurement> read_table(Lines& lines) {
     if (found == header.end()) lines.refuse("no column " + column);
     places.push_back(static_cast<std::size_t>(found - header.begin()));
   }
+  const auto collective = std::find(header.begin(), header.end(), "collective");
   std::vector<Measurement> rows;
   while (lines.next()) {
     if (lines.text().empty() || lines.text().front() == '#') continue;
     const std::vector<std::string> cells = cells_of(lines.text());
     if (cells.size() != header.size()) lines.refuse("a row of " + std::to_string(cells.size()) + " cells");
-    add(rows,
-        {count_in(cells[places[0]], lines), count_in(cells[places[1]], lines),
-         Bytes(number_in(cells[places[2]], lines)), Seconds(number_in(cells[places[3]], lines))},
-        lines);
+    Measurement row;
+    row.nodes = count_in(cells[places[0]], lines);
+    row.gpus_per_node = count_in(cells[places[1]], lines);
+    row.bytes = Bytes(number_in(cells[places[2]], lines));
+    row.seconds = Seconds(number_in(cells[places[3]], lines));
+    if (collective != header.end()) {
+      row.collective = collective_in(cells[static_cast<std::size_t>(collective - header.begin())], lines);
+    }
+    add(rows, row, lines);
   }
   return rows;
 }
@@ -124,7 +137,12 @@ std::vector<Measurement> read_nccl_tests(Lines& lines) {
     if (nodes == 0 || ranks % nodes != 0) lines.refuse("the ranks are not listed before, or nodes differ");
     const double bytes = number_in(words[0], lines);
     if (bytes == 0) continue;
-    add(rows, {nodes, ranks / nodes, Bytes(bytes), Seconds(1e-6 * number_in(words[5], lines))}, lines);
+    Measurement row;
+    row.nodes = nodes;
+    row.gpus_per_node = ranks / nodes;
+    row.bytes = Bytes(bytes);
+    row.seconds = Seconds(1e-6 * number_in(words[5], lines));
+    add(rows, row, lines);
   } while (lines.next());
   return rows;
 }

@@ -1,21 +1,23 @@
 #pragma once
-// Measured all-reduces, as rows of a table or as nccl-tests prints them.
+// Measured collectives, as rows of a table or as nccl-tests prints them.
 
 #include <string>
 #include <vector>
 
 #include "device/types.hpp"
-#include "netmodel/units.hpp"
+#include "netmodel/traffic.hpp"
 
 namespace onebit::netmodel {
 
 struct Measurement {
   Index nodes = 1, gpus_per_node = 1;
-  Bytes bytes;      ///< of the vector
-  Seconds seconds;  ///< of the all-reduce
+  Bytes bytes;  ///< payload of a worker, as in Traffic
+  Seconds seconds;
+  Collective collective = Collective::all_reduce;
 };
 
-/// Reads a CSV file with a header that has the columns nodes, gpus (of a node), bytes and seconds in any order, or what
+/// Reads a CSV file with a header that has the columns nodes, gpus (of a node), bytes and seconds in any order, and may
+/// have a column collective (all_reduce, all_to_all, ...; without it all rows are all-reduces), or what
 /// all_reduce_perf of nccl-tests prints (out-of-place times; nodes and GPUs from its list of ranks). Throws ConfigError
 /// with file, line and reason for anything else.
 std::vector<Measurement> read_measurements(const std::string& path);

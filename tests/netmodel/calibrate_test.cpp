@@ -34,7 +34,7 @@ Cluster start() {
 double predicted(const Cluster& cluster, const Measurement& row, Algorithm algorithm) {
   Cluster sized = cluster;
   sized.gpus_per_node = row.gpus_per_node;
-  return cost(*make_cost_model("link-load"), sized, row.nodes * row.gpus_per_node,
+  return cost(*make_cost_model({}), sized, row.nodes * row.gpus_per_node,
               request(Collective::all_reduce, algorithm, row.bytes.value))
       .total.value;
 }
@@ -126,4 +126,7 @@ TEST_CASE("measurements that are none are refused with file and line") {
   }
   CHECK_THROWS_AS(read_measurements(folder / "nothing"), ConfigError);
   CHECK_THROWS_AS(calibrate({}, round_cluster()), ConfigError);
+  std::vector<Measurement> mixed = kEthernet;
+  mixed.front().collective = Collective::all_gather;
+  CHECK_THROWS_WITH(calibrate(mixed, round_cluster()), Contains("all_gather"));
 }

@@ -117,8 +117,8 @@ TEST_CASE("closed forms refuse what they do not hold for") {
 
 TEST_CASE("one worker pays nothing, one node sends nothing over the network") {
   for (const auto& entry : cost_models()) {
-    if (entry.plugin) continue;
-    const auto model = entry.make();
+    if (entry.needs_file) continue;
+    const auto model = entry.make({});
     for (const AlgorithmEntry& algorithm : algorithms()) {
       const Request r = request(algorithm.collective, algorithm.algorithm, 1 << 20);
       CAPTURE(entry.name, name(algorithm.collective), name(algorithm.algorithm));
@@ -132,8 +132,8 @@ TEST_CASE("one worker pays nothing, one node sends nothing over the network") {
 
 TEST_CASE("more bytes, more nodes and slower links never cost less") {
   for (const auto& entry : cost_models()) {
-    if (entry.plugin) continue;
-    const auto model = entry.make();
+    if (entry.needs_file) continue;
+    const auto model = entry.make({});
     for (const AlgorithmEntry& algorithm : algorithms()) {
       for (const Cluster& cluster : clusters()) {
         CAPTURE(entry.name, name(algorithm.collective), name(algorithm.algorithm), cluster.name);

@@ -1,0 +1,51 @@
+#include "netmodel/table_model.hpp"
+
+#include <cmath>
+
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/folder.hpp"
+#include "tests/netmodel/models.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+double seconds(const CostModel& model, Index ranks, const Request& r) {
+  return cost(model, round_cluster(4), ranks, r).total.value;
+}
+
+}  // namespace
+
+TEST_CASE("measured times are looked up and interpolated") {
+  const Folder folder;
+  write_file(folder / "rows.csv",
+             "collective,nodes,gpus,bytes,seconds\nall_reduce,2,4,1e6,1e-3\nall_reduce,2,4,1e8,1e-2\n"
+             "all_to_all,2,4,1e6,5e-3\nall_reduce,1,4,1e6,1e-4\n");
+  const TableModel model(read_measurements(folder / "rows.csv"));
+  using C = Collective;
+  using A = Algorithm;
+  CHECK(seconds(model, 8, request(C::all_reduce, A::ring, 1e6)) == Approx(1e-3));
+  CHECK(seconds(model, 8, request(C::all_reduce, A::tree, 1e7)) == Approx(std::sqrt(1e-5)));  // half way, in logarithms
+  CHECK(seconds(model, 8, request(C::all_reduce, A::ring, 10)) == Approx(1e-3));
+  CHECK(seconds(model, 8, request(C::all_reduce, A::ring, 1e9)) == Approx(0.1));
+  CHECK(seconds(model, 4, request(C::all_reduce, A::ring, 1e7)) == Approx(1e-3));
+  CHECK(seconds(model, 8, request(C::all_to_all, A::burst, 1e6)) == Approx(5e-3));
+  // An all-gather of 1/8 of the bytes from each sends half of what the all-reduce sends: at its bus bandwidth of 1e8.
+  CHECK(seconds(model, 8, request(C::all_gather, A::ring, 1e8 / 8 * 2)) == Approx(1e-2));
+  CHECK(seconds(model, 1, request(C::all_reduce, A::ring, 1e6)) == 0);
+  CHECK_THROWS_WITH(seconds(model, 16, request(C::all_reduce, A::ring, 1e6)), Contains("4 nodes of 4 GPUs"));
+  const Estimate estimate = cost(model, round_cluster(4), 8, request(C::all_reduce, A::ring, 1e6));
+  CHECK(estimate.nic_bytes.value == Approx(2 * 7 / 8.0 * 1e6));
+}
+
+TEST_CASE("a table needs a file, and nothing else takes one") {
+  CHECK_THROWS_WITH(make_cost_model({"table", ""}), Contains("--cost-table"));
+  CHECK_THROWS_WITH(make_cost_model({"fluid", "rows.csv"}), Contains("not used"));
+  CHECK_THROWS_AS(make_cost_model({"table", "/nowhere"}), ConfigError);
+  const Folder folder;
+  write_file(folder / "rows.csv", "collective,nodes,gpus,bytes,seconds\nall_reduced,2,4,1e6,1e-3\n");
+  CHECK_THROWS_WITH(make_cost_model({"table", folder / "rows.csv"}), Contains("no collective: all_reduced"));
+}
