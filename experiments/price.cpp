@@ -120,14 +120,12 @@ std::vector<StageTraffic> stages_of(const sim::LogReader& log, Index steps, Inde
 /// A third of it forward, as usual.
 netmodel::Workload workload_of(const std::vector<sim::StepRow>& rows, Index workers, Index parameters) {
   double seconds = 0;
-  for (const sim::StepRow& row : rows) seconds += row.compute_seconds;
-  seconds /= static_cast<double>(rows.size()) * static_cast<double>(workers);
+  for (const sim::StepRow& row : rows) seconds += std::isfinite(row.compute_seconds) ? row.compute_seconds : 0;
+  seconds /= static_cast<double>(rows.back().step) * static_cast<double>(workers);
   netmodel::Workload workload;
   workload.source = netmodel::Source::estimated;
   workload.parameters = parameters;
-  if (std::isfinite(seconds)) {
-    workload.batches = {{"a100", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
-  }
+  workload.batches = {{"", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
   return workload;
 }
 
@@ -137,8 +135,15 @@ Cluster with_rate(Cluster cluster, BytesPerSecond effective) {
   const double factor = effective / cluster.nic.effective;
   cluster.nic.effective = effective;
   cluster.nic.nominal = std::min(factor * cluster.nic.nominal, netmodel::kFastestLink);
-  cluster.nic.stream_cap = factor * cluster.nic.stream_cap;
+  cluster.nic.stream_cap = std::min(factor * cluster.nic.stream_cap, netmodel::kFastestLink);
   return cluster;
+}
+
+static double warmup_share(const PriceConfig& config, const std::string& freeze) {
+  constexpr double usual = 0.15;
+  const std::string fraction = "fraction:";
+  if (!std::isnan(config.warmup_share)) return config.warmup_share;
+  return freeze.starts_with(fraction) ? parse_real("freeze", freeze.substr(fraction.size())) : usual;
 }
 
 Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers, const Cluster& cluster) {
@@ -158,7 +163,7 @@ Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers
   job.accumulation = run.accumulation;
   job.dense = dense_adam(job.workers, job.workload.parameters);
   job.stages = plan_stages(run.optimizer, job.workers, job.workload.parameters);
-  job.warmup_share = job.stages.size() > 1 ? config.warmup_share : 0;
+  job.warmup_share = job.stages.size() > 1 ? warmup_share(config, run.optimizer.freeze.policy) : 0;
   return job;
 }
 
@@ -202,15 +207,30 @@ double speedup_at(const Job& job, const Cluster& cluster, const PriceConfig& con
   return price(job.dense.sample(enough)).step / price(job.stages.back().sample(enough)).step;
 }
 
+static const netmodel::StepTraffic& busiest_step(const StageTraffic& stage) {
+  const auto bytes = [](const StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
+  return std::max_element(stage.runs.begin(), stage.runs.end(),
+                          [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); })
+      ->traffic;
+}
+
 void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& config, const std::string& path) {
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config.cost_model);
   const ComputeTimes compute = times_on(job, cluster, config);
-  const auto plans =
-      netmodel::step_plans(job.stages.back().runs.front().traffic, fabric, *model, options_for(job, config));
+  const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, options_for(job, config));
   std::ofstream file(path);
   netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
   if (!file.flush()) throw IoError("cannot write the schedule", path);
+}
+
+/// The stages before the last one share the steps before it.
+static double end_to_end(const ClusterPrice& price, double share) {
+  if (price.stages.size() < 2) return price.speedup;
+  Seconds before;
+  for (std::size_t i = 0; i + 1 < price.stages.size(); ++i) before += price.stages[i].step.step;
+  before = 1 / static_cast<double>(price.stages.size() - 1) * before;
+  return price.dense.step.step / (share * before + (1 - share) * price.stages.back().step.step);
 }
 
 ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig& config) {
@@ -231,7 +251,7 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig
   price.dense = priced(job.dense);
   for (const StageTraffic& stage : job.stages) price.stages.push_back(priced(stage));
   price.speedup = price.dense.step.step / price.stages.back().step.step;
-  price.end_to_end_speedup = netmodel::mixed_speedup(job.warmup_share, price.speedup);
+  price.end_to_end_speedup = end_to_end(price, job.warmup_share);
   find_break_even([&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), config) - 1; },
                   price);
   return price;

@@ -54,7 +54,8 @@ ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const P
 /// Of the last stage over dense Adam; of a sample of its steps where they differ.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 
-/// Writes the first step of the last stage as a GOAL schedule. Throws IoError, and ConfigError for too many messages.
+/// Writes the step of the last stage that sends most as a GOAL schedule. Throws IoError, and ConfigError for too many
+/// messages.
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config,
                     const std::string& path);
 

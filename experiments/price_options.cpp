@@ -87,6 +87,10 @@ std::vector<Option<Cluster>> node_options() {
   using netmodel::Placement, netmodel::Selection;
   return {
       field<Cluster>("doc", "one line about the cluster", ONEBIT_PLACE(doc)),
+      choice<Cluster>("source", "where its numbers come from", ONEBIT_PLACE(source),
+                      std::map<std::string, netmodel::Source>{{"published", netmodel::Source::published},
+                                                              {"fitted", netmodel::Source::fitted},
+                                                              {"estimated", netmodel::Source::estimated}}),
       field<Cluster>("nodes", "nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs, and workers, of a node", ONEBIT_PLACE(gpus_per_node)),
       field<Cluster>("gpu", "model of the GPUs: v100-pcie, v100, a100, h100", ONEBIT_PLACE(gpu)),
@@ -141,6 +145,11 @@ Cluster read_cluster(const std::string& path) {
     for (const auto& option : po::parse_config_file(file, keys, true).options) {
       settings.emplace_back(option.string_key, option.value.empty() ? "" : option.value.front());
     }
+    for (const auto& [key, value] : settings) {
+      const auto same = [&name = key](const auto& other) { return other.first == name; };
+      if (std::count_if(settings.begin(), settings.end(), same) > 1)
+        throw ConfigError("a key twice", path + ": " + key);
+    }
     Cluster cluster = plain_cluster(path);
     apply(cluster, settings, path + ": ");
     return cluster;
@@ -159,10 +168,12 @@ void check(const PriceConfig& config) {
   const auto refuse = [](const std::string& what, const std::string& wanted) {
     throw ConfigError("option out of range", what, wanted);
   };
-  if (!(config.warmup_share >= 0 && config.warmup_share <= 1)) refuse("step.warmup-share", "from 0 to 1");
+  if (config.warmup_share < 0 || config.warmup_share > 1) refuse("step.warmup-share", "from 0 to 1");
   if (!(config.step.bucket.value >= 1)) refuse("step.bucket", "bytes, e.g. 25MB");
   if (!(config.step.stretch >= 0 && config.step.stretch <= 10)) refuse("step.stretch", "from 0 to 10");
-  if (config.parameters < 0) refuse("step.parameters", "0: those of the workload");
+  if (config.parameters < 0 || config.parameters > Index{1} << 40) {
+    refuse("step.parameters", "0: those of the workload; at most 1e12");
+  }
   for (const netmodel::Seconds& time : {config.forward, config.backward, config.optimizer}) {
     if (time.value < 0) refuse("step.forward, .backward or .optimizer", "seconds, not negative");
   }
@@ -214,7 +225,9 @@ const std::vector<Option<PriceConfig>>& price_options() {
             "step.exchange", "1-bit exchange of all ranks, or dense within nodes and 1-bit between them",
             ONEBIT_PLACE(step.hierarchical), std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
         gradient_option(),
-        field<PriceConfig>("step.warmup-share", "share of the steps in the warm-up stage", ONEBIT_PLACE(warmup_share)),
+        field<PriceConfig>("step.warmup-share",
+                           "share of the steps before the last stage; not given: F of --freeze fraction:F",
+                           ONEBIT_PLACE(warmup_share)),
         field<PriceConfig>("step.parameters", "in place of the workload's; 0: those", ONEBIT_PLACE(parameters))};
     all.push_back(
         field<PriceConfig>("target", "a log's held-out loss: the time until it is reached", ONEBIT_PLACE(target)));
@@ -259,9 +272,14 @@ bool is_for_runs_too(const std::string& name) {
 }
 
 void check_clusters(const PriceConfig& config, Index workers) {
+  std::vector<std::string> names;
   for (const std::string& name : config.clusters) {
     const Cluster cluster = load_cluster(name, config.cluster_settings);
     netmodel::Fabric(cluster, workers);
+    names.push_back(cluster.name);
+    if (std::count(names.begin(), names.end(), cluster.name) > 1) {
+      throw ConfigError("two clusters of one name", cluster.name, "pictures are called by it");
+    }
   }
 }
 

@@ -16,7 +16,7 @@ struct PriceConfig {
   netmodel::CostModelConfig cost_model;
   netmodel::StepOptions step;  ///< gradient_bytes is that of the job where the field below is 0
   double gradient_bytes = 0;
-  double warmup_share = 0.15;  ///< of the steps in the warm-up stage
+  double warmup_share = kNotGiven;  ///< of the steps before the last stage; not given: as --freeze says, else 0.15
   /// In place of the workload's; not numbers and 0 where they are not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   Index parameters = 0;

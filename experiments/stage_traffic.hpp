@@ -6,11 +6,11 @@
 
 namespace onebit::experiments {
 
-/// Steps of one stage in their order; where they differ (local steps, sparse rounds) and are planned, a period of them.
+/// Steps of one stage by kind; where they differ (local steps, sparse rounds) and are planned, a period of them.
 struct StageTraffic {
   struct Run {
     netmodel::StepTraffic traffic;
-    Index count = 0;  ///< equal steps in a row
+    Index count = 0;  ///< steps that send this
   };
   std::string name;  ///< dense, warmup, compression, ...
   std::vector<Run> runs;
@@ -24,8 +24,9 @@ struct StageTraffic {
 /// Whether all that a step exchanges are all-reduces of float32.
 bool is_dense(const netmodel::TrafficList& exchanges);
 
-/// In the order of the stages. A freeze comes early, whatever the policy; a policy that never freezes leaves the
-/// compression stage out. Throws what the optimizer throws.
+/// In the order of the stages, of a model that is one vector. A freeze comes early, whatever the policy; a policy that
+/// never freezes leaves the compression stage out. Throws what the optimizer throws, and ConfigError for what cannot be
+/// known without data (CADA, codecs with thresholds, PowerSGD's matrices).
 std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters);
 
 }  // namespace onebit::experiments

@@ -18,6 +18,8 @@ using Rows = std::vector<Measurement>;
 
 /// No fit goes beyond, however little an algorithm fits the rows.
 constexpr BytesPerSecond kFastest{1e12};
+constexpr Seconds kLongestLatency{1};
+constexpr double kLargestPenalty = 5;
 
 /// What of a cluster is free.
 struct Free {
@@ -50,7 +52,8 @@ Cluster at(const Cluster& start, const Free& free, const Point& x) {
   if (free.nic) scale(cluster.nic.effective);
   if (free.latency) scale(cluster.nic.latency);
   for (LinkSpec* link : {&cluster.gpu_link, &cluster.nic}) link->effective = std::min(link->effective, kFastest);
-  if (free.penalty) cluster.nic.scale_penalty = x[i] * x[i];
+  if (free.penalty) cluster.nic.scale_penalty = std::min(x[i] * x[i], kLargestPenalty);
+  cluster.nic.latency = std::min(cluster.nic.latency, kLongestLatency);
   // An effective rate beyond the nominal one means that the start's line rate was a guess.
   cluster.gpu_link.nominal = std::max(cluster.gpu_link.nominal, cluster.gpu_link.effective);
   cluster.nic.nominal = std::max(cluster.nic.nominal, cluster.nic.effective);
@@ -129,12 +132,16 @@ Cluster guess(const Rows& rows, const Cluster& start, Algorithm algorithm) {
   return cluster;
 }
 
+bool same_configuration(const Measurement& a, const Measurement& b) {
+  return a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node;
+}
+
 Cluster fitted(const Rows& rows, const Cluster& start, Algorithm algorithm) {
   const Free free = free_by(rows);
   const Cluster from = guess(rows, start, algorithm);
   // Configurations count alike, however often they were measured.
   const auto same = [](const Measurement& a, const Measurement& b) {
-    return a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node && a.bytes == b.bytes;
+    return same_configuration(a, b) && a.bytes == b.bytes;
   };
   std::vector<double> weights;
   for (const Measurement& row : rows) {
@@ -154,6 +161,29 @@ Cluster fitted(const Rows& rows, const Cluster& start, Algorithm algorithm) {
     return sum;
   };
   return at(from, free, minimise(squares, free.count(), 0.1));
+}
+
+/// Predicts the rows of each number of nodes and GPUs from all others.
+void leave_out(const Rows& rows, const Cluster& start, Algorithm algorithm, Fit& fit) {
+  fit.left_out.assign(rows.size(), std::numeric_limits<double>::quiet_NaN());
+  fit.worst_left_out = std::numeric_limits<double>::quiet_NaN();
+  const Free free = free_by(rows);
+  std::vector<char> done(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (done[i]) continue;
+    Rows others = rows;
+    std::erase_if(others, [&](const Measurement& row) { return same_configuration(row, rows[i]); });
+    const Free left = free_by(others);
+    const bool can = others.size() > free.count() - 1 && left.gpu == free.gpu && left.nic == free.nic;
+    const Cluster cluster = can ? fitted(others, start, algorithm) : start;
+    for (std::size_t j = i; j < rows.size(); ++j) {
+      if (!same_configuration(rows[i], rows[j])) continue;
+      done[j] = 1;
+      if (!can) continue;
+      fit.left_out[j] = relative_error(cluster, rows[j], algorithm);
+      fit.worst_left_out = std::fmax(fit.worst_left_out, std::abs(fit.left_out[j]));
+    }
+  }
 }
 
 Selection selection_of(Algorithm algorithm) {
@@ -178,6 +208,7 @@ Fit fit_algorithm(const Rows& rows, const Cluster& start, Algorithm algorithm) {
     throw ConfigError("too few measurements to fit to: " + std::to_string(rows.size()), "", "two or more");
   }
   for (const Measurement& row : rows) {
+    if (row.nodes * row.gpus_per_node == 1) throw ConfigError("a measurement of one GPU tells nothing", "");
     if (row.collective == Collective::all_reduce) continue;
     throw ConfigError("a measurement of " + std::string(name(row.collective)), "",
                       "clusters are fitted to all-reduces");
@@ -191,19 +222,11 @@ Fit fit_algorithm(const Rows& rows, const Cluster& start, Algorithm algorithm) {
           .left_out = {}};
   fit.cluster.all_reduce = selection_of(algorithm);
   fit.cluster.source = Source::fitted;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    fit.residuals.push_back(relative_error(fit.cluster, rows[i], algorithm));
+  for (const Measurement& row : rows) {
+    fit.residuals.push_back(relative_error(fit.cluster, row, algorithm));
     fit.worst = std::max(fit.worst, std::abs(fit.residuals.back()));
-    Rows others = rows;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    const Free left = free_by(others);
-    if (others.empty() || left.gpu != free.gpu || left.nic != free.nic) {
-      fit.left_out.push_back(std::numeric_limits<double>::quiet_NaN());
-      continue;
-    }
-    fit.left_out.push_back(relative_error(fitted(others, start, algorithm), rows[i], algorithm));
-    fit.worst_left_out = std::max(fit.worst_left_out, std::abs(fit.left_out.back()));
   }
+  leave_out(rows, start, algorithm, fit);
   return fit;
 }
 
@@ -212,9 +235,11 @@ std::vector<Fit> calibrate(const Rows& rows, const Cluster& start) {
   for (const AlgorithmEntry& entry : algorithms()) {
     if (entry.collective == Collective::all_reduce) fits.push_back(fit_algorithm(rows, start, entry.algorithm));
   }
-  std::stable_sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) {
-    return std::max(a.worst, a.worst_left_out) < std::max(b.worst, b.worst_left_out);
-  });
+  const auto rank = [&](const Fit& fit) {
+    if (!std::isnan(fit.worst_left_out)) return std::max(fit.worst, fit.worst_left_out);
+    return fit.cluster.all_reduce == start.all_reduce ? 0 : fit.worst;  // nothing tells algorithms apart
+  };
+  std::stable_sort(fits.begin(), fits.end(), [&](const Fit& a, const Fit& b) { return rank(a) < rank(b); });
   return fits;
 }
 

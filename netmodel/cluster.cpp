@@ -26,6 +26,9 @@ void check_link(const Cluster& cluster, const std::string& link, const LinkSpec&
   check_rate(cluster, link + ".nominal", spec.nominal, false);
   check_rate(cluster, link + ".effective", spec.effective, false);
   check_rate(cluster, link + ".stream-cap", spec.stream_cap, true);
+  if (spec.effective > spec.nominal) {
+    refuse(cluster, link + ".effective is above " + link + ".nominal", "no link gives more than it is sold as");
+  }
   if (!(spec.latency.value >= 0 && spec.latency.value < 10 && spec.per_message.value >= 0 &&
         spec.per_message.value < 10)) {
     refuse(cluster, link + ".latency or .per-message is negative or above 10 s", "in seconds, e.g. 35e-6 or 35us");

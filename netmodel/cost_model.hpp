@@ -43,6 +43,16 @@ struct Estimate {
     }
     return *this;
   }
+
+  /// The same, so many times.
+  friend Estimate operator*(double times, Estimate estimate) {
+    for (Seconds* part :
+         {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.reduction, &estimate.at_bottleneck}) {
+      *part = times * *part;
+    }
+    estimate.nic_bytes = times * estimate.nic_bytes;
+    return estimate;
+  }
 };
 
 /// Stateless and const: one model prices any number of plans from any number of threads.

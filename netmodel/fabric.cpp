@@ -50,7 +50,7 @@ BytesPerSecond capped(BytesPerSecond rate, BytesPerSecond stream_cap, Index stre
 
 }  // namespace
 
-Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(&cluster) {
+Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
   check(cluster);
   if (ranks < 1) throw ConfigError("a job of " + std::to_string(ranks) + " workers", "cluster " + cluster.name);
   width_ = std::min(ranks, cluster.gpus_per_node);
@@ -67,12 +67,12 @@ Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(&cluster) {
 }
 
 BytesPerSecond Fabric::gpu_rate(Index streams) const {
-  return capped(cluster_->gpu_link.effective, cluster_->gpu_link.stream_cap, streams);
+  return capped(cluster_.gpu_link.effective, cluster_.gpu_link.stream_cap, streams);
 }
 
 BytesPerSecond Fabric::nic_rate(Index node, Index streams) const {
   const double share = shares_.empty() ? 1 : shares_[static_cast<std::size_t>(node)];
-  return capped(share * nic_, cluster_->nic.stream_cap, streams);
+  return capped(share * nic_, cluster_.nic.stream_cap, streams);
 }
 
 }  // namespace onebit::netmodel

@@ -11,7 +11,7 @@ class Fabric {
   /// Throws ConfigError where the cluster is none (check), or the ranks do not fill its nodes.
   Fabric(const Cluster& cluster, Index ranks);
 
-  const Cluster& cluster() const { return *cluster_; }
+  const Cluster& cluster() const { return cluster_; }
   Index ranks() const { return nodes_ * width_; }
   Index nodes() const { return nodes_; }
   Index width() const { return width_; }  ///< GPUs of a node that take part
@@ -29,7 +29,7 @@ class Fabric {
   double seconds_per_reduced_byte() const { return gamma_; }
 
  private:
-  const Cluster* cluster_;
+  Cluster cluster_;
   Index nodes_, width_;
   std::vector<Index> slots_;    ///< by rank; empty: the same number
   std::vector<double> shares_;  ///< of every node's NIC; empty: all of it

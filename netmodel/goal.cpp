@@ -10,6 +10,7 @@ namespace onebit::netmodel {
 namespace {
 
 constexpr Index kMostMessages = 10'000'000;
+constexpr long long kJoined = 4;
 
 long long whole(double value) {
   return std::max(1LL, std::llround(value));
@@ -28,14 +29,21 @@ class Rank {
     out_ << "l" << label << ": " << operation << "\n";
     for (long long before = before_; before < begin_; ++before) out_ << "l" << label << " requires l" << before << "\n";
   }
-  /// What comes now waits for what came since the last call.
+  /// What comes now waits for what came since the last call; a group of many is joined first, lest all name all.
   void next_group() {
     if (last_ + 1 == begin_) return;
+    close_group();
+    if (begin_ - before_ <= kJoined) return;
+    add("calc 1");
+    close_group();
+  }
+
+ private:
+  void close_group() {
     before_ = begin_;
     begin_ = last_ + 1;
   }
 
- private:
   std::ostream& out_;
   long long last_ = 0, before_ = 1, begin_ = 1;
 };
@@ -80,11 +88,10 @@ void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute,
   for (const Plan& plan : plans) {
     for (const Phase& phase : plan.phases) {
       if (phase.repeat == 0) continue;
+      for_each_flow(phase, fabric, [&](Index, Index, double) { count += phase.repeat; });
+      if (count > kMostMessages) throw ConfigError("a schedule of more than ten million messages", "", "fewer GPUs");
       phases.push_back(&phase);
       messages.push_back(messages_of(phase, fabric));
-      for (const auto& of_rank : messages.back()) count += phase.repeat * static_cast<Index>(of_rank.size());
-      if (count > 2 * kMostMessages)
-        throw ConfigError("a schedule of more than ten million messages", "", "fewer GPUs");
     }
   }
   out << "num_ranks " << fabric.ranks() << "\n";

@@ -12,7 +12,8 @@
 namespace onebit::netmodel {
 namespace {
 
-constexpr std::size_t kMostRows = 100'000;
+constexpr std::size_t kMostRows = 10'000;
+constexpr Index kMostRanks = 65'536;
 const std::vector<std::string> kColumns = {"nodes", "gpus", "bytes", "seconds"};
 
 /// A text file line by line, which knows where it is.
@@ -84,7 +85,8 @@ Collective collective_in(const std::string& text, const Lines& lines) {
 
 void add(std::vector<Measurement>& rows, const Measurement& row, const Lines& lines) {
   if (!(row.bytes.value > 0 && row.seconds.value > 0)) lines.refuse("bytes and seconds are above 0");
-  if (rows.size() == kMostRows) lines.refuse("more than 100000 rows");
+  if (row.nodes * row.gpus_per_node > kMostRanks) lines.refuse("more than 65536 GPUs");
+  if (rows.size() == kMostRows) lines.refuse("more than 10000 rows");
   rows.push_back(row);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/error.hpp"
+
 namespace onebit::netmodel {
 namespace {
 
@@ -38,12 +40,14 @@ class Sum {
  public:
   Sum(const Fabric& fabric, const CostModel& model) : fabric_(fabric), model_(model) {}
 
-  Seconds add(Collective collective, Bytes payload) {
+  /// So many times; what one of them takes.
+  Seconds add(Collective collective, Bytes payload, double times = 1) {
     const Priced priced = price(collective, payload, fabric_, model_);
-    return add(priced.choice.algorithm, priced.choice.reason, priced.estimate);
+    add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
+    return priced.estimate.total;
   }
   void add(const Request& request) {
-    add(request.algorithm, "within and between nodes", model_.cost(plan(request, fabric_), fabric_));
+    add(request.algorithm, "within and between nodes", model_.cost(plan(request, fabric_), fabric_), 1);
   }
   void finish(StepEstimate& step) const {
     step.exchange = sum_;
@@ -53,14 +57,13 @@ class Sum {
   }
 
  private:
-  Seconds add(Algorithm algorithm, const std::string& reason, const Estimate& estimate) {
-    sum_ += estimate;
-    if (algorithm_.empty() || estimate.total > longest_) {
-      longest_ = estimate.total;
-      algorithm_ = name(algorithm);
-      reason_ = reason;
-    }
-    return estimate.total;
+  void add(Algorithm algorithm, const std::string& reason, const Estimate& estimate, double times) {
+    const Estimate all = times * estimate;
+    sum_ += all;
+    if (!algorithm_.empty() && all.total <= longest_) return;
+    longest_ = all.total;
+    algorithm_ = name(algorithm);
+    reason_ = reason;
   }
 
   const Fabric& fabric_;
@@ -71,32 +74,53 @@ class Sum {
 };
 
 /// Buckets become ready evenly over the last backward pass; each starts when it is ready and the one before is over.
-/// What is left when the pass ends is exposed.
+/// What is left when the pass ends is exposed. Equal buckets wait either all for the first, or each for its own pass:
+/// bucket k of K ends at the latest of k/K of the pass + the K - k + 1 buckets from it on.
 Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& options) {
   const auto count = std::max(1.0, std::ceil(payload / options.bucket));
-  Seconds end;
-  for (double bucket = 1; bucket <= count; ++bucket) {
-    end = std::max(end, bucket / count * backward) + sum.add(Collective::all_reduce, 1 / count * payload);
-  }
-  return std::max(Seconds(0), end - backward);
+  const Seconds one = sum.add(Collective::all_reduce, 1 / count * payload, count);
+  const Seconds end = std::max(1 / count * backward + count * one, backward + one);
+  return end - backward;
 }
 
-Bytes packed_bytes(const TrafficList& exchanges) {
-  double bytes = 0;
-  for (const Traffic& traffic : exchanges) {
-    if (traffic.collective == Collective::all_to_all) bytes += as_double(traffic.payload_bytes);
+/// The hierarchical form of a compressed step: packed vectors up and down, and what else is gathered (scales).
+std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
+  Bytes up, down;
+  std::vector<Bytes> gathered;
+  for (const Traffic& traffic : step.exchanges) {
+    if (is_gradient(traffic)) continue;
+    if (traffic.collective == Collective::all_to_all) {
+      up += payload_of(traffic, options);
+    } else if (traffic.collective == Collective::all_gather) {
+      gathered.push_back(payload_of(traffic, options));
+    } else {
+      up = Bytes(-1);
+      break;
+    }
   }
-  return Bytes(bytes);
+  if (!(up.value > 0) || gathered.empty()) {
+    throw ConfigError("no hierarchical form of this exchange", "step.exchange hierarchical",
+                      "it is for vectors that go to servers and back, as those of 1-bit Adam");
+  }
+  std::sort(gathered.begin(), gathered.end());
+  down = as_double(fabric.ranks()) * gathered.back();
+  gathered.pop_back();
+  const Bytes dense(options.gradient_bytes * as_double(step.compressed));
+  std::vector<Request> requests = hierarchical_exchange(dense, up, down, fabric);
+  for (const Bytes& block : gathered) {
+    requests.push_back({Collective::all_gather, Scope::rail, Algorithm::ring, block});
+  }
+  return requests;
 }
 
 }  // namespace
 
-std::vector<Request> hierarchical_exchange(Bytes dense, Bytes packed, const Fabric& fabric) {
+std::vector<Request> hierarchical_exchange(Bytes dense, Bytes up, Bytes down, const Fabric& fabric) {
   const double width = as_double(fabric.width()), nodes = as_double(fabric.nodes());
   return {{Collective::reduce_scatter, Scope::local, Algorithm::ring, dense},
-          {Collective::all_to_all, Scope::rail, Algorithm::burst, 1 / width * packed},
-          {Collective::all_gather, Scope::rail, Algorithm::ring, 1 / (width * nodes) * packed},
-          {Collective::all_gather, Scope::local, Algorithm::ring, 1 / width * packed}};
+          {Collective::all_to_all, Scope::rail, Algorithm::burst, 1 / width * up},
+          {Collective::all_gather, Scope::rail, Algorithm::ring, 1 / (width * nodes) * down},
+          {Collective::all_gather, Scope::local, Algorithm::ring, 1 / width * down}};
 }
 
 std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
@@ -104,10 +128,7 @@ std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, c
   const bool hierarchical = options.hierarchical && traffic.compressed > 0;
   std::vector<Plan> plans;
   if (hierarchical) {
-    const Bytes dense(options.gradient_bytes * as_double(traffic.compressed));
-    for (const Request& each : hierarchical_exchange(dense, packed_bytes(traffic.exchanges), fabric)) {
-      plans.push_back(plan(each, fabric));
-    }
+    for (const Request& each : hierarchical_requests(traffic, fabric, options)) plans.push_back(plan(each, fabric));
   }
   for (const Traffic& each : traffic.exchanges) {
     if (hierarchical && !is_gradient(each)) continue;
@@ -131,8 +152,7 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
   step.codec = sweep(gpu, coded, bytes_per_element(options.codec));
   Sum sum(fabric, model);
   if (hierarchical) {
-    const Bytes dense(options.gradient_bytes * as_double(traffic.compressed));
-    for (const Request& each : hierarchical_exchange(dense, packed_bytes(traffic.exchanges), fabric)) sum.add(each);
+    for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);
   }
   bool overlapped = false;
   Seconds behind;  // what follows the backward pass

@@ -42,8 +42,9 @@ struct StepEstimate {
   std::string reason;
 };
 
-/// Prices a step on a fabric. Stragglers and jitter stretch the computation of all, who wait for the slowest: jitter s
-/// by 1 + s sqrt(2 ln N), the expected maximum of N normals.
+/// Prices a step on a fabric. Throws ConfigError where an exchange has no hierarchical form. Stragglers and jitter
+/// stretch the computation of all, who wait for the slowest: jitter s by 1 + s sqrt(2 ln N), the expected maximum of N
+/// normals.
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 
@@ -55,7 +56,7 @@ std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, c
 double mixed_speedup(double warmup_share, double speedup);
 
 /// The plan of a 1-bit exchange that is dense within nodes: reduce-scatter there, packed all-to-all and all-gather on
-/// every rail, packed all-gather there. `dense` and `packed` are bytes of a worker's whole vector.
-std::vector<Request> hierarchical_exchange(Bytes dense, Bytes packed, const Fabric& fabric);
+/// every rail, packed all-gather there. `dense`, `up` and `down` are bytes of a whole vector.
+std::vector<Request> hierarchical_exchange(Bytes dense, Bytes up, Bytes down, const Fabric& fabric);
 
 }  // namespace onebit::netmodel

@@ -124,13 +124,14 @@ ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch
   }
   if (workload.batches.empty()) return times;
   const std::string_view known = measured_gpu(workload.batches, gpu.name);
-  const double factor = find_gpu(known).speed / gpu.speed;
+  const double factor = known.empty() ? 1 : find_gpu(known).speed / gpu.speed;
   const BatchTimes one = scaled(at_batch(workload.batches, known, static_cast<double>(batch)), factor);
   const auto count = static_cast<double>(accumulation);
   times.forward = count * one.forward;
   times.backward = count * one.backward;
   times.last_backward = one.backward;
-  times.basis = std::string(name(workload.source)) + " for " + std::string(known);
+  times.basis = known.empty() ? "of the simulation" : std::string(name(workload.source)) + " for " + std::string(known);
+  if (known.empty()) return times;
   if (known != gpu.name) times.basis += ", scaled to " + std::string(gpu.name);
   return times;
 }

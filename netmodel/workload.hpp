@@ -12,7 +12,7 @@ namespace onebit::netmodel {
 
 /// Times of one micro-batch on a GPU.
 struct BatchTimes {
-  std::string_view gpu;  ///< name in gpus()
+  std::string_view gpu;  ///< name in gpus(); empty: whatever the cluster has
   double batch = 1;      ///< samples
   Seconds forward, backward;
 };

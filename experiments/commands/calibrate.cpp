@@ -1,7 +1,6 @@
 #include "netmodel/calibrate.hpp"
 
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 
 #include "device/error.hpp"
@@ -48,6 +47,9 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
   std::cout << "predicted / measured - 1, of a fit to all rows and of one without the row\n\n";
   table.print(std::cout);
   const Fit& best = fits.front();
+  if (std::isnan(best.worst_left_out)) {
+    std::cout << "\ntoo few configurations to leave one out: the algorithm is that of the cluster this started from\n";
+  }
   std::cout << "\nbest: " << netmodel::name(best.algorithm) << ", GPU link "
             << number(best.cluster.gpu_link.effective.value / 1e9, 4) << " GB/s, network link of a node "
             << number(best.cluster.nic.effective.value / 1e9, 4) << " GB/s, latency "
@@ -78,9 +80,6 @@ int calibrate_command(const CommandLine& line) {
   const PriceConfig config = make_price_config(line.price);
   if (config.clusters.size() != 1)
     throw ConfigError("a calibration starts from one cluster", "price", "--cluster NAME");
-  if (!line.out.empty() && std::filesystem::exists(line.out)) {
-    throw ConfigError("output exists", line.out, "give another -o FILE.ini");
-  }
   const std::vector<Measurement> rows = netmodel::read_measurements(config.calibrate);
   const auto fits = netmodel::calibrate(rows, load_cluster(config.clusters.front(), config.cluster_settings));
   if (line.json) {

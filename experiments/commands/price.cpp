@@ -126,6 +126,65 @@ void print_cluster(const ClusterPrice& price, const Job& job) {
             << ", as collectives get it)\n";
 }
 
+/// What `price` is to do decides which options mean something.
+class Use {
+ public:
+  Use(const CommandLine& line, const PriceConfig& config) : line_(line), config_(config) {}
+
+  /// Throws ConfigError for an option without effect, an output that exists, and a folder that does not.
+  void check() const {
+    const bool sweeps = !config_.sweep.empty(), calibrates = !config_.calibrate.empty();
+    if (calibrates) check_calibration();
+    if (!config_.nodes.empty()) not_with("--sweep.nodes", {"goal", "target", "sweep.bandwidth", "sweep.gpus-per-node"});
+    if (sweeps) not_with("--sweep.bandwidth", {"goal", "target"});
+    if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "it goes with --sweep.bandwidth");
+    if (!sweeps && !calibrates && !line_.out.empty()) refuse("out", "it goes with --sweep.bandwidth or --calibrate");
+    if (!line_.arguments.empty()) {
+      not_with("a log", {"step.parameters", "step.warmup-share", "sweep.nodes"});
+      if (!line_.run.empty()) refuse(line_.run.front().first, "a log has its own");
+    }
+    if ((sweeps || !config_.goal.empty()) && config_.clusters.size() != 1) {
+      throw ConfigError("a sweep or a schedule is of one cluster", "price", "--cluster NAME");
+    }
+    check_output(config_.goal);
+    if (calibrates) check_output(line_.out);
+    if (sweeps && !line_.out.empty()) check_free(line_.out + "/speedup.csv");
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& option, const std::string& why) {
+    throw ConfigError("an option that is not used", "--" + option, why);
+  }
+
+  void not_with(const std::string& mode, const std::vector<std::string>& others) const {
+    for (const auto& [name, value] : line_.price) {
+      if (std::find(others.begin(), others.end(), name) != others.end()) refuse(name, "not with " + mode);
+    }
+  }
+
+  void check_calibration() const {
+    for (const auto& [name, value] : line_.price) {
+      if (name != "calibrate" && !name.starts_with("cluster")) refuse(name, "not with --calibrate");
+    }
+    if (!line_.run.empty()) refuse(line_.run.front().first, "not with --calibrate");
+    if (!line_.arguments.empty())
+      throw ConfigError("unexpected argument", line_.arguments.front(), "not with --calibrate");
+  }
+
+  static void check_free(const std::string& output) {
+    if (std::filesystem::exists(output)) throw ConfigError("output exists", output, "give another name");
+  }
+  static void check_output(const std::string& output) {
+    if (output.empty()) return;
+    check_free(output);
+    const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder)) throw ConfigError("no such folder", folder.string());
+  }
+
+  const CommandLine& line_;
+  const PriceConfig& config_;
+};
+
 /// The table and, where there is a folder, the file and the picture.
 void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& job, const netmodel::Cluster& cluster) {
   const std::vector<SpeedupCurve> curves = sweep_bandwidth(job, cluster, config);
@@ -229,23 +288,9 @@ Json price_and_print(const CommandLine& line, const PriceConfig& config, const J
 
 int price_command(const CommandLine& line) {
   const PriceConfig config = make_price_config(line.price);
+  Use(line, config).check();
   if (!config.calibrate.empty()) return calibrate_command(line);
   if (!config.nodes.empty()) return scaling_command(line, config);
-  if (config.sweep.empty() != config.widths.empty() && config.sweep.empty()) {
-    throw ConfigError("an option that is not used", "--sweep.gpus-per-node", "it goes with --sweep.bandwidth");
-  }
-  if (!config.sweep.empty() && config.clusters.size() != 1) {
-    throw ConfigError("a sweep is of one cluster", "price", "--cluster NAME");
-  }
-  if (!config.goal.empty() && config.clusters.size() != 1) {
-    throw ConfigError("a schedule is of one cluster", "price", "--cluster NAME");
-  }
-  if (!config.goal.empty() && std::filesystem::exists(config.goal)) {
-    throw ConfigError("output exists", config.goal, "give another --goal FILE");
-  }
-  if (config.sweep.empty() && !line.out.empty()) {
-    throw ConfigError("an option that is not used", "--out", "it goes with --sweep.bandwidth");
-  }
   std::vector<Json> all;
   std::optional<Job> job;
   for (const std::string& name : config.clusters) {

@@ -4,10 +4,13 @@
 // SimGrid's defaults are not physics here: its LV08 model multiplies latencies by 13 and adds cross-traffic. CM02
 // without either, and without TCP's window, is what the flows of a collective on RDMA or many sockets do.
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <set>
@@ -157,6 +160,7 @@ struct Answer {
 };
 
 [[noreturn]] void be_child(const Problem& problem, int pipe) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for the answer of an orphan
   Answer answer;
   try {
     answer.seconds = simulate(problem);
@@ -177,7 +181,11 @@ extern "C" int onebit_simgrid_run(const Problem* problem, double* seconds, char*
   if (child == 0) be_child(*problem, ends[1]);
   close(ends[1]);
   Answer answer;
-  const bool complete = read(ends[0], &answer, sizeof(answer)) == static_cast<ssize_t>(sizeof(answer));
+  ssize_t bytes = 0;
+  do {
+    bytes = read(ends[0], &answer, sizeof(answer));
+  } while (bytes < 0 && errno == EINTR);
+  const bool complete = bytes == static_cast<ssize_t>(sizeof(answer));
   close(ends[0]);
   waitpid(child, nullptr, 0);
   if (!complete || answer.seconds < 0) {

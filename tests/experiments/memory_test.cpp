@@ -3,21 +3,11 @@
 
 #include "sim/weights_file.hpp"
 #include "tests/experiments/program.hpp"
+#include "tests/sanitized.hpp"
 
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ONEBIT_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ONEBIT_SANITIZED)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 namespace {
 

@@ -1,0 +1,18 @@
+#pragma once
+// Whether a sanitizer is part of this build: it takes memory and threads of its own.
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ONEBIT_SANITIZED 1
+#endif
+#endif
+
+namespace onebit::tests {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ONEBIT_SANITIZED)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace onebit::tests
