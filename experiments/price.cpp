@@ -148,9 +148,9 @@ static double warmup_share(const PriceConfig& config, const std::string& freeze)
 
 Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers, const Cluster& cluster) {
   Job job;
-  job.name = config.workload;
   job.optimizer = run.optimizer.name;
-  job.workload = netmodel::find_workload(config.workload);
+  job.workload = load_workload(config.workload);
+  job.name = job.workload.name;
   if (config.parameters > 0) job.workload.parameters = config.parameters;
   if (job.workload.parameters == 0) {
     throw ConfigError("a workload without parameters", config.workload, "--step.parameters says how many");
@@ -179,8 +179,7 @@ Job job_of_log(const std::string& path, const PriceConfig& config) {
   job.workers = log.header().workers;
   Index parameters = 0;
   for (const sim::TensorInfo& tensor : log.header().tensors) parameters += tensor.size;
-  job.workload =
-      config.workload.empty() ? workload_of(rows, job.workers, parameters) : netmodel::find_workload(config.workload);
+  job.workload = config.workload.empty() ? workload_of(rows, job.workers, parameters) : load_workload(config.workload);
   job.workload.parameters = parameters;
   job.batch = std::max<Index>(1, rows.back().samples / rows.back().step / job.workers);
   if (config.workload.empty()) job.workload.batches.front().batch = static_cast<double>(job.batch);

@@ -135,27 +135,50 @@ void apply(Cluster& cluster, const Settings& settings, const std::string& where)
   }
 }
 
-Cluster read_cluster(const std::string& path) {
+/// Keys with their values, none twice.
+Settings read_ini(const std::string& path, const std::string& what) {
   namespace po = boost::program_options;
   std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read cluster file", path);
-  po::options_description keys;
+  if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read " + what + " file", path);
   Settings settings;
   try {
-    for (const auto& option : po::parse_config_file(file, keys, true).options) {
+    const po::options_description any;
+    for (const auto& option : po::parse_config_file(file, any, true).options) {
       settings.emplace_back(option.string_key, option.value.empty() ? "" : option.value.front());
     }
-    for (const auto& [key, value] : settings) {
-      const auto same = [&name = key](const auto& other) { return other.first == name; };
-      if (std::count_if(settings.begin(), settings.end(), same) > 1)
-        throw ConfigError("a key twice", path + ": " + key);
-    }
-    Cluster cluster = plain_cluster(path);
-    apply(cluster, settings, path + ": ");
-    return cluster;
   } catch (const po::error& error) {
     throw ConfigError(error.what(), path, "lines are 'key = value'; keys without a dot stand above [sections]");
   }
+  for (const auto& [key, value] : settings) {
+    const auto same = [&name = key](const auto& other) { return other.first == name; };
+    if (std::count_if(settings.begin(), settings.end(), same) > 1) throw ConfigError("a key twice", path + ": " + key);
+  }
+  return settings;
+}
+
+Cluster read_cluster(const std::string& path) {
+  Cluster cluster = plain_cluster(path);
+  apply(cluster, read_ini(path, "cluster"), path + ": ");
+  return cluster;
+}
+
+/// A workload as it stands in a file.
+struct WorkloadFile {
+  std::string doc, gpu;
+  Index parameters = 0, batch = 0;
+  netmodel::Seconds forward, backward, optimizer{PriceConfig::kNotGiven};
+};
+
+const std::vector<Option<WorkloadFile>>& workload_options() {
+  static const std::vector<Option<WorkloadFile>> table = {
+      field<WorkloadFile>("doc", "one line about it", ONEBIT_PLACE(doc)),
+      field<WorkloadFile>("gpu", "GPU that the times are of; empty: whatever the cluster has", ONEBIT_PLACE(gpu)),
+      field<WorkloadFile>("parameters", "numbers that are trained", ONEBIT_PLACE(parameters)),
+      field<WorkloadFile>("batch", "samples of a micro-batch", ONEBIT_PLACE(batch)),
+      quantity<WorkloadFile>("forward", "seconds of a micro-batch", ONEBIT_PLACE(forward), parse_seconds),
+      quantity<WorkloadFile>("backward", "seconds of a micro-batch", ONEBIT_PLACE(backward), parse_seconds),
+      quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds)};
+  return table;
 }
 
 Option<PriceConfig> gradient_option() {
@@ -288,6 +311,27 @@ Cluster load_cluster(const std::string& name, const Settings& settings) {
   apply(cluster, settings, "--cluster.");
   netmodel::check(cluster);
   return cluster;
+}
+
+netmodel::Workload load_workload(const std::string& name) {
+  if (!name.ends_with(".ini")) return netmodel::find_workload(name);
+  WorkloadFile file;
+  for (const auto& [key, value] : read_ini(name, "workload")) {
+    option_in(workload_options(), key, name + ": ").set(file, value);
+  }
+  const bool sane = file.parameters >= 1 && file.batch >= 1 && file.forward.value >= 0 && file.backward.value >= 0 &&
+                    !(file.optimizer.value < 0);
+  if (!sane) {
+    throw ConfigError("a workload needs parameters, batch (at least 1), forward and backward (seconds)", name);
+  }
+  if (!file.gpu.empty()) netmodel::find_gpu(file.gpu);
+  netmodel::Workload workload;
+  workload.name = std::filesystem::path(name).stem().string();
+  workload.doc = file.doc;
+  workload.parameters = file.parameters;
+  workload.batches = {{file.gpu, static_cast<double>(file.batch), file.forward, file.backward}};
+  if (!std::isnan(file.optimizer.value)) workload.updates = {{file.gpu, file.optimizer}};
+  return workload;
 }
 
 void write_cluster(const Cluster& cluster, const std::string& path) {

@@ -49,6 +49,11 @@ void check_clusters(const PriceConfig& config, Index workers);
 /// malformed value, and a cluster that cannot be.
 netmodel::Cluster load_cluster(const std::string& name, const Settings& settings);
 
+/// One of `onebit list workloads`, or a file (a name that ends in .ini) with parameters, batch, forward and backward
+/// (seconds of a micro-batch of so many samples), and perhaps doc, optimizer (seconds) and gpu (whose times they are).
+/// Throws ConfigError.
+netmodel::Workload load_workload(const std::string& name);
+
 /// Writes a cluster as an INI file that load_cluster reads. Throws IoError.
 void write_cluster(const netmodel::Cluster& cluster, const std::string& path);
 

@@ -27,9 +27,9 @@ std::vector<BatchTimes> images(double per_second) {
 
 /// The last GPU of a list that was measured, or the one that is asked for.
 template <class Rows>
-std::string_view measured_gpu(const Rows& rows, std::string_view wanted) {
+std::string measured_gpu(const Rows& rows, std::string_view wanted) {
   for (const auto& row : rows) {
-    if (row.gpu == wanted) return wanted;
+    if (row.gpu == wanted) return row.gpu;
   }
   return rows.back().gpu;
 }
@@ -117,20 +117,22 @@ ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch
   ComputeTimes times;
   times.optimizer = sweep(gpu, workload.parameters, kAdamBytes);
   if (!workload.updates.empty()) {
-    const std::string_view known = measured_gpu(workload.updates, gpu.name);
+    const std::string known = measured_gpu(workload.updates, gpu.name);
+    const double factor = known.empty() ? 1 : find_gpu(known).memory / gpu.memory;
     for (const UpdateTime& update : workload.updates) {
-      if (update.gpu == known) times.optimizer = find_gpu(known).memory / gpu.memory * update.seconds;
+      if (update.gpu == known) times.optimizer = factor * update.seconds;
     }
   }
   if (workload.batches.empty()) return times;
-  const std::string_view known = measured_gpu(workload.batches, gpu.name);
+  const std::string known = measured_gpu(workload.batches, gpu.name);
   const double factor = known.empty() ? 1 : find_gpu(known).speed / gpu.speed;
   const BatchTimes one = scaled(at_batch(workload.batches, known, static_cast<double>(batch)), factor);
   const auto count = static_cast<double>(accumulation);
   times.forward = count * one.forward;
   times.backward = count * one.backward;
   times.last_backward = one.backward;
-  times.basis = known.empty() ? "of the simulation" : std::string(name(workload.source)) + " for " + std::string(known);
+  times.basis =
+      known.empty() ? "given for this GPU" : std::string(name(workload.source)) + " for " + std::string(known);
   if (known.empty()) return times;
   if (known != gpu.name) times.basis += ", scaled to " + std::string(gpu.name);
   return times;

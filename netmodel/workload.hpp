@@ -12,19 +12,19 @@ namespace onebit::netmodel {
 
 /// Times of one micro-batch on a GPU.
 struct BatchTimes {
-  std::string_view gpu;  ///< name in gpus(); empty: whatever the cluster has
-  double batch = 1;      ///< samples
+  std::string gpu;   ///< name in gpus(); empty: whatever the cluster has
+  double batch = 1;  ///< samples
   Seconds forward, backward;
 };
 
 /// Time of a dense optimizer's step on a GPU.
 struct UpdateTime {
-  std::string_view gpu;
+  std::string gpu;
   Seconds seconds;
 };
 
 struct Workload {
-  std::string_view name, doc;
+  std::string name, doc;
   Source source = Source::estimated;
   Index parameters = 0;
   std::vector<BatchTimes> batches;  ///< of each GPU by batch; the last GPU named stands for those that are not

@@ -164,6 +164,33 @@ TEST_CASE("price: local steps exchange once a period, and a log's pattern does n
   CHECK(run_onebit(folder, {"price", "run.h5", "--optimizer", "adam"}).status == 2);
 }
 
+TEST_CASE("price: a workload is a file") {
+  const Folder folder;
+  const auto price = [&](const std::string& text, const Arguments& more = {}) {
+    write_file(folder / "mine.ini", text);
+    return run_onebit(folder, joined({"price", "--workload", "mine.ini", "--batch", "64", "--workers", "4", "--cluster",
+                                      "eth10", "--optimizer", "adam", "--json"},
+                                     more));
+  };
+  const std::string good = "doc = ours\nparameters = 1000000\nbatch = 32\nforward = 20ms\nbackward = 40ms\n";
+  const Outcome run = price(good + "optimizer = 3ms\n");
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.status == 0);
+  CHECK(json_number(run.out, "forward_seconds") == Approx(0.04));
+  CHECK(json_number(run.out, "optimizer_seconds") == Approx(0.003));
+  CHECK(json_value(run.out, "workload") == "\"mine\"");
+  const Outcome scaled = price(good + "gpu = v100\n", {"--cluster.gpu", "h100"});
+  CHECK(json_number(scaled.out, "forward_seconds") == Approx(0.04 / 6));
+  for (const std::string& wrong :
+       {good + "gpu = tpu\n", good + "speed = 1\n", good + "batch = 16\n", std::string("parameters = 5\n"),
+        std::string("forward = -1\n"), std::string("x\n")}) {
+    const Outcome refused = price(wrong);
+    CAPTURE(wrong, refused.err);
+    CHECK(refused.status == 2);
+    CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+  }
+}
+
 TEST_CASE("price: weak and strong scaling over nodes") {
   const Outcome run = run_onebit(Folder(), bert({"--cluster", "paper-infiniband", "--optimizer", "onebit-adam",
                                                  "--json", "--sweep.nodes", "1,2,3,4", "--step.codec", "released"}));
