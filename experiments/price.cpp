@@ -123,6 +123,7 @@ netmodel::Workload workload_of(const std::vector<sim::StepRow>& rows, Index work
   for (const sim::StepRow& row : rows) seconds += std::isfinite(row.compute_seconds) ? row.compute_seconds : 0;
   seconds /= static_cast<double>(rows.back().step) * static_cast<double>(workers);
   netmodel::Workload workload;
+  workload.doc = "the simulation's, a worker's share";
   workload.source = netmodel::Source::estimated;
   workload.parameters = parameters;
   workload.batches = {{"", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};

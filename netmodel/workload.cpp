@@ -131,9 +131,11 @@ ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch
   times.forward = count * one.forward;
   times.backward = count * one.backward;
   times.last_backward = one.backward;
-  times.basis =
-      known.empty() ? "given for this GPU" : std::string(name(workload.source)) + " for " + std::string(known);
-  if (known.empty()) return times;
+  if (known.empty()) {
+    times.basis = workload.doc.empty() ? "given" : workload.doc;
+    return times;
+  }
+  times.basis = std::string(name(workload.source)) + " for " + known;
   if (known != gpu.name) times.basis += ", scaled to " + std::string(gpu.name);
   return times;
 }
