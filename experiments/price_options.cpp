@@ -187,6 +187,28 @@ Option<PriceConfig> gradient_option() {
       ONEBIT_PLACE(gradient_bytes), std::map<std::string, double>{{"auto", 0}, {"fp16", 2}, {"fp32", 4}});
 }
 
+/// "0:5,1:6": flows from GPU to GPU
+Option<PriceConfig> background_option() {
+  const char* name = "fluid.background";
+  return {
+      name, "cost model fluid: flows of others that never end: FROM:TO,.. (GPUs count from 0)",
+      [name](PriceConfig& config, const std::string& text) {
+        config.cost_model.background.clear();
+        for (const std::string& item : split(text, ',')) {
+          const std::vector<std::string> parts = split(item, ':');
+          if (parts.size() != 2) malformed(name, text, "FROM:TO,FROM:TO");
+          config.cost_model.background.push_back({parse_integer(name, parts[0]), parse_integer(name, parts[1]), {}});
+        }
+      },
+      [](const PriceConfig& config) {
+        std::vector<std::string> items;
+        for (const netmodel::Flow& flow : config.cost_model.background) {
+          items.push_back(std::to_string(flow.from) + ":" + std::to_string(flow.to));
+        }
+        return join(items, ",");
+      }};
+}
+
 void check(const PriceConfig& config) {
   const auto refuse = [](const std::string& what, const std::string& wanted) {
     throw ConfigError("option out of range", what, wanted);
@@ -230,6 +252,9 @@ const std::vector<Option<PriceConfig>>& price_options() {
                           ONEBIT_PLACE(clusters)),
         field<PriceConfig>("workload", "what a GPU computes, see 'onebit list workloads'", ONEBIT_PLACE(workload)),
         field<PriceConfig>("cost-model", "see 'onebit list cost-models'", ONEBIT_PLACE(cost_model.name)),
+        field<PriceConfig>("fluid.jobs", "cost model fluid: equal jobs on the same GPUs at the same time",
+                           ONEBIT_PLACE(cost_model.jobs)),
+        background_option(),
         field<PriceConfig>("cost-table", "measured times for the cost model table: CSV, or of nccl-tests",
                            ONEBIT_PLACE(cost_model.table)),
         choice<PriceConfig>("step.overlap", "dense gradients beside the backward pass", ONEBIT_PLACE(step.overlap),

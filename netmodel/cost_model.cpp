@@ -34,7 +34,9 @@ const std::vector<CostModelEntry>& cost_models() {
       {"link-load", "latencies, and the most loaded link of every phase",
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new LinkLoad); }},
       {"fluid", "flows that share links fairly, event by event; slow for many GPUs",
-       [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new Fluid); }},
+       [](const CostModelConfig& config) {
+         return std::unique_ptr<CostModel>(new Fluid(config.jobs, config.background));
+       }},
       {"simgrid", "SimGrid's flow-level simulation, by a plugin that is built where SimGrid is installed",
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new SimGrid); }, true},
       {"table", "measured times or bus bandwidths: --cost-table FILE",
@@ -52,6 +54,11 @@ std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config) {
   if (!config.table.empty() && config.name != "table") {
     throw ConfigError("an option that is not used", "--cost-table, cost model " + config.name, "it is for table");
   }
+  if ((config.jobs != 1 || !config.background.empty()) && config.name != "fluid") {
+    throw ConfigError("an option that is not used", "--fluid.jobs or .background, cost model " + config.name,
+                      "it is for fluid");
+  }
+  if (config.jobs < 1 || config.jobs > 64) throw ConfigError("option out of range", "fluid.jobs", "from 1 to 64");
   if (config.table.empty() && config.name == "table") {
     throw ConfigError("no measurements", "cost model table", "--cost-table FILE");
   }

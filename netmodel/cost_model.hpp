@@ -66,7 +66,9 @@ class CostModel {
 
 struct CostModelConfig {
   std::string name = "link-load";
-  std::string table;  ///< file of measurements; of the model that is one
+  std::string table;             ///< table: file of measurements
+  Index jobs = 1;                ///< fluid: that share the GPUs' links
+  std::vector<Flow> background;  ///< fluid: other people's traffic, between slots
 };
 
 struct CostModelEntry {
@@ -77,7 +79,8 @@ struct CostModelEntry {
 
 const std::vector<CostModelEntry>& cost_models();
 
-/// ConfigError that suggests names if there is none of that name, and for measurements that are none or not used.
+/// ConfigError that suggests names if there is none of that name, and for measurements, jobs or flows that are none
+/// or not used.
 std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config);
 
 }  // namespace onebit::netmodel

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "device/error.hpp"
 #include "netmodel/link_load.hpp"
 
 namespace onebit::netmodel {
@@ -224,16 +225,37 @@ std::vector<Seconds> finish_times(std::span<const TimedPlan> plans, std::span<co
   return Simulation(plans, background, fabric).run();
 }
 
-/// Runs of a phase are alike where nothing else is under way: one is simulated for all.
-Estimate Fluid::cost(const Plan& plan, const Fabric& fabric) const {
-  Estimate sum = LinkLoad().cost(plan, fabric);  // parts, bytes and the bottleneck
-  sum.total = Seconds(0);
+namespace {
+
+/// Runs of a phase are alike where no other plan is under way: one is simulated for all.
+Seconds alone(const Plan& plan, std::span<const Flow> background, const Fabric& fabric) {
+  Seconds total;
   for (const Phase& phase : plan.phases) {
     if (phase.repeat == 0) continue;
     Plan once{plan.request, {phase}};
     once.phases.front().repeat = 1;
     const TimedPlan timed{&once, Seconds(0)};
-    sum.total += static_cast<double>(phase.repeat) * finish_times({&timed, 1}, {}, fabric).front();
+    total += static_cast<double>(phase.repeat) * finish_times({&timed, 1}, background, fabric).front();
+  }
+  return total;
+}
+
+}  // namespace
+
+Estimate Fluid::cost(const Plan& plan, const Fabric& fabric) const {
+  for (const Flow& flow : background_) {
+    if (flow.from >= 0 && flow.to >= 0 && std::max(flow.from, flow.to) < fabric.ranks() && flow.from != flow.to)
+      continue;
+    throw ConfigError("a background flow between GPUs that there are not",
+                      std::to_string(flow.from) + ":" + std::to_string(flow.to), "GPUs count from 0");
+  }
+  Estimate sum = LinkLoad().cost(plan, fabric);  // parts, bytes and the bottleneck
+  if (jobs_ == 1) {
+    sum.total = alone(plan, background_, fabric);
+  } else {
+    const std::vector<TimedPlan> plans(static_cast<std::size_t>(jobs_), TimedPlan{&plan, Seconds(0)});
+    const std::vector<Seconds> ends = finish_times(plans, background_, fabric);
+    sum.total = *std::max_element(ends.begin(), ends.end());
   }
   sum.bandwidth = sum.total - sum.latency - sum.reduction;
   return sum;

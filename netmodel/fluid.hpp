@@ -7,10 +7,18 @@
 namespace onebit::netmodel {
 
 /// Flows share links fairly (max-min, equal weights), and rates change whenever one begins or ends. Slower than link
-/// loads, and the same for one plan on its own; it knows what several plans do to each other.
+/// loads, and the same for one plan on its own; it knows what several plans do to each other: `jobs` that run the same
+/// plan on the same GPUs at the same time, and `background` flows between GPUs (bytes do not count) that never end.
 class Fluid : public CostModel {
  public:
+  explicit Fluid(Index jobs = 1, std::vector<Flow> background = {}) : jobs_(jobs), background_(std::move(background)) {}
+
+  /// Throws ConfigError for a background flow between GPUs that there are not.
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;
+
+ private:
+  Index jobs_;
+  std::vector<Flow> background_;
 };
 
 /// A plan that begins at some time. Its phases follow each other.

@@ -1,5 +1,6 @@
 #include "netmodel/fluid.hpp"
 
+#include "device/error.hpp"
 #include "netmodel/link_load.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
@@ -72,6 +73,9 @@ TEST_CASE("two jobs on one network take twice as long, a background flow costs i
   const double alone = LinkLoad().cost(job, fabric).bandwidth.value;
   const std::vector<TimedPlan> two = {{&job, Seconds(0)}, {&job, Seconds(0)}};
   for (const Seconds end : finish_times(two, {}, fabric)) CHECK(end.value == Approx(2 * alone).epsilon(0.01));
+  CHECK(Fluid(2).cost(job, fabric).total.value == Approx(2 * alone).epsilon(0.01));
+  CHECK(Fluid(1, {flow(0, 5, 0)}).cost(job, fabric).total.value == Approx(2 * alone).epsilon(0.01));
+  CHECK_THROWS_AS(Fluid(1, {flow(0, 64, 0)}).cost(job, fabric), ConfigError);
   const std::vector<TimedPlan> one = {{&job, Seconds(0)}};
   const std::vector<Flow> elephant = {flow(0, 5, 0)};
   CHECK(finish_times(one, elephant, fabric).front().value == Approx(2 * alone).epsilon(0.01));

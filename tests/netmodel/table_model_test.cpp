@@ -17,6 +17,13 @@ double seconds(const CostModel& model, Index ranks, const Request& r) {
   return cost(model, round_cluster(4), ranks, r).total.value;
 }
 
+CostModelConfig of(const std::string& name, const std::string& table) {
+  CostModelConfig config;
+  config.name = name;
+  config.table = table;
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("measured times are looked up and interpolated") {
@@ -42,10 +49,10 @@ TEST_CASE("measured times are looked up and interpolated") {
 }
 
 TEST_CASE("a table needs a file, and nothing else takes one") {
-  CHECK_THROWS_WITH(make_cost_model({"table", ""}), Contains("--cost-table"));
-  CHECK_THROWS_WITH(make_cost_model({"fluid", "rows.csv"}), Contains("not used"));
-  CHECK_THROWS_AS(make_cost_model({"table", "/nowhere"}), ConfigError);
+  CHECK_THROWS_WITH(make_cost_model(of("table", "")), Contains("--cost-table"));
+  CHECK_THROWS_WITH(make_cost_model(of("fluid", "rows.csv")), Contains("not used"));
+  CHECK_THROWS_AS(make_cost_model(of("table", "/nowhere")), ConfigError);
   const Folder folder;
   write_file(folder / "rows.csv", "collective,nodes,gpus,bytes,seconds\nall_reduced,2,4,1e6,1e-3\n");
-  CHECK_THROWS_WITH(make_cost_model({"table", folder / "rows.csv"}), Contains("no collective: all_reduced"));
+  CHECK_THROWS_WITH(make_cost_model(of("table", folder / "rows.csv")), Contains("no collective: all_reduced"));
 }
