@@ -9,11 +9,17 @@
 namespace onebit::optim {
 namespace {
 
+/// Read in pieces: the vector may be as large as memory allows.
 std::vector<Index> zeros_of(const device::Buffer<float>& values) {
+  constexpr Index piece = Index{1} << 20;
   std::vector<Index> zeros;
-  const std::vector<float> host = values.to_host();
-  for (std::size_t i = 0; i < host.size(); ++i) {
-    if (host[i] == 0.0f) zeros.push_back(static_cast<Index>(i));
+  std::vector<float> host(static_cast<std::size_t>(std::min(piece, values.size())));
+  for (Index first = 0; first < values.size(); first += piece) {
+    const Index count = std::min(piece, values.size() - first);
+    values.download({host.data(), static_cast<std::size_t>(count)}, first);
+    for (Index i = 0; i < count; ++i) {
+      if (host[static_cast<std::size_t>(i)] == 0.0f) zeros.push_back(first + i);
+    }
   }
   return zeros;
 }
