@@ -198,12 +198,11 @@ std::string rate_text(BytesPerSecond rate) {
   return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
 }
 
-double speedup_at(const Job& job, const Cluster& cluster, const PriceConfig& config) {
+double speedup_at(const Job& job, const Cluster& cluster, const PriceConfig& config, const CostModel& model) {
   constexpr std::size_t enough = 16;
   const Fabric fabric(cluster, job.workers);
-  const auto model = netmodel::make_cost_model(config.cost_model);
   const ComputeTimes compute = times_on(job, cluster, config);
-  const Pricer price{compute, fabric, *model, options_for(job, config)};
+  const Pricer price{compute, fabric, model, options_for(job, config)};
   return price(job.dense.sample(enough)).step / price(job.stages.back().sample(enough)).step;
 }
 
@@ -230,7 +229,8 @@ static double end_to_end(const ClusterPrice& price, double share) {
   Seconds before;
   for (std::size_t i = 0; i + 1 < price.stages.size(); ++i) before += price.stages[i].step.step;
   before = 1 / static_cast<double>(price.stages.size() - 1) * before;
-  return price.dense.step.step / (share * before + (1 - share) * price.stages.back().step.step);
+  const Seconds last = price.stages.back().step.step;
+  return price.dense.step.step / before * netmodel::mixed_speedup(share, before / last);
 }
 
 ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig& config) {
@@ -252,8 +252,10 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig
   for (const StageTraffic& stage : job.stages) price.stages.push_back(priced(stage));
   price.speedup = price.dense.step.step / price.stages.back().step.step;
   price.end_to_end_speedup = end_to_end(price, job.warmup_share);
-  find_break_even([&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), config) - 1; },
-                  price);
+  const auto gain = [&](double rate) {
+    return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), config, *model) - 1;
+  };
+  find_break_even(gain, price);
   return price;
 }
 
@@ -269,19 +271,17 @@ RunClock clock_of(const Job& job, const ClusterPrice& price) {
           .seconds = price.stages.back().step.step.value};
 }
 
-std::vector<RunClock> clocks_of(const std::string& log, const PriceConfig& config) {
+std::vector<RunClock> clocks_of(const std::string& log, const std::vector<Cluster>& clusters,
+                                const PriceConfig& config) {
   std::vector<RunClock> clocks;
   if (sim::LogReader(log).committed_rows() == 0) {
-    for (const std::string& name : config.clusters) {
-      clocks.push_back(
-          {load_cluster(name, config.cluster_settings).name, 0, PriceConfig::kNotGiven, PriceConfig::kNotGiven});
+    for (const Cluster& cluster : clusters) {
+      clocks.push_back({cluster.name, 0, PriceConfig::kNotGiven, PriceConfig::kNotGiven});
     }
     return clocks;
   }
   const Job job = job_of_log(log, config);
-  for (const std::string& name : config.clusters) {
-    clocks.push_back(clock_of(job, price_job(job, load_cluster(name, config.cluster_settings), config)));
-  }
+  for (const Cluster& cluster : clusters) clocks.push_back(clock_of(job, price_job(job, cluster, config)));
   return clocks;
 }
 

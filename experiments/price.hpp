@@ -52,7 +52,8 @@ Job job_of_log(const std::string& path, const PriceConfig& config);
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 
 /// Of the last stage over dense Adam; of a sample of its steps where they differ.
-double speedup_at(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
+double speedup_at(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config,
+                  const netmodel::CostModel& model);
 
 /// Writes the step of the last stage that sends most as a GOAL schedule. Throws IoError, and ConfigError for too many
 /// messages.
@@ -76,8 +77,9 @@ struct RunClock {
 
 RunClock clock_of(const Job& job, const ClusterPrice& price);
 
-/// Of a log, on every cluster of the configuration; seconds are not numbers where it has no steps.
-std::vector<RunClock> clocks_of(const std::string& log, const PriceConfig& config);
+/// Of a log, on every cluster; seconds are not numbers where it has no steps.
+std::vector<RunClock> clocks_of(const std::string& log, const std::vector<netmodel::Cluster>& clusters,
+                                const PriceConfig& config);
 
 /// Seconds from the start until the held-out loss of a log is at most `target`; none where it never is.
 std::optional<double> seconds_to_target(const std::string& path, double target, const Job& job,

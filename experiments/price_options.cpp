@@ -319,18 +319,6 @@ bool is_for_runs_too(const std::string& name) {
   return !name.starts_with("sweep.") && name != "calibrate" && name != "target" && name != "goal";
 }
 
-void check_clusters(const PriceConfig& config, Index workers) {
-  std::vector<std::string> names;
-  for (const std::string& name : config.clusters) {
-    const Cluster cluster = load_cluster(name, config.cluster_settings);
-    netmodel::Fabric(cluster, workers);
-    names.push_back(cluster.name);
-    if (std::count(names.begin(), names.end(), cluster.name) > 1) {
-      throw ConfigError("two clusters of one name", cluster.name, "pictures are called by it");
-    }
-  }
-}
-
 Cluster load_cluster(const std::string& name, const Settings& settings) {
   Cluster cluster = name.ends_with(".ini") ? read_cluster(name) : netmodel::find_cluster(name);
   apply(cluster, settings, "--cluster.");

@@ -42,9 +42,6 @@ PriceConfig make_price_config(const Settings& settings);
 /// Whether an option says what to price and how, not what `price` itself should do.
 bool is_for_runs_too(const std::string& name);
 
-/// Throws ConfigError where a cluster of the configuration cannot be, or cannot hold so many workers.
-void check_clusters(const PriceConfig& config, Index workers);
-
 /// A preset, or a file (a name that ends in .ini), with the settings on top. Throws ConfigError for an unknown key, a
 /// malformed value, and a cluster that cannot be.
 netmodel::Cluster load_cluster(const std::string& name, const Settings& settings);

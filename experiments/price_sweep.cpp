@@ -33,9 +33,10 @@ SpeedupCurve curve_of(const Job& job, const netmodel::Cluster& cluster, const Pr
   SpeedupCurve curve;
   curve.gpus_per_node = cluster.gpus_per_node;
   curve.break_even = price_job(job, cluster, config).break_even;
+  const auto model = netmodel::make_cost_model(config.cost_model);
   for (const double rate : rates) {
     curve.rates.push_back(rate);
-    curve.speedups.push_back(speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), config));
+    curve.speedups.push_back(speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), config, *model));
   }
   return curve;
 }

@@ -99,7 +99,8 @@ void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) 
 struct Progress {
   const Plan* plan;
   std::size_t phase = 0;
-  Index run = 0;  ///< of the phase
+  Index run = 0;       ///< of the phase
+  double latency = 0;  ///< of one run
   enum class State { latency, flows, sums, over } state = State::latency;
   double wakes = 0;
   Index flows = 0;  ///< that are under way
@@ -143,10 +144,13 @@ class Simulation {
       p.ended = now;
       return;
     }
-    Plan alone{p.plan->request, {phase_of(p)}};
-    alone.phases.front().repeat = 1;
+    if (p.run == 0) {  // the same in every run
+      Plan alone{p.plan->request, {phase_of(p)}};
+      alone.phases.front().repeat = 1;
+      p.latency = LinkLoad().cost(alone, fabric_).latency.value;
+    }
     p.state = Progress::State::latency;
-    p.wakes = now + LinkLoad().cost(alone, fabric_).latency.value;
+    p.wakes = now + p.latency;
   }
 
   void begin_flows(std::size_t index) {

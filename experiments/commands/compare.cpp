@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -36,24 +37,7 @@ std::string log_path(const CommandLine& line, const Arm& arm, std::uint32_t seed
   return line.out + "/" + arm.name + "-" + std::to_string(seed) + ".h5";
 }
 
-/// Nothing is trained before every configuration has been checked and every output is free.
-void check_runs(const CommandLine& line, const std::vector<Arm>& arms, const PriceConfig& price) {
-  for (const Arm& arm : arms) {
-    const sim::RunConfig config = make_config(arm.settings);
-    if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
-      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
-    }
-    check_clusters(price, sim::prepare(config).config.workers);
-    for (Index s = 0; s < line.seeds; ++s) {
-      const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
-      if (fs::exists(path) && !line.overwrite) {
-        throw ConfigError("output exists", path, "give --overwrite or another -o DIR");
-      }
-    }
-  }
-}
-
-/// What the runs are priced on, and how.
+/// What the runs are priced on, and how. All files are read before anything runs.
 struct Prices {
   std::vector<netmodel::Cluster> clusters;
   std::unique_ptr<netmodel::CostModel> model;
@@ -61,11 +45,35 @@ struct Prices {
 
 Prices prices_of(const PriceConfig& config) {
   Prices prices;
+  std::vector<std::string> names;
   for (const std::string& name : config.clusters) {
     prices.clusters.push_back(load_cluster(name, config.cluster_settings));
+    names.push_back(prices.clusters.back().name);
+    if (std::count(names.begin(), names.end(), names.back()) > 1) {
+      throw ConfigError("two clusters of one name", names.back(), "pictures are called by it");
+    }
   }
   prices.model = netmodel::make_cost_model(config.cost_model);
+  if (!config.workload.empty()) load_workload(config.workload);
   return prices;
+}
+
+/// Nothing is trained before every configuration has been checked and every output is free.
+void check_runs(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
+  for (const Arm& arm : arms) {
+    const sim::RunConfig config = make_config(arm.settings);
+    if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
+      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
+    }
+    const Index workers = sim::prepare(config).config.workers;
+    for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, workers);
+    for (Index s = 0; s < line.seeds; ++s) {
+      const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
+      if (fs::exists(path) && !line.overwrite) {
+        throw ConfigError("output exists", path, "give --overwrite or another -o DIR");
+      }
+    }
+  }
 }
 
 /// False: stopped by a signal.
@@ -116,7 +124,8 @@ int compare_command(const CommandLine& line) {
   check(line);
   const std::vector<Arm> arms = arms_of(line);
   const PriceConfig price = make_price_config(line.price);
-  check_runs(line, arms, price);
+  const Prices prices = prices_of(price);
+  check_runs(line, arms, prices);
   if (line.dry_run) {
     std::vector<Json> names;
     for (const Arm& arm : arms) names.emplace_back(arm.name);
@@ -131,7 +140,6 @@ int compare_command(const CommandLine& line) {
   }
   make_folder(line.out);
   install_stop_handler();
-  const Prices prices = prices_of(price);
   std::vector<ArmRuns> results;
   bool complete = true;
   for (const Arm& arm : arms) {
@@ -141,7 +149,7 @@ int compare_command(const CommandLine& line) {
   }
   write_csv(results, line.out + "/runs.csv");
   ArmClocks clocks;
-  for (const ArmRuns& arm : results) clocks.push_back(clocks_of(arm.runs.front().path, price));
+  for (const ArmRuns& arm : results) clocks.push_back(clocks_of(arm.runs.front().path, prices.clusters, price));
   if (!line.json) {
     print_deepspeed(line, std::cout);
     print_comparison(results, clocks, std::cout);

@@ -60,6 +60,9 @@ TEST_CASE("compare: the time of the runs on clusters that are asked for") {
   CHECK_THAT(refused.err, Contains("2 workers on 3 nodes"));
   CHECK(entries(folder).empty());  // before anything ran
   CHECK(compare({"--sweep.bandwidth", "1e6:1e9:4"}).status == 2);
+  CHECK(compare({"--workload", "bert-larger"}).status == 2);
+  CHECK(compare({"--cluster", "eth1,eth1"}).status == 2);
+  CHECK(entries(folder).empty());
   const Outcome run =
       compare({"--cluster", "eth1,ib100", "--step.forward", "1", "--step.backward", "2", "--step.optimizer", "0"});
   CAPTURE(run.out, run.err);
