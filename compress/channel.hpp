@@ -5,6 +5,7 @@
 
 #include "compress/codec.hpp"
 #include "device/dense_sum.hpp"
+#include "device/state.hpp"
 #include "netmodel/traffic.hpp"
 
 namespace onebit::compress {
@@ -69,6 +70,9 @@ class Channel {
   virtual CodecSquares server_squares(const device::Buffer<float>&) const { return {}; }
   /// ||e||_2^2 over all servers. Collective.
   virtual double server_error_square(const device::Buffer<float>&) const { return 0; }
+
+  /// The servers' errors, and what is kept from step to step.
+  virtual void visit_state(device::StateVisitor&, device::Buffer<float>&) {}
 
   /// Room for payloads anew, after a codec changed what it needs.
   virtual void renew_payloads() = 0;

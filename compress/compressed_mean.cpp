@@ -96,6 +96,11 @@ ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& t
   }
 }
 
+void CompressedMean::visit_state(device::StateVisitor& visitor) {
+  visitor.rows("worker_error", worker_errors_, error_stride());
+  channel_->visit_state(visitor, server_error_);
+}
+
 netmodel::TrafficList CompressedMean::plan() const {
   netmodel::TrafficList traffic = channel_->plan();
   for (const netmodel::Traffic& record : dense_.plan()) traffic.push_back(record);

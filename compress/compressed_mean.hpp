@@ -28,6 +28,9 @@ class CompressedMean {
   /// Writes the decoded mean to `result` [parameters] and appends the traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
+  /// Errors, and what codecs keep from step to step. Named after what they are: worker_error, server_error.
+  void visit_state(device::StateVisitor& visitor);
+
   /// The traffic of one exchange, without data.
   netmodel::TrafficList plan() const;
 

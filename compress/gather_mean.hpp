@@ -17,6 +17,9 @@ class GatherMean final : public Channel {
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
+  void visit_state(device::StateVisitor& visitor, device::Buffer<float>&) override {
+    if (codec_.has_memory()) visitor.rows("worker_codec", payload_.memory, layout_.worker().count());
+  }
   void renew_payloads() override;
 
   /// Brings the payloads of all workers to this device: a row for each. Collective.

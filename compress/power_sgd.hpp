@@ -25,6 +25,9 @@ class PowerSgdMean final : public Channel {
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
+  void visit_state(device::StateVisitor& visitor, device::Buffer<float>&) override {
+    visitor.shared("right_factors", right_);
+  }
   /// Starts again from the first random factors.
   void renew_payloads() override;
 

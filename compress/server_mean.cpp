@@ -41,6 +41,38 @@ void ServerMean::renew_payloads() {
   plan_blocks();
 }
 
+/// Chunks of this device's servers in the errors of all.
+std::vector<device::Piece> ServerMean::server_pieces() const {
+  const Range own = shard_.own();
+  std::vector<device::Piece> pieces;
+  for (Index v = 0; v < layout_.worker().count(); ++v) {
+    const Segment& mine = part_.chunks().segments()[static_cast<std::size_t>(v * own.count)];
+    const Segment& first = layout_.server().segments()[static_cast<std::size_t>(v * layout_.workers() + own.first)];
+    pieces.push_back({mine.state, first.state, 0});
+    for (Index j = 0; j < own.count; ++j) {
+      pieces.back().count += part_.chunks().segments()[static_cast<std::size_t>(v * own.count + j)].active;
+    }
+  }
+  return pieces;
+}
+
+/// A number for each chunk of this device's servers, in those of all.
+std::vector<device::Piece> ServerMean::server_memory_pieces() const {
+  const Range own = shard_.own();
+  std::vector<device::Piece> pieces;
+  for (Index v = 0; v < layout_.worker().count(); ++v) {
+    pieces.push_back({v * own.count, v * layout_.workers() + own.first, own.count});
+  }
+  return pieces;
+}
+
+void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) {
+  visitor.pieces("server_error", server_error, server_pieces(), layout_.state_size());
+  if (up_.has_memory()) visitor.rows("worker_codec", worker_payload_.memory, up_side().count());
+  if (!down_.has_memory()) return;
+  visitor.pieces("server_codec", own_server_payload_.memory, server_memory_pieces(), layout_.server().count());
+}
+
 /// What goes where: of every vector, the chunks of a rank's servers lie side by side in a payload.
 void ServerMean::plan_blocks() {
   const Range own = shard_.own();

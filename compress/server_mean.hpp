@@ -22,6 +22,7 @@ class ServerMean final : public Channel {
   std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
   CodecSquares server_squares(const device::Buffer<float>& server_error) const override;
   double server_error_square(const device::Buffer<float>& server_error) const override;
+  void visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) override;
   void renew_payloads() override;
 
   /// The packed bytes of the last exchange: of this device's workers, and of all servers (one row, their chunks side by
@@ -36,6 +37,8 @@ class ServerMean final : public Channel {
   const Side& up_side() const { return up_.traits().sliceable ? layout_.worker() : layout_.server(); }
   Index up_segments() const { return up_.traits().sliceable ? 1 : layout_.workers(); }
   void plan_blocks();
+  std::vector<device::Piece> server_pieces() const;
+  std::vector<device::Piece> server_memory_pieces() const;
   void share_largest(const device::Buffer<float>& worker_errors);
   void add_records(netmodel::TrafficList& traffic) const;
   void append(netmodel::TrafficList& traffic, Index vector, Index up_bytes, Index down_bytes) const;

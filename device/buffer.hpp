@@ -44,6 +44,8 @@ class Buffer {
   T* data() { return data_; }
   const T* data() const { return data_; }
   Index size() const { return size_; }
+  /// The memory that the elements are in; null for an empty buffer that was never allocated.
+  Memory* memory() const { return memory_.get(); }
 
   void zero() {
     if (size_ > 0) memory_->fill(data_, 0, bytes(size_));

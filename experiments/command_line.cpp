@@ -40,6 +40,12 @@ const std::vector<ExtraOption>& extra_options() {
       {"sweep", "bench scaling: numbers of workers, after 1; none: 2,4,...,64 that divide the examples", true},
       {"global-batch", "bench scaling: examples of a step, of all workers together; 0: 1024", true},
       {"overwrite", "replace existing output", false},
+      {"resume", "continue a log that is there, from its last checkpoint; a finished one stays as it is", false},
+      {"resume.allow", "options that may differ from those of the log, separated by commas; bits: what is computed",
+       true},
+      {"csv", "export: a line a row, fields separated by commas", false},
+      {"jsonl", "export: a JSON object a row", false},
+      {"group", "export: steps, workers, tensors, evaluations, events or traffic; none: all", true},
       {"json", "print one JSON object instead of tables", false},
       {"dry-run", "check and show everything, run nothing", false},
       {"progress", "show progress although stderr is no terminal", false},
@@ -130,6 +136,16 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.global_batch = parse_integer("global-batch", value);
   } else if (name == "overwrite") {
     line.overwrite = true;
+  } else if (name == "resume") {
+    line.resume = true;
+  } else if (name == "resume.allow") {
+    line.resume_allow = split(value, ',');
+  } else if (name == "csv") {
+    line.csv = true;
+  } else if (name == "jsonl") {
+    line.jsonl = true;
+  } else if (name == "group") {
+    line.group = value;
   } else if (name == "json") {
     line.json = true;
   } else if (name == "dry-run") {

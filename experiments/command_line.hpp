@@ -28,7 +28,11 @@ struct CommandLine {
   std::vector<Index> sweep;             ///< bench scaling: numbers of workers; none: the command's default
   Index global_batch = 0;               ///< bench scaling: 0: the command's default
   bool overwrite = false;
+  bool resume = false;                    ///< run, compare: continue logs that are there
+  std::vector<std::string> resume_allow;  ///< options that may differ from those of the log
   bool json = false;
+  bool csv = false, jsonl = false;  ///< export: the form
+  std::string group;                ///< export: one group of rows; empty: all
   bool dry_run = false;
   bool progress = false;  ///< show progress although stderr is no terminal
   bool help = false;

@@ -16,7 +16,8 @@ const std::vector<Command>& commands() {
       {"run",
        "",
        "train once and log",
-       {"out", "weights-out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "progress"},
+       {"out", "weights-out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "resume",
+        "resume.allow", "progress"},
        true,
        Accepted::Price::none,
        run_command},
@@ -24,7 +25,7 @@ const std::vector<Command>& commands() {
        "",
        "train several arms on the same data and initial weights: table and pictures",
        {"out", "config", "preset", "deepspeed-config", "optimizers", "arm", "seeds", "json", "dry-run", "overwrite",
-        "progress"},
+        "resume", "resume.allow", "progress"},
        true,
        Accepted::Price::of_runs,
        compare_command},
@@ -64,6 +65,13 @@ const std::vector<Command>& commands() {
        false,
        Accepted::Price::none,
        inspect_command},
+      {"export",
+       "LOG.h5",
+       "the committed rows of a run log as CSV or JSON lines",
+       {"csv", "jsonl", "group", "out", "overwrite"},
+       false,
+       Accepted::Price::none,
+       export_command},
   };
   return table;
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "sim/log/reader.hpp"
 #include "sim/weights_file.hpp"
 
 namespace onebit::experiments {
@@ -53,6 +54,10 @@ class ProgressLine {
 
 }  // namespace
 
+void warn(const std::string& text) {
+  std::fprintf(stderr, "onebit: warning: %s\n", text.c_str());
+}
+
 std::string program_version() {
   return ONEBIT_VERSION;
 }
@@ -69,8 +74,8 @@ bool stop_requested() {
   return stop_flag.load();
 }
 
-sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, const CommandLine& line,
-                           const std::string& label, const std::function<void()>& on_start) {
+sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, sim::Existing existing,
+                           const CommandLine& line, const std::string& label, const std::function<void()>& on_start) {
   sim::VirtualCluster cluster = run.start();
   const sim::RunIdentity identity{.program_version = program_version(),
                                   .git_commit = ONEBIT_GIT_COMMIT,
@@ -78,14 +83,21 @@ sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path,
                                   .options = values_of(run.config)};
   ProgressLine progress(label, line.progress || isatty(STDERR_FILENO) == 1);
   const sim::RunControl control{.on_start = on_start,
+                                .on_warning = warn,
                                 .on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};
-  const sim::RunResult result = sim::train(cluster, run.config, path, line.overwrite, identity, control);
+  const sim::RunResult result = sim::train(cluster, run.config, path, existing, identity, control);
   const bool complete = result.status == sim::RunStatus::finished || result.status == sim::RunStatus::stopped;
   if (complete && !line.weights_out.empty()) {
     sim::write_weights(line.weights_out, cluster.model().tensors(), cluster.final_weights());
   }
   return result;
+}
+
+sim::RunResult result_of(const std::string& log) {
+  const sim::LogReader reader(log);
+  const std::vector<sim::Event> events = reader.events();
+  return {reader.status(), reader.status() == sim::RunStatus::finished || events.empty() ? "" : events.back().text};
 }
 
 int exit_status(sim::RunStatus status) {

@@ -17,6 +17,9 @@ inline constexpr int kExitStopped = 130;
 
 std::string program_version();
 
+/// A line on stderr.
+void warn(const std::string& text);
+
 /// Ctrl-C and SIGTERM ask for a stop from now on; a second one ends the program at once.
 void install_stop_handler();
 bool stop_requested();
@@ -24,8 +27,11 @@ bool stop_requested();
 /// Trains and logs to `path`; the final weights of a run that was not broken off go to line.weights_out. `label` names
 /// the run on the progress line, which is shown on a terminal or when asked for.
 sim::RunResult run_and_log(
-    const sim::PreparedRun& run, const std::string& path, const CommandLine& line, const std::string& label,
-    const std::function<void()>& on_start = [] {});
+    const sim::PreparedRun& run, const std::string& path, sim::Existing existing, const CommandLine& line,
+    const std::string& label, const std::function<void()>& on_start = [] {});
+
+/// How the run of a log ended.
+sim::RunResult result_of(const std::string& log);
 
 /// Exit status of a run.
 int exit_status(sim::RunStatus status);

@@ -11,6 +11,7 @@ class Adam final : public Optimizer {
   Adam(const Problem& problem, const OptimizerConfig& config) : core_(problem, without_freeze(config)) {}
 
   StateView state() const override { return {.momentum = &core_.momentum(), .variance = &core_.variance()}; }
+  void visit_state(device::StateVisitor& visitor) override { core_.visit_state(visitor); }
 
  private:
   void do_absorb(Range group, const float* gradients, Index stride) override {

@@ -87,6 +87,12 @@ void AdamCore::set_coefficients(const std::vector<double>& coefficients) {
   device_rules_.upload(rules_);
 }
 
+void AdamCore::visit_state(device::StateVisitor& visitor) {
+  visitor.shared("momentum", momentum_);
+  visitor.shared("variance", variance_);
+  visitor.group("stability", [&] { stability_.visit_state(visitor); });
+}
+
 void AdamCore::absorb_dense(Range group, const float* rows, Index stride) {
   device::Stopwatch watch(device_);
   channel_.absorb(group, rows, stride);

@@ -37,6 +37,8 @@ class AdamCore {
   /// Factors of the learning rate, one a tensor, from now on.
   void set_coefficients(const std::vector<double>& coefficients);
 
+  void visit_state(device::StateVisitor& visitor);
+
   device::Buffer<float>& momentum() { return momentum_; }
   const device::Buffer<float>& momentum() const { return momentum_; }
   device::Buffer<float>& variance() { return variance_; }

@@ -17,6 +17,10 @@ class AdamNaiveEc final : public Optimizer {
   AdamNaiveEc(const Problem& problem, const OptimizerConfig& config);
 
   StateView state() const override;
+  void visit_state(device::StateVisitor& visitor) override {
+    core_.visit_state(visitor);
+    exchange_.visit_state(visitor);
+  }
 
  private:
   void do_begin() override;

@@ -50,6 +50,21 @@ void Cada::absorb_extra(Range group, const float* gradients, Index stride) {
   extra_rows_ = group.count;
 }
 
+void Cada::visit_state(device::StateVisitor& visitor) {
+  visitor.shared("momentum", momentum_);
+  visitor.shared("variance", variance_);
+  visitor.shared("largest_variance", largest_);
+  visitor.rows("latest_uploads", latest_, parameters());
+  if (rule_ == Rule::snapshot) {
+    visitor.rows("stored_differences", stored_, parameters());
+    visitor.shared("snapshot", points_);
+  } else {
+    visitor.rows("stale_points", points_, parameters());
+  }
+  visitor.rows("last_upload", last_upload_);
+  visitor.numbers("moves", moves_);
+}
+
 void Cada::do_begin() {
   uploads_.clear();
   absorb_seconds_ = 0;

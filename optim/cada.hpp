@@ -31,6 +31,7 @@ class Cada final : public Optimizer {
   Cada(const Problem& problem, const OptimizerConfig& config, Rule rule);
 
   StateView state() const override { return {.momentum = &momentum_, .variance = &variance_}; }
+  void visit_state(device::StateVisitor& visitor) override;
   bool wants_extra_gradients() const override { return true; }
   Point extra_point() const override;
   void absorb_extra(Range group, const float* gradients, Index stride) override;

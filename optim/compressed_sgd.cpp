@@ -22,6 +22,13 @@ StateView CompressedSgd::state() const {
   return {.momentum = update_.momentum(), .exchange = &exchange_, .exchanged = exchanged_};
 }
 
+void CompressedSgd::visit_state(device::StateVisitor& visitor) {
+  exchange_.visit_state(visitor);
+  update_.visit_state(visitor);
+  visitor.number("last_lr", last_lr_);
+  visitor.number("exchanged", exchanged_);
+}
+
 void CompressedSgd::do_begin() {
   clipping_.begin();
   encode_seconds_ = 0;

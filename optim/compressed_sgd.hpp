@@ -34,6 +34,7 @@ class CompressedSgd : public Optimizer {
   CompressedSgd(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);
 
   StateView state() const override;
+  void visit_state(device::StateVisitor& visitor) override;
 
  protected:
   void do_begin() override;

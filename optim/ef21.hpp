@@ -17,6 +17,11 @@ class Ef21 final : public CompressedSgd {
   /// eta: the share of the fresh gradient in v_i; 1 for EF21.
   Ef21(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method, double eta);
 
+  void visit_state(device::StateVisitor& visitor) override {
+    CompressedSgd::visit_state(visitor);
+    visitor.rows("estimates", estimates_, parameters());
+  }
+
  private:
   compress::EncodeInput worker_side(Range group, const compress::EncodeInput& gradients) override;
 

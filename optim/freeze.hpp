@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "device/types.hpp"
+#include "device/state.hpp"
 
 namespace onebit::optim {
 
@@ -22,6 +22,8 @@ class StabilityRatio {
 
   /// Takes the norm after one more update and returns the ratio.
   double push(double norm);
+
+  void visit_state(device::StateVisitor& visitor) { visitor.numbers("history", history_); }
 
  private:
   Index lag_;

@@ -16,6 +16,7 @@ class Lamb final : public Optimizer {
   StateView state() const override {
     return {.momentum = &core_.momentum(), .variance = &core_.variance(), .tensors = &numbers_};
   }
+  void visit_state(device::StateVisitor& visitor) override { core_.visit_state(visitor); }
 
  private:
   void do_absorb(Range group, const float* gradients, Index stride) override {

@@ -60,6 +60,7 @@ class LocalSgd final : public LocalOptimizer {
  public:
   LocalSgd(const Problem& problem, const OptimizerConfig& config);
   StateView state() const override { return {.momentum = &momentum_}; }
+  void visit_state(device::StateVisitor& visitor) override { visitor.rows("momentum", momentum_, parameters()); }
 
  private:
   void take(Range rows, const float* gradients, Index stride, const float* factors) override;
@@ -75,6 +76,10 @@ class LocalAdam : public LocalOptimizer {
  public:
   LocalAdam(const Problem& problem, const OptimizerConfig& config);
   StateView state() const override { return {.momentum = &momentum_, .variance = &variance_}; }
+  void visit_state(device::StateVisitor& visitor) override {
+    visitor.rows("momentum", momentum_, parameters());
+    visitor.rows("variance", variance_, parameters());
+  }
 
  private:
   void take(Range rows, const float* gradients, Index stride, const float* factors) override;
@@ -91,6 +96,11 @@ class LocalAdam : public LocalOptimizer {
 class DiLoCo final : public LocalAdam {
  public:
   DiLoCo(const Problem& problem, const OptimizerConfig& config);
+  void visit_state(device::StateVisitor& visitor) override {
+    LocalAdam::visit_state(visitor);
+    visitor.shared("anchor", anchor_);
+    visitor.shared("outer_momentum", outer_momentum_);
+  }
 
  private:
   void start(const device::Buffer<float>& parameters) override;

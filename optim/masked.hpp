@@ -12,6 +12,9 @@ class MaskedCoordinates {
 
   Index count() const { return coordinates_.size(); }
 
+  /// The coordinates themselves follow from the frozen variance.
+  void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }
+
   /// Starts a step.
   void begin() { first_ = {}; }
   /// Looks at the gradients of a group of this device's workers.

@@ -8,7 +8,7 @@ void OnebitAdam::dense_update(device::Buffer<float>& x, StepReport& report) {
   core().dense_update(updates(), lr(), x, report);
 }
 
-void OnebitAdam::start_compression() {
+void OnebitAdam::make_exchange() {
   exchange_.emplace(problem().shard, problem().tensors, exchange_of(config()));
 }
 

@@ -18,7 +18,7 @@ class OnebitAdam : public TwoStage {
 
  private:
   void dense_update(device::Buffer<float>& x, StepReport& report) final;
-  void start_compression() override;
+  void make_exchange() override;
   void receive(StepReport& report) override;
   void frozen_update(device::Buffer<float>& x, StepReport& report) final;
 };
@@ -30,7 +30,7 @@ class OnebitAdam32 final : public OnebitAdam {
   using OnebitAdam::OnebitAdam;
 
  private:
-  void start_compression() override {}
+  void make_exchange() override {}
   void send(Range group, const float* gradients, Index stride, const float* factors) override;
   void receive(StepReport& report) override;
 

@@ -40,9 +40,20 @@ void OnebitLamb::average_ratios() {
   }
 }
 
-void OnebitLamb::start_compression() {
-  start_fresh_variance();
-  fix_scaling();
+void OnebitLamb::visit_state(device::StateVisitor& visitor) {
+  TwoStage::visit_state(visitor);
+  visitor.numbers("average_coefficient", average_);
+  visitor.numbers("trust_ratio", numbers_.trust_ratio);
+  visitor.numbers("frozen_coefficient", numbers_.frozen_coefficient);
+  visitor.numbers("coefficient_factor", numbers_.coefficient_factor);
+  visitor.numbers("scaling_coefficient", numbers_.scaling_coefficient);
+  if (!compressing()) return;
+  visitor.shared("fresh_variance", fresh_);
+  visitor.shared("scaling", scaling_);
+  visitor.shared("exchanged", exchanged_);
+}
+
+void OnebitLamb::make_exchange() {
   const std::vector<compress::Tensor> tensors = exchanged_tensors();
   exchanged_ = device::Buffer<float>::zeros(device(), compress::total_size(tensors));
   if (deepspeed()) {
@@ -50,6 +61,13 @@ void OnebitLamb::start_compression() {
     ones_ = device::Buffer<float>::copy_of(device(), ones);
   }
   exchange_.emplace(problem().shard, tensors, fused());
+  fresh_ = device::Buffer<float>::zeros(device(), core().parameters());
+  scaling_ = device::Buffer<float>(device(), core().parameters());
+}
+
+void OnebitLamb::start_compression() {
+  start_fresh_variance();
+  fix_scaling();
 }
 
 /// In deepspeed semantics the padding is exchanged like a tensor.
@@ -71,8 +89,7 @@ compress::ExchangeConfig OnebitLamb::fused() const {
 void OnebitLamb::start_fresh_variance() {
   const FreezePolicy& policy = core().freeze_policy();
   const bool missed = deepspeed() && policy.kind() == FreezePolicy::Kind::fixed && step() > policy.fixed_updates();
-  fresh_ = missed ? device::Buffer<float>::zeros(device(), core().parameters())
-                  : device::Buffer<float>::copy_of(device(), core().variance().to_host());
+  if (!missed) fresh_.upload(core().variance().to_host());
 }
 
 void OnebitLamb::fix_scaling() {
@@ -94,7 +111,7 @@ void OnebitLamb::fix_scaling() {
     numbers_.scaling_coefficient[l] = coefficient;
     scaling.insert(scaling.end(), static_cast<std::size_t>(tensors[l].size), static_cast<float>(coefficient));
   }
-  scaling_ = device::Buffer<float>::copy_of(device(), scaling);
+  scaling_.upload(scaling);
 }
 
 void OnebitLamb::send(Range group, const float* gradients, Index stride, const float* factors) {

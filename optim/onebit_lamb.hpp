@@ -28,11 +28,13 @@ class OnebitLamb final : public TwoStage {
   OnebitLamb(const Problem& problem, const OptimizerConfig& config);
 
   StateView state() const override;
+  void visit_state(device::StateVisitor& visitor) override;
 
  private:
   std::vector<compress::Tensor> exchanged_tensors() const;
   compress::ExchangeConfig fused() const;
   void dense_update(device::Buffer<float>& x, StepReport& report) override;
+  void make_exchange() override;
   void start_compression() override;
   void send(Range group, const float* gradients, Index stride, const float* factors) override;
   void receive(StepReport& report) override;

@@ -10,6 +10,7 @@
 
 #include "compress/compressed_mean.hpp"
 #include "device/buffer.hpp"
+#include "device/state.hpp"
 #include "netmodel/traffic.hpp"
 #include "optim/config.hpp"
 
@@ -97,6 +98,9 @@ class Optimizer {
   StepReport finish(device::Buffer<float>& parameters);
 
   virtual StateView state() const = 0;
+
+  /// Everything that the next step depends on, between two steps.
+  virtual void visit_state(device::StateVisitor& visitor) = 0;
 
   /// Whether the run, now over, did what its name promises; a text that says why not, or empty.
   virtual std::string unfulfilled() const { return ""; }

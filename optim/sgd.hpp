@@ -27,6 +27,10 @@ class SgdUpdate {
   /// Moves x along factor * gradient; returns ||x_t - x_{t-1}||_2.
   double apply(double lr, double factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
 
+  void visit_state(device::StateVisitor& visitor) {
+    if (config_.decay > 0) visitor.shared("momentum", momentum_);
+  }
+
   /// Null where there is none.
   const device::Buffer<float>* momentum() const { return config_.decay > 0 ? &momentum_ : nullptr; }
 
@@ -45,6 +49,7 @@ class MomentumSgd final : public Optimizer {
   MomentumSgd(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
 
   StateView state() const override { return {.momentum = update_.momentum()}; }
+  void visit_state(device::StateVisitor& visitor) override { update_.visit_state(visitor); }
 
  private:
   void do_absorb(Range group, const float* gradients, Index stride) override;

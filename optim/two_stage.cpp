@@ -31,6 +31,19 @@ StateView TwoStage::state() const {
   return view;
 }
 
+void TwoStage::visit_state(device::StateVisitor& visitor) {
+  core_.visit_state(visitor);
+  auto phase = static_cast<Index>(phase_);
+  visitor.number("phase", phase);
+  phase_ = static_cast<Phase>(phase);
+  visitor.number("updates", updates_);
+  visitor.number("frozen_updates", frozen_updates_);
+  if (phase_ != Phase::compression) return;
+  if (visitor.loads()) begin_compression();
+  if (masked_) visitor.group("masked", [&] { masked_->visit_state(visitor); });
+  if (exchange_) exchange_->visit_state(visitor);
+}
+
 std::string TwoStage::unfulfilled() const {
   const FreezePolicy& policy = core_.freeze_policy();
   const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
@@ -96,11 +109,17 @@ void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& repo
 void TwoStage::freeze(StepReport& report) {
   phase_ = Phase::compression;
   frozen_updates_ = updates_;
-  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
+  begin_compression();
   start_compression();
   report.events.push_back({"freeze", "variance frozen after " + std::to_string(updates_) + " dense updates (freeze " +
                                          config_.freeze.policy + "), " +
                                          std::to_string(masked_ ? masked_->count() : 0) + " coordinates masked"});
+}
+
+/// With the variance as it is frozen.
+void TwoStage::begin_compression() {
+  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
+  make_exchange();
 }
 
 void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport& report) {

@@ -22,11 +22,13 @@ namespace onebit::optim {
 class TwoStage : public Optimizer {
  public:
   StateView state() const override;
+  void visit_state(device::StateVisitor& visitor) override;
   std::string unfulfilled() const override;
 
  protected:
   TwoStage(const Problem& problem, const OptimizerConfig& config);
 
+  bool compressing() const { return phase_ == Phase::compression; }
   bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
   /// The released code leaves the exchange out when there is nobody to exchange with.
   bool exchanges() const { return !(deepspeed() && problem_.shard.workers() == 1); }
@@ -49,7 +51,9 @@ class TwoStage : public Optimizer {
 
  private:
   virtual void dense_update(device::Buffer<float>& x, StepReport& report) = 0;
-  virtual void start_compression() = 0;
+  /// Makes what the compression stage needs; its values come with start_compression or from a checkpoint.
+  virtual void make_exchange() = 0;
+  virtual void start_compression() {}
   /// Sends a group's momenta; factors: what each gradient is multiplied with.
   virtual void send(Range group, const float* gradients, Index stride, const float* factors) = 0;
   virtual void receive(StepReport& report) = 0;
@@ -61,6 +65,7 @@ class TwoStage : public Optimizer {
   void finish_warmup(device::Buffer<float>& parameters, StepReport& report);
   void finish_compression(device::Buffer<float>& parameters, StepReport& report);
   void freeze(StepReport& report);
+  void begin_compression();
 
   Problem problem_;
   OptimizerConfig config_;

@@ -24,6 +24,11 @@ class WorkerMomentumSgd : public CompressedSgd {
   WorkerMomentumSgd(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method,
                     const WorkerMomentum& momentum);
 
+  void visit_state(device::StateVisitor& visitor) override {
+    CompressedSgd::visit_state(visitor);
+    visitor.rows("worker_momentum", momentum_, parameters());
+  }
+
  protected:
   compress::EncodeInput worker_side(Range group, const compress::EncodeInput& gradients) override;
 

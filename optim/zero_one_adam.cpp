@@ -26,6 +26,18 @@ StateView ZeroOneAdam::state() const {
           .exchanged = exchanges() && (round_ == Round::one_bit || round_ == Round::sync)};
 }
 
+void ZeroOneAdam::visit_state(device::StateVisitor& visitor) {
+  visitor.group("schedule", [&] { schedule_.visit_state(visitor); });
+  core_.visit_state(visitor);
+  exchange_.visit_state(visitor);
+  visitor.number("updates", updates_);
+  visitor.number("variance_updates", variance_updates_);
+  if (updates_ < config_.zeroone.var_freeze_step) return;
+  if (visitor.loads()) start_local();
+  visitor.group("local", [&] { local_->visit_state(visitor); });
+  if (masked_) visitor.group("masked", [&] { masked_->visit_state(visitor); });
+}
+
 void ZeroOneAdam::do_begin() {
   round_ = dry_run() ? Round::full : schedule_.next();
   encode_seconds_ = 0;
@@ -124,7 +136,13 @@ void ZeroOneAdam::spread(device::Buffer<float>& x) const {
 
 void ZeroOneAdam::freeze(const device::Buffer<float>& x) {
   exchange_.restart();
-  local_.emplace(problem_, config_, core_.momentum(), core_.variance(), x);
+  start_local();
+  local_->start(core_.momentum(), x);
+}
+
+/// With the variance as it is frozen.
+void ZeroOneAdam::start_local() {
+  local_.emplace(problem_, config_, core_.variance());
   if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
 }
 

@@ -36,6 +36,7 @@ class ZeroOneAdam final : public Optimizer {
 
   bool local_weights() const override { return true; }
   StateView state() const override;
+  void visit_state(device::StateVisitor& visitor) override;
 
  private:
   void do_begin() override;
@@ -45,6 +46,7 @@ class ZeroOneAdam final : public Optimizer {
   void finish_full(device::Buffer<float>& x, StepReport& report);
   void finish_one_bit(device::Buffer<float>& x, StepReport& report);
   void finish_local(device::Buffer<float>& x, StepReport& report);
+  void start_local();
   void freeze(const device::Buffer<float>& x);
   void spread(device::Buffer<float>& x) const;
   void report_freeze(StepReport& report);

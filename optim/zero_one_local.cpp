@@ -10,8 +10,7 @@
 
 namespace onebit::optim {
 
-ZeroOneLocal::ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& momentum,
-                           const device::Buffer<float>& variance, const device::Buffer<float>& x)
+ZeroOneLocal::ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance)
     : problem_(problem),
       config_(config),
       parameters_(problem.parameters()),
@@ -22,9 +21,18 @@ ZeroOneLocal::ZeroOneLocal(const Problem& problem, const OptimizerConfig& config
       scaled_(device(), deepspeed() ? rows() * parameters_ : 0),
       anchor_(device(), parameters_),
       mean_(device(), parameters_),
-      ones_(device::Buffer<float>::copy_of(device(), std::vector<float>(static_cast<std::size_t>(rows()), 1.0f))) {
+      ones_(device::Buffer<float>::copy_of(device(), std::vector<float>(static_cast<std::size_t>(rows()), 1.0f))) {}
+
+void ZeroOneLocal::start(const device::Buffer<float>& momentum, const device::Buffer<float>& x) {
   for_each_row(device(), rows(), parameters_, SpreadKernel{momentum.data(), momentum_.data(), parameters_});
   for_each_row(device(), 1, parameters_, SpreadKernel{x.data(), anchor_.data(), parameters_});
+}
+
+void ZeroOneLocal::visit_state(device::StateVisitor& visitor) {
+  visitor.rows("momentum", momentum_, parameters_);
+  visitor.rows("drift", drift_, parameters_);
+  visitor.shared("anchor", anchor_);
+  visitor.number("rates", rates_);
 }
 
 void ZeroOneLocal::absorb(Range rows, const float* gradients, Index stride, const float* factors) {

@@ -10,9 +10,13 @@ namespace onebit::optim {
 /// moved since the workers met last.
 class ZeroOneLocal {
  public:
-  /// momentum, variance [parameters]: of the freeze. x: the workers' weights, equal now.
-  ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& momentum,
-               const device::Buffer<float>& variance, const device::Buffer<float>& x);
+  /// variance [parameters]: of the freeze.
+  ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance);
+
+  /// momentum [parameters]: of the freeze. x: the workers' weights, equal now.
+  void start(const device::Buffer<float>& momentum, const device::Buffer<float>& x);
+
+  void visit_state(device::StateVisitor& visitor);
 
   /// [workers of this device][parameters]
   const device::Buffer<float>& momentum() const { return momentum_; }

@@ -20,6 +20,14 @@ void check_zero_one(const ZeroOneConfig& config) {
   check("local-step-clipper", config.local_step_clipper);
 }
 
+void ZeroOneSchedule::visit_state(device::StateVisitor& visitor) {
+  visitor.number("count", count_);
+  visitor.number("variance_interval", variance_interval_);
+  visitor.number("variance_updates", variance_updates_);
+  visitor.number("local_interval", local_interval_);
+  visitor.number("local_steps", local_steps_);
+}
+
 Round ZeroOneSchedule::next() {
   const Index step = count_++;
   const Round round = step <= config_.var_freeze_step ? next_shared() : next_local();

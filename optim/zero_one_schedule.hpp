@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/state.hpp"
 #include "optim/config.hpp"
 
 namespace onebit::optim {
@@ -26,6 +27,8 @@ class ZeroOneSchedule {
 
   /// The round of the next step.
   Round next();
+
+  void visit_state(device::StateVisitor& visitor);
 
  private:
   Round next_shared();

@@ -34,6 +34,10 @@ void validate(const RunConfig& config) {
   check_range("log.every", config.log.every, 1, many);
   check_range("log.workers-every", config.log.workers_every, 0, many);
   check_range("log.tensors-every", config.log.tensors_every, 0, many);
+  check_range("log.flush-every", config.log.flush_every, 0, many);
+  check_range("log.compression", config.log.compression, 0, 9);
+  check_range("checkpoint.every", config.checkpoint.every, 0, many);
+  check_range("checkpoint.keep", config.checkpoint.keep, 1, many);
   check_range("eval.every", config.eval.every, 0, many);
   check_range("eval.examples", config.eval.examples, 1, many);
   check_not_negative("log.flush", config.log.flush_seconds);

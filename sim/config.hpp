@@ -15,6 +15,13 @@ struct LogConfig {
   Index workers_every = 10;  ///< steps between rows of /workers; they read every worker's errors
   Index tensors_every = 10;  ///< steps between rows of /tensors
   double flush_seconds = 2;  ///< longest time between flushes
+  Index flush_every = 0;     ///< most steps between flushes; 0: any number
+  Index compression = 0;     ///< of the columns once the run has finished: deflate level 1 to 9; 0: none
+};
+
+struct CheckpointConfig {
+  Index every = 0;  ///< steps between checkpoints; 0: only where a signal stops the run
+  Index keep = 2;   ///< the newest ones, also when the run is done
 };
 
 struct EvalConfig {
@@ -29,6 +36,7 @@ struct RunConfig {
   optim::OptimizerConfig optimizer;
   optim::ScheduleConfig schedule;
   LogConfig log;
+  CheckpointConfig checkpoint;
   EvalConfig eval;
   Index workers = 16;
   Index batch = 16;        ///< examples per worker and pass

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/buffer.hpp"
+#include "device/state.hpp"
 #include "sim/constants.hpp"
 #include "sim/data/data.hpp"
 #include "sim/tensor_info.hpp"
@@ -65,6 +66,9 @@ class Model {
 
   /// Loss and hits of a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
+
+  /// What a step leaves to the next ones beside the weights: running statistics.
+  virtual void visit_state(device::StateVisitor&) {}
 
   /// What is known of the mean loss over all workers and the training split, for problems that theory speaks of.
   virtual std::optional<Constants> constants(const DataSource& data) const;

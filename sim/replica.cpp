@@ -20,6 +20,16 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
+void Replica::visit_state(device::StateVisitor& visitor) {
+  if (optimizer->local_weights()) {
+    visitor.rows("weights", weights, model->parameters());
+  } else {
+    visitor.shared("weights", weights);
+  }
+  visitor.group("optimizer", [&] { optimizer->visit_state(visitor); });
+  visitor.group("model", [&] { model->visit_state(visitor); });
+}
+
 Weights Replica::weights_from(Index worker) const {
   const Index stride = optimizer->local_weights() ? model->parameters() : 0;
   return {weights.data() + (worker - shard.own().first) * stride, stride};
@@ -33,9 +43,9 @@ device::Buffer<float> Replica::mean_weights() const {
   return mean;
 }
 
-std::string Replica::bad_tensor() const {
+std::string Replica::bad_tensor(bool with_gradients) const {
   const std::vector<float> weight_values = weights.to_host();
-  const std::vector<float> gradient_values = gradients.to_host();
+  const std::vector<float> gradient_values = with_gradients ? gradients.to_host() : std::vector<float>();
   const std::vector<TensorInfo>& tensors = model->tensors();
   const auto parameters = static_cast<std::size_t>(model->parameters());
   for (const TensorInfo& tensor : tensors) {
@@ -53,8 +63,8 @@ std::string Replica::bad_tensor() const {
   return "";
 }
 
-std::string Replica::first_bad_tensor() const {
-  const std::string bad = bad_tensor();
+std::string Replica::first_bad_tensor(bool with_gradients) const {
+  const std::string bad = bad_tensor(with_gradients);
   if (!bad.empty()) return bad;
   const std::vector<float> weight_values = weights.to_host();
   const std::vector<TensorInfo>& tensors = model->tensors();

@@ -17,17 +17,21 @@ struct Replica {
   device::Buffer<float> extra_gradients;  ///< the same, at the optimizer's extra point; empty where it has none
   Batch batch = {};
 
+  /// Everything that the next step depends on, but for its number.
+  void visit_state(device::StateVisitor& visitor);
+
   /// Weights of the workers of this device from `worker` on.
   Weights weights_from(Index worker) const;
 
   /// The mean of all workers' weights, where they have weights of their own. Collective.
   device::Buffer<float> mean_weights() const;
 
-  /// Names the tensor that went bad first: of the weights, else of the gradients; empty if all are finite.
-  std::string bad_tensor() const;
+  /// Names the tensor that went bad first: of the weights, else of the gradients where there have been any; empty if
+  /// all are finite.
+  std::string bad_tensor(bool with_gradients) const;
 
   /// The same; if all are finite the largest, whose product overflowed.
-  std::string first_bad_tensor() const;
+  std::string first_bad_tensor(bool with_gradients) const;
 };
 
 }  // namespace onebit::sim

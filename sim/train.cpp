@@ -5,10 +5,14 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "sim/log/compact.hpp"
 #include "sim/probe.hpp"
+#include "sim/resume.hpp"
+#include "sim/run_log.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -66,16 +70,17 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
 /// One run in progress.
 class Run {
  public:
-  Run(VirtualCluster& cluster, const RunConfig& config, LogWriter& log, const RunControl& control)
-      : cluster_(cluster), config_(config), log_(log), control_(control) {
+  Run(VirtualCluster& cluster, const RunConfig& config, const std::string& path, RunLog& log, const RunState& state,
+      const RunControl& control)
+      : cluster_(cluster), config_(config), path_(path), log_(log), control_(control), state_(state) {
     eval_every_ = config.eval.every > 0 ? config.eval.every : std::max<Index>(1, cluster.steps() / 20);
   }
 
   RunResult train() {
     try {
-      evaluate(0, 0);
+      if (cluster_.step() == 0) evaluate(0, 0);
       while (cluster_.step() < cluster_.steps()) {
-        if (control_.stop_requested()) return end(RunStatus::stopped, "stopped by a signal", "stop");
+        if (control_.stop_requested()) return stop();
         step();
       }
     } catch (const NumericError& error) {
@@ -94,16 +99,17 @@ class Run {
     for (const optim::Event& event : outcome.report.events) log_.append(Event{outcome.step, event.kind, event.text});
     const bool last = outcome.step == cluster_.steps();
     if (outcome.step % eval_every_ == 0 || last) evaluate(outcome.step, outcome.samples);
-    flush_when_due();
+    flush_when_due(outcome.step);
+    checkpoint_when_due(outcome.step);
     report_progress(outcome, seconds_between(start, Clock::now()));
   }
 
   void log_step(const StepOutcome& outcome) {
     const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || outcome.step == 1); };
     log_.append(outcome.step, outcome.report.traffic);
-    bytes_ += netmodel::sent_bytes(outcome.report.traffic).value;
-    compute_seconds_ += outcome.seconds.total();
-    codec_seconds_ += outcome.report.seconds.codec();
+    state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
+    state_.compute_seconds += outcome.seconds.total();
+    state_.codec_seconds += outcome.report.seconds.codec();
     const bool workers_due = due(config_.log.workers_every);
     WorkerRow workers;
     if (workers_due) workers = measure_workers(cluster_, outcome);
@@ -111,12 +117,11 @@ class Run {
       StepRow row = measure_step(cluster_, outcome);
       if (workers_due) measure_errors(cluster_, workers, row);
       // Times cover the steps since the row before, so that their sums hold for any cadence.
-      const Clock::time_point now = Clock::now();
-      row.wall_seconds = seconds_between(last_row_, now) - idle_seconds_;
-      row.compute_seconds = compute_seconds_;
-      row.codec_seconds = codec_seconds_;
-      last_row_ = now;
-      idle_seconds_ = compute_seconds_ = codec_seconds_ = 0;
+      take_wall_time();
+      row.wall_seconds = state_.wall_seconds;
+      row.compute_seconds = state_.compute_seconds;
+      row.codec_seconds = state_.codec_seconds;
+      state_.wall_seconds = state_.compute_seconds = state_.codec_seconds = 0;
       log_.append(row);
     }
     if (workers_due) log_.append(workers);
@@ -125,11 +130,11 @@ class Run {
 
   void evaluate(Index step, Index samples) {
     if (cluster_.data().size(config_.eval.split) == 0) return;
-    const Clock::time_point start = Clock::now();
+    take_wall_time();
     const Evaluation result = cluster_.evaluate();
     const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;
-    idle_seconds_ += seconds_between(start, Clock::now());
-    log_.append(EvaluationRow{step, samples, result.mean_loss(), accuracy, bytes_});
+    leave_out_time();
+    log_.append(EvaluationRow{step, samples, result.mean_loss(), accuracy, state_.bytes});
     if (!std::isfinite(result.loss)) {
       throw NumericError((config_.eval.split == DataSource::Split::holdout ? "held-out loss is not finite: "
                                                                            : "evaluated loss is not finite: ") +
@@ -138,11 +143,40 @@ class Run {
     }
   }
 
-  void flush_when_due() {
+  void flush_when_due(Index step) {
     const Clock::time_point now = Clock::now();
-    if (seconds_between(last_flush_, now) < config_.log.flush_seconds) return;
+    const bool by_steps = config_.log.flush_every > 0 && step % config_.log.flush_every == 0;
+    if (!by_steps && seconds_between(last_flush_, now) < config_.log.flush_seconds) return;
     log_.flush();
     last_flush_ = now;
+  }
+
+  void checkpoint_when_due(Index step) {
+    if (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0) checkpoint();
+  }
+
+  /// The log is on the disk before a checkpoint counts its rows.
+  void checkpoint() {
+    take_wall_time();
+    log_.synchronize();
+    last_flush_ = Clock::now();
+    state_.rows = log_.rows();
+    write_checkpoint(path_, cluster_, state_);
+    prune_checkpoints(path_, config_.checkpoint.keep);
+    leave_out_time();
+  }
+
+  /// Adds the time since the last call, or since the last time that does not count.
+  void take_wall_time() {
+    const Clock::time_point now = Clock::now();
+    state_.wall_seconds += seconds_between(last_time_, now);
+    last_time_ = now;
+  }
+  void leave_out_time() { last_time_ = Clock::now(); }
+
+  RunResult stop() {
+    checkpoint();
+    return end(RunStatus::stopped, "stopped by a signal", "stop");
   }
 
   void report_progress(const StepOutcome& outcome, double seconds) {
@@ -157,24 +191,64 @@ class Run {
 
   VirtualCluster& cluster_;
   const RunConfig& config_;
-  LogWriter& log_;
+  const std::string& path_;
+  RunLog& log_;
   const RunControl& control_;
+  RunState state_;
   Index eval_every_ = 1;
-  double bytes_ = 0;  ///< sent by one worker so far
   Clock::time_point last_flush_ = Clock::now();
-  Clock::time_point last_row_ = last_flush_;
-  double idle_seconds_ = 0;                         ///< spent in evaluations since the last row
-  double compute_seconds_ = 0, codec_seconds_ = 0;  ///< since the last row
+  Clock::time_point last_time_ = last_flush_;  ///< of the steps, without evaluations and checkpoints
 };
+
+/// Checkpoints without a log would be taken for those of the new one.
+void refuse_stray_checkpoints(const std::string& path, Existing existing) {
+  if (existing == Existing::replace || std::filesystem::exists(path)) return;
+  const std::vector<CheckpointFile> files = checkpoints_of(path);
+  if (files.empty()) return;
+  throw ConfigError("checkpoints of a run whose log is gone are in the way", files.front().path,
+                    "move them, or --overwrite removes them");
+}
+
+RunResult start(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                const RunIdentity& identity, const RunControl& control) {
+  const LogHeader header = make_header(cluster, config, identity);
+  refuse_stray_checkpoints(path, existing);
+  LogWriter writer(path, header, existing == Existing::replace);
+  prune_checkpoints(path, 0);
+  control.on_start();
+  RunLog log(writer, {});
+  RunState state;
+  state.log = identity_of(header);
+  const RunResult result = Run(cluster, config, path, log, state, control).train();
+  writer.close(result.status);
+  return result;
+}
+
+RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                 const RunIdentity& identity, const RunControl& control) {
+  Resumption resumption = prepare_resumption(cluster, path, existing == Existing::resume_replacing);
+  for (const std::string& reason : resumption.refused) control.on_warning(reason);
+  LogWriter writer(path, resumption.header, resumption.keep);
+  control.on_start();
+  RunLog log(writer, std::move(resumption.expected));
+  const std::string step = std::to_string(cluster.step());
+  writer.append(Event{cluster.step(), "resume",
+                      "from step " + step + ", by onebit " + identity.program_version + ": " + identity.command_line});
+  const RunResult result = Run(cluster, config, path, log, resumption.state, control).train();
+  writer.close(result.status);
+  return result;
+}
 
 }  // namespace
 
-RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, bool overwrite,
+RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control) {
-  LogWriter log(path, make_header(cluster, config, identity), overwrite);
-  control.on_start();
-  const RunResult result = Run(cluster, config, log, control).train();
-  log.close(result.status);
+  const bool resumes = existing == Existing::resume || existing == Existing::resume_replacing;
+  const auto work = resumes && std::filesystem::exists(path) ? resume : start;
+  const RunResult result = work(cluster, config, path, existing, identity, control);
+  if (result.status == RunStatus::finished && config.log.compression > 0) {
+    compress_log(path, static_cast<int>(config.log.compression));
+  }
   return result;
 }
 

@@ -25,18 +25,28 @@ struct Progress {
 
 struct RunControl {
   std::function<void()> on_start = [] {};  ///< once the log is open, before the first step
+  std::function<void(const std::string&)> on_warning = [](const std::string&) {};  ///< a checkpoint that was of no use
   std::function<void(const Progress&)> on_step = [](const Progress&) {};
   std::function<bool()> stop_requested = [] { return false; };
 };
+
+/// What becomes of a log that is there.
+enum class Existing { refuse, replace, resume, resume_replacing };
 
 struct RunResult {
   RunStatus status = RunStatus::running;
   std::string reason;  ///< why it did not finish; empty for finished
 };
 
-/// Trains `cluster` to its end, to a stop request or to a divergence, and logs to `path`. Whatever happens the log is
-/// complete up to there. Throws ConfigError (path), IoError (log cannot be written).
-RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, bool overwrite,
+/// Trains `cluster` to its end, to a stop request or to a divergence, and logs to `path`, with checkpoints beside it.
+/// Whatever happens the log is complete up to there.
+///
+/// Existing::resume continues the log from its newest good checkpoint, or from the start where there is none: what
+/// comes out is what an undisturbed run gives, bit for bit. Steps that are in the log already are computed again and
+/// compared with it; resume_replacing writes them anew, for a run whose options have changed.
+///
+/// Throws ConfigError (path; a log that does not fit), IoError (log or checkpoint cannot be written).
+RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
 }  // namespace onebit::sim

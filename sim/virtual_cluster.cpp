@@ -42,7 +42,7 @@ optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, c
 std::string bad_in(const Replica& replica) {
   const compress::CompressedMean* exchange = replica.optimizer->state().exchange;
   const std::string worker = exchange != nullptr ? exchange->first_bad() : "";
-  return worker.empty() ? replica.first_bad_tensor() : worker + " went bad first";
+  return worker.empty() ? replica.first_bad_tensor(true) : worker + " went bad first";
 }
 
 }  // namespace
@@ -115,10 +115,19 @@ void VirtualCluster::on_each_device(const std::function<void(Replica&)>& work) {
 
 std::string VirtualCluster::first_bad_tensor() const {
   for (const Replica& replica : replicas_) {
-    const std::string bad = replica.bad_tensor();
+    const std::string bad = replica.bad_tensor(step_ > 0);
     if (!bad.empty()) return bad;
   }
-  return replicas_.front().first_bad_tensor();
+  return replicas_.front().first_bad_tensor(step_ > 0);
+}
+
+void VirtualCluster::visit_state(const std::function<void(const device::Shard&, const Visit&)>& each) {
+  for (Replica& replica : replicas_) {
+    each(replica.shard, [&](device::StateVisitor& visitor) {
+      visitor.number("step", step_);
+      replica.visit_state(visitor);
+    });
+  }
 }
 
 StepOutcome VirtualCluster::advance() {
@@ -193,7 +202,7 @@ void VirtualCluster::check_losses(const Replica& replica, Range group, const std
   for (std::size_t g = 0; g < losses.size(); ++g) {
     if (std::isfinite(losses[g])) continue;
     throw NumericError(
-        "loss is not finite: " + replica.first_bad_tensor(),
+        "loss is not finite: " + replica.first_bad_tensor(true),
         "step " + std::to_string(step_) + ", worker " + std::to_string(group.first + static_cast<Index>(g)),
         "lower the learning rate or clip gradients");
   }

@@ -56,6 +56,11 @@ class VirtualCluster {
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
+  /// Visits the state between two steps, rank after rank: `each` makes a visitor of a shard and gives it to what it is
+  /// called with.
+  using Visit = std::function<void(device::StateVisitor&)>;
+  void visit_state(const std::function<void(const device::Shard&, const Visit&)>& each);
+
   /// Runs the next step. Throws NumericError naming the first tensor that went bad when a loss is not finite; the
   /// weights are then those before the step.
   StepOutcome advance();

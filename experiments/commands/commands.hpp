@@ -28,5 +28,6 @@ int price_command(const CommandLine& line);
 /// What `price --calibrate` does.
 int calibrate_command(const CommandLine& line);
 int inspect_command(const CommandLine& line);
+int export_command(const CommandLine& line);
 
 }  // namespace onebit::experiments

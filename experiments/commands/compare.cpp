@@ -10,6 +10,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/comparison.hpp"
 #include "experiments/deepspeed_output.hpp"
+#include "experiments/resume.hpp"
 #include "experiments/session.hpp"
 #include "experiments/summary_output.hpp"
 
@@ -58,6 +59,11 @@ Prices prices_of(const PriceConfig& config) {
   return prices;
 }
 
+sim::RunConfig with_seed(sim::RunConfig config, Index s) {
+  config.seed += static_cast<std::uint32_t>(s);
+  return config;
+}
+
 /// Nothing is trained before every configuration has been checked and every output is free.
 void check_runs(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
   for (const Arm& arm : arms) {
@@ -69,9 +75,10 @@ void check_runs(const CommandLine& line, const std::vector<Arm>& arms, const Pri
     for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, workers);
     for (Index s = 0; s < line.seeds; ++s) {
       const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
-      if (fs::exists(path) && !line.overwrite) {
-        throw ConfigError("output exists", path, "give --overwrite or another -o DIR");
+      if (fs::exists(path) && !line.overwrite && !line.resume) {
+        throw ConfigError("output exists", path, "give --overwrite, --resume or another -o DIR");
       }
+      beginning_of(line, with_seed(config, s), path);
     }
   }
 }
@@ -79,11 +86,12 @@ void check_runs(const CommandLine& line, const std::vector<Arm>& arms, const Pri
 /// False: stopped by a signal.
 bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, ArmRuns& result) {
   for (Index s = 0; s < line.seeds; ++s) {
-    sim::RunConfig config = make_config(arm.settings);
-    config.seed += static_cast<std::uint32_t>(s);
+    const sim::RunConfig config = with_seed(make_config(arm.settings), s);
     const std::string path = log_path(line, arm, config.seed);
-    const sim::RunResult run =
-        run_and_log(sim::prepare(config), path, line, arm.name + " seed " + std::to_string(config.seed));
+    const Beginning beginning = beginning_of(line, config, path);
+    const sim::RunResult run = beginning.done ? result_of(path)
+                                              : run_and_log(sim::prepare(config), path, beginning.existing, line,
+                                                            arm.name + " seed " + std::to_string(config.seed));
     result.runs.push_back(analysis::summarize(sim::LogReader(path), prices.clusters, *prices.model));
     if (run.status == sim::RunStatus::stopped) return false;
   }

@@ -4,6 +4,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/deepspeed_output.hpp"
 #include "experiments/memory_output.hpp"
+#include "experiments/resume.hpp"
 #include "experiments/session.hpp"
 #include "experiments/summary_output.hpp"
 #include "sim/weights_file.hpp"
@@ -27,6 +28,24 @@ void print_plan(const sim::PreparedRun& run, const CommandLine& line) {
   print_memory(run, std::cout);
 }
 
+/// What the log says, and the exit status. members: of the JSON object besides.
+int report(const CommandLine& line, const sim::RunResult& result,
+           const std::vector<std::pair<std::string, Json>>& members) {
+  const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
+  if (line.json) {
+    Json json = to_json(summary);
+    for (const auto& [name, value] : members) json = json.with(name, value);
+    std::cout << with_deepspeed(json, line).text() << "\n";
+  } else {
+    print_deepspeed(line, std::cout);
+    print_summary(summary, std::cout);
+  }
+  if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
+    std::cerr << "onebit: error: " << result.reason << "\n";
+  }
+  return exit_status(result.status);
+}
+
 }  // namespace
 
 int run_command(const CommandLine& line) {
@@ -34,7 +53,11 @@ int run_command(const CommandLine& line) {
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
   const sim::RunConfig config = make_config(line.run);
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
-  if (!line.weights_out.empty()) sim::check_weights_output(line.weights_out, line.out, line.overwrite);
+  if (!line.weights_out.empty()) {
+    sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
+  }
+  const Beginning beginning = beginning_of(line, config, line.out);
+  if (beginning.done && !line.dry_run) return report(line, result_of(line.out), {});
   const sim::PreparedRun run = sim::prepare(config);
   if (line.dry_run) {
     print_plan(run, line);
@@ -46,19 +69,9 @@ int run_command(const CommandLine& line) {
     print_memory(run, std::cout);
     std::cout << std::endl;
   };
-  const sim::RunResult result = run_and_log(run, line.out, line, config.optimizer.name, print_plan_of_memory);
-  const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
-  if (line.json) {
-    const Json json = to_json(summary).with("memory_plan", to_json(run.plan));
-    std::cout << with_deepspeed(json, line).text() << "\n";
-  } else {
-    print_deepspeed(line, std::cout);
-    print_summary(summary, std::cout);
-  }
-  if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
-    std::cerr << "onebit: error: " << result.reason << "\n";
-  }
-  return exit_status(result.status);
+  const sim::RunResult result =
+      run_and_log(run, line.out, beginning.existing, line, config.optimizer.name, print_plan_of_memory);
+  return report(line, result, {{"memory_plan", to_json(run.plan)}});
 }
 
 }  // namespace onebit::experiments

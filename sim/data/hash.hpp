@@ -15,6 +15,7 @@ class Fnv1a {
     for (std::size_t i = 0; i < bytes; ++i) state_ = (state_ ^ byte[i]) * 0x100000001b3U;
   }
 
+  std::uint64_t value() const { return state_; }
   /// 16 lower-case hex digits.
   std::string hex() const {
     std::string text(16, '0');

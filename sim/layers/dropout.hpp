@@ -45,6 +45,7 @@ class Branch final : public Layer {
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   double flops(bool reads_data) const override { return body_->flops(reads_data); }
+  void visit_state(device::StateVisitor& visitor) override { body_->visit_state(visitor); }
 
  private:
   std::unique_ptr<Layer> body_;

@@ -3,6 +3,7 @@
 // tensors to the model's Parameters there, and owns what it keeps from the forward to the backward pass.
 
 #include "device/buffer.hpp"
+#include "device/state.hpp"
 #include "sim/layers/parameters.hpp"
 #include "sim/model.hpp"
 
@@ -46,6 +47,9 @@ class Layer {
   /// unless that is null. input and output are those of the forward pass of the same batch.
   virtual void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) = 0;
+
+  /// What a pass leaves to the next steps: running statistics.
+  virtual void visit_state(device::StateVisitor&) {}
 
   /// Floating-point operations of the matrix products of both passes for one example; reads_data: no input_delta.
   virtual double flops(bool reads_data) const {

@@ -38,14 +38,22 @@ void Norm::reserve(const Pass& pass) {
   grow(sums_, pass.device, 2 * pass.examples() * shape_.channels);
   grow(moments_, pass.device, sets(pass) * shape_.groups);
   for (device::Buffer<float>* table : {&scale_, &shift_, &slope_, &offset_}) grow(*table, pass.device, channels);
-  if (shape_.batch) keep_running_rows(pass);
+  if (shape_.batch) keep_running_rows(pass.device, pass.place.first_worker + pass.workers);
 }
 
-void Norm::keep_running_rows(const Pass& pass) {
-  const Index size = (pass.place.first_worker + pass.workers) * shape_.channels;
+void Norm::keep_running_rows(const device::Device& device, Index workers) {
+  const Index size = workers * shape_.channels;
   if (running_mean_.size() >= size) return;
-  extend(running_mean_, pass.device, size, 0);
-  extend(running_variance_, pass.device, size, 1);
+  extend(running_mean_, device, size, 0);
+  extend(running_variance_, device, size, 1);
+}
+
+void Norm::visit_state(device::StateVisitor& visitor) {
+  if (!shape_.batch) return;
+  const Range own = visitor.shard().own();
+  keep_running_rows(visitor.shard().device, own.end());
+  visitor.rows("running_mean", running_mean_, shape_.channels, own.first * shape_.channels);
+  visitor.rows("running_variance", running_variance_, shape_.channels, own.first * shape_.channels);
 }
 
 /// Rows from `worker` on.

@@ -28,6 +28,7 @@ class Norm final : public Layer {
   /// Leaves in output_delta what the ReLU let through: the gradient by an addend.
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
+  void visit_state(device::StateVisitor& visitor) override;
 
  private:
   bool from_running(const Pass& pass) const { return shape_.batch && !pass.training; }
@@ -36,7 +37,7 @@ class Norm final : public Layer {
   Index own_sets(const Pass& pass) const { return shape_.batch ? 1 : pass.batch; }
   NormWeights weights(const Pass& pass) const;
   NormTables tables() { return {moments_.data(), scale_.data(), shift_.data()}; }
-  void keep_running_rows(const Pass& pass);
+  void keep_running_rows(const device::Device& device, Index workers);
   RunningRows running(Index worker);
   void sum_channels(const Pass& pass, const float* a, const float* b);
   void find_statistics(const Pass& pass, const float* input);

@@ -20,6 +20,7 @@ class ChannelsLast final : public Layer {
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   double flops(bool reads_data) const override { return layer_->flops(reads_data); }
+  void visit_state(device::StateVisitor& visitor) override { layer_->visit_state(visitor); }
 
  private:
   Index pixels() const { return inputs() / channels_; }

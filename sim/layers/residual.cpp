@@ -56,4 +56,10 @@ double Residual::flops(bool reads_data) const {
   return body_->flops(reads_data) + (shortcut_ ? shortcut_->flops(reads_data) : 0);
 }
 
+void Residual::visit_state(device::StateVisitor& visitor) {
+  visitor.group("body", [&] { body_->visit_state(visitor); });
+  visitor.group("norm", [&] { norm_->visit_state(visitor); });
+  if (shortcut_) visitor.group("shortcut", [&] { shortcut_->visit_state(visitor); });
+}
+
 }  // namespace onebit::sim

@@ -18,6 +18,7 @@ class Residual final : public Layer {
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
+  void visit_state(device::StateVisitor& visitor) override;
   double flops(bool reads_data) const override;
 
  private:

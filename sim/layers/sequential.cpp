@@ -53,4 +53,10 @@ double Sequential::flops(bool reads_data) const {
   return sum;
 }
 
+void Sequential::visit_state(device::StateVisitor& visitor) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    visitor.group(std::to_string(i), [&] { layers_[i]->visit_state(visitor); });
+  }
+}
+
 }  // namespace onebit::sim

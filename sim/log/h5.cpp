@@ -45,7 +45,8 @@ herr_t collect_name(hid_t, const char* name, const Info*, void* data) noexcept {
 
 Where inside(const Object& parent, std::string_view name) {
   const std::string& folder = parent.where.object;
-  return {parent.where.access, parent.where.file, (folder == "/" ? folder : folder + "/") + std::string(name)};
+  return {parent.where.access, parent.where.file, (folder == "/" ? folder : folder + "/") + std::string(name),
+          parent.where.kind};
 }
 
 void silence() {
@@ -69,7 +70,7 @@ Id open_attribute(const Object& object, const std::string& name, const Where& wh
 }
 
 Where attribute_place(const Object& object, const std::string& name) {
-  return {object.where.access, object.where.file, object.where.object + " attribute " + name};
+  return {object.where.access, object.where.file, object.where.object + " attribute " + name, object.where.kind};
 }
 
 void put_attribute(const Object& object, const std::string& name, hid_t type, const void* value) {
@@ -119,28 +120,46 @@ std::string reason() {
 void fail(const Where& where, const std::string& why) {
   const char* verb = where.access == Access::read ? "read" : "write";
   const std::string place = where.object == "/" ? where.file : where.file + ": " + where.object;
-  throw IoError("cannot " + std::string(verb) + " log: " + why, place);
+  throw IoError("cannot " + std::string(verb) + " " + where.kind + ": " + why, place);
 }
 
 void fail(const Where& where) {
   fail(where, reason());
 }
 
-Object create_file(const std::string& path) {
+Object create_file(const std::string& path, const std::string& kind, Index user_block) {
   silence();
-  const Where where{Access::write, path};
+  const Where where{Access::write, path, "/", kind};
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
-  return {Id(check(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), where), H5Fclose), where};
+  const Id creation(check(H5Pcreate(H5P_FILE_CREATE), where), H5Pclose);
+  check(H5Pset_userblock(creation.get(), static_cast<hsize_t>(user_block)), where);
+  return {Id(check(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), where), H5Fclose), where};
 }
 
-Object open_file(const std::string& path, bool swmr) {
+Object open_file(const std::string& path, bool swmr, const std::string& kind) {
   silence();
-  const Where where{Access::read, path};
+  const Where where{Access::read, path, "/", kind};
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   if (swmr) check(H5Pset_metadata_read_attempts(access.get(), swmr_read_attempts), where);
   const unsigned flags = H5F_ACC_RDONLY | (swmr ? H5F_ACC_SWMR_READ : 0u);
   return {Id(check(H5Fopen(path.c_str(), flags, access.get()), where), H5Fclose), where};
+}
+
+Object open_again(const std::string& path) {
+  silence();
+  const Where where{Access::write, path};
+  const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
+  check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
+  check(H5Pset_file_locking(access.get(), false, true), where);
+  // What h5clear does: its property has no public name.
+  const hbool_t clear = true;
+  check(H5Pset(access.get(), "clear_status_flags", &clear), where);
+  Object file{Id(check(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), where), H5Fclose),
+              where};
+  // A killed writer may have written beyond the end that the superblock knows: nothing new may come to lie there.
+  check(H5Fincrement_filesize(file.id.get(), 0), where);
+  return file;
 }
 
 Object create_group(const Object& file, std::string_view name) {
@@ -229,11 +248,19 @@ void write(const Object& dataset, hid_t memory_type, const void* data) {
 }
 
 void append_rows(const Object& dataset, hid_t memory_type, const void* data, Index written, Index rows) {
+  set_rows(dataset, written + rows);
+  write_rows(dataset, memory_type, data, rows, written);
+}
+
+void set_rows(const Object& dataset, Index rows) {
   std::vector<hsize_t> size = extents(dataset);
-  size[0] = static_cast<hsize_t>(written + rows);
+  size[0] = static_cast<hsize_t>(rows);
   check(H5Dset_extent(dataset.id.get(), size.data()), dataset.where);
-  if (size.back() == 0) return;
-  const Selection part = select(dataset, 0, written, rows);
+}
+
+void write_rows(const Object& dataset, hid_t memory_type, const void* data, Index rows, Index first) {
+  if (rows == 0 || extents(dataset).back() == 0) return;
+  const Selection part = select(dataset, 0, first, rows);
   const herr_t status = H5Dwrite(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
   check(status, dataset.where);
 }
@@ -310,6 +337,11 @@ double real_attribute(const Object& object, const std::string& name) {
 
 void flush(const Object& file) {
   check(H5Fflush(file.id.get(), H5F_SCOPE_LOCAL), file.where);
+}
+
+void abandon(Object file) {
+  static auto& abandoned = *new std::vector<Object>;  // never destroyed
+  abandoned.push_back(std::move(file));
 }
 
 }  // namespace onebit::sim::h5

@@ -49,6 +49,7 @@ struct Where {
   Access access = Access::read;
   std::string file;
   std::string object = "/";
+  std::string kind = "log";  ///< what the file is
 };
 
 /// A file, group or dataset together with its place.
@@ -60,7 +61,7 @@ struct Object {
 /// Innermost reason of the last failed HDF5 call, one line: the operating system's message where there is one.
 std::string reason();
 
-/// Throws IoError "cannot read|write log: <reason> (<file>: <object>)".
+/// Throws IoError "cannot read|write <kind>: <reason> (<file>: <object>)".
 [[noreturn]] void fail(const Where& where);
 [[noreturn]] void fail(const Where& where, const std::string& why);
 
@@ -71,11 +72,16 @@ Result check(Result result, const Where& where) {
   return result;
 }
 
-/// Creates a file in the newest format, as SWMR needs. Throws IoError, also where the file exists.
-Object create_file(const std::string& path);
+/// Creates a file in the newest format, as SWMR needs. Throws IoError, also where the file exists. user_block: bytes at
+/// its start that are not HDF5's; 512, 1024, ...
+Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0);
 
 /// Opens a file for reading; swmr: one whose writer is alive or was killed. Throws IoError.
-Object open_file(const std::string& path, bool swmr);
+Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
+
+/// Opens a file for SWMR writing, also one whose writer was killed: clears the marks that it left. The caller keeps
+/// other writers away. Throws IoError.
+Object open_again(const std::string& path);
 
 Object create_group(const Object& file, std::string_view name);
 Object open_group(const Object& file, std::string_view name);
@@ -102,6 +108,10 @@ std::vector<hsize_t> extents(const Object& dataset);
 void write(const Object& dataset, hid_t memory_type, const void* data);
 /// Extends the dataset from `written` rows by `rows` and writes them.
 void append_rows(const Object& dataset, hid_t memory_type, const void* data, Index written, Index rows);
+/// Cuts or extends the dataset to `rows` rows.
+void set_rows(const Object& dataset, Index rows);
+/// Writes `rows` rows from row `first` on, which exist.
+void write_rows(const Object& dataset, hid_t memory_type, const void* data, Index rows, Index first);
 /// Reads `rows` rows from row `first` on (the whole dataset where it is a scalar). The caller has made sure that they
 /// exist.
 void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows, Index first = 0);
@@ -119,5 +129,9 @@ Index integer_attribute(const Object& object, const std::string& name);
 double real_attribute(const Object& object, const std::string& name);
 
 void flush(const Object& file);
+
+/// Leaves a file whose writing failed open until the process ends: closing it would write more of what does not fit, in
+/// no safe order, and HDF5 1.10 frees memory that it goes on to use. Readers see it as they see a killed run's.
+void abandon(Object file);
 
 }  // namespace onebit::sim::h5

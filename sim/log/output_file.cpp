@@ -1,15 +1,14 @@
 #include "sim/log/output_file.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "device/error.hpp"
+#include "sim/log/descriptor.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -19,6 +18,8 @@ int descriptor(const h5::Object& file) {
   h5::check(H5Fget_vfd_handle(file.id.get(), H5P_DEFAULT, &handle), file.where);
   return *static_cast<int*>(handle);
 }
+
+constexpr const char* kLogHint = "--overwrite replaces it; a run can --resume it";
 
 bool names(const std::string& path, int fd) {
   struct stat by_path {};
@@ -34,26 +35,29 @@ bool lock_refused(int fd, int kind) {
 
 // Holding the lock while the name goes means that no writer can have started in between.
 void remove_unused(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
-  const bool used = lock_refused(fd, LOCK_EX);
+  const Descriptor own(path, O_RDWR);
+  if (own.get() < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
+  const bool used = lock_refused(own.get(), LOCK_EX);
   const bool failed = !used && unlink(path.c_str()) != 0;
   const int error = errno;
-  close(fd);
   if (used) throw ConfigError("cannot overwrite log: another program has it open", path, "choose another output");
   if (failed) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(error)), path);
+}
+
+/// Whether a file is there that may be replaced.
+bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
+  std::error_code error;  // not needed: what cannot be asked cannot be created either
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return false;
+  if (!std::filesystem::is_regular_file(status)) throw ConfigError("cannot create log: not a regular file", path);
+  if (!overwrite) throw ConfigError("log exists", path, hint);
+  return true;
 }
 
 }  // namespace
 
 h5::Object create_output(const std::string& path, bool overwrite) {
-  std::error_code error;  // not needed: what cannot be asked cannot be created either
-  const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::exists(status)) {
-    if (!std::filesystem::is_regular_file(status)) throw ConfigError("cannot create log: not a regular file", path);
-    if (!overwrite) throw ConfigError("log exists", path, "--overwrite replaces it");
-    remove_unused(path);
-  }
+  if (replaces(path, overwrite)) remove_unused(path);
   try {
     return h5::create_file(path);
   } catch (const IoError& failure) {
@@ -61,18 +65,67 @@ h5::Object create_output(const std::string& path, bool overwrite) {
   }
 }
 
+h5::Object create_unnamed(const std::string& path, bool overwrite) {
+  replaces(path, overwrite, kLogHint);
+  h5::Object file = create_output(path + ".part", true);
+  file.where.file = path;
+  return file;
+}
+
+// A link, unlike a renaming, never takes the place of a file that somebody else has made in the meantime.
+void give_name(const h5::Object& file, bool overwrite) {
+  const std::string& path = file.where.file;
+  const std::string part = path + ".part";
+  if (!names(part, descriptor(file))) h5::fail(file.where, "another program has replaced it");
+  if (replaces(path, overwrite, kLogHint)) remove_unused(path);
+  if (link(part.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    if (error == EEXIST) replaces(path, false, kLogHint);
+    const bool no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS;
+    if (!no_links || rename(part.c_str(), path.c_str()) != 0) {
+      throw ConfigError("cannot create log: " + std::string(std::strerror(no_links ? errno : error)), path);
+    }
+  } else {
+    unlink(part.c_str());
+  }
+}
+
+void synchronize_file(const h5::Object& file) {
+  if (fsync(descriptor(file)) != 0) h5::fail(file.where, std::strerror(errno));
+}
+
+void synchronize_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::absolute(path).parent_path();
+  const Descriptor own(folder, O_RDONLY | O_DIRECTORY);
+  const bool failed = own.get() < 0 || (fsync(own.get()) != 0 && errno != EINVAL);  // EINVAL: nothing to wait for
+  if (failed) throw IoError("cannot write: " + std::string(std::strerror(errno)), folder);
+}
+
+h5::Object open_output(const std::string& path) {
+  const Descriptor own(path, O_RDWR);
+  if (own.get() < 0) throw ConfigError("cannot continue log: " + std::string(std::strerror(errno)), path);
+  const auto refuse = [&] {
+    throw ConfigError("cannot continue log: another program has it open", path, "wait for it, or stop it");
+  };
+  if (lock_refused(own.get(), LOCK_EX)) refuse();
+  h5::Object file = h5::open_again(path);
+  // From here on others may read. Whoever gets in between the two locks writes, and this program does not.
+  if (lock_refused(own.get(), LOCK_SH) || lock_refused(descriptor(file), LOCK_SH)) refuse();
+  return file;
+}
+
 void start_swmr(const h5::Object& file) {
   h5::check(H5Fstart_swmr_write(file.id.get()), file.where);
   const int fd = descriptor(file);
   fcntl(fd, F_SETFD, FD_CLOEXEC);  // a child process must not keep the lock
-  if (lock_refused(fd, LOCK_SH) || !names(file.where.file, fd)) {
-    h5::fail(file.where, "another program has replaced it");
-  }
+  if (lock_refused(fd, LOCK_SH)) h5::fail(file.where, "another program has it open");
 }
 
 void remove_output(const h5::Object& file) noexcept {
   try {
-    if (names(file.where.file, descriptor(file))) unlink(file.where.file.c_str());
+    for (const std::string& path : {file.where.file, file.where.file + ".part"}) {
+      if (names(path, descriptor(file))) unlink(path.c_str());
+    }
   } catch (const IoError&) {
     // The original failure is on its way to the user; an unfinished file stays behind.
   }

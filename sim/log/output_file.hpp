@@ -12,8 +12,22 @@ namespace onebit::sim {
 /// Throws ConfigError.
 h5::Object create_output(const std::string& path, bool overwrite);
 
-/// Lets readers in and keeps a shared lock, which stops whoever asks for an exclusive one, until the file is closed.
-/// Every dataset and attribute must exist. Throws IoError.
+/// Creates the file of a log beside its place, PATH.part, so that nobody sees it before it is complete. Throws
+/// ConfigError where something is in the way of either. Messages name PATH.
+h5::Object create_unnamed(const std::string& path, bool overwrite);
+/// Gives that file its name; overwrite: instead of the one that is there, unless a program has it open. Throws
+/// ConfigError.
+void give_name(const h5::Object& file, bool overwrite);
+
+/// Waits until the file is on the disk, with its name. Throws IoError.
+void synchronize_file(const h5::Object& file);
+void synchronize_folder_of(const std::string& path);
+
+/// Opens a log that is to be continued, for this program alone. Throws ConfigError where another one has it open.
+h5::Object open_output(const std::string& path);
+
+/// Lets readers of a new file in and keeps a shared lock, which stops whoever asks for an exclusive one, until the file
+/// is closed. Every dataset and attribute must exist. Throws IoError.
 void start_swmr(const h5::Object& file);
 
 /// Removes the file, if its path still names it.

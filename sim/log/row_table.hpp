@@ -1,6 +1,7 @@
 #pragma once
 // One group of rows of a log under writing: rows in memory, datasets in the file. Internal to sim/log.
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -16,9 +17,6 @@ void describe(const h5::Object& dataset, const Column& column);
 /// A scalar dataset of the column table.
 h5::Object create_scalar(const h5::Object& file, std::string_view path);
 
-/// `text` cut to at most `bytes` bytes, between UTF-8 characters.
-std::string_view cut_text(std::string_view text, std::size_t bytes);
-
 template <class Row>
 class RowTable {
  public:
@@ -33,14 +31,30 @@ class RowTable {
     } else {
       h5::create_group(file, group.name);
       for_each_field<Row>([&](const Column& column, auto) {
-        const Index width = column.shape == Shape::rows_by_workers   ? header.workers
-                            : column.shape == Shape::rows_by_tensors ? static_cast<Index>(header.tensors.size())
-                                                                     : -1;
+        const Index width = width_of(column, header);
         add_dataset(file, column, h5::column_type(column.type), h5::column_type(column.type), width);
         if (width >= 0) width_ = width;
       });
     }
   }
+
+  /// Opens the datasets of a log that is continued and cuts them to `rows` rows. Throws IoError.
+  RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Index rows)
+      : committed_(h5::open_dataset(file, group.committed)), written_(rows) {
+    if constexpr (is_compound) {
+      datasets_.push_back({h5::open_dataset(file, group.name), h5::traffic_type()});
+    } else {
+      for_each_field<Row>([&](const Column& column, auto) {
+        datasets_.push_back({h5::open_dataset(file, path_of(column)), h5::column_type(column.type)});
+        const Index width = width_of(column, header);
+        if (width >= 0) width_ = width;
+      });
+    }
+    commit();
+    for (const Dataset& dataset : datasets_) h5::set_rows(dataset.object, rows);
+  }
+
+  Index rows() const { return written_ + static_cast<Index>(pending_.size()); }
 
   /// Throws ConfigError where the row has another width than the file.
   void add(Row row) {
@@ -78,6 +92,12 @@ class RowTable {
   static constexpr bool is_compound = std::is_same_v<Row, TrafficRow>;
   static constexpr Index max_rows = 4096;
   static constexpr Index max_values = Index{1} << 20;  // 8 MiB in the widest column
+
+  /// Values a row; -1: one, and no list.
+  static Index width_of(const Column& column, const LogHeader& header) {
+    if (column.shape == Shape::rows_by_workers) return header.workers;
+    return column.shape == Shape::rows_by_tensors ? static_cast<Index>(header.tensors.size()) : -1;
+  }
 
   void add_dataset(const h5::Object& file, const Column& column, h5::Id memory, const h5::Id& storage, Index width) {
     datasets_.push_back({h5::create_rows(file, path_of(column), storage.get(), width), std::move(memory)});

@@ -147,6 +147,12 @@ std::span<const RowGroup> row_groups() {
   return groups;
 }
 
+std::string_view cut_text(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0u) == 0x80u) --bytes;
+  return text.substr(0, bytes);
+}
+
 std::string path_of(const Column& column) {
   return column.group.empty() ? std::string(column.name) : std::string(column.group) + "/" + std::string(column.name);
 }

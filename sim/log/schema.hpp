@@ -114,6 +114,13 @@ struct TrafficRow {
   std::uint8_t overlaps_backward = 0;
 };
 
+/// Rows of every group.
+struct LogRows {
+  Index steps = 0, workers = 0, tensors = 0, evaluations = 0, events = 0, traffic = 0;
+
+  friend bool operator==(const LogRows&, const LogRows&) = default;
+};
+
 inline constexpr std::size_t status_bytes = 16;
 inline constexpr std::size_t kind_bytes = 16;
 inline constexpr std::size_t text_bytes = 256;
@@ -141,6 +148,9 @@ struct Column {
 
 /// The table, in file order.
 std::span<const Column> log_columns();
+
+/// `text` cut to at most `bytes` bytes, between UTF-8 characters.
+std::string_view cut_text(std::string_view text, std::size_t bytes);
 
 /// "steps/loss"
 std::string path_of(const Column& column);

@@ -8,6 +8,7 @@
 #include "sim/constant_names.hpp"
 #include "sim/log/output_file.hpp"
 #include "sim/log/row_table.hpp"
+#include "sim/pause_point.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -68,12 +69,6 @@ h5::Object create_scalar(const h5::Object& file, std::string_view path) {
   return dataset;
 }
 
-std::string_view cut_text(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0u) == 0x80u) --bytes;
-  return text.substr(0, bytes);
-}
-
 struct LogWriter::File {
   struct Tables {
     Tables(const h5::Object& file, const LogHeader& header)
@@ -84,6 +79,25 @@ struct LogWriter::File {
           traffic(file, row_group("traffic"), header) {
       if (header.per_worker) workers.emplace(file, row_group("workers"), header);
       if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header);
+    }
+
+    Tables(const h5::Object& file, const LogHeader& header, const LogRows& rows)
+        : status(h5::open_dataset(file, "status")),
+          steps(file, row_group("steps"), header, rows.steps),
+          evaluations(file, row_group("evaluations"), header, rows.evaluations),
+          events(file, row_group("events"), header, rows.events),
+          traffic(file, row_group("traffic"), header, rows.traffic) {
+      if (header.per_worker) workers.emplace(file, row_group("workers"), header, rows.workers);
+      if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header, rows.tensors);
+    }
+
+    LogRows rows() const {
+      return {steps.rows(),
+              workers ? workers->rows() : 0,
+              tensors ? tensors->rows() : 0,
+              evaluations.rows(),
+              events.rows(),
+              traffic.rows()};
     }
 
     template <class Use>
@@ -123,6 +137,12 @@ struct LogWriter::File {
     h5::flush(object);
   }
 
+  void reopen(const LogHeader& header, const LogRows& rows) {
+    tables.emplace(object, header, rows);
+    write_status(RunStatus::running);
+    h5::flush(object);
+  }
+
   void write_status(RunStatus status) {
     std::string text(run_status_names[static_cast<std::size_t>(status)]);
     text.resize(status_bytes);
@@ -133,8 +153,13 @@ struct LogWriter::File {
   void flush() {
     try {
       tables->for_each([](auto& table) { table.write(); });
+      pause_point("log.rows");
       h5::flush(object);
-      tables->for_each([](auto& table) { table.commit(); });
+      pause_point("log.flushed");
+      tables->for_each([](auto& table) {
+        table.commit();
+        pause_point("log.counts");
+      });
       h5::flush(object);
     } catch (...) {
       failed = true;
@@ -176,12 +201,23 @@ void LogWriter::abandon(std::unique_ptr<File> file) {
 }
 
 LogWriter::LogWriter(const std::string& path, const LogHeader& header, bool overwrite)
-    : file_(new File{create_output(path, overwrite), {}, false}) {
+    : file_(new File{create_unnamed(path, overwrite), {}, false}) {
   try {
     file_->create(header);
     start_swmr(file_->object);
+    give_name(file_->object, overwrite);
   } catch (...) {
     remove_output(file_->object);
+    abandon(std::move(file_));
+    throw;
+  }
+}
+
+LogWriter::LogWriter(const std::string& path, const LogHeader& header, const LogRows& rows)
+    : file_(new File{open_output(path), {}, false}) {
+  try {
+    file_->reopen(header, rows);
+  } catch (...) {
     abandon(std::move(file_));
     throw;
   }
@@ -234,6 +270,15 @@ void LogWriter::append(Index step, const netmodel::TrafficList& exchanges) {
 void LogWriter::flush() {
   file().require_healthy();
   file().flush();
+}
+
+void LogWriter::synchronize() {
+  flush();
+  synchronize_file(file().object);
+}
+
+LogRows LogWriter::rows() const {
+  return file().tables->rows();
 }
 
 void LogWriter::close(RunStatus status) {

@@ -17,10 +17,15 @@ namespace onebit::sim {
 /// nothing more, and holds what was committed before. The file then stays open and locked until the process ends.
 class LogWriter {
  public:
-  /// Creates the file. overwrite: an existing file is replaced, unless another program has it open.
+  /// Creates the file, under its name once its header is complete. overwrite: an existing file is replaced, unless
+  /// another program has it open.
   /// Throws ConfigError where `path` cannot be created, exists or is in use;
   /// IoError where writing fails. No file is left behind then.
   LogWriter(const std::string& path, const LogHeader& header, bool overwrite);
+
+  /// Continues a log of `header` whose writer is gone: rows beyond `rows` are cut off. Throws ConfigError where another
+  /// program has it open or it lacks a column, IoError where writing fails.
+  LogWriter(const std::string& path, const LogHeader& header, const LogRows& rows);
 
   /// As close(RunStatus::failed), without throwing.
   ~LogWriter();
@@ -38,6 +43,11 @@ class LogWriter {
 
   /// Commits everything appended so far. Throws IoError.
   void flush();
+  /// The same, and waits until it is on the disk.
+  void synchronize();
+
+  /// Rows appended so far, with those of the runs that this one continues.
+  LogRows rows() const;
 
   /// Commits, stores how the run ended, and closes the file. Throws IoError; does nothing after a failure or a close.
   void close(RunStatus status);

@@ -22,6 +22,7 @@ class Network final : public Model {
                             std::span<double> losses) override;
   double gradient_flops(Index examples) const override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
+  void visit_state(device::StateVisitor& visitor) override { layers_->visit_state(visitor); }
 
  private:
   Pass pass_of(const Weights& weights, const Batch& batch) const;

@@ -20,6 +20,7 @@ class Sgd final : public Optimizer {
       : device_(problem.shard.device), channel_(problem.shard, parameters), mean_(device_, parameters) {}
 
   StateView state() const override { return {}; }
+  void visit_state(device::StateVisitor&) override {}  // nothing is kept from step to step
 
  private:
   void do_absorb(Range group, const float* gradients, Index stride) override {

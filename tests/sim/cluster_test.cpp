@@ -80,7 +80,7 @@ Logged logged(const RunConfig& config, const std::string& path, Index stop_after
   Index steps = 0;
   control.on_step = [&](const Progress& progress) { steps = progress.step; };
   control.stop_requested = [&] { return steps == stop_after; };
-  const RunResult result = train(cluster, config, path, false, {}, control);
+  const RunResult result = train(cluster, config, path, Existing::refuse, {}, control);
   return {result, LogReader(path)};
 }
 

@@ -169,6 +169,7 @@ class Curious final : public optim::Optimizer {
     keep(group, gradients, stride, extra);
   }
   optim::StateView state() const override { return {}; }
+  void visit_state(device::StateVisitor&) override {}
 
   std::vector<Index> groups, extra_groups;
   std::vector<float> usual, extra;  ///< gradient rows, one after the other

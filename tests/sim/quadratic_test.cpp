@@ -277,7 +277,7 @@ TEST_CASE("quadratic: tensors are blocks of equal size, to an element") {
 TEST_CASE("quadratic: a run logs its constants, and no accuracy") {
   const Folder folder;
   VirtualCluster cluster(quadratic_run(20));
-  train(cluster, quadratic_run(20), folder / "run.h5", false, {}, {});
+  train(cluster, quadratic_run(20), folder / "run.h5", Existing::refuse, {}, {});
   const LogReader log(folder / "run.h5");
   REQUIRE(log.header().constants);
   CHECK(*log.header().constants == Constants{1, 0.01, 0, 0, 0});

@@ -1,0 +1,87 @@
+#include "experiments/export.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const CommandLine& line) {
+  if (line.arguments.size() != 1)
+    throw ConfigError("one log is exported at a time", "export", "onebit export FILE.h5 --csv");
+  if (line.csv == line.jsonl) throw ConfigError("no form chosen", "export", "give --csv or --jsonl");
+}
+
+std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::string& group) {
+  const std::vector<std::string> groups = exported_groups(log);
+  if (group.empty()) return groups;
+  if (std::find(groups.begin(), groups.end(), group) != groups.end()) return {group};
+  const std::vector<std::string_view> names(groups.begin(), groups.end());
+  throw ConfigError("the log has no such group", log.path() + ": " + group, suggestion(group, names));
+}
+
+/// Written to a file whose name comes when all is there. Throws IoError.
+template <class Write>
+void write_file(const std::string& path, bool overwrite, const Write& write) {
+  if (fs::exists(path) && !overwrite) throw ConfigError("output exists", path, "--overwrite replaces it");
+  const std::string part = path + ".part";
+  std::ofstream out(part, std::ios::binary);
+  if (out) write(out);
+  out.close();
+  std::error_code error;
+  if (out) fs::rename(part, path, error);
+  if (!out || error) {
+    fs::remove(part, error);
+    throw IoError("cannot write export", path, "check the folder, its permissions and the space left");
+  }
+}
+
+void write(const ExportTable& table, const CommandLine& line, std::ostream& out) {
+  line.csv ? write_csv(table, out) : write_json_lines(table, out);
+}
+
+/// A file a group: tables of CSV have columns of their own.
+void write_folder(const sim::LogReader& log, const std::vector<std::string>& groups, const CommandLine& line) {
+  std::error_code error;
+  fs::create_directories(line.out, error);
+  if (error) throw ConfigError("cannot create the folder: " + error.message(), line.out);
+  for (const std::string& group : groups) {
+    const std::string path = line.out + "/" + group + ".csv";
+    const ExportTable table = export_table(log, group);
+    write_file(path, line.overwrite, [&](std::ostream& out) { write(table, line, out); });
+    std::cout << path << ": " << table.rows() << " rows\n";
+  }
+}
+
+}  // namespace
+
+int export_command(const CommandLine& line) {
+  check(line);
+  const sim::LogReader log(line.arguments.front());
+  const std::vector<std::string> groups = chosen_groups(log, line.group);
+  const bool several = line.csv && groups.size() > 1;
+  if (several && line.out.empty()) {
+    throw ConfigError("no output folder", "export --csv", "give -o DIR, or one --group " + join(groups, "|"));
+  }
+  const auto all = [&](std::ostream& out) {
+    for (const std::string& group : groups) write(export_table(log, group), line, out);
+  };
+  if (several) {
+    write_folder(log, groups, line);
+  } else if (line.out.empty()) {
+    all(std::cout);
+  } else {
+    write_file(line.out, line.overwrite, all);
+  }
+  return kExitDone;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,90 @@
+#include "experiments/resume.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// For --resume.allow: rows of the log beyond the checkpoint may come out otherwise.
+constexpr const char* kBits = "bits";
+
+struct Difference {
+  std::string option, there, now;
+};
+
+/// An option that the log does not know had its default.
+std::vector<Difference> differences(const sim::LogHeader& header, const sim::RunConfig& config) {
+  const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
+  const sim::RunConfig defaults;
+  std::vector<Difference> list;
+  for (const RunOption& option : run_options()) {
+    const auto found = there.find(option.name);
+    const std::string before = found == there.end() ? option.get(defaults) : found->second;
+    const std::string now = option.get(config);
+    if (decides_results(option.name) && before != now) list.push_back({option.name, before, now});
+  }
+  return list;
+}
+
+void check_allowed(const std::vector<std::string>& allowed) {
+  std::vector<std::string_view> names = {kBits};
+  for (const RunOption& option : run_options()) names.push_back(option.name);
+  for (const std::string& name : allowed) {
+    if (std::ranges::find(names, name) == names.end()) {
+      throw ConfigError("unknown option", "resume.allow " + name, suggestion(name, names));
+    }
+  }
+}
+
+void refuse(const std::vector<Difference>& list, const std::string& log) {
+  std::vector<std::string> texts, names;
+  for (const Difference& difference : list) {
+    texts.push_back(difference.option + " '" + difference.there + "' there, '" + difference.now + "' now");
+    names.push_back(difference.option);
+  }
+  throw ConfigError("options differ from those of the log: " + join(texts, "; "), log,
+                    "resume with the same ones, or give --resume.allow " + join(names, ","));
+}
+
+/// A run that was killed while it closed its log is not over.
+bool complete(const sim::LogReader& log) {
+  return log.closed() && (log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged);
+}
+
+}  // namespace
+
+bool decides_results(const std::string& option) {
+  const std::vector<std::string> neutral = {"devices",   "threads",         "worker-group",   "memory",
+                                            "log.flush", "log.flush-every", "log.compression"};
+  return !option.starts_with("checkpoint.") && std::ranges::find(neutral, option) == neutral.end();
+}
+
+Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+  using sim::Existing;
+  if (!line.resume) {
+    if (!line.resume_allow.empty())
+      throw ConfigError("resume.allow without resume", "command line", "give --resume too");
+    return {line.overwrite ? Existing::replace : Existing::refuse};
+  }
+  if (line.overwrite) throw ConfigError("both --resume and --overwrite", "command line", "give one of them");
+  check_allowed(line.resume_allow);
+  if (!std::filesystem::exists(log)) return {Existing::resume};
+  const sim::LogReader reader(log);
+  std::vector<Difference> list = differences(reader.header(), config);
+  const auto allowed = [&](const std::string& name) {
+    return std::ranges::find(line.resume_allow, name) != line.resume_allow.end();
+  };
+  const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
+  if (!list.empty()) refuse(list, log);
+  const bool changed = granted > 0 || allowed(kBits);
+  const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
+  return {changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};
+}
+
+}  // namespace onebit::experiments

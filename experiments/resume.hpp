@@ -1,0 +1,21 @@
+#pragma once
+// What a command does with a log that is there already.
+
+#include "experiments/command_line.hpp"
+#include "sim/train.hpp"
+
+namespace onebit::experiments {
+
+/// Whether the value of an option of a run can change what comes out of it, but for times.
+bool decides_results(const std::string& option);
+
+struct Beginning {
+  sim::Existing existing = sim::Existing::refuse;
+  bool done = false;  ///< the log is complete: there is nothing to train
+};
+
+/// From --overwrite, --resume and --resume.allow. Throws ConfigError where options differ from the log's that are not
+/// allowed to, naming all of them.
+Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
+
+}  // namespace onebit::experiments

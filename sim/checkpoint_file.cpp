@@ -1,0 +1,192 @@
+#include "sim/checkpoint_file.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "device/error.hpp"
+#include "sim/log/descriptor.hpp"
+#include "sim/pause_point.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr Index kBlock = 512;             // HDF5's smallest user block
+constexpr Index kPiece = Index{8} << 20;  // bytes that are copied at a time
+constexpr const char* kSeal = "onebit-checkpoint 1\nbytes %ld\ncrc32 %08lx\n";
+
+[[noreturn]] void fail_writing(const std::string& path) {
+  throw IoError("cannot write checkpoint: " + std::string(std::strerror(errno)), path);
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw ConfigError("checkpoint is of no use: " + why, path);
+}
+
+struct Seal {
+  Index bytes = 0;  ///< behind the first block
+  unsigned long crc = 0;
+};
+
+/// Of what is in the file behind its first block.
+Seal seal_of(int fd, const std::string& path) {
+  Seal seal{0, crc32_z(0, nullptr, 0)};
+  std::vector<unsigned char> piece(kPiece);
+  while (true) {
+    const ssize_t count = pread(fd, piece.data(), piece.size(), kBlock + seal.bytes);
+    if (count < 0) throw IoError("cannot read checkpoint: " + std::string(std::strerror(errno)), path);
+    if (count == 0) return seal;
+    seal.crc = crc32_z(seal.crc, piece.data(), static_cast<std::size_t>(count));
+    seal.bytes += count;
+  }
+}
+
+std::array<char, kBlock> text_of(const Seal& seal) {
+  std::array<char, kBlock> text{};
+  std::snprintf(text.data(), text.size(), kSeal, static_cast<long>(seal.bytes), seal.crc);
+  return text;
+}
+
+hid_t h5_type(device::ElementType type) {
+  switch (type) {
+    case device::ElementType::float32:
+      return H5T_NATIVE_FLOAT;
+    case device::ElementType::float64:
+      return H5T_NATIVE_DOUBLE;
+    case device::ElementType::int64:
+      return H5T_NATIVE_INT64;
+    case device::ElementType::uint8:
+      return H5T_NATIVE_UINT8;
+  }
+  return H5I_INVALID_HID;
+}
+
+/// Calls copy(first, global, count, host memory) for pieces that are not too large.
+template <class Copy>
+void for_each_part(std::span<const device::Piece> pieces, device::ElementType type, const Copy& copy) {
+  const Index most = kPiece / device::bytes_of(type);
+  std::vector<std::byte> host;
+  for (const device::Piece& piece : pieces) {
+    for (Index done = 0; done < piece.count; done += most) {
+      const Index count = std::min(most, piece.count - done);
+      host.resize(static_cast<std::size_t>(std::max(count * device::bytes_of(type), static_cast<Index>(host.size()))));
+      copy(piece.first + done, piece.global + done, count, host.data());
+    }
+  }
+}
+
+}  // namespace
+
+h5::Object create_checkpoint_file(const std::string& path) {
+  return h5::create_file(path, "checkpoint", kBlock);
+}
+
+h5::Object open_checkpoint_file(const std::string& path) {
+  try {
+    return h5::open_file(path, false, "checkpoint");
+  } catch (const IoError& error) {
+    refuse(path, error.what());
+  }
+}
+
+void seal(const std::string& path) {
+  const Descriptor file(path, O_RDWR);
+  if (file.get() < 0) fail_writing(path);
+  const std::array<char, kBlock> text = text_of(seal_of(file.get(), path));
+  if (pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail_writing(path);
+  if (fsync(file.get()) != 0) fail_writing(path);
+}
+
+void verify_seal(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  if (file.get() < 0) refuse(path, std::strerror(errno));
+  std::array<char, kBlock> text{};
+  if (pread(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) refuse(path, "truncated");
+  Seal wanted;
+  long bytes = 0;
+  if (std::memchr(text.data(), '\0', text.size()) == nullptr ||
+      std::sscanf(text.data(), kSeal, &bytes, &wanted.crc) != 2) {
+    refuse(path, "it does not begin as one");
+  }
+  const Seal found = seal_of(file.get(), path);
+  if (found.bytes != bytes) {
+    refuse(path, "it has " + std::to_string(found.bytes) + " bytes of " + std::to_string(bytes));
+  }
+  if (text_of(found) != text) refuse(path, "its checksum does not fit its bytes");
+}
+
+h5::Object StateWriter::dataset(const std::string& path, device::ElementType type, Index total) {
+  if (h5::exists(file_, path)) return h5::open_dataset(file_, path);
+  for (auto end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
+    if (!h5::exists(file_, path.substr(0, end))) h5::create_group(file_, path.substr(0, end));
+  }
+  return h5::create_array(file_, path, h5_type(type), total);
+}
+
+void StateWriter::device(const std::string& path, const device::Elements& elements,
+                         std::span<const device::Piece> pieces, Index total, Held held) {
+  if (held == Held::by_every_rank && shard().rank() > 0) return;
+  const h5::Object target = dataset(path, elements.type, total);
+  for_each_part(pieces, elements.type, [&](Index first, Index global, Index count, std::byte* host) {
+    elements.download(host, first, count);
+    h5::write_rows(target, h5_type(elements.type), host, count, global);
+  });
+  pause_point("checkpoint.data");
+}
+
+template <class Number>
+void StateWriter::list(const std::string& path, device::ElementType type, const std::vector<Number>& values) {
+  if (shard().rank() > 0) return;
+  const auto count = static_cast<Index>(values.size());
+  h5::write_rows(dataset(path, type, count), h5_type(type), values.data(), count, 0);
+}
+
+void StateWriter::host(const std::string& path, std::vector<double>& values) {
+  list(path, device::ElementType::float64, values);
+}
+
+void StateWriter::host(const std::string& path, std::vector<Index>& values) {
+  list(path, device::ElementType::int64, values);
+}
+
+h5::Object StateReader::dataset(const std::string& path) const {
+  if (!h5::exists(file_, path)) refuse(file_.where.file, "it has no " + path + ": it is of another configuration");
+  return h5::open_dataset(file_, path);
+}
+
+void StateReader::device(const std::string& path, const device::Elements& elements,
+                         std::span<const device::Piece> pieces, Index total, Held) {
+  const h5::Object source = dataset(path);
+  const std::vector<hsize_t> sizes = h5::extents(source);
+  if (sizes.size() != 1 || static_cast<Index>(sizes[0]) != total) {
+    refuse(file_.where.file, path + " is not of " + std::to_string(total) + " elements: another configuration");
+  }
+  for_each_part(pieces, elements.type, [&](Index first, Index global, Index count, std::byte* host) {
+    h5::read_rows(source, h5_type(elements.type), host, count, global);
+    elements.upload(host, first, count);
+  });
+}
+
+template <class Number>
+void StateReader::list(const std::string& path, device::ElementType type, std::vector<Number>& values) {
+  const h5::Object source = dataset(path);
+  const std::vector<hsize_t> sizes = h5::extents(source);
+  if (sizes.size() != 1) refuse(file_.where.file, path + " is no list");
+  values.resize(static_cast<std::size_t>(sizes[0]));
+  h5::read_rows(source, h5_type(type), values.data(), static_cast<Index>(sizes[0]));
+}
+
+void StateReader::host(const std::string& path, std::vector<double>& values) {
+  list(path, device::ElementType::float64, values);
+}
+
+void StateReader::host(const std::string& path, std::vector<Index>& values) {
+  list(path, device::ElementType::int64, values);
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,27 @@
+#pragma once
+// Owner of a POSIX file descriptor. Internal to sim.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace onebit::sim {
+
+class Descriptor {
+ public:
+  /// get() < 0, and errno says why, where the file cannot be opened.
+  Descriptor(const std::string& path, int flags) : value_(open(path.c_str(), flags | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (value_ >= 0) close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,78 @@
+#include "sim/resume.hpp"
+
+#include "device/error.hpp"
+#include "sim/data/hash.hpp"
+
+namespace onebit::sim {
+namespace {
+
+LogRows committed_rows(const LogReader& log) {
+  return {log.committed_rows("steps"),       log.committed_rows("workers"), log.committed_rows("tensors"),
+          log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic")};
+}
+
+bool holds(const LogRows& log, const LogRows& rows) {
+  return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
+         log.evaluations >= rows.evaluations && log.events >= rows.events && log.traffic >= rows.traffic;
+}
+
+void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
+  const LogHeader& header = log.header();
+  if (header.data_hash != cluster.data().hash()) {
+    throw ConfigError("the data are not those of the log", log.path(),
+                      "data hash " + header.data_hash + " there, " + cluster.data().hash() + " now");
+  }
+  if (header.tensors != cluster.model().tensors()) {
+    throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");
+  }
+}
+
+/// Why a checkpoint cannot be used; empty where it can.
+std::string defect_of(const std::string& path, const LogReader& log) {
+  try {
+    verify_checkpoint(path);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  const RunState state = run_state_of(path);
+  if (state.log != identity_of(log.header())) return "checkpoint is of no use: it is another run's (" + path + ")";
+  if (!holds(committed_rows(log), state.rows)) {
+    return "checkpoint is of no use: the log has lost rows that it counts (" + path + ")";
+  }
+  return "";
+}
+
+}  // namespace
+
+Index identity_of(const LogHeader& header) {
+  Fnv1a hash;
+  for (const std::string* text : {&header.created_utc, &header.host, &header.command_line, &header.data_hash}) {
+    hash.add(text->c_str(), text->size() + 1);
+  }
+  return static_cast<Index>(hash.value());
+}
+
+Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace) {
+  const LogReader log(path);
+  require_same_problem(log, cluster);
+  Resumption resumption;
+  resumption.header = log.header();
+  resumption.keep = committed_rows(log);
+  resumption.state.log = identity_of(log.header());
+  for (const CheckpointFile& file : checkpoints_of(path)) {
+    const std::string defect = defect_of(file.path, log);
+    if (defect.empty()) {
+      resumption.state = read_checkpoint(file.path, cluster);
+      break;
+    }
+    resumption.refused.push_back(defect);
+  }
+  if (replace) {
+    resumption.keep = resumption.state.rows;
+  } else {
+    resumption.expected = rows_beyond(log, resumption.state.rows, cluster.step());
+  }
+  return resumption;
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,27 @@
+#pragma once
+// Where a run that was broken off goes on.
+
+#include <optional>
+
+#include "sim/checkpoint.hpp"
+#include "sim/run_log.hpp"
+
+namespace onebit::sim {
+
+/// Tells logs apart: what a checkpoint belongs to.
+Index identity_of(const LogHeader& header);
+
+struct Resumption {
+  LogHeader header;                  ///< of the log
+  LogRows keep;                      ///< rows that stay in the log
+  RunState state;                    ///< after the last good checkpoint; of the start where there is none
+  ExpectedRows expected;             ///< rows of the log that will be computed again
+  std::vector<std::string> refused;  ///< checkpoints that were of no use, newest first, with the reason
+};
+
+/// Brings a fresh cluster to the newest checkpoint of the log `path` that is whole, or leaves it at its start. replace:
+/// rows beyond it are computed anew, whatever they are. Throws ConfigError where the log is damaged, its data or
+/// tensors are not the cluster's, or a checkpoint is of another configuration.
+Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace);
+
+}  // namespace onebit::sim

@@ -1,0 +1,55 @@
+#pragma once
+// The log of a run in progress. A resumed run computes rows again that are in its log already: they have to be the
+// same, and are not written twice.
+
+#include <deque>
+#include <tuple>
+
+#include "sim/log/reader.hpp"
+#include "sim/log/writer.hpp"
+
+namespace onebit::sim {
+
+/// Rows of a log beyond some point, which a resumed run will compute again.
+struct ExpectedRows {
+  std::tuple<std::deque<StepRow>, std::deque<WorkerRow>, std::deque<TensorRow>, std::deque<EvaluationRow>,
+             std::deque<Event>, std::deque<StepTraffic>>
+      rows;
+
+  template <class Row>
+  std::deque<Row>& of() {
+    return std::get<std::deque<Row>>(rows);
+  }
+};
+
+/// Rows that were appended after `step`, when the log had the rows `from`. Events are told by their step: runs that
+/// were stopped or resumed have left some of their own. Throws what LogReader throws.
+ExpectedRows rows_beyond(const LogReader& log, const LogRows& from, Index step);
+
+class RunLog {
+ public:
+  RunLog(LogWriter& writer, ExpectedRows expected) : writer_(writer), expected_(std::move(expected)) {}
+
+  /// Throw what LogWriter::append throws, and Error where a row differs from the one that is there in anything but
+  /// times.
+  void append(const StepRow& row);
+  void append(const WorkerRow& row);
+  void append(const TensorRow& row);
+  void append(const EvaluationRow& row);
+  void append(const Event& event);
+  void append(Index step, const netmodel::TrafficList& exchanges);
+
+  void flush() { writer_.flush(); }
+  void synchronize() { writer_.synchronize(); }
+  /// Rows up to the run's step: those that are still expected do not count.
+  LogRows rows() const;
+
+ private:
+  template <class Row>
+  void append_row(const Row& row);
+
+  LogWriter& writer_;
+  ExpectedRows expected_;
+};
+
+}  // namespace onebit::sim

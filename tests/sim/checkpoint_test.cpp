@@ -1,0 +1,329 @@
+// A run that is stopped and resumed, on the same devices or on others, ends with the bits of one that was not
+// disturbed.
+#include "sim/checkpoint.hpp"
+
+#include <filesystem>
+#include <map>
+
+#include "sim/resume.hpp"
+#include "sim/train.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/small_runs.hpp"
+
+using namespace onebit;
+using namespace onebit::sim;
+using namespace onebit::tests;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything that a cluster holds, by name, rows by the worker's number.
+class Dump final : public device::StateVisitor {
+ public:
+  using State = std::map<std::string, std::vector<std::byte>>;
+  Dump(State& state, const device::Shard& shard) : StateVisitor(shard), state_(state) {}
+  bool loads() const override { return false; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces,
+              Index total, Held) override {
+    const Index size = device::bytes_of(elements.type);
+    std::vector<std::byte>& all = state_[path];
+    all.resize(static_cast<std::size_t>(total * size));
+    for (const device::Piece& piece : pieces) {
+      elements.download(all.data() + piece.global * size, piece.first, piece.count);
+    }
+  }
+  void host(const std::string& path, std::vector<double>& values) override { list(path, values); }
+  void host(const std::string& path, std::vector<Index>& values) override { list(path, values); }
+  template <class Number>
+  void list(const std::string& path, const std::vector<Number>& values) {
+    const auto* first = reinterpret_cast<const std::byte*>(values.data());
+    state_[path].assign(first, first + values.size() * sizeof(Number));
+  }
+
+  State& state_;
+};
+
+Dump::State state_of(VirtualCluster& cluster) {
+  Dump::State state;
+  cluster.visit_state([&](const device::Shard& shard, const auto& use) {
+    Dump dump(state, shard);
+    use(dump);
+  });
+  return state;
+}
+
+std::vector<std::string> different(const Dump::State& a, const Dump::State& b) {
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : a) {
+    const auto found = b.find(name);
+    if (found == b.end() || found->second != bytes) names.push_back(name);
+  }
+  if (a.size() != b.size()) names.emplace_back("the number of names");
+  return names;
+}
+
+template <class Row>
+bool same_rows(const std::vector<Row>& a, const std::vector<Row>& b) {
+  if (a.size() != b.size()) return false;
+  bool same = true;
+  const auto bits = [](const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<double>>) {
+      return std::vector<char>(reinterpret_cast<const char*>(value.data()),
+                               reinterpret_cast<const char*>(value.data() + value.size()));
+    } else {
+      return std::vector<char>(reinterpret_cast<const char*>(&value), reinterpret_cast<const char*>(&value + 1));
+    }
+  };
+  for_each_field<Row>([&](const Column& column, auto member) {
+    if (column.units == "s") return;
+    for (std::size_t i = 0; i < a.size(); ++i) same = same && bits(a[i].*member) == bits(b[i].*member);
+  });
+  return same;
+}
+
+std::vector<Event> events_of_training(const LogReader& log) {
+  std::vector<Event> events = log.events();
+  std::erase_if(events, [](const Event& event) { return event.kind == "stop" || event.kind == "resume"; });
+  return events;
+}
+
+void check_same_log(const LogReader& a, const LogReader& b) {
+  CHECK(same_rows(a.steps(), b.steps()));
+  CHECK(same_rows(a.workers(), b.workers()));
+  CHECK(same_rows(a.tensors(), b.tensors()));
+  CHECK(same_rows(a.evaluations(), b.evaluations()));
+  CHECK(a.traffic() == b.traffic());
+  CHECK(events_of_training(a) == events_of_training(b));
+}
+
+struct Ended {
+  RunResult result;
+  Dump::State state;
+};
+
+/// Trains, at most `stop_after` steps; -1: to the end.
+Ended run(const RunConfig& config, const std::string& path, Existing existing, Index stop_after = -1) {
+  VirtualCluster cluster(config);
+  RunControl control;
+  control.stop_requested = [&] { return cluster.step() == stop_after; };
+  const RunResult result = train(cluster, config, path, existing, {}, control);
+  return {result, state_of(cluster)};
+}
+
+RunConfig on_devices(RunConfig config, const std::string& devices, int threads) {
+  config.device = devices;
+  config.threads = threads;
+  return config;
+}
+
+/// Stops a run after 0, 1, ... steps on one device, goes on on two, and on poisoned memory.
+void check_resumes(const RunConfig& config, std::initializer_list<Index> stops) {
+  const Folder folder;
+  const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
+  REQUIRE(whole.result.status == RunStatus::finished);
+  Index number = 0;
+  for (const Index stop : stops) {
+    const bool even = number % 2 == 0;
+    const std::string path = folder / ("part" + std::to_string(number++) + ".h5");
+    CAPTURE(config.optimizer.name, config.optimizer.exchange.up.name, config.model.name, stop);
+    const RunConfig first = on_devices(config, even ? "cpu" : "cpu:2", even ? 1 : 2);
+    const RunConfig second = on_devices(config, even ? "debug:2" : "cpu", even ? 2 : 3);
+    CHECK(run(first, path, Existing::refuse, stop).result.status == RunStatus::stopped);
+    const Ended resumed = run(second, path, Existing::resume);
+    CHECK(resumed.result.status == RunStatus::finished);
+    CHECK(different(whole.state, resumed.state) == std::vector<std::string>{});
+    check_same_log(LogReader(folder / "whole.h5"), LogReader(path));
+  }
+}
+
+RunConfig small(const std::string& optimizer) {
+  RunConfig config = mlp_config();
+  config.workers = 8;
+  config.batch = 2;
+  config.steps = 9;
+  config.eval.every = 4;
+  config.log.workers_every = 2;
+  config.log.tensors_every = 3;
+  config.optimizer.name = optimizer;
+  config.optimizer.freeze.policy = "fixed:3";
+  config.optimizer.weight_decay = 0.01;
+  config.optimizer.clip = 2;
+  config.optimizer.zeroone = {
+      .var_freeze_step = 4, .var_update_scaler = 1, .local_step_scaler = 2, .local_step_clipper = 4};
+  config.optimizer.local.period = 3;
+  config.optimizer.cada.max_delay = 4;
+  config.optimizer.cada.window = 3;
+  config.optimizer.ramp = 4;
+  config.optimizer.exchange.up.k = 0.1;
+  config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, /*chosen=*/false);
+  config.schedule.warmup = 3;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: every optimizer goes on as if nothing had happened, on other devices too") {
+  for (const optim::OptimizerEntry& entry : optim::optimizers())
+    check_resumes(small(std::string(entry.name)), {2, 5, 8});
+}
+
+TEST_CASE("checkpoint: so it is in deepspeed semantics") {
+  for (const char* optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam"}) {
+    RunConfig config = small(optimizer);
+    config.optimizer.clip = 0;
+    config.optimizer.semantics = optim::Semantics::deepspeed;
+    check_resumes(config, {1, 3, 6});
+  }
+}
+
+TEST_CASE("checkpoint: so it is with every codec, and whatever it keeps from step to step") {
+  for (const compress::CodecEntry& entry : compress::codecs()) {
+    RunConfig config = small("ef-momentum-sgd");
+    config.optimizer.exchange.up.name = entry.name;
+    config.optimizer.exchange.granularity = compress::Granularity::tensor;
+    config.steps = 6;
+    check_resumes(config, {2, 3});
+  }
+}
+
+TEST_CASE("checkpoint: so it is with running statistics, dropout and sparse rows of the log") {
+  const Folder folder;
+  RunConfig network = small("onebit-adam");
+  network.model = {.name = "resnet20", .layers = {}, .norm = "batch"};
+  network.data = {.name = "synthetic", .image = {1, 8, 8}, .classes = 3, .examples = 60};
+  network.workers = 8;
+  network.steps = 5;
+  network.eval.examples = 20;
+  network.log.every = 3;
+  check_resumes(network, {2, 4});
+  RunConfig transformer = transformer_config(folder, "bert-nano");
+  transformer.optimizer = small("onebit-lamb").optimizer;
+  check_resumes(transformer, {2, 4});
+}
+
+TEST_CASE(
+    "checkpoint: a log that was killed goes on from the last checkpoint, and what is there is not written again") {
+  const Folder folder;
+  RunConfig config = small("onebit-adam");
+  config.log.flush_every = 1;
+  config.checkpoint.every = 4;
+  const std::string path = folder / "run.h5";
+  const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
+  run(config, path, Existing::refuse, 7);
+  fs::remove(checkpoint_path(path, 7));  // as if the program had been killed after step 7
+  const std::vector<StepRow> before = LogReader(path).steps();
+  REQUIRE(before.size() == 7);
+  const Ended resumed = run(config, path, Existing::resume);
+  CHECK(different(whole.state, resumed.state) == std::vector<std::string>{});
+  const LogReader log(path);
+  check_same_log(LogReader(folder / "whole.h5"), log);
+  for (std::size_t i = 0; i < before.size(); ++i) CHECK(log.steps()[i].wall_seconds == before[i].wall_seconds);
+  CHECK(checkpoints_of(path).front().step == 8);
+}
+
+TEST_CASE("checkpoint: the newest ones are kept") {
+  const Folder folder;
+  RunConfig config = small("adam");
+  config.checkpoint = {.every = 2, .keep = 3};
+  run(config, folder / "run.h5", Existing::refuse);
+  std::vector<Index> steps;
+  for (const CheckpointFile& file : checkpoints_of(folder / "run.h5")) steps.push_back(file.step);
+  CHECK(steps == std::vector<Index>{8, 6, 4});
+}
+
+TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, and the one before is taken") {
+  const Folder folder;
+  RunConfig config = small("onebit-adam");
+  config.checkpoint = {.every = 3, .keep = 100};
+  const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 7);
+  const std::string last = checkpoint_path(path, 7), good = read_file(last), log = read_file(path);
+  const auto check = [&](const std::string& damaged, const std::string& reason) {
+    write_file(last, damaged);
+    write_file(path, log);
+    CHECK_THROWS_WITH(verify_checkpoint(last), Catch::Matchers::Contains(reason));
+    VirtualCluster cluster(config);
+    const Resumption resumption = prepare_resumption(cluster, path, false);
+    CHECK(resumption.refused.size() == 1);
+    CHECK(cluster.step() == 6);
+    CHECK(different(whole.state, run(config, path, Existing::resume).state) == std::vector<std::string>{});
+    fs::remove(checkpoint_path(path, 9));
+  };
+  check(good.substr(0, good.size() - 1), "bytes of");
+  check(good.substr(0, 600), "bytes of");
+  check(good.substr(0, 100), "truncated");
+  check("", "truncated");
+  for (const std::size_t place : {std::size_t{3}, std::size_t{30}, std::size_t{200}, std::size_t{511}, std::size_t{512},
+                                  good.size() / 2, good.size() - 1}) {
+    std::string damaged = good;
+    damaged[place] = static_cast<char>(damaged[place] ^ 4);
+    check(damaged, "checkpoint is of no use");
+  }
+}
+
+TEST_CASE("checkpoint: without a good one the run begins again, and its rows are compared") {
+  const Folder folder;
+  const RunConfig config = small("onebit-lamb");
+  const std::string path = folder / "run.h5";
+  const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
+  run(config, path, Existing::refuse, 5);
+  fs::remove(checkpoint_path(path, 5));
+  CHECK(different(whole.state, run(config, path, Existing::resume).state) == std::vector<std::string>{});
+  check_same_log(LogReader(folder / "whole.h5"), LogReader(path));
+}
+
+TEST_CASE("checkpoint: a run that computes other rows than its log holds is an error, unless they may be replaced") {
+  const Folder folder;
+  RunConfig config = small("adam");
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 5);
+  fs::remove(checkpoint_path(path, 5));
+  config.optimizer.lr *= 1.5;
+  const std::string before = read_file(path);
+  CHECK_THROWS_WITH(run(config, path, Existing::resume),
+                    Catch::Matchers::Contains("computed again differs from the log (steps/lr of step 1"));
+  CHECK(LogReader(path).committed_rows() == 5);
+  const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
+  CHECK(different(whole.state, run(config, path, Existing::resume_replacing).state) == std::vector<std::string>{});
+  check_same_log(LogReader(folder / "whole.h5"), LogReader(path));
+}
+
+TEST_CASE("checkpoint: other data, another model and the checkpoints of another run are refused") {
+  const Folder folder;
+  const RunConfig config = small("adam");
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 5);
+  RunConfig other = config;
+  other.data.examples += 1;
+  CHECK_THROWS_WITH(run(other, path, Existing::resume), Catch::Matchers::Contains("the data are not those of the log"));
+  other = config;
+  other.model.layers = {9, 12, 3};
+  CHECK_THROWS_WITH(run(other, path, Existing::resume), Catch::Matchers::Contains("tensors are not those of the log"));
+  other = config;
+  other.optimizer.name = "lamb";
+  other.optimizer.lr *= 2;
+  run(other, folder / "other.h5", Existing::refuse, 6);
+  fs::copy(checkpoint_path(folder / "other.h5", 6), checkpoint_path(path, 6));
+  VirtualCluster cluster(config);
+  const Resumption resumption = prepare_resumption(cluster, path, false);
+  CHECK(cluster.step() == 5);
+  REQUIRE(resumption.refused.size() == 1);
+  CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it is another run's"));
+}
+
+TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one") {
+  const Folder folder;
+  const RunConfig config = small("adam");
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 5);
+  fs::remove(path);
+  for (const Existing existing : {Existing::refuse, Existing::resume}) {
+    CHECK_THROWS_WITH(run(config, path, existing), Catch::Matchers::Contains("whose log is gone are in the way"));
+  }
+  CHECK(run(config, path, Existing::replace).result.status == RunStatus::finished);
+  CHECK(checkpoints_of(path).empty());
+}
