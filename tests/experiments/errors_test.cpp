@@ -4,6 +4,7 @@
 
 #include "experiments/options.hpp"
 #include "sim/log/reader.hpp"
+#include "tests/small_disk.hpp"
 
 using namespace onebit;
 using namespace onebit::tests;
@@ -55,27 +56,6 @@ std::string idx_labels() {
 Arguments idx_run() {
   return {"run", "--model", "softmax", "--data", "idx", "--data.path", "images,labels", "--steps", "3", "-o", "run.h5"};
 }
-
-/// A file system of its own that is soon full.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& size) {
-    mounted_ =
-        std::system(("mount -t tmpfs -o size=" + size + " none '" + (folder_ / "") + "' 2>/dev/null").c_str()) == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_ && std::system(("umount '" + (folder_ / "") + "'").c_str()) != 0) WARN("cannot unmount");
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
-  bool mounted() const { return mounted_; }
-  const Folder& folder() const { return folder_; }
-
- private:
-  Folder folder_;
-  bool mounted_ = false;
-};
 
 }  // namespace
 

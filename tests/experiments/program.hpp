@@ -50,6 +50,13 @@ class Process {
     if (pid_ > 0) kill(pid_, signal);
   }
 
+  /// It has stopped itself (SIGSTOP).
+  bool stopped() const {
+    siginfo_t info = {};
+    return pid_ > 0 && waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT | WNOHANG) == 0 &&
+           info.si_pid == pid_;
+  }
+
   bool running() {
     int status = 0;
     watch_memory();

@@ -12,6 +12,7 @@
 #include "sim/log/h5.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
+#include "tests/small_disk.hpp"
 
 using namespace onebit;
 using namespace onebit::sim;
@@ -134,26 +135,6 @@ void set_version(hid_t file, Index version) {
   REQUIRE(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &version) >= 0);
 }
 
-/// A tiny file system of its own, where the user may mount one.
-class SmallDisk {
- public:
-  SmallDisk(std::string path, int kilobytes) : path_(std::move(path)) {
-    std::filesystem::create_directory(path_);
-    const std::string size = std::to_string(kilobytes) + "k";
-    mounted_ = std::system(("mount -t tmpfs -o size=" + size + " none '" + path_ + "' 2>/dev/null").c_str()) == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_ && std::system(("umount '" + path_ + "'").c_str()) != 0) WARN("cannot unmount " << path_);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool mounted() const { return mounted_; }
-
- private:
-  std::string path_;
-  bool mounted_ = false;
-};
-
 }  // namespace
 
 TEST_CASE("log: a killed run keeps what was flushed") {
@@ -251,11 +232,10 @@ TEST_CASE("log: a place that cannot be written to is a configuration error") {
 
 TEST_CASE("log: a full disk is one clear error") {
   const Folder folder;
-  const std::string disk = folder / "disk";
-  const std::string path = disk + "/run.h5";
-  for (const int kilobytes : {520, 700, 1100, 1700}) {
-    const SmallDisk small(disk, kilobytes);
+  for (const std::string size : {"520k", "700k", "1100k", "1700k"}) {
+    const SmallDisk small(size);
     ONEBIT_SKIP_UNLESS(small.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
+    const std::string path = small.folder() / "run.h5";
     Child child([&] {
       if (!std::freopen((folder / "stderr").c_str(), "w", stderr)) return 1;
       LogWriter log(path, sample_header(), false);
@@ -277,7 +257,7 @@ TEST_CASE("log: a full disk is one clear error") {
       return 7;
     });
     const int status = child.wait();
-    INFO(kilobytes << " kB, flushed " << read_file(folder / "flushed"));
+    INFO(size << ", flushed " << read_file(folder / "flushed"));
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
     CHECK(read_file(folder / "stderr").empty());
     CHECK(read_file(folder / "message") == "cannot write log: No space left on device (" + path + ")");
@@ -289,11 +269,11 @@ TEST_CASE("log: a full disk is one clear error") {
 
 TEST_CASE("log: no room for a new log leaves no file") {
   const Folder folder;
-  const SmallDisk small(folder / "disk", 16);
+  const SmallDisk small("16k");
   ONEBIT_SKIP_UNLESS(small.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
   Child child([&] {
     try {
-      const LogWriter log(folder / "disk/run.h5", sample_header(), false);
+      const LogWriter log(small.folder() / "run.h5", sample_header(), false);
     } catch (const IoError& error) {
       write_file(folder / "message", error.what());
     }
@@ -302,8 +282,8 @@ TEST_CASE("log: no room for a new log leaves no file") {
   const int status = child.wait();
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
   CHECK(read_file(folder / "message") ==
-        "cannot write log: No space left on device (" + (folder / "disk/run.h5") + ")");
-  CHECK_FALSE(std::filesystem::exists(folder / "disk/run.h5"));
+        "cannot write log: No space left on device (" + (small.folder() / "run.h5") + ")");
+  CHECK(std::filesystem::is_empty(small.folder() / ""));
 }
 
 TEST_CASE("log: files that are no log") {

@@ -1,0 +1,258 @@
+// Runs that are broken off and continued, as a user does it.
+
+#include <fstream>
+
+#include "sim/checkpoint.hpp"
+#include "sim/log/reader.hpp"
+#include "tests/experiments/program.hpp"
+#include "tests/small_disk.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Arguments checkpointing(const Arguments& more = {}) {
+  return tiny_run("run", joined({"--steps", "40", "--checkpoint.every", "10", "--freeze", "fixed:5", "--optimizer",
+                                 "onebit-adam", "-o", "run.h5"},
+                                more));
+}
+
+Outcome killed_at(const Folder& folder, const std::string& point, const Arguments& arguments) {
+  const Variable pause("ONEBIT_PAUSE_AT", point);
+  Process process(folder / "", onebit_command(arguments));
+  process.poll([&] { return process.stopped(); });
+  REQUIRE(process.stopped());
+  process.send(SIGKILL);
+  return process.finish();
+}
+
+/// One line with all of `needles`, and the folder as it was.
+void check_refused(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
+                   int status = 2) {
+  const auto before = entries(folder);
+  const std::string log = read_file(folder / "run.h5");
+  const Outcome run = run_onebit(folder, arguments);
+  CAPTURE(run.err);
+  CHECK(run.status == status);
+  CHECK_THAT(run.err, StartsWith("onebit: error: "));
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  for (const std::string& needle : needles) CHECK_THAT(run.err, Contains(needle));
+  CHECK(entries(folder) == before);
+  CHECK(read_file(folder / "run.h5") == log);
+}
+
+std::vector<double> losses(const std::string& path) {
+  return sim::LogReader(path).column("steps/loss");
+}
+
+}  // namespace
+
+TEST_CASE("resume: a run that is killed again and again ends with the bits of one that was left alone") {
+  const std::string python = find_python("h5py");
+  ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
+  const Folder folder;
+  const Outcome run = run_in(folder, {python, source_path("tests/experiments/kill_resume.py"), ONEBIT_PROGRAM,
+                                      folder / "work", "--kills", "30"});
+  CAPTURE(run.out, run.err);
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, Contains("kills 30: inside a flush 10, inside a checkpoint 10") &&
+                          Contains("committed rows lost 0") && Contains("mismatches 0"));
+}
+
+TEST_CASE("resume: two hundred kills, for the optimizers that keep most", "[.long]") {
+  const std::string python = find_python("h5py");
+  ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
+  for (const std::string optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam"}) {
+    const Folder folder;
+    Process process(folder / "", {python, source_path("tests/experiments/kill_resume.py"), ONEBIT_PROGRAM,
+                                  folder / "work", "--optimizer", optimizer});
+    process.poll([&] { return !process.running(); }, std::chrono::seconds(900));
+    const Outcome run = process.finish();
+    CAPTURE(optimizer, run.out, run.err);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.out, Contains("kills 200: inside a flush 67") && Contains("mismatches 0"));
+  }
+}
+
+TEST_CASE("resume: without a log the run begins, and a finished one is left as it is") {
+  const Folder folder;
+  const Outcome first = run_onebit(folder, checkpointing({"--resume"}));
+  CHECK(first.status == 0);
+  const std::string log = read_file(folder / "run.h5");
+  const Outcome second = run_onebit(folder, checkpointing({"--resume", "--threads", "2", "--devices", "cpu"}));
+  CHECK(second.status == 0);
+  CHECK_THAT(line_of(second.out, "status"), Contains("finished"));
+  CHECK(read_file(folder / "run.h5") == log);
+}
+
+TEST_CASE("resume: weights that are missing are made although the log is finished") {
+  const Folder folder;
+  run_onebit(folder, checkpointing({"--weights-out", "first.h5"}));
+  const Outcome again = run_onebit(folder, checkpointing({"--resume", "--weights-out", "second.h5"}));
+  CHECK(again.status == 0);
+  CHECK(read_file(folder / "first.h5").size() > 1000);
+  CHECK(sim::LogReader(folder / "run.h5").committed_rows() == 40);
+  const Outcome from_both = run_onebit(folder, tiny_run("run", {"--model.init", "second.h5", "-o", "third.h5"}));
+  CHECK(from_both.status == 0);
+}
+
+TEST_CASE("resume: Ctrl-C writes a checkpoint of the last step, whatever the interval is") {
+  const Folder folder;
+  Process process(folder / "", onebit_command(checkpointing({"--steps", "100000000", "--log.flush-every", "1",
+                                                             "--eval.every", "50", "--checkpoint.every", "0"})));
+  REQUIRE(process.poll([&] {
+    try {
+      return sim::LogReader(folder / "run.h5").committed_rows() >= 20;
+    } catch (const Error&) {
+      return false;
+    }
+  }));
+  process.send(SIGINT);
+  CHECK(process.finish().status == 130);
+  const auto checkpoints = sim::checkpoints_of(folder / "run.h5");
+  REQUIRE(checkpoints.size() == 1);
+  CHECK(checkpoints[0].step == sim::LogReader(folder / "run.h5").committed_rows());
+}
+
+TEST_CASE("resume: other options are refused with their list, unless they are named") {
+  const Folder folder;
+  killed_at(folder, "checkpoint.named:3", checkpointing());
+  const Arguments changed = checkpointing({"--resume", "--optimizer.lr", "0.5", "--steps", "60"});
+  check_refused(folder, changed,
+                {"options differ", "optimizer.lr", "there, '0.5' now", "steps '40' there, '60' now",
+                 "--resume.allow steps,optimizer.lr"});
+  check_refused(folder, joined(changed, {"--resume.allow", "steps"}), {"optimizer.lr"});
+  check_refused(folder, joined(changed, {"--resume.allow", "step"}), {"unknown option", "resume.allow step", "steps"});
+  check_refused(folder, checkpointing({"--resume.allow", "steps"}), {"resume.allow without resume"});
+  check_refused(folder, checkpointing({"--resume", "--overwrite"}), {"both --resume and --overwrite"});
+  const Outcome run = run_onebit(folder, joined(changed, {"--resume.allow", "steps,optimizer.lr"}));
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+  const sim::LogReader log(folder / "run.h5");
+  CHECK(log.committed_rows() == 60);
+  CHECK(log.column("steps/lr")[29] == 1e-3);
+  CHECK(log.column("steps/lr")[30] == 0.5);
+}
+
+TEST_CASE("resume: a damaged checkpoint is a warning, and the one before is taken") {
+  const Folder folder;
+  killed_at(folder, "checkpoint.named:3", checkpointing());
+  std::string bytes = read_file(folder / "run.h5.checkpoint-30");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file(folder / "run.h5.checkpoint-30", bytes);
+  const Outcome run = run_onebit(folder, checkpointing({"--resume"}));
+  CHECK(run.status == 0);
+  CHECK_THAT(run.err, StartsWith("onebit: warning: checkpoint is of no use: its checksum does not fit its bytes") &&
+                          Contains("run.h5.checkpoint-30"));
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  CHECK(sim::LogReader(folder / "run.h5").events().back().text.rfind("from step 20", 0) == 0);
+  run_onebit(folder, checkpointing({"-o", "whole.h5"}));
+  CHECK(losses(folder / "run.h5") == losses(folder / "whole.h5"));
+}
+
+TEST_CASE("resume: a disk that fills ends the run with one line and the last checkpoint whole") {
+  const SmallDisk disk("2500k");
+  ONEBIT_SKIP_UNLESS(disk.mounted(), "tmpfs", "cannot mount a small tmpfs (not root?)");
+  const Folder& folder = disk.folder();
+  const Arguments wide = checkpointing({"--model.layers", "4,9000,3", "--checkpoint.keep", "9"});
+  const Outcome full = run_onebit(folder, wide);
+  CAPTURE(full.err);
+  CHECK(full.status == 1);
+  CHECK_THAT(full.err, StartsWith("onebit: error: cannot write") && Contains("No space left on device"));
+  CHECK(std::count(full.err.begin(), full.err.end(), '\n') == 1);
+  const auto checkpoints = sim::checkpoints_of(folder / "run.h5");
+  REQUIRE(!checkpoints.empty());
+  for (const sim::CheckpointFile& file : checkpoints) CHECK_NOTHROW(sim::verify_checkpoint(file.path));
+  REQUIRE(disk.resize("20m"));
+  CHECK(run_onebit(folder, joined(wide, {"--resume"})).status == 0);
+  run_onebit(folder, joined(wide, {"-o", "whole.h5"}));
+  CHECK(losses(folder / "run.h5") == losses(folder / "whole.h5"));
+}
+
+TEST_CASE("resume: two programs do not write one log") {
+  const Folder folder;
+  Process process(folder / "", onebit_command(checkpointing({"--steps", "100000000", "--log.flush-every", "1",
+                                                             "--eval.every", "50", "--checkpoint.every", "0"})));
+  REQUIRE(process.poll([&] { return fs::exists(folder / "run.h5"); }));
+  const Outcome second = run_onebit(
+      folder, checkpointing({"--steps", "100000000", "--eval.every", "50", "--checkpoint.every", "0", "--resume"}));
+  CAPTURE(second.err);
+  CHECK(second.status == 2);
+  CHECK_THAT(second.err, Contains("another program has it open (run.h5)"));
+  process.send(SIGKILL);
+  process.finish();
+  for (const sim::Event& event : sim::LogReader(folder / "run.h5").events()) CHECK(event.kind == "freeze");
+}
+
+TEST_CASE("resume: times of files, set back or ahead, change nothing") {
+  const Folder folder;
+  killed_at(folder, "checkpoint.named:3", checkpointing());
+  fs::last_write_time(folder / "run.h5.checkpoint-20", fs::file_time_type::clock::now() + std::chrono::hours(48));
+  fs::last_write_time(folder / "run.h5.checkpoint-30", fs::file_time_type::clock::now() - std::chrono::hours(48000));
+  CHECK(run_onebit(folder, checkpointing({"--resume"})).status == 0);
+  CHECK(sim::LogReader(folder / "run.h5").events().back().text.rfind("from step 30", 0) == 0);
+}
+
+TEST_CASE("resume: a comparison goes on with the runs that are missing") {
+  const Folder folder;
+  const Arguments compare = tiny_run("compare", {"--freeze", "fixed:2", "--optimizers", "adam,onebit-adam", "--seeds",
+                                                 "2", "--log.flush-every", "1", "-o", "out"});
+  killed_at(folder, "log.flushed:4", compare);
+  const Outcome run = run_onebit(folder, joined(compare, {"--resume"}));
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+  for (const char* log : {"adam-1", "adam-2", "onebit-adam-1", "onebit-adam-2"}) {
+    CHECK(sim::LogReader(folder / ("out/" + std::string(log) + ".h5")).status() == sim::RunStatus::finished);
+  }
+}
+
+TEST_CASE("resume: a compressed log is a smaller one with the same rows, and can be continued") {
+  const Folder folder;
+  const Arguments longer = {"--steps", "3000", "--checkpoint.every", "1000"};
+  run_onebit(folder, checkpointing(joined(longer, {"-o", "plain.h5"})));
+  const Outcome run = run_onebit(folder, checkpointing(joined(longer, {"--log.compression", "4"})));
+  CHECK(run.status == 0);
+  CHECK(fs::file_size(folder / "run.h5") < fs::file_size(folder / "plain.h5") * 3 / 4);
+  CHECK_FALSE(fs::exists(folder / "run.h5.part"));
+  CHECK(losses(folder / "run.h5") == losses(folder / "plain.h5"));
+  CHECK(sim::LogReader(folder / "run.h5").traffic() == sim::LogReader(folder / "plain.h5").traffic());
+  CHECK(sim::LogReader(folder / "run.h5").header().config.size() ==
+        sim::LogReader(folder / "plain.h5").header().config.size());
+  CHECK(run_onebit(folder, checkpointing(joined(longer, {"--log.compression", "4", "--steps", "3500", "--resume",
+                                                         "--resume.allow", "steps"})))
+            .status == 0);
+  CHECK(losses(folder / "run.h5").size() == 3500);
+}
+
+TEST_CASE("export: rows come out as CSV and as JSON lines") {
+  const Folder folder;
+  run_onebit(folder, checkpointing());
+  const Outcome csv = run_onebit(folder, {"export", "run.h5", "--csv", "-o", "tables"});
+  CHECK(csv.status == 0);
+  for (const char* group : {"steps", "workers", "tensors", "evaluations", "events", "traffic"}) {
+    CAPTURE(group);
+    std::ifstream file(folder / ("tables/" + std::string(group) + ".csv"));
+    std::string names, first;
+    CHECK((std::getline(file, names) && std::getline(file, first)));
+    CHECK(names.rfind("step", 0) == 0);
+    if (std::string(group) == "events") continue;  // commas in a text
+    CHECK(std::count(names.begin(), names.end(), ',') == std::count(first.begin(), first.end(), ','));
+  }
+  const Outcome steps = run_onebit(folder, {"export", "run.h5", "--csv", "--group", "steps"});
+  CHECK(std::count(steps.out.begin(), steps.out.end(), '\n') == 41);
+  CHECK(steps.out == read_file(folder / "tables/steps.csv"));
+  const Outcome workers = run_onebit(folder, {"export", "run.h5", "--jsonl", "--group", "workers"});
+  CHECK_THAT(workers.out, StartsWith("{\"group\": \"workers\", \"step\": 1, \"worker\": 0, \"loss\": "));
+  CHECK(json_value(workers.out, "error_norm") == "null");
+  const Outcome events = run_onebit(folder, {"export", "run.h5", "--csv", "--group", "events"});
+  CHECK_THAT(events.out, Contains("5,freeze,\"variance frozen after 5 dense updates (freeze fixed:5), "));
+  check_refused(folder, {"export", "run.h5"}, {"--csv or --jsonl"});
+  check_refused(folder, {"export", "run.h5", "--csv"}, {"-o DIR"});
+  check_refused(folder, {"export", "run.h5", "--csv", "--group", "step"}, {"no such group", "steps"});
+  check_refused(folder, {"export", "run.h5", "--csv", "-o", "tables"}, {"output exists", "--overwrite"});
+}
