@@ -27,6 +27,11 @@ class NumericError : public Error {
   using Error::Error;
 };
 
+/// A program of the user's that computes for a run failed in it. Exit status 1.
+class WorkerError : public Error {
+  using Error::Error;
+};
+
 /// A backend that this build does not contain was asked for. Exit status 2.
 class NotCompiled : public ConfigError {
   using ConfigError::ConfigError;

@@ -102,10 +102,12 @@ struct ModelConfig {
   bool tied = true;             ///< transformers: logits by the embedding's table
   std::string norm = "group";   ///< resnet: group | batch
   Index groups = 8;             ///< resnet: of GroupNorm
+  std::string command = {};     ///< external: starts the worker program
+  double timeout = 60;          ///< external: seconds that an answer of it may take
 };
 
 /// What a model reads.
-enum class Input { features, images, tokens, none };
+enum class Input { features, images, tokens, none, any };
 
 struct ModelEntry {
   std::string_view name;

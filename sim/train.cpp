@@ -85,6 +85,8 @@ class Run {
       }
     } catch (const NumericError& error) {
       return end(RunStatus::diverged, error.what(), "divergence");
+    } catch (const WorkerError& error) {
+      return end(RunStatus::failed, error.what(), "failure");
     }
     const std::string unfulfilled = cluster_.optimizer().unfulfilled();
     if (!unfulfilled.empty()) return end(RunStatus::failed, unfulfilled, "failure");

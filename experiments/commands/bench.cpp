@@ -187,7 +187,8 @@ sim::RunConfig config_of(Settings settings) {
     named = named || name == "data";
   }
   const sim::ModelEntry& entry = sim::model_entry(model);
-  if (named || entry.input == sim::Input::tokens || entry.input == sim::Input::none) return make_config(settings);
+  const bool features = entry.input == sim::Input::features || entry.input == sim::Input::images;
+  if (named || !features) return make_config(settings);
   settings.emplace_back("data", "synthetic");
   sim::RunConfig config = make_config(settings);
   if (config.data.image == sim::ImageShape{}) config.data.image = entry.image;

@@ -18,6 +18,8 @@ std::unique_ptr<Model> make_ngram(const device::Device& device, const ModelConfi
 std::unique_ptr<Model> make_transformer(const device::Device& device, const ModelConfig& config,
                                         const DataSource& data);
 
+std::unique_ptr<Model> make_external(const device::Device& device, const ModelConfig& config, const DataSource& data);
+
 /// Throws ConfigError for a name that is none.
 Activation parse_activation(const std::string& name);
 

@@ -87,9 +87,13 @@ constexpr ModelEntry kModels[] = {
      Target::causal, make_transformer, gpt_size<1024, 12, 768, 12, 10>},
     {"gpt2-medium", "the same: 24 blocks, width 1024, 16 heads, context 1024, dropout 0.1", kTransformer, Input::tokens,
      Target::causal, make_transformer, gpt_size<1024, 24, 1024, 16, 10>},
+    {"external", "a program of your own, see docs/external-model.md: model.command, model.timeout, model.context",
+     "command timeout context", Input::any, Target::next, make_external,
+     [](ModelConfig& config) { put(config.context, 8); }},
 };
 
 void check_input(const ModelEntry& entry, const DataSource& data) {
+  if (entry.input == Input::any) return;
   const std::string where = "model " + std::string(entry.name) + ", data " + data.name();
   const bool tokens = data.vocabulary() > 0;
   const bool nothing = !tokens && data.feature_count() == 0;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "sim/models/external_program.hpp"
+
+namespace onebit::sim {
+
+/// A model in a program of the user's (docs/external-model.md), one process for each device: weights and batches go to
+/// it, gradients and losses come back, through shared memory. What it computes in is its own affair, so are its bits:
+/// those of a run are the same for any worker group and any devices where a worker's gradient in the program does not
+/// depend on who is beside it. On a device that plans, the program is asked for its layout alone.
+class ExternalModel final : public Model {
+ public:
+  /// Throws ConfigError where the program cannot be started or is no worker program.
+  ExternalModel(const device::Device& device, const ExternalSpec& spec);
+
+  const std::vector<TensorInfo>& tensors() const override { return layout_.tensors; }
+  /// Throws ConfigError where the program gives none.
+  std::vector<float> initial_weights(std::uint32_t seed) const override { return program_->initial_weights(seed); }
+  /// Throws WorkerError where the program fails.
+  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
+                            std::span<double> losses) override;
+  /// Not known.
+  double gradient_flops(Index) const override { return 0; }
+  /// Throws WorkerError where the program fails.
+  Evaluation evaluate(const Weights& weights, const Batch& batch) override;
+
+ private:
+  void load(const Weights& weights, const Batch& batch, bool with_gradients);
+  void count(const Weights& weights, const Batch& batch, bool with_gradients) const;
+  void take_row(const GradientRows& rows, Index worker);
+
+  device::Device device_;
+  std::unique_ptr<ExternalProgram> program_;  ///< none on a device that plans
+  ExternalLayout layout_;
+  std::vector<float> before_;  ///< a row that gradients are added to
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,71 @@
+#pragma once
+// A shell command that runs beside the program, line by line: we write its standard input and read its output.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace onebit::sim {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  int get() const { return descriptor_; }
+  void close();
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// The command as a message shows it: one line, not too long.
+std::string shown(const std::string& text);
+
+/// `sh -c command` in a process group of its own, with no other file of ours open. A guard, a second shell in that
+/// group, ends the group where this process ends without doing so, whatever ended it.
+class ExternalProcess {
+ public:
+  /// Throws IoError where the system gives no process. That there is no such command shows at the first answer.
+  explicit ExternalProcess(std::string command);
+  /// Closes the input, waits up to two seconds for the command to end by itself, and ends what is left of its group.
+  ~ExternalProcess();
+  ExternalProcess(const ExternalProcess&) = delete;
+  ExternalProcess& operator=(const ExternalProcess&) = delete;
+
+  /// Writes a line. One that has ended does not get it: the next receive tells.
+  void send(const std::string& line);
+
+  /// The next line, without its end. Throws WorkerError where the command ended, with its exit status and the last line
+  /// of its standard error, or where no line came in time; it is ended at once then.
+  std::string receive(double seconds);
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  bool take_line(std::string& line);
+  bool wait_for_text(Time end);
+  void read_errors();
+  bool ended(double seconds);
+  void end();
+  [[noreturn]] void fail_ended();
+  [[noreturn]] void fail(const std::string& what, const std::string& hint);
+
+  std::string command_;
+  Descriptor input_, output_, errors_, life_;
+  pid_t guard_ = 0, child_ = 0;
+  int status_ = 0;      ///< of the child, once child_ is 0
+  std::string text_;    ///< read from the output, not yet taken
+  std::string stderr_;  ///< the end of what came from standard error
+};
+
+}  // namespace onebit::sim
