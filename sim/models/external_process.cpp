@@ -84,9 +84,11 @@ void wait_for(pid_t child, int& status) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
 }
 
+/// A shell that stayed between says by 128 + N that signal N ended its command.
 std::string ending(int status) {
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
+  const bool told = WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + NSIG;
+  if (WIFSIGNALED(status) || told) {
+    const int signal = told ? WEXITSTATUS(status) - 128 : WTERMSIG(status);
     return "was ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
   }
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -156,7 +157,9 @@ class Waiting {
     ExternalLayout layout;
     std::unique_ptr<ExternalProgram> idle;
   };
-  static std::string key(const ExternalSpec& spec) { return spec.command + "\n" + spec.facts; }
+  static std::string key(const ExternalSpec& spec) {
+    return spec.command + "\n" + spec.facts + "\n" + shortest(spec.timeout);
+  }
 
   std::mutex mutex_;
   std::map<std::string, Command> commands_;
