@@ -20,6 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 
 VERSION = "1"
+REQUESTS = ("hello", "memory", "initialize", "gradients", "evaluate")
 
 
 def _number(text):
@@ -36,7 +37,7 @@ class _Worker:
     """Answers requests; arrays are views of the memory that is shared with onebit."""
 
     def __init__(self, make_model):
-        self.make_model, self.memory = make_model, None
+        self.make_model, self.shared = make_model, None
 
     def hello(self, version, **facts):
         self.data = SimpleNamespace(**facts)
@@ -47,13 +48,13 @@ class _Worker:
         lines += [" ".join(map(str, ("tensor", name, *shape))) for name, shape in self.model.tensors.items()]
         return "\n".join([*lines, "ready"])
 
-    def memory_(self, path, bytes):
+    def memory(self, path, bytes, **later):
         descriptor = os.open(path, os.O_RDWR)
-        self.memory = mmap.mmap(descriptor, bytes)
+        self.shared = mmap.mmap(descriptor, bytes)
         os.close(descriptor)
         return "ok"
 
-    def initialize(self, seed, weights):
+    def initialize(self, seed, weights, **later):
         self._write(self.model.initialize(seed), self._array(weights, np.float32, 1, self.parameters)[0])
         return "ok"
 
@@ -71,7 +72,7 @@ class _Worker:
         return f"ok loss={float(loss)!r} correct={int(correct)} examples={int(examples)}"
 
     def _array(self, offset, dtype, *shape):
-        return np.ndarray(shape, dtype, self.memory, offset)
+        return np.ndarray(shape, dtype, self.shared, offset)
 
     def _tensors(self, row):
         """The named tensors of a row of weights, not to be written."""
@@ -115,7 +116,9 @@ def serve(make_model):
     for line in sys.stdin:
         name, values = _words(line)
         try:
-            answer = getattr(worker, "memory_" if name == "memory" else name)(**values)
+            if name not in REQUESTS:
+                raise ValueError(f"unknown request {name}")
+            answer = getattr(worker, name)(**values)
         except Exception as error:
             traceback.print_exc()
             answer = " ".join(f"error {type(error).__name__}: {error}".split())

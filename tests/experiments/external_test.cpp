@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tests/experiments/program.hpp"
+#include "tests/sanitized.hpp"
 
 using namespace onebit;
 using namespace onebit::tests;
@@ -337,6 +338,25 @@ TEST_CASE("external: the program is started once to plan and to train, and once 
   CHECK(dry.status == 0);
   CHECK_THAT(line_of(dry.out, "copies on the host"), !Contains(" 0 B"));
   CHECK(bench.processes() == 0);
+}
+
+TEST_CASE("external: the plan is within a tenth of the peak that the system reports") {
+  ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
+  const Bench bench;
+  NEEDS_NUMPY(bench);
+  const Arguments large = joined(bench.external(), {"--data.features", "1000", "--data.classes", "1000", "--steps", "4",
+                                                    "--data.examples", "2000", "--json"});
+  for (const Arguments& more : {Arguments{"--optimizer", "onebit-adam"}, Arguments{"--optimizer", "local-adam"},
+                                Arguments{"--optimizer", "adam", "--devices", "cpu:2"},
+                                Arguments{"--optimizer", "onebit-adam", "--worker-group", "2"}}) {
+    const Outcome run = bench.run(joined(large, more), "run.h5");
+    CAPTURE(more, run.out, run.err);
+    REQUIRE(run.status == 0);
+    const double planned = std::stod(json_value(run.out.substr(run.out.find("memory_plan")), "total"));
+    CHECK(planned > 80e6);
+    CHECK(run.peak_bytes > 0.9 * planned);
+    CHECK(run.peak_bytes < 1.1 * planned);
+  }
 }
 
 TEST_CASE("external: what is no worker program is refused before the run") {
