@@ -9,22 +9,6 @@ namespace {
 
 const char* const kForm = "write 'name:key=value,key=value'";
 
-/// Settings of 'key=value,key=value'. A part without '=' belongs to the value before it: layers have commas.
-Settings parse_settings(const std::string& arm, const std::string& text) {
-  Settings settings;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    if (equals != std::string::npos) {
-      settings.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-    } else if (!settings.empty()) {
-      settings.back().second += "," + part;
-    } else {
-      throw ConfigError("malformed arm", arm, kForm);
-    }
-  }
-  return settings;
-}
-
 /// The name becomes part of a file name.
 void check_name(const std::string& name) {
   const bool plain =
@@ -39,7 +23,8 @@ Arm parse_arm(const std::string& text, const Settings& common) {
   if (colon == std::string::npos) throw ConfigError("malformed arm", text, kForm);
   Arm arm{text.substr(0, colon), common};
   check_name(arm.name);
-  for (auto& setting : parse_settings(text, text.substr(colon + 1))) arm.settings.push_back(std::move(setting));
+  for (auto& setting : parse_settings(text.substr(colon + 1), "arm", text, kForm))
+    arm.settings.push_back(std::move(setting));
   return arm;
 }
 
@@ -59,6 +44,22 @@ std::vector<std::string> default_optimizers(const Settings& common) {
 }
 
 }  // namespace
+
+Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
+                        const std::string& form) {
+  Settings settings;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals != std::string::npos) {
+      settings.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    } else if (!settings.empty()) {
+      settings.back().second += "," + part;
+    } else {
+      throw ConfigError("malformed " + what, where, form);
+    }
+  }
+  return settings;
+}
 
 std::vector<Arm> arms_of(const CommandLine& line) {
   std::vector<Arm> arms;

@@ -39,6 +39,18 @@ const std::vector<ExtraOption>& extra_options() {
       {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for steps", true},
       {"sweep", "bench scaling: numbers of workers, after 1; none: 2,4,...,64 that divide the examples", true},
       {"global-batch", "bench scaling: examples of a step, of all workers together; 0: 1024", true},
+      {"axis", "sweep: key=a,b,c or key=low:high:log:count or ...:lin:count, for any option of a run; repeatable",
+       true},
+      {"zip", "sweep: axes that advance together: key,key; repeatable", true},
+      {"skip", "sweep: leave out points where all of 'key=value,key=value' hold; repeatable", true},
+      {"tune", "sweep: find the best value of an option for each arm by golden section: key=low:high", true},
+      {"tune-points", "sweep: values that --tune tries for each arm [8]", true},
+      {"jobs", "sweep: runs at a time; 0: cores divided by --threads [0]", true},
+      {"retries", "sweep: attempts after a failure that is no divergence [1]", true},
+      {"time-limit", "sweep: longest time of a run in seconds; 0: any [0]", true},
+      {"shard", "sweep: i/n: only points p with p % n == i [of SLURM_PROCID and SLURM_NTASKS, else all]", true},
+      {"extend", "sweep: add the points to those of the folder", false},
+      {"retry-failed", "sweep: try points again that failed or ran out of time", false},
       {"overwrite", "replace existing output", false},
       {"resume", "continue a log that is there, from its last checkpoint; a finished one stays as it is", false},
       {"resume.allow", "options that may differ from those of the log, separated by commas; bits: what is computed",
@@ -111,6 +123,7 @@ std::string without_dashes(const std::string& name) {
 }
 
 void take(CommandLine& line, const std::string& name, const std::string& value) {
+  if (take_sweep_option(line.points, name, value)) return;
   if (name == "out") {
     line.out = value;
   } else if (name == "weights-out") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/deepspeed_config.hpp"
+#include "experiments/sweep/options.hpp"
 
 namespace onebit::experiments {
 
@@ -21,7 +22,8 @@ struct CommandLine {
   std::string weights_out;              ///< run: where the final weights go; empty: nowhere
   std::vector<std::string> arms;        ///< compare: 'name:key=value,...'
   std::vector<std::string> optimizers;  ///< compare
-  Index seeds = 1;                      ///< compare
+  Index seeds = 1;                      ///< compare, sweep
+  SweepOptions points;                  ///< sweep
   std::string reference;                ///< replay: group of the trace to follow and to compare with
   Index elements = 0;                   ///< bench kernels: of the largest operand; 0: beyond the caches
   Index rounds = 0;                     ///< bench: 0: the command's default

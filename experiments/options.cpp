@@ -26,13 +26,6 @@ std::vector<std::string_view> option_names() {
   return names;
 }
 
-const RunOption& option_named(const std::string& name) {
-  for (const RunOption& option : run_options()) {
-    if (option.name == name) return option;
-  }
-  throw ConfigError("unknown option", name, suggestion(name, option_names()));
-}
-
 template <class Entries>
 std::vector<std::string> users_of(const std::string& option, const Entries& entries) {
   std::vector<std::string> users;
@@ -53,7 +46,7 @@ void check_used(const Settings& settings, const RunConfig& config, const std::st
   if (!known) return;  // refused where it is made, with a suggestion
   for (const auto& [name, value] : settings) {
     if (!name.starts_with(kind + ".") || name == "model.init") continue;
-    const RunOption& option = option_named(name);
+    const RunOption& option = run_option(name);
     if (option.get(config) == option.get(RunConfig())) continue;
     const std::vector<std::string> users = users_of(name.substr(kind.size() + 1), entries);
     if (std::find(users.begin(), users.end(), chosen) != users.end()) continue;
@@ -185,10 +178,17 @@ const std::vector<RunOption>& run_options() {
   return table;
 }
 
+const RunOption& run_option(const std::string& name) {
+  for (const RunOption& option : run_options()) {
+    if (option.name == name) return option;
+  }
+  throw ConfigError("unknown option", name, suggestion(name, option_names()));
+}
+
 sim::RunConfig make_config(const Settings& settings) {
   RunConfig config;
   for (const auto& [name, value] : settings) {
-    option_named(name).set(config, value);
+    run_option(name).set(config, value);
   }
   const auto given = [&settings](const char* name) {
     return std::any_of(settings.begin(), settings.end(), [name](const auto& setting) { return setting.first == name; });

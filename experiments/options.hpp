@@ -25,6 +25,9 @@ using RunOption = Option<sim::RunConfig>;
 
 const std::vector<RunOption>& run_options();
 
+/// Option by name. Throws ConfigError with the nearest names.
+const RunOption& run_option(const std::string& name);
+
 /// Defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed values, and what
 /// the chosen model, data source or optimizer does not use.
 sim::RunConfig make_config(const Settings& settings);

@@ -95,14 +95,6 @@ bool has_own_memory(const device::Device& device) {
   return device.name().starts_with("cuda");
 }
 
-Index limit_of(const RunConfig& config, const Site& site) {
-  if (config.memory > 0) return config.memory;
-  Index least = site.devices.front().memory().available();
-  for (const device::Device& device : site.devices) least = std::min(least, device.memory().available());
-  if (!has_own_memory(site.devices.front())) least += device::resident_memory().total();
-  return least - least / 10;  // the plan is that exact
-}
-
 /// A site whose devices count.
 Site planned(const Site& site) {
   Site plan{site.data, {}};
@@ -137,7 +129,7 @@ class Planner {
       : config_(first_steps(config, total_steps(config, site.data->train_size()))),
         site_(planned(site)),
         separate_(has_own_memory(site.devices.front())),
-        limit_(limit_of(config, site)),
+        limit_(memory_limit(config, site)),
         own_(device::resident_memory().own) {
     const MemoryPlan least{.rows = least_rows(config, site_), .limit = limit_};
     if (!least.fits()) refuse(least);
@@ -209,6 +201,14 @@ class Planner {
 };
 
 }  // namespace
+
+Index memory_limit(const RunConfig& config, const Site& site) {
+  if (config.memory > 0) return config.memory;
+  Index least = site.devices.front().memory().available();
+  for (const device::Device& device : site.devices) least = std::min(least, device.memory().available());
+  if (!has_own_memory(site.devices.front())) least += device::resident_memory().total();
+  return least - least / 10;  // the plan is that exact
+}
 
 Index MemoryPlan::total() const {
   return total_of(rows);

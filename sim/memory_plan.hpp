@@ -29,6 +29,9 @@ struct PreparedRun {
   VirtualCluster start() const;
 };
 
+/// Bytes that the run may take: what it was given, else nine tenths of what its devices have free.
+Index memory_limit(const RunConfig& config, const Site& site);
+
 /// Plans the run at its worker group; where none is asked for, at the largest that fits. Throws ConfigError with the
 /// numbers where it does not fit, before anything large is allocated.
 MemoryPlan plan_memory(const RunConfig& config, const Site& site);

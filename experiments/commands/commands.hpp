@@ -21,6 +21,7 @@ struct Command {
 
 int run_command(const CommandLine& line);
 int compare_command(const CommandLine& line);
+int sweep_command(const CommandLine& line);
 int replay_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int bench_command(const CommandLine& line);

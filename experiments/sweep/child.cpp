@@ -1,0 +1,104 @@
+#include "experiments/sweep/child.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "device/error.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+sigset_t child_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> environment_of_child() {
+  std::vector<std::string> variables = {"OMP_WAIT_POLICY=passive"};  // the children share the cores: do not spin
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with("OMP_WAIT_POLICY=")) variables.emplace_back(*variable);
+  }
+  return variables;
+}
+
+/// Between fork and exec: only what is safe there. A group of its own keeps the terminal's Ctrl-C for the sweep, which
+/// passes it on.
+[[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, char* const* environment) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  setpgid(0, 0);
+  const sigset_t set = child_signal();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(127);
+  execve("/proc/self/exe", arguments, environment);
+  _exit(127);
+}
+
+}  // namespace
+
+Child::Child(const std::vector<std::string>& arguments, const std::string& output) {
+  std::vector<std::string> command = {"onebit"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const std::vector<std::string> variables = environment_of_child();
+  const std::vector<char*> argv = pointers(command), environment = pointers(variables);
+  const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const pid_t parent = getpid();
+  process_ = out < 0 || in < 0 ? -1 : fork();
+  if (process_ == 0) become(parent, out, in, argv.data(), environment.data());
+  const int error = errno;
+  if (out >= 0) close(out);
+  if (in >= 0) close(in);
+  if (process_ < 0) throw IoError("cannot start a run: " + std::string(std::strerror(error)), output);
+}
+
+Child::~Child() {
+  if (end_) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+}
+
+std::optional<ChildEnd> Child::end() {
+  int status = 0;
+  if (end_ || waitpid(process_, &status, WNOHANG) != process_) return end_;
+  stop_ = Clock::now();
+  end_ = WIFEXITED(status) ? ChildEnd{WEXITSTATUS(status), 0} : ChildEnd{0, WTERMSIG(status)};
+  return end_;
+}
+
+void Child::send(int signal) const {
+  if (!end_) kill(process_, signal);
+}
+
+double Child::seconds() const {
+  return std::chrono::duration<double>((end_ ? stop_ : Clock::now()) - start_).count();
+}
+
+void watch_children() {
+  const sigset_t set = child_signal();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+void wait_for_children(std::chrono::milliseconds longest) {
+  const sigset_t set = child_signal();
+  const auto count = longest.count();
+  const timespec time{static_cast<time_t>(count / 1000), static_cast<long>(count % 1000) * 1'000'000};
+  sigtimedwait(&set, nullptr, &time);
+}
+
+}  // namespace onebit::experiments

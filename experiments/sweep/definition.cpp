@@ -1,0 +1,96 @@
+#include "experiments/sweep/definition.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/resume.hpp"
+#include "experiments/sweep/points.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr const char* kTitle = "# Definition of a sweep, as `onebit sweep --config` takes it\n";
+
+/// Every option once with its last value, by name.
+Settings without_repeats(const Settings& settings) {
+  std::map<std::string, std::string> last;
+  for (const auto& [name, value] : settings) last[name] = canonical(name, value);
+  return {last.begin(), last.end()};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines = split(text, '\n');
+  std::erase_if(lines, [](const std::string& line) { return line.empty() || line.front() == '#'; });
+  return lines;
+}
+
+bool holds(const std::vector<std::string>& lines, const std::string& line) {
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+/// The first line of one that the other lacks.
+std::string first_lacking(const std::vector<std::string>& lines, const std::vector<std::string>& other) {
+  const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return !holds(other, line); });
+  return found == lines.end() ? "" : *found;
+}
+
+}  // namespace
+
+SweepDefinition definition_of(const CommandLine& line) {
+  SweepDefinition definition;
+  for (const auto& [name, value] : without_repeats(line.run)) {
+    const std::string stored = name == "devices" ? backend_of(value) : value;
+    const bool left_out = name == "devices" ? stored.empty() : !decides_results(name);
+    if (!left_out) definition.common.emplace_back(name, stored);
+  }
+  definition.optimizers = line.optimizers;
+  definition.arms = line.arms;
+  for (const std::string& text : line.points.axes) definition.axes.push_back(parse_axis(text));
+  definition.zips = line.points.zips;
+  for (const std::string& skip : line.points.skips) {
+    std::vector<std::string> parts;
+    for (const auto& [key, value] : parse_skip(skip)) parts.push_back(key + "=" + value);
+    definition.skips.push_back(join(parts, ","));
+  }
+  definition.seeds = line.seeds;
+  if (!line.points.tune.empty()) definition.tuning = parse_tuning(line.points.tune, line.points.tune_points);
+  return definition;
+}
+
+Settings execution_of(const CommandLine& line) {
+  Settings settings = without_repeats(line.run);
+  std::erase_if(settings, [](const auto& setting) { return decides_results(setting.first); });
+  return settings;
+}
+
+std::string text_of(const SweepDefinition& definition) {
+  std::ostringstream text;
+  const auto write = [&](const std::string& key, const std::string& value) { text << key << " = " << value << "\n"; };
+  text << kTitle;
+  for (const auto& [name, value] : definition.common) write(name, value);
+  if (!definition.optimizers.empty()) write("optimizers", join(definition.optimizers, ","));
+  for (const std::string& arm : definition.arms) write("arm", arm);
+  for (const Axis& axis : definition.axes) write("axis", axis_text(axis));
+  for (const std::string& zip : definition.zips) write("zip", zip);
+  for (const std::string& skip : definition.skips) write("skip", skip);
+  write("seeds", std::to_string(definition.seeds));
+  if (definition.tuning) {
+    const Tuning& tuning = *definition.tuning;
+    write("tune", tuning.key + "=" + range_value(tuning.low) + ":" + range_value(tuning.high));
+    write("tune-points", std::to_string(tuning.evaluations));
+  }
+  return text.str();
+}
+
+std::string difference(const std::string& asked, const std::string& stored) {
+  const std::vector<std::string> ours = lines_of(asked), theirs = lines_of(stored);
+  const std::string more = first_lacking(ours, theirs), less = first_lacking(theirs, ours);
+  if (more.empty() && less.empty()) return "the order of the same lines";
+  if (more.empty()) return "no '" + less + "'";
+  return "'" + more + "' instead of " + (less.empty() ? "nothing" : "'" + less + "'");
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,50 @@
+#include "experiments/sweep/folder.hpp"
+
+#include <filesystem>
+
+#include "device/error.hpp"
+#include "experiments/sweep/files.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+std::string file_of(const std::string& folder, std::size_t number) {
+  const std::string base = folder + "/sweep";
+  return number == 1 ? base + ".ini" : base + "-" + std::to_string(number) + ".ini";
+}
+
+SweepDefinition read_definition(const std::string& path) {
+  std::vector<std::string> extras = sweep_option_names();
+  for (const char* more : {"config", "optimizers", "arm", "seeds"}) extras.emplace_back(more);
+  return definition_of(parse_command_line("sweep", {"--config", path}, {extras, true, Accepted::Price::none}));
+}
+
+[[noreturn]] void refuse(const std::string& folder, const std::string& text) {
+  const std::string stored = file_of(folder, 1);
+  throw ConfigError("the folder holds another sweep: " + difference(text, file_text(stored)), stored,
+                    "--extend adds the points, or give another -o DIR");
+}
+
+}  // namespace
+
+std::vector<SweepDefinition> definitions_in(const std::string& folder, const SweepDefinition& asked, bool extend,
+                                            bool write) {
+  const std::string text = text_of(asked);
+  std::vector<SweepDefinition> definitions;
+  bool known = false;
+  while (true) {
+    const std::string path = file_of(folder, definitions.size() + 1);
+    if (std::filesystem::exists(path)) {
+      definitions.push_back(read_definition(path));
+      known = known || text_of(definitions.back()) == text;
+      continue;
+    }
+    if (known) return definitions;
+    if (!definitions.empty() && !extend) refuse(folder, text);
+    if (write && !create_file(path, text)) continue;  // another shard was faster
+    definitions.push_back(asked);
+    return definitions;
+  }
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,138 @@
+#include "experiments/sweep/index.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <iomanip>
+#include <optional>
+#include <sstream>
+
+#include "device/text.hpp"
+#include "experiments/sweep/files.hpp"
+#include "sim/log/table_file.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using sim::TableColumn;
+using Texts = std::vector<std::string>;
+using Numbers = std::vector<double>;
+
+/// The texts as numbers, if all of them are.
+std::optional<Numbers> numbers_in(const Texts& texts) {
+  Numbers numbers;
+  for (const std::string& text : texts) {
+    double number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+/// What the points were: name, arm, axes, seed.
+std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
+  const auto texts = [&](const auto& value) {
+    Texts values;
+    for (const Point& point : points) values.push_back(value(point));
+    return values;
+  };
+  std::vector<TableColumn> columns;
+  columns.push_back({"name", "", "files of the point are called by it", texts([](const Point& p) { return p.name; })});
+  const Texts arms = texts([](const Point& point) { return point.arm; });
+  if (arms != Texts(points.size())) columns.push_back({"arm", "", "name of the arm", arms});
+  for (const std::string& key : varied_keys(points)) {
+    const Texts values = texts([&](const Point& point) { return value_of(point, key); });
+    const std::string doc = run_option(key).help;
+    if (const auto numbers = numbers_in(values)) {
+      columns.push_back({key, "1", doc, *numbers});
+    } else {
+      columns.push_back({key, "", doc, values});
+    }
+  }
+  std::vector<Index> seeds;
+  for (const Point& point : points) seeds.push_back(point.config.seed);
+  columns.push_back({"seed", "1", "seed of initial weights and sampling", seeds});
+  return columns;
+}
+
+/// What became of them; times last.
+std::vector<TableColumn> result_columns(const std::vector<PointResult>& results) {
+  Texts statuses;
+  std::vector<Index> steps;
+  for (const PointResult& result : results) {
+    statuses.push_back(status_text(result.status));
+    steps.push_back(result.steps);
+  }
+  const auto numbers = [&](double PointResult::*member) {
+    Numbers values;
+    for (const PointResult& result : results) values.push_back(result.*member);
+    return values;
+  };
+  return {{"status", "", "waiting, done, diverged, failed or timeout", statuses},
+          {"last_step", "1", "the last one that was logged", steps},
+          {"train_loss", "1", "loss of the last logged step", numbers(&PointResult::train_loss)},
+          {"eval_loss", "1", "loss of the last evaluation", numbers(&PointResult::eval_loss)},
+          {"accuracy", "1", "of the last evaluation", numbers(&PointResult::accuracy)},
+          {"bytes_per_worker", "byte", "sent by one worker over the run", numbers(&PointResult::bytes)},
+          {"wall_seconds", "s", "of the steps", numbers(&PointResult::wall_seconds)}};
+}
+
+std::vector<TableColumn> all_columns(const std::vector<Point>& points, const std::vector<PointResult>& results) {
+  std::vector<TableColumn> columns = point_columns(points);
+  for (TableColumn& column : result_columns(results)) columns.push_back(std::move(column));
+  return columns;
+}
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::ostringstream quoted;
+  quoted << std::quoted(text, '"', '"');
+  return quoted.str();
+}
+std::string cell(Index value) {
+  return std::to_string(value);
+}
+std::string cell(double value) {
+  return std::isnan(value) ? "nan" : shortest(value);
+}
+
+std::string csv_of(const std::vector<TableColumn>& columns, std::size_t rows) {
+  std::ostringstream text;
+  for (std::size_t c = 0; c < columns.size(); ++c) text << (c > 0 ? "," : "") << columns[c].name;
+  text << "\n";
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      text << (c > 0 ? "," : "")
+           << std::visit([&](const auto& values) { return cell(values[row]); }, columns[c].values);
+    }
+    text << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace
+
+std::string index_csv(const std::vector<Point>& points, const std::vector<PointResult>& results) {
+  return csv_of(all_columns(points, results), points.size());
+}
+
+std::vector<PointResult> results_of(const std::vector<Point>& points, Results& results) {
+  std::vector<PointResult> all;
+  for (const Point& point : points) all.push_back(results.of(point.name));
+  return all;
+}
+
+void write_index(const std::string& folder, const std::vector<Point>& points, Results& results) {
+  std::string written;
+  while (true) {
+    const std::vector<TableColumn> columns = all_columns(points, results_of(points, results));
+    const std::string text = csv_of(columns, points.size());
+    if (text == written) return;
+    replace_file(folder + "/index.h5",
+                 [&](const std::string& part) { sim::write_table(part, "onebit-sweep-index", 1, columns); });
+    replace_file(folder + "/index.csv", text);
+    written = text;
+  }
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,98 @@
+#include "experiments/sweep/lock.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "device/error.hpp"
+#include "experiments/sweep/files.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// When a process began, as the kernel counts: another process of the same number has another. Empty: it has ended.
+std::string start_of(long process) {
+  const std::string text = file_text("/proc/" + std::to_string(process) + "/stat");
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string state, field;
+  fields >> state;
+  for (int i = 0; i < 19; ++i) fields >> field;  // the 22nd field; with the state, three stand before
+  return fields && state != "Z" ? field : "";
+}
+
+struct Holder {
+  std::string host;
+  long process = 0;
+  std::string start;
+};
+
+Holder parse_holder(const std::string& text) {
+  Holder holder;
+  std::istringstream words(text);
+  words >> holder.host >> holder.process >> holder.start;
+  return holder;
+}
+
+/// Seconds since the file was touched, by the clock of the file system that both files are on.
+double silence_of(const std::string& path) {
+  const std::string probe = path + ".clock-" + host_name() + "-" + std::to_string(getpid());
+  const int fd = open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  struct stat now {};
+  struct stat then {};
+  const bool known = fd >= 0 && fstat(fd, &now) == 0 && stat(path.c_str(), &then) == 0;
+  if (fd >= 0) close(fd);
+  unlink(probe.c_str());
+  return known ? static_cast<double>(now.st_mtime - then.st_mtime) : 0;
+}
+
+bool is_stale(const std::string& path, const Holder& holder) {
+  if (holder.host == host_name()) return start_of(holder.process) != holder.start;
+  return silence_of(path) > std::chrono::duration<double>(FolderLock::kSilence).count();
+}
+
+/// Takes a stale lock away; puts it back where another program was faster and made a new one.
+void remove_stale(const std::string& path, const std::string& text) {
+  const std::string aside = path + ".stale-" + host_name() + "-" + std::to_string(getpid());
+  if (rename(path.c_str(), aside.c_str()) != 0) return;
+  if (file_text(aside) != text && link(aside.c_str(), path.c_str()) != 0) {
+    throw ConfigError("two sweeps take one folder at once", path, "start one of them again");
+  }
+  unlink(aside.c_str());
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::string& folder, const std::string& shard)
+    : path_(folder + "/lock-" + shard),
+      text_(host_name() + " " + std::to_string(getpid()) + " " + start_of(getpid()) + "\n") {
+  std::replace(path_.begin() + static_cast<long>(folder.size()) + 1, path_.end(), '/', '-');
+  while (!create_file(path_, text_)) {
+    const std::string other = file_text(path_);
+    if (other.empty() && access(path_.c_str(), F_OK) != 0) continue;  // given back just now
+    const Holder holder = parse_holder(other);
+    if (!is_stale(path_, holder)) {
+      throw ConfigError("another sweep is at work in this folder",
+                        path_ + ": process " + std::to_string(holder.process) + " on " + holder.host,
+                        "wait for it, stop it, or give another --shard; if it is long dead, remove the file");
+    }
+    remove_stale(path_, other);
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (file_text(path_) == text_) unlink(path_.c_str());
+}
+
+void FolderLock::beat() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < kHeartbeat) return;
+  last_ = now;
+  if (file_text(path_) != text_) throw ConfigError("another sweep has taken this folder over", path_);
+  utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,31 @@
+#pragma once
+// What `onebit sweep` is asked for beside the options of a run.
+
+#include <string>
+#include <vector>
+
+#include "device/types.hpp"
+
+namespace onebit::experiments {
+
+struct SweepOptions {
+  std::vector<std::string> axes;   ///< 'key=a,b,c', 'key=low:high:log:count' or ...:lin:...
+  std::vector<std::string> zips;   ///< 'key,key': axes that advance together
+  std::vector<std::string> skips;  ///< 'key=value,key=value'
+  std::string tune;                ///< 'key=low:high'; empty: nothing is tuned
+  Index tune_points = 8;           ///< values tried for each arm
+  Index jobs = 0;                  ///< runs at a time; 0: as many as the cores take
+  Index retries = 1;               ///< after a failure that is no divergence
+  double time_limit = 0;           ///< seconds a run may take; 0: any
+  std::string shard;               ///< 'i/n'; empty: SLURM's, else all
+  bool extend = false;
+  bool retry_failed = false;
+};
+
+/// Takes an option of the command line or of an INI file. False: it is none of these. Throws ConfigError.
+bool take_sweep_option(SweepOptions& options, const std::string& name, const std::string& value);
+
+/// Names of these options, without dashes.
+const std::vector<std::string>& sweep_option_names();
+
+}  // namespace onebit::experiments

@@ -1,0 +1,278 @@
+#include "experiments/sweep/points.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/arms.hpp"
+#include "experiments/resume.hpp"
+#include "sim/data/hash.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// An arm at one place of the axes; its seeds and tuned values are still open.
+struct Combination {
+  std::string arm;
+  Settings varied;
+  Settings settings;
+};
+
+std::string words_of(const std::string& arm, const Settings& varied) {
+  std::vector<std::string> words;
+  if (!arm.empty()) words.push_back("arm " + arm);
+  for (const auto& [key, value] : varied) {
+    if (key != "seed") words.push_back(key + " " + value);
+  }
+  return join(words, ", ");
+}
+
+std::string last_value(const Settings& settings, const std::string& key) {
+  for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting) {
+    if (setting->first == key) return canonical(key, setting->second);
+  }
+  return run_option(key).get(sim::RunConfig());
+}
+
+bool matches(const Settings& skip, const Combination& combination) {
+  return std::all_of(skip.begin(), skip.end(), [&](const auto& condition) {
+    const auto& [key, value] = condition;
+    return (key == "arm" ? combination.arm : last_value(combination.settings, key)) == value;
+  });
+}
+
+std::vector<Arm> arms_in(const SweepDefinition& definition) {
+  if (definition.optimizers.empty() && definition.arms.empty()) return {{"", definition.common}};
+  CommandLine line;
+  line.run = definition.common;
+  line.optimizers = definition.optimizers;
+  line.arms = definition.arms;
+  return arms_of(line);
+}
+
+/// An option may be set in one place only: common settings give way, an arm's own do not.
+void check_arm(const Arm& arm, const std::set<std::string>& open, std::size_t common) {
+  for (std::size_t i = common; i < arm.settings.size(); ++i) {
+    const std::string& key = arm.settings[i].first;
+    if (open.count(key) != 0) throw ConfigError("an option of an arm that an axis varies", arm.name + ": " + key);
+  }
+}
+
+void check_keys(const SweepDefinition& definition, const std::set<std::string>& axes) {
+  if (definition.seeds > 1 && axes.count("seed") != 0) {
+    throw ConfigError("seeds are given twice", "seeds, axis seed", "give one of them");
+  }
+  if (definition.tuning && axes.count(definition.tuning->key) != 0) {
+    throw ConfigError("an option is an axis and tuned", definition.tuning->key, "give one of them");
+  }
+  for (const std::string& text : definition.skips) {
+    for (const auto& [key, value] : parse_skip(text)) {
+      const bool open = (definition.tuning && key == definition.tuning->key) || (key == "seed" && axes.count(key) == 0);
+      if (open) throw ConfigError("a skip by what is no axis", text + ": " + key);
+    }
+  }
+}
+
+std::vector<Combination> combinations_of(const SweepDefinition& definition) {
+  std::set<std::string> open;
+  for (const Axis& axis : definition.axes) open.insert(axis.key);
+  check_keys(definition, open);
+  if (definition.tuning) open.insert(definition.tuning->key);
+  const std::vector<Settings> choices = product(definition.axes, definition.zips);
+  std::vector<Combination> result;
+  for (const Arm& arm : arms_in(definition)) {
+    check_arm(arm, open, definition.common.size());
+    for (const Settings& choice : choices) {
+      result.push_back({arm.name, choice, arm.settings});
+      result.back().settings.insert(result.back().settings.end(), choice.begin(), choice.end());
+    }
+  }
+  for (const std::string& text : definition.skips) {
+    const Settings skip = parse_skip(text);
+    const std::size_t before = result.size();
+    std::erase_if(result, [&](const Combination& combination) { return matches(skip, combination); });
+    if (result.size() == before) throw ConfigError("a skip matches no point", text);
+  }
+  if (result.empty()) throw ConfigError("a sweep without points", "skip", "every point is left out");
+  return result;
+}
+
+/// Settings with each option once: the last.
+Settings last_of_each(const Settings& settings) {
+  Settings result;
+  for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting) {
+    const auto same = [&](const auto& other) { return other.first == setting->first; };
+    if (std::none_of(result.begin(), result.end(), same)) result.push_back(*setting);
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+/// The combination with another value of the option that is tuned.
+Combination at(const Combination& combination, const std::string& key, const std::string& value) {
+  Combination result = combination;
+  for (Settings* settings : {&result.varied, &result.settings}) settings->emplace_back(key, value);
+  return result;
+}
+
+/// A combination's runs, one for each seed.
+std::vector<Point> seeds_of(const Combination& combination, Index seeds, const Settings& execution) {
+  std::vector<Point> points;
+  const std::string words = words_of(combination.arm, combination.varied);
+  try {
+    const Index first = make_config(combination.settings).seed;
+    if (first + seeds - 1 > std::numeric_limits<std::uint32_t>::max()) {
+      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(first), "4294967295");
+    }
+    for (Index s = 0; s < seeds; ++s) {
+      Point point;
+      point.arm = combination.arm;
+      point.varied = combination.varied;
+      point.settings = combination.settings;
+      point.settings.emplace_back("seed", std::to_string(first + s));
+      point.settings.insert(point.settings.end(), execution.begin(), execution.end());
+      point.settings = last_of_each(point.settings);
+      point.config = make_config(point.settings);
+      point.name = name_of(values_of(point.config));
+      points.push_back(std::move(point));
+    }
+  } catch (const ConfigError& error) {
+    throw ConfigError((words.empty() ? "" : "point " + words + ": ") + error.what(), "");
+  }
+  return points;
+}
+
+/// A value's loss: the mean over the seeds; infinite where one has none; nothing while one waits.
+std::optional<double> mean_loss(const std::vector<Point>& points, const LossOfPoint& loss) {
+  double sum = 0;
+  for (const Point& point : points) {
+    const std::optional<double> one = loss(point.name);
+    if (!one) return std::nullopt;
+    sum += std::isfinite(*one) ? *one : std::numeric_limits<double>::infinity();
+  }
+  return sum / static_cast<double>(points.size());
+}
+
+/// A combination's runs at each value that the losses known so far ask for.
+std::vector<std::vector<Point>> tuned_points(const Combination& combination, const SweepDefinition& definition,
+                                             const Settings& execution, const LossOfPoint& loss) {
+  const std::string& key = definition.tuning->key;
+  std::map<std::string, std::vector<Point>> tried;
+  const auto points_at = [&](const std::string& value) -> const std::vector<Point>& {
+    const auto found = tried.find(value);
+    if (found != tried.end()) return found->second;
+    return tried[value] = seeds_of(at(combination, key, canonical(key, value)), definition.seeds, execution);
+  };
+  const std::vector<std::string> values =
+      tuned_values(*definition.tuning, [&](const std::string& value) { return mean_loss(points_at(value), loss); });
+  std::vector<std::vector<Point>> result;
+  for (const std::string& value : values) result.push_back(points_at(value));
+  return result;
+}
+
+/// Collects points and finds those that stand twice.
+class Collection {
+ public:
+  void begin_definition() { own_.clear(); }
+
+  void add(const std::vector<Point>& points, Index unit) {
+    for (const Point& point : points) {
+      const auto twin = own_.emplace(point.name, label_of(point));
+      if (!twin.second) {
+        throw ConfigError("two points are the same run", twin.first->second + " and " + label_of(point),
+                          "leave one out with --skip");
+      }
+      if (!names_.insert(point.name).second) continue;
+      points_.push_back(point);
+      points_.back().unit = unit;
+    }
+  }
+
+  const std::vector<Point>& points() const { return points_; }
+
+ private:
+  std::vector<Point> points_;
+  std::set<std::string> names_;
+  std::map<std::string, std::string> own_;  ///< of one definition: name, label
+};
+
+}  // namespace
+
+std::string backend_of(const std::string& devices) {
+  const std::string backend = devices.substr(0, devices.find(':'));
+  return backend == "cpu" || backend == "debug" ? "" : backend;
+}
+
+std::string name_of(const Settings& values) {
+  static const Settings defaults = values_of(sim::RunConfig());
+  static const std::map<std::string, std::string> default_of(defaults.begin(), defaults.end());
+  sim::Fnv1a hash;
+  for (const auto& [name, value] : std::map<std::string, std::string>(values.begin(), values.end())) {
+    const auto usual = default_of.find(name);
+    if (usual == default_of.end()) continue;  // no option: the log has others beside them
+    const std::string counted = name == "devices" ? backend_of(value) : value;
+    const bool same = name == "devices" ? counted.empty() : value == usual->second || !decides_results(name);
+    if (same) continue;
+    const std::string line = name + "=" + counted + "\n";
+    hash.add(line.data(), line.size());
+  }
+  return hash.hex();
+}
+
+std::string label_of(const Point& point) {
+  const std::string words = words_of(point.arm, point.varied);
+  return words + (words.empty() ? "" : ", ") + "seed " + std::to_string(point.config.seed);
+}
+
+std::vector<Point> points_of(const std::vector<SweepDefinition>& definitions, const Settings& execution,
+                             const LossOfPoint& loss) {
+  Collection collection;
+  Index unit = 0;
+  for (const SweepDefinition& definition : definitions) {
+    collection.begin_definition();
+    for (const Combination& combination : combinations_of(definition)) {
+      if (definition.tuning) {
+        for (const auto& trial : tuned_points(combination, definition, execution, loss)) collection.add(trial, unit);
+        ++unit;
+        continue;
+      }
+      for (const Point& point : seeds_of(combination, definition.seeds, execution)) collection.add({point}, unit++);
+    }
+  }
+  return collection.points();
+}
+
+std::vector<TunedArm> tuned_arms(const std::vector<SweepDefinition>& definitions, const LossOfPoint& loss) {
+  std::vector<TunedArm> arms;
+  for (const SweepDefinition& definition : definitions) {
+    if (!definition.tuning) continue;
+    for (const Combination& combination : combinations_of(definition)) {
+      arms.push_back({words_of(combination.arm, combination.varied), *definition.tuning, {}});
+      for (const std::vector<Point>& points : tuned_points(combination, definition, {}, loss)) {
+        arms.back().trials.push_back({points.front().varied.back().second, {}});
+        for (const Point& point : points) arms.back().trials.back().names.push_back(point.name);
+      }
+    }
+  }
+  return arms;
+}
+
+std::vector<std::string> varied_keys(const std::vector<Point>& points) {
+  std::vector<std::string> keys;
+  for (const Point& point : points) {
+    for (const auto& [key, value] : point.varied) {
+      if (key != "seed" && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+std::string value_of(const Point& point, const std::string& key) {
+  return run_option(key).get(point.config);
+}
+
+}  // namespace onebit::experiments

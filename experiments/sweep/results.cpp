@@ -1,0 +1,155 @@
+#include "experiments/sweep/results.hpp"
+
+#include <sys/stat.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <set>
+
+#include "device/error.hpp"
+#include "experiments/sweep/files.hpp"
+#include "experiments/sweep/points.hpp"
+#include "sim/log/log_state.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr PointStatus kStatuses[] = {PointStatus::waiting, PointStatus::done, PointStatus::diverged,
+                                     PointStatus::failed, PointStatus::timeout};
+constexpr const char* kCheckpoint = ".h5.checkpoint-";  // behind the name of the point, before the step
+constexpr const char* kStatusNames[] = {"waiting", "done", "diverged", "failed", "timeout"};
+
+void check_identity(const sim::LogReader& log, const std::string& name) {
+  if (name_of(log.header().config) == name) return;
+  throw ConfigError("the log is of another run than its name says", log.path(),
+                    "was it moved, or written by another version? remove it, or take another -o DIR");
+}
+
+/// By one worker over the run. The last evaluation of a run that is done knows; the exchanges take long to read.
+double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRow>& evaluations) {
+  if (log.status() == sim::RunStatus::finished && !evaluations.empty()) return evaluations.back().bytes;
+  netmodel::TrafficList exchanges;
+  for (const sim::StepTraffic& exchange : log.traffic()) exchanges.push_back(exchange.traffic);
+  return netmodel::sent_bytes(exchanges).value;
+}
+
+/// Of a closed log; waiting where the run was stopped or failed.
+PointResult result_of(const sim::LogReader& log, const std::string& name) {
+  PointResult result;
+  check_identity(log, name);
+  result.data_hash = log.header().data_hash;
+  if (log.status() == sim::RunStatus::finished) result.status = PointStatus::done;
+  if (log.status() == sim::RunStatus::diverged) result.status = PointStatus::diverged;
+  if (!result.ended()) return result;
+  const std::vector<double> steps = log.column("steps/step"), losses = log.column("steps/loss");
+  const std::vector<double> seconds = log.column("steps/wall_seconds");
+  const std::vector<sim::EvaluationRow> evaluations = log.evaluations();
+  const std::vector<sim::Event> events = log.events();
+  if (result.status == PointStatus::diverged && !events.empty()) result.reason = events.back().text;
+  if (!steps.empty()) result.steps = std::llround(steps.back());
+  if (!losses.empty()) result.train_loss = losses.back();
+  if (!evaluations.empty()) result.eval_loss = evaluations.back().loss;
+  if (!evaluations.empty()) result.accuracy = evaluations.back().accuracy;
+  result.bytes = sent_bytes(log, evaluations);
+  result.wall_seconds = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return result;
+}
+
+/// Of a log that looks closed; waiting where it cannot be read.
+PointResult read_result(const std::string& path, const std::string& name) {
+  std::optional<sim::LogReader> log;
+  try {
+    log.emplace(path);
+  } catch (const Error&) {
+    // damaged, or another program opened it just now: the point is run again, or looked at again
+  }
+  return log ? result_of(*log, name) : PointResult();
+}
+
+}  // namespace
+
+std::string status_text(PointStatus status) {
+  return kStatusNames[static_cast<std::size_t>(status)];
+}
+
+double PointResult::loss() const {
+  if (status != PointStatus::done) return std::numeric_limits<double>::infinity();
+  return std::isfinite(eval_loss) ? eval_loss : train_loss;
+}
+
+const PointResult& Results::of(const std::string& name) {
+  Entry& entry = entries_[name];
+  if (entry.result.status == PointStatus::done || entry.result.status == PointStatus::diverged) return entry.result;
+  const std::string log = path(name, ".h5");
+  struct stat now {};
+  if (stat(log.c_str(), &now) == 0 && sim::log_is_closed(log)) {
+    const bool same =
+        entry.seconds == now.st_mtim.tv_sec && entry.nanoseconds == now.st_mtim.tv_nsec && entry.bytes == now.st_size;
+    if (!same) entry = {read_result(log, name), now.st_mtim.tv_sec, now.st_mtim.tv_nsec, now.st_size};
+    if (entry.result.status == PointStatus::done || entry.result.status == PointStatus::diverged) return entry.result;
+  }
+  entry.result = noted(name);
+  return entry.result;
+}
+
+PointResult Results::noted(const std::string& name) const {
+  PointResult result;
+  const std::string note = file_text(path(name, ".failed"));
+  const std::size_t end = note.find('\n');
+  if (end == std::string::npos) return result;
+  for (const PointStatus status : kStatuses) {
+    if (status_text(status) == note.substr(0, end)) result.status = status;
+  }
+  result.reason = note.substr(end + 1, note.find('\n', end + 1) - end - 1);
+  return result;
+}
+
+void Results::note_failure(const std::string& name, PointStatus status, const std::string& reason) {
+  replace_file(path(name, ".failed"), status_text(status) + "\n" + reason + "\n");
+}
+
+void Results::forgive(const std::string& name) {
+  fs::remove(path(name, ".failed"));
+}
+
+bool Results::prepare_start(const std::string& name) {
+  const std::string log = path(name, ".h5");
+  if (!fs::exists(log)) return false;
+  bool unreadable = false, useless = false;
+  try {
+    const sim::LogReader reader(log);
+    useless = reader.closed() && reader.status() == sim::RunStatus::failed;
+  } catch (const Error&) {
+    unreadable = true;
+  }
+  if (unreadable || useless) {
+    remove_checkpoints(name);
+    fs::remove(log);
+  }
+  return unreadable;
+}
+
+void Results::remove_checkpoints(const std::string& name) {
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().filename().string().starts_with(name + kCheckpoint)) fs::remove(entry.path());
+  }
+}
+
+void Results::remove_useless_checkpoints() {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string file = entry.path().filename().string();
+    const std::size_t end = file.find(kCheckpoint);
+    if (end != std::string::npos) names.insert(file.substr(0, end));
+  }
+  for (const std::string& name : names) {
+    const PointStatus status = of(name).status;
+    if (status == PointStatus::done || status == PointStatus::diverged) remove_checkpoints(name);
+  }
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,71 @@
+#pragma once
+// A sweep as it is carried out: one shard of it, from the folder as it is found to the end or a stop.
+
+#include <map>
+
+#include "experiments/sweep/board.hpp"
+#include "experiments/sweep/index.hpp"
+#include "experiments/sweep/planner.hpp"
+#include "experiments/sweep/runner.hpp"
+#include "experiments/sweep/shard.hpp"
+
+namespace onebit::experiments {
+
+struct SweepSetup {
+  std::string folder;
+  std::vector<SweepDefinition> definitions;
+  Settings execution;  ///< options that cannot change results
+  Shard shard;
+  RunnerLimits limits;  ///< memory 0: what the system has
+  bool retry_failed = false;
+  bool board = false;
+};
+
+class SweepSession {
+ public:
+  /// Makes the points and checks each. Throws ConfigError naming the point.
+  explicit SweepSession(SweepSetup setup);
+  SweepSession(const SweepSession&) = delete;
+  SweepSession& operator=(const SweepSession&) = delete;
+
+  /// Plans every point of the shard that waits, runs them, and keeps the index. Returns false where a signal stopped
+  /// it.
+  bool run();
+
+  const std::vector<Point>& points() const { return points_; }
+  std::vector<PointResult> results() { return results_of(points_, results_); }
+  std::vector<TunedArm> arms() { return tuned_arms(setup_.definitions, losses()); }
+  /// Loss of points by the files of the folder.
+  LossOfPoint losses();
+  double child_seconds() const { return runner_.child_seconds(); }
+
+  /// The plan of each point of the shard that waits. Changes nothing in the folder. Throws ConfigError naming the
+  /// point.
+  std::map<std::string, PointPlan> plans();
+
+ private:
+  bool is_own(const Point& point) const { return setup_.shard.owns(point.unit); }
+  void find_points();
+  void submit_new_points();
+  bool submit_once();
+  bool submit(const Point& point);
+  void write_run_file(const Point& point, const PointPlan& plan) const;
+  void check_data();
+  void count(const Point& point);
+  void take_note(const std::vector<std::string>& ended);
+  void keep_index(bool now);
+
+  using Clock = std::chrono::steady_clock;
+  SweepSetup setup_;
+  Results results_;
+  PointPlanner planner_;
+  Board board_;
+  Runner runner_;
+  std::vector<Point> points_;
+  std::map<std::string, std::size_t> places_;  ///< of the shard's points that were submitted or had ended, in points_
+  Standing standing_;
+  bool index_is_old_ = true;
+  Clock::time_point next_index_ = {};
+};
+
+}  // namespace onebit::experiments

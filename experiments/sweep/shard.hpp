@@ -1,0 +1,21 @@
+#pragma once
+// The part of a sweep that one of several programs does.
+
+#include <string>
+
+#include "device/types.hpp"
+
+namespace onebit::experiments {
+
+struct Shard {
+  Index index = 0, count = 1;
+  bool of_slurm = false;
+
+  bool owns(Index unit) const { return unit % count == index; }
+  std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
+};
+
+/// 'i/n'; where it is empty SLURM_PROCID and SLURM_NTASKS, else everything. Throws ConfigError.
+Shard parse_shard(const std::string& text);
+
+}  // namespace onebit::experiments
