@@ -19,8 +19,12 @@ class SoloExchange final : public Exchange {
 
 }  // namespace
 
+std::shared_ptr<Exchange> solo_exchange() {
+  return std::make_shared<SoloExchange>();
+}
+
 Shard whole(const Device& device, Index workers) {
-  return {device, {{0, workers}}, std::make_shared<SoloExchange>()};
+  return {device, {{0, workers}}, solo_exchange()};
 }
 
 std::vector<Range> shard_ranges(Index workers, Index ranks) {

@@ -1,7 +1,7 @@
 #pragma once
-// How the devices of a run reach each other. A rank is one device: here a thread of this process (team.hpp); peer
-// copies, NCCL and MPI fit behind the same interface. The calls are collective: every rank makes the same ones in the
-// same order.
+// How the devices of a run reach each other. A rank is one device: a thread of this process (team.hpp), or a process of
+// its own (world.hpp); peer copies and NCCL fit behind the same interface. The calls are collective: every rank makes
+// the same ones in the same order.
 
 #include <span>
 #include <vector>
@@ -42,6 +42,9 @@ struct Shard {
   Index workers() const { return ranges.back().end(); }
   Range own() const { return ranges[static_cast<std::size_t>(rank())]; }
 };
+
+/// Of the only rank there is.
+std::shared_ptr<Exchange> solo_exchange();
 
 /// The only device of a run.
 Shard whole(const Device& device, Index workers);

@@ -225,8 +225,13 @@ class TeamExchange final : public Exchange {
 
 }  // namespace
 
-Team::Team(std::vector<Device> devices, Index workers) {
+Team::Team(std::vector<Device> devices, Index workers, std::shared_ptr<World> world) : world_(std::move(world)) {
   const auto ranks = static_cast<Index>(devices.size());
+  if (world_->size() > 1) {
+    if (ranks > 1) throw ConfigError("several devices in each of several processes", "devices", "start more ranks");
+    shards_.push_back({devices.front(), shard_ranges(workers, world_->size()), world_->exchange()});
+    return;
+  }
   if (ranks == 1) {
     shards_.push_back(whole(devices.front(), workers));
     return;
@@ -242,11 +247,11 @@ Team::Team(std::vector<Device> devices, Index workers) {
 
 Team::~Team() = default;
 
-void Team::run(const std::function<void(Index rank)>& work) {
+void Team::run(const std::function<void(Index device)>& work) {
   if (threads_) {
     threads_->run(work);
   } else {
-    work(0);
+    world_->run([&] { work(0); });
   }
 }
 

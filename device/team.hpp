@@ -1,30 +1,35 @@
 #pragma once
-// Several devices in one process, a thread each.
+// The devices of this process: several, a thread each, or one of those that several processes have.
 
 #include <functional>
 
-#include "device/exchange.hpp"
+#include "device/world.hpp"
 
 namespace onebit::device {
 
 class Team {
  public:
-  /// Shards `workers` over the devices, which are of one backend. Throws ConfigError where a device would hold none.
-  Team(std::vector<Device> devices, Index workers);
+  /// Shards `workers` over the devices, which are of one backend; where the world has several processes, over their
+  /// devices, one each. Throws ConfigError where a device would hold none, or a process several.
+  Team(std::vector<Device> devices, Index workers, std::shared_ptr<World> world = alone());
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
+  /// Devices of this process.
   Index size() const { return static_cast<Index>(shards_.size()); }
-  const Shard& shard(Index rank) const { return shards_[static_cast<std::size_t>(rank)]; }
+  const Shard& shard(Index device) const { return shards_[static_cast<std::size_t>(device)]; }
+  World& world() const { return *world_; }
 
-  /// Calls work(rank) for every rank at the same time, rank 0 on the calling thread, and waits for all. If some throw,
-  /// the others leave their exchanges, and the first rank's error is rethrown.
-  void run(const std::function<void(Index rank)>& work);
+  /// Calls work(device) for every device at the same time, the first on the calling thread, and waits for those of all
+  /// processes. If some throw, the others leave their exchanges, and the first rank's error is rethrown, in every
+  /// process.
+  void run(const std::function<void(Index device)>& work);
 
  private:
   class Board;
   class Threads;
+  std::shared_ptr<World> world_;
   std::shared_ptr<Board> board_;
   std::vector<Shard> shards_;
   std::unique_ptr<Threads> threads_;

@@ -34,6 +34,7 @@ const std::vector<ExtraOption>& extra_options() {
       {"optimizers", "arms by optimizer: adam,onebit-adam", true},
       {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
+      {"ranks", "run as so many MPI processes on this machine, by mpirun", true},
       {"reference", "case in the trace, or all: take its hyper-parameters, compare with its parameters", true},
       {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
       {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for steps", true},
@@ -136,6 +137,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
       throw ConfigError("no optimizer named", "optimizers", "e.g. --optimizers adam,onebit-adam");
   } else if (name == "seeds") {
     line.seeds = parse_integer("seeds", value);
+  } else if (name == "ranks") {
+    line.ranks = parse_integer("ranks", value);
   } else if (name == "reference") {
     line.reference = value;
   } else if (name == "elements") {

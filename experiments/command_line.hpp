@@ -24,6 +24,7 @@ struct CommandLine {
   std::vector<std::string> optimizers;  ///< compare
   Index seeds = 1;                      ///< compare, sweep
   SweepOptions points;                  ///< sweep
+  Index ranks = 1;                      ///< run, bench mpi: processes to start
   std::string reference;                ///< replay: group of the trace to follow and to compare with
   Index elements = 0;                   ///< bench kernels: of the largest operand; 0: beyond the caches
   Index rounds = 0;                     ///< bench: 0: the command's default

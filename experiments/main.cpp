@@ -5,7 +5,9 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "device/world.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/ranks.hpp"
 #include "experiments/session.hpp"
 
 namespace onebit::experiments {
@@ -17,10 +19,11 @@ const std::vector<Command>& commands() {
        "",
        "train once and log",
        {"out", "weights-out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "resume",
-        "resume.allow", "progress"},
+        "resume.allow", "progress", "ranks"},
        true,
        Accepted::Price::none,
-       run_command},
+       run_command,
+       true},
       {"compare",
        "",
        "train several arms on the same data and initial weights: table and pictures",
@@ -46,13 +49,14 @@ const std::vector<Command>& commands() {
        Accepted::Price::none,
        replay_command},
       {"bench",
-       "kernels|step|scaling|price",
-       "measure kernels against the copy bandwidth, a step against its floor, steps of more and more workers, or "
-       "estimates",
-       {"config", "preset", "json", "elements", "rounds", "sweep", "global-batch"},
+       "kernels|step|scaling|price|mpi",
+       "measure kernels against the copy bandwidth, a step against its floor, steps of more and more workers, "
+       "estimates, or the collectives of MPI",
+       {"out", "config", "preset", "json", "elements", "rounds", "sweep", "global-batch", "overwrite", "ranks"},
        true,
        Accepted::Price::none,
-       bench_command},
+       bench_command,
+       true},
       {"price",
        "[LOG.h5]",
        "what a step of a workload takes on clusters, dense and compressed, and from which bandwidth on it pays",
@@ -121,7 +125,24 @@ int dispatch(const std::vector<std::string>& arguments) {
               << options_help({command.extras, command.takes_run_options, command.price_options});
     return kExitDone;
   }
+  if (line.ranks < 1 || line.ranks > 1024) throw ConfigError("option out of range", "ranks", "from 1 to 1024");
+  const Index started = device::launch().size;
+  if (line.ranks > 1 && started == 1) return run_ranks(line.ranks, arguments);
+  if (line.ranks > 1 && line.ranks != started) {
+    throw ConfigError("mpirun has started another number of ranks", "ranks", "leave the option out");
+  }
   return command.run(line);
+}
+
+/// The processes that the command runs in.
+std::shared_ptr<device::World> world_of(const std::vector<std::string>& arguments) {
+  if (device::launch().size == 1) return device::alone();
+  for (const Command& command : commands()) {
+    if (arguments.empty() || arguments[0] != command.name || command.over_ranks) continue;
+    throw ConfigError("mpirun has started several processes of a command that runs in one", arguments[0],
+                      "leave mpirun out");
+  }
+  return device::world();
 }
 
 /// Control characters in user input must not break the promise of one line.
@@ -131,7 +152,9 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// An error of one rank is thrown in all, and told once.
 int fail(const std::exception& error, int status) {
+  if (device::launch().rank > 0) return status;
   std::cerr << "onebit: error: " << one_line(error.what()) << "\n";
   return status;
 }
@@ -142,8 +165,12 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
   try {
-    const int status = dispatch({argv + 1, argv + argc});
-    if (!std::cout.flush()) throw onebit::IoError("cannot write to standard output", "");
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    int status = kExitDone;
+    world_of(arguments)->run([&] {
+      status = dispatch(arguments);
+      if (!std::cout.flush()) throw onebit::IoError("cannot write to standard output", "");
+    });
     return status;
   } catch (const onebit::ConfigError& error) {
     return fail(error, kExitUsage);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "device/world.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/weights_file.hpp"
 
@@ -68,30 +69,35 @@ void install_stop_handler() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags = 0;
+  if (device::launch().size > 1) sigaction(SIGUSR1, &action, nullptr);
 }
 
 bool stop_requested() {
   return stop_flag.load();
 }
 
-sim::RunResult run_and_log(const sim::PreparedRun& run, const std::string& path, sim::Existing existing,
-                           const CommandLine& line, const std::string& label, const std::function<void()>& on_start) {
+Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::Existing existing,
+                    const CommandLine& line, const std::string& label, const std::function<void()>& on_start) {
   sim::VirtualCluster cluster = run.start();
   const sim::RunIdentity identity{.program_version = program_version(),
                                   .git_commit = ONEBIT_GIT_COMMIT,
                                   .command_line = line.text,
                                   .options = values_of(run.config)};
-  ProgressLine progress(label, line.progress || isatty(STDERR_FILENO) == 1);
+  ProgressLine progress(label, cluster.leads() && (line.progress || isatty(STDERR_FILENO) == 1));
   const sim::RunControl control{.on_start = on_start,
                                 .on_warning = warn,
                                 .on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};
-  const sim::RunResult result = sim::train(cluster, run.config, path, existing, identity, control);
-  const bool complete = result.status == sim::RunStatus::finished || result.status == sim::RunStatus::stopped;
+  Session session{sim::train(cluster, run.config, path, existing, identity, control), {}};
+  const sim::RunStatus status = session.result.status;
+  const bool complete = status == sim::RunStatus::finished || status == sim::RunStatus::stopped;
   if (complete && !line.weights_out.empty()) {
-    sim::write_weights(line.weights_out, cluster.model().tensors(), cluster.final_weights());
+    const std::vector<float> weights = cluster.final_weights();
+    if (cluster.leads()) sim::write_weights(line.weights_out, cluster.model().tensors(), weights);
   }
-  return result;
+  session.shares = cluster.shares();
+  return session;
 }
 
 sim::RunResult result_of(const std::string& log) {

@@ -20,13 +20,21 @@ std::string program_version();
 /// A line on stderr.
 void warn(const std::string& text);
 
-/// Ctrl-C and SIGTERM ask for a stop from now on; a second one ends the program at once.
+/// Ctrl-C and SIGTERM ask for a stop from now on; a second one ends the program at once. So does SIGUSR1 under mpirun,
+/// which hands that one on to the ranks.
 void install_stop_handler();
 bool stop_requested();
 
+/// What a run left behind, and what its devices did for it.
+struct Session {
+  sim::RunResult result;
+  std::vector<sim::RankShare> shares;
+};
+
 /// Trains and logs to `path`; the final weights of a run that was not broken off go to line.weights_out. `label` names
-/// the run on the progress line, which is shown on a terminal or when asked for.
-sim::RunResult run_and_log(
+/// the run on the progress line, which is shown on a terminal or when asked for. Over several processes the one that
+/// leads writes and shows.
+Session run_and_log(
     const sim::PreparedRun& run, const std::string& path, sim::Existing existing, const CommandLine& line,
     const std::string& label, const std::function<void()>& on_start = [] {});
 

@@ -95,10 +95,11 @@ bool has_own_memory(const device::Device& device) {
   return device.name().starts_with("cuda");
 }
 
-/// A site whose devices count.
+/// A site whose devices count, those of all processes: every process plans for all of them.
 Site planned(const Site& site) {
   Site plan{site.data, {}};
   for (const device::Device& device : site.devices) plan.devices.push_back(device.plan());
+  while (std::ssize(plan.devices) < site.world->size()) plan.devices.push_back(site.devices.front().plan());
   return plan;
 }
 
@@ -128,10 +129,13 @@ class Planner {
   Planner(const RunConfig& config, const Site& site)
       : config_(first_steps(config, total_steps(config, site.data->train_size()))),
         site_(planned(site)),
-        separate_(has_own_memory(site.devices.front())),
+        world_(site.world),
+        on_host_(!has_own_memory(site.devices.front())),
+        separate_(!on_host_ || world_->size() > 1),
         limit_(memory_limit(config, site)),
         own_(device::resident_memory().own) {
-    const MemoryPlan least{.rows = least_rows(config, site_), .limit = limit_};
+    MemoryPlan least{.rows = least_rows(config, site_), .limit = limit_};
+    agree(least);
     if (!least.fits()) refuse(least);
     VirtualCluster(config, site_);  // refuses what no memory would help
   }
@@ -144,28 +148,45 @@ class Planner {
     VirtualCluster cluster(config, site);
     MemoryPlan plan{.rows = {}, .limit = limit_};
     plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
-    Index host = separate_ ? 0 : batch_bytes(cluster, config);
+    Index host = on_host_ ? batch_bytes(cluster, config) : 0;
     if (held(site) <= limit_ - host) take_steps(cluster, config.log, config.eval);
     Index taken = 0;
-    for (const Replica& replica : cluster.replicas()) taken += host_bytes(replica);
+    for (const Replica& replica : cluster.replicas()) add(host_bytes(replica), taken);
     host = std::max(host, taken);
     std::vector<Rows> devices(site.devices.size());
     cluster.on_each_device(
         [&](Replica& replica) { devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica); });
     plan.rows = joined(devices, separate_);
-    if (separate_) return plan;
-    plan.rows.push_back({"copies on the host", host});
-    plan.rows.push_back({"log", kLog});
-    plan.rows.push_back({"data and program", own_ + device::resident_memory().files});
+    if (on_host_) {
+      plan.rows.push_back({"copies on the host", host});
+      plan.rows.push_back({"log", kLog});
+      plan.rows.push_back({"data and program", own_ + device::resident_memory().files});
+    }
+    agree(plan);
     return plan;
   }
 
+  /// The most that a process needs and the least that one may take: all come to the same plan. Collective.
+  void agree(MemoryPlan& plan) const {
+    std::vector<double> own = {static_cast<double>(plan.worker_group), -static_cast<double>(plan.limit)};
+    for (const auto& row : plan.rows) own.push_back(static_cast<double>(row.bytes));
+    std::vector<double> most = own;
+    const std::vector<double> all = world_->exchange()->all_gather(own);
+    for (std::size_t i = 0; i < all.size(); ++i) most[i % own.size()] = std::max(most[i % own.size()], all[i]);
+    plan.worker_group = static_cast<Index>(most[0]);
+    plan.limit = static_cast<Index>(-most[1]);
+    for (std::size_t row = 0; row < plan.rows.size(); ++row) plan.rows[row].bytes = static_cast<Index>(most[2 + row]);
+  }
+
+  /// A device's share of what the plan names: all of them together, or the most of one.
+  void add(Index bytes, Index& sum) const { sum = separate_ ? std::max(sum, bytes) : sum + bytes; }
+
   /// What a batch of every device takes on the host, before one is drawn.
-  static Index batch_bytes(const VirtualCluster& cluster, const RunConfig& config) {
+  Index batch_bytes(const VirtualCluster& cluster, const RunConfig& config) const {
     const DataSource& data = cluster.data();
     Index workers = 0;
     for (const Replica& replica : cluster.replicas()) {
-      workers += replica.gradients.size() / cluster.model().parameters();
+      add(replica.gradients.size() / cluster.model().parameters(), workers);
     }
     const Index example = data.feature_count() + data.context() + data.targets();
     return workers * config.batch * example * Index{sizeof(float)};
@@ -173,12 +194,9 @@ class Planner {
 
   /// Of all devices; of those with memory of their own the most that one holds.
   Index held(const Site& site) const {
-    Index sum = 0, most = 0;
-    for (const device::Device& device : site.devices) {
-      sum += device.memory().use().held;
-      most = std::max(most, device.memory().use().held);
-    }
-    return separate_ ? most : sum;
+    Index sum = 0;
+    for (const device::Device& device : site.devices) add(device.memory().use().held, sum);
+    return sum;
   }
 
   [[noreturn]] void refuse(const MemoryPlan& plan) const {
@@ -195,7 +213,9 @@ class Planner {
  private:
   RunConfig config_;
   Site site_;  ///< counts
-  bool separate_;
+  std::shared_ptr<device::World> world_;
+  bool on_host_;   ///< devices compute in host memory
+  bool separate_;  ///< devices have memory of their own, or are processes: the plan is of the one that holds most
   Index limit_;
   Index own_;  ///< that the process has written before
 };
@@ -206,6 +226,7 @@ Index memory_limit(const RunConfig& config, const Site& site) {
   if (config.memory > 0) return config.memory;
   Index least = site.devices.front().memory().available();
   for (const device::Device& device : site.devices) least = std::min(least, device.memory().available());
+  least /= site.world->neighbours();
   if (!has_own_memory(site.devices.front())) least += device::resident_memory().total();
   return least - least / 10;  // the plan is that exact
 }

@@ -11,8 +11,8 @@ struct MemoryPlan {
     std::string name;
     Index bytes = 0;
   };
-  std::vector<Row> rows;   ///< of all devices and the program; with GPUs, of the one that holds most
-  Index limit = 0;         ///< what the run may take
+  std::vector<Row> rows;   ///< of all devices and the program; of GPUs or processes, of the one that holds most
+  Index limit = 0;         ///< what the run may take; a process of several, what it may
   Index worker_group = 0;  ///< workers of a device whose gradients exist at a time
 
   Index total() const;

@@ -172,9 +172,10 @@ WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
     const Range own = replica.shard.own();
     const std::vector<double> squares = sums(replica.shard.device, own.count, device::Chunks(stride),
                                              optim::SquareTerm{state.exchange->worker_errors().data(), stride});
-    for (std::size_t w = 0; w < squares.size(); ++w) {
-      row.error_norm[static_cast<std::size_t>(own.first) + w] = std::sqrt(squares[w]);
-    }
+    std::vector<double> norms;
+    for (const double square : squares) norms.push_back(std::sqrt(square));
+    norms = replica.shard.exchange->all_gather(norms);
+    if (replica.shard.rank() == 0) row.error_norm = std::move(norms);
   });
   return row;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Measures the state of a run for the log: norms in double, by the deterministic reductions.
+// Measures the state of a run for the log: norms in double, by the deterministic reductions. Over several processes all
+// take part, and the one that leads gets the row.
 
 #include "sim/log/schema.hpp"
 #include "sim/virtual_cluster.hpp"

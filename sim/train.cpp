@@ -70,7 +70,8 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
 /// One run in progress.
 class Run {
  public:
-  Run(VirtualCluster& cluster, const RunConfig& config, const std::string& path, RunLog& log, const RunState& state,
+  /// `log`: nullptr in processes that do not lead.
+  Run(VirtualCluster& cluster, const RunConfig& config, const std::string& path, RunLog* log, const RunState& state,
       const RunControl& control)
       : cluster_(cluster), config_(config), path_(path), log_(log), control_(control), state_(state) {
     eval_every_ = config.eval.every > 0 ? config.eval.every : std::max<Index>(1, cluster.steps() / 20);
@@ -80,7 +81,7 @@ class Run {
     try {
       if (cluster_.step() == 0) evaluate(0, 0);
       while (cluster_.step() < cluster_.steps()) {
-        if (control_.stop_requested()) return stop();
+        if (cluster_.any(control_.stop_requested())) return stop();
         step();
       }
     } catch (const NumericError& error) {
@@ -98,7 +99,7 @@ class Run {
     const Clock::time_point start = Clock::now();
     const StepOutcome outcome = cluster_.advance();
     log_step(outcome);
-    for (const optim::Event& event : outcome.report.events) log_.append(Event{outcome.step, event.kind, event.text});
+    for (const optim::Event& event : outcome.report.events) append(Event{outcome.step, event.kind, event.text});
     const bool last = outcome.step == cluster_.steps();
     if (outcome.step % eval_every_ == 0 || last) evaluate(outcome.step, outcome.samples);
     flush_when_due(outcome.step);
@@ -108,7 +109,7 @@ class Run {
 
   void log_step(const StepOutcome& outcome) {
     const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || outcome.step == 1); };
-    log_.append(outcome.step, outcome.report.traffic);
+    append(outcome.step, outcome.report.traffic);
     state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
     state_.compute_seconds += outcome.seconds.total();
     state_.codec_seconds += outcome.report.seconds.codec();
@@ -124,10 +125,10 @@ class Run {
       row.compute_seconds = state_.compute_seconds;
       row.codec_seconds = state_.codec_seconds;
       state_.wall_seconds = state_.compute_seconds = state_.codec_seconds = 0;
-      log_.append(row);
+      append(row);
     }
-    if (workers_due) log_.append(workers);
-    if (due(config_.log.tensors_every)) log_.append(measure_tensors(cluster_, outcome.step));
+    if (workers_due) append(workers);
+    if (log_ != nullptr && due(config_.log.tensors_every)) append(measure_tensors(cluster_, outcome.step));
   }
 
   void evaluate(Index step, Index samples) {
@@ -136,7 +137,7 @@ class Run {
     const Evaluation result = cluster_.evaluate();
     const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;
     leave_out_time();
-    log_.append(EvaluationRow{step, samples, result.mean_loss(), accuracy, state_.bytes});
+    append(EvaluationRow{step, samples, result.mean_loss(), accuracy, state_.bytes});
     if (!std::isfinite(result.loss)) {
       throw NumericError((config_.eval.split == DataSource::Split::holdout ? "held-out loss is not finite: "
                                                                            : "evaluated loss is not finite: ") +
@@ -148,8 +149,9 @@ class Run {
   void flush_when_due(Index step) {
     const Clock::time_point now = Clock::now();
     const bool by_steps = config_.log.flush_every > 0 && step % config_.log.flush_every == 0;
-    if (!by_steps && seconds_between(last_flush_, now) < config_.log.flush_seconds) return;
-    log_.flush();
+    const bool due = by_steps || seconds_between(last_flush_, now) >= config_.log.flush_seconds;
+    if (log_ == nullptr || !due) return;
+    log_->flush();
     last_flush_ = now;
   }
 
@@ -160,9 +162,9 @@ class Run {
   /// The log is on the disk before a checkpoint counts its rows.
   void checkpoint() {
     take_wall_time();
-    log_.synchronize();
+    log_->synchronize();
     last_flush_ = Clock::now();
-    state_.rows = log_.rows();
+    state_.rows = log_->rows();
     write_checkpoint(path_, cluster_, state_);
     prune_checkpoints(path_, config_.checkpoint.keep);
     leave_out_time();
@@ -177,7 +179,7 @@ class Run {
   void leave_out_time() { last_time_ = Clock::now(); }
 
   RunResult stop() {
-    checkpoint();
+    if (cluster_.ranks() == 1) checkpoint();
     return end(RunStatus::stopped, "stopped by a signal", "stop");
   }
 
@@ -187,14 +189,19 @@ class Run {
   }
 
   RunResult end(RunStatus status, const std::string& reason, const std::string& kind) {
-    log_.append(Event{cluster_.step(), kind, reason});
+    append(Event{cluster_.step(), kind, reason});
     return {status, reason};
+  }
+
+  template <class... Row>
+  void append(const Row&... row) {
+    if (log_ != nullptr) log_->append(row...);
   }
 
   VirtualCluster& cluster_;
   const RunConfig& config_;
   const std::string& path_;
-  RunLog& log_;
+  RunLog* log_;
   const RunControl& control_;
   RunState state_;
   Index eval_every_ = 1;
@@ -221,7 +228,7 @@ RunResult start(VirtualCluster& cluster, const RunConfig& config, const std::str
   RunLog log(writer, {});
   RunState state;
   state.log = identity_of(header);
-  const RunResult result = Run(cluster, config, path, log, state, control).train();
+  const RunResult result = Run(cluster, config, path, &log, state, control).train();
   writer.close(result.status);
   return result;
 }
@@ -236,19 +243,33 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
   const std::string step = std::to_string(cluster.step());
   writer.append(Event{cluster.step(), "resume",
                       "from step " + step + ", by onebit " + identity.program_version + ": " + identity.command_line});
-  const RunResult result = Run(cluster, config, path, log, resumption.state, control).train();
+  const RunResult result = Run(cluster, config, path, &log, resumption.state, control).train();
   writer.close(result.status);
   return result;
+}
+
+/// In a process that does not lead.
+RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing,
+                 const RunIdentity&, const RunControl& control) {
+  return Run(cluster, config, path, nullptr, {}, control).train();
+}
+
+void refuse_checkpoints(const RunConfig& config, Existing existing) {
+  const bool resumes = existing == Existing::resume || existing == Existing::resume_replacing;
+  if (config.checkpoint.every == 0 && !resumes) return;
+  throw ConfigError("no checkpoints over several processes yet", resumes ? "resume" : "checkpoint.every",
+                    "leave it out, or run in one process");
 }
 
 }  // namespace
 
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control) {
+  if (cluster.ranks() > 1) refuse_checkpoints(config, existing);
   const bool resumes = existing == Existing::resume || existing == Existing::resume_replacing;
-  const auto work = resumes && std::filesystem::exists(path) ? resume : start;
+  const auto work = !cluster.leads() ? follow : resumes && std::filesystem::exists(path) ? resume : start;
   const RunResult result = work(cluster, config, path, existing, identity, control);
-  if (result.status == RunStatus::finished && config.log.compression > 0) {
+  if (cluster.leads() && result.status == RunStatus::finished && config.log.compression > 0) {
     compress_log(path, static_cast<int>(config.log.compression));
   }
   return result;

@@ -49,17 +49,19 @@ std::string bad_in(const Replica& replica) {
 
 Site make_site(const RunConfig& config) {
   const RunConfig complete = completed(config);
-  std::vector<device::Device> devices = device::parse_devices(complete.device, complete.threads);
-  return {make_data(data_config(complete)), std::move(devices)};
+  const std::shared_ptr<device::World>& world = device::world();
+  const int threads = complete.threads == 0 ? world->threads() : complete.threads;
+  std::vector<device::Device> devices = device::parse_devices(complete.device, threads);
+  return {make_data(data_config(complete)), std::move(devices), world};
 }
 
 VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
     : config_(completed(config)),
-      team_(site.devices, config.workers),
+      team_(site.devices, config.workers, site.world),
       data_(site.data),
       steps_(total_steps(config, data_->train_size())),
       schedule_(schedule_config(config, steps_)) {
-  for (Index rank = 0; rank < team_.size(); ++rank) replicas_.push_back(make_replica(team_.shard(rank)));
+  for (Index device = 0; device < team_.size(); ++device) replicas_.push_back(make_replica(team_.shard(device)));
   const std::string& file = config_.model.init;
   if (!file.empty()) check_weights(file, model().tensors());
   if (site.devices.front().plans()) return;
@@ -106,11 +108,26 @@ std::string VirtualCluster::devices() const {
   std::string text = config_.device;
   Index threads = 0;
   for (const Replica& replica : replicas_) threads += replica.shard.device.threads();
-  return text + ", " + std::to_string(threads) + " threads";
+  text += ", " + std::to_string(threads) + " threads";
+  const Index ranks = team_.world().size();
+  return ranks == 1 ? text : std::to_string(ranks) + " ranks of " + text + " each";
+}
+
+std::vector<RankShare> VirtualCluster::shares() {
+  std::vector<RankShare> shares;
+  on_each_device([&](const Replica& replica) {
+    const double own = static_cast<double>(replica.shard.exchange->bytes_received());
+    const std::vector<double> bytes = replica.shard.exchange->all_gather({&own, 1});
+    if (&replica != &replicas_.front()) return;
+    for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
+      shares.push_back({replica.shard.ranges[rank], static_cast<Index>(bytes[rank])});
+    }
+  });
+  return shares;
 }
 
 void VirtualCluster::on_each_device(const std::function<void(Replica&)>& work) {
-  team_.run([&](Index rank) { work(replicas_[static_cast<std::size_t>(rank)]); });
+  team_.run([&](Index device) { work(replicas_[static_cast<std::size_t>(device)]); });
 }
 
 std::string VirtualCluster::first_bad_tensor() const {
@@ -133,11 +150,11 @@ void VirtualCluster::visit_state(const std::function<void(const device::Shard&, 
 StepOutcome VirtualCluster::advance() {
   ++step_;
   std::vector<StepOutcome> outcomes(replicas_.size());
-  on_each_device([&](Replica& replica) { advance(replica, outcomes[static_cast<std::size_t>(replica.shard.rank())]); });
+  team_.run([&](Index device) {
+    const auto at = static_cast<std::size_t>(device);
+    advance(replicas_[at], outcomes[at]);
+  });
   StepOutcome outcome = std::move(outcomes.front());  // what workers share is the same on every device
-  for (const StepOutcome& other : std::span(outcomes).subspan(1)) {
-    outcome.worker_losses.insert(outcome.worker_losses.end(), other.worker_losses.begin(), other.worker_losses.end());
-  }
   const double sum = std::accumulate(outcome.worker_losses.begin(), outcome.worker_losses.end(), 0.0);
   outcome.loss = sum / static_cast<double>(config_.workers);
   return outcome;
@@ -153,6 +170,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   for (Index first = own.first; first < own.end(); first += group) {
     run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
   }
+  outcome.worker_losses = replica.shard.exchange->all_gather(outcome.worker_losses);
   outcome.report = replica.optimizer->finish(replica.weights);
   if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(outcome.report.update_norm)) {
     throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
@@ -221,22 +239,35 @@ std::vector<float> VirtualCluster::final_weights() {
   return optimizer().local_weights() ? mean_weights().to_host() : weights().to_host();
 }
 
-/// Some 256 labels at a time: a long context must not take more memory here than in training.
 Evaluation VirtualCluster::evaluate() {
+  device::Buffer<float> mean;
+  if (optimizer().local_weights()) mean = mean_weights();
+  Evaluation total;
+  on_each_device([&](const Replica& replica) {
+    std::vector<double> numbers;
+    if (replica.shard.rank() == 0) {
+      total = evaluate_first({optimizer().local_weights() ? mean.data() : replica.weights.data(), 0});
+      numbers = {total.loss, static_cast<double>(total.correct), static_cast<double>(total.examples)};
+    }
+    numbers = replica.shard.exchange->all_gather(numbers);
+    if (&replica != &replicas_.front()) return;
+    total = {numbers[0], static_cast<Index>(numbers[1]), static_cast<Index>(numbers[2])};
+  });
+  return total;
+}
+
+/// On the first device. Some 256 labels at a time: a long context must not take more memory here than in training.
+Evaluation VirtualCluster::evaluate_first(const Weights& weights) {
   const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);
   const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
   const bool all = config_.eval.examples >= size;
   Evaluation total;
-  Replica& first = replicas_.front();
-  device::Buffer<float> mean;
-  if (optimizer().local_weights()) mean = mean_weights();
-  const Weights weights{optimizer().local_weights() ? mean.data() : first.weights.data(), 0};
   Batch batch;
   for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
     const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
     data_->read(config_.eval.split, start, std::min(block, size - start), batch);
-    const Evaluation part = first.model->evaluate(weights, batch);
+    const Evaluation part = replicas_.front().model->evaluate(weights, batch);
     total.loss += part.loss;
     total.correct += part.correct;
     total.examples += part.examples;

@@ -1,5 +1,6 @@
 #pragma once
-// N data-parallel workers in one process: samples, gradients, optimizer. One step is one pass through it.
+// N data-parallel workers, here or over several processes: samples, gradients, optimizer. One step is one pass through
+// it. Over processes every call that computes is collective.
 
 #include <functional>
 
@@ -31,7 +32,14 @@ struct StepOutcome {
 /// What a run stands on.
 struct Site {
   std::shared_ptr<const DataSource> data;
-  std::vector<device::Device> devices;
+  std::vector<device::Device> devices;  ///< of this process
+  std::shared_ptr<device::World> world = device::alone();
+};
+
+/// What a device of a run has held and received.
+struct RankShare {
+  Range workers;
+  Index bytes_received = 0;  ///< device memory of other ranks
 };
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
@@ -46,11 +54,20 @@ class VirtualCluster {
   Index steps() const { return steps_; }
   Index step() const { return step_; }
   const DataSource& data() const { return *data_; }
+  /// Whether this process has the first device: it alone logs, prints and writes files.
+  bool leads() const { return replicas_.front().shard.rank() == 0; }
+  /// Processes of the run.
+  Index ranks() const { return team_.world().size(); }
+  /// Whether a process says so. Collective.
+  bool any(bool own) { return team_.world().any(own); }
+  /// Of every device of the run, by rank.
+  std::vector<RankShare> shares();
   /// Model, optimizer and weights (worker 0's first) of the first device; those of the others are copies, but for the
   /// rows of workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
+  /// Of this process.
   const std::vector<Replica>& replicas() const { return replicas_; }
   std::string devices() const;  ///< option value and threads
   /// Steps between the variances that variance_ratio compares.
@@ -66,23 +83,25 @@ class VirtualCluster {
   StepOutcome advance();
 
   /// Loss and accuracy on the held-out split, or that of config.eval; of the mean of the workers' weights where they
-  /// have their own.
+  /// have their own. The first device computes, all processes learn.
   Evaluation evaluate();
 
-  /// The mean of the workers' weights on the first device, where they have their own.
+  /// The mean of the workers' weights on the first device, where they have their own; empty in other processes.
   device::Buffer<float> mean_weights();
 
   /// Worker 0's weights, or the mean of the workers' where they have their own.
+  /// For the process that leads.
   std::vector<float> final_weights();
 
-  /// Names the tensor that went bad first, on the first device where one did.
+  /// Names the tensor that went bad first, on the first device of this process where one did.
   std::string first_bad_tensor() const;
 
-  /// Calls work for every device's replica, on all devices at the same time: for what is collective.
+  /// Calls work for every device's replica, on all devices of all processes at the same time: for what is collective.
   void on_each_device(const std::function<void(Replica&)>& work);
 
  private:
   Replica make_replica(const device::Shard& shard) const;
+  Evaluation evaluate_first(const Weights& weights);
   Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
@@ -95,7 +114,7 @@ class VirtualCluster {
   std::shared_ptr<const DataSource> data_;
   Index steps_;
   optim::Schedule schedule_;
-  std::vector<Replica> replicas_;  ///< by rank
+  std::vector<Replica> replicas_;  ///< of this process, by rank
   Index step_ = 0;
 };
 

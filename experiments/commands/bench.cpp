@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "experiments/bench/mpi.hpp"
 #include "experiments/bench/pricing.hpp"
 #include "experiments/bench/scaling.hpp"
 #include "experiments/commands/commands.hpp"
@@ -178,6 +181,29 @@ int bench_price_command(const CommandLine& line) {
   return kExitDone;
 }
 
+std::ofstream new_file(const CommandLine& line) {
+  if (!line.overwrite && std::filesystem::exists(line.out)) {
+    throw ConfigError("file exists", line.out, "give another name, or --overwrite");
+  }
+  std::ofstream file(line.out);
+  if (!file) throw ConfigError("cannot write", line.out);
+  return file;
+}
+
+/// The rows on stdout, or in a file.
+int bench_mpi_command(const CommandLine& line) {
+  if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench mpi");
+  if (line.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
+  const std::shared_ptr<device::World>& world = device::world();
+  std::ofstream file;
+  if (world->rank() == 0 && !line.out.empty()) file = new_file(line);
+  const auto rows = bench_mpi(*world, line.rounds > 0 ? line.rounds : kStepRounds);
+  if (world->rank() > 0) return kExitDone;
+  write_measurements(rows, line.out.empty() ? std::cout : file);
+  if (!line.out.empty() && !file.flush()) throw IoError("cannot write", line.out);
+  return kExitDone;
+}
+
 /// Where no data is named, a model of features gets synthetic examples of its shape.
 sim::RunConfig config_of(Settings settings) {
   std::string model = sim::RunConfig().model.name;
@@ -205,12 +231,15 @@ int bench_command(const CommandLine& line) {
   if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
   if (line.global_batch < 0) throw ConfigError("option out of range", "global-batch", "at least 0");
   const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
+  if (what == "mpi") return bench_mpi_command(line);
+  if (device::launch().size > 1) throw ConfigError("only bench mpi runs over ranks", "bench", "leave mpirun out");
+  if (!line.out.empty()) throw ConfigError("an option that is not used", "--out", "bench mpi writes a file");
   if (what == "price") return bench_price_command(line);
   const sim::RunConfig config = config_of(line.run);
   if (what == "kernels") return bench_kernels_command(line, config);
   if (what == "step") return bench_step_command(line, config);
   if (what == "scaling") return bench_scaling_command(line, config);
-  throw ConfigError("say what to measure", "bench", "onebit bench kernels, step, scaling or price");
+  throw ConfigError("say what to measure", "bench", "onebit bench kernels, step, scaling, price or mpi");
 }
 
 }  // namespace onebit::experiments

@@ -17,6 +17,7 @@ struct Command {
   bool takes_run_options;
   Accepted::Price price_options;
   int (*run)(const CommandLine&);  ///< exit status; throws Error
+  bool over_ranks = false;         ///< whether it may be one of several MPI processes
 };
 
 int run_command(const CommandLine& line);

@@ -91,7 +91,8 @@ bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, ArmR
     const Beginning beginning = beginning_of(line, config, path);
     const sim::RunResult run = beginning.done ? result_of(path)
                                               : run_and_log(sim::prepare(config), path, beginning.existing, line,
-                                                            arm.name + " seed " + std::to_string(config.seed));
+                                                            arm.name + " seed " + std::to_string(config.seed))
+                                                    .result;
     result.runs.push_back(analysis::summarize(sim::LogReader(path), prices.clusters, *prices.model));
     if (run.status == sim::RunStatus::stopped) return false;
   }

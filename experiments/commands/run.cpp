@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "device/error.hpp"
+#include "device/world.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/deepspeed_output.hpp"
 #include "experiments/memory_output.hpp"
@@ -28,10 +29,33 @@ void print_plan(const sim::PreparedRun& run, const CommandLine& line) {
   print_memory(run, std::cout);
 }
 
+Json shares_json(const std::vector<sim::RankShare>& shares) {
+  std::vector<Json> rows;
+  for (const sim::RankShare& share : shares) {
+    rows.push_back(Json::object({{"first_worker", share.workers.first},
+                                 {"workers", share.workers.count},
+                                 {"bytes_received", share.bytes_received}}));
+  }
+  return Json::array(rows);
+}
+
+void print_shares(const std::vector<sim::RankShare>& shares) {
+  Table table({"rank", "workers", "received"}, 2);
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    const sim::RankShare& share = shares[rank];
+    table.add({std::to_string(rank),
+               std::to_string(share.workers.first) + " to " + std::to_string(share.workers.end() - 1),
+               bytes_text(static_cast<double>(share.bytes_received))});
+  }
+  std::cout << "\n";
+  table.print(std::cout);
+}
+
 /// What the log says, and the exit status. members: of the JSON object besides.
-int report(const CommandLine& line, const sim::RunResult& result,
-           const std::vector<std::pair<std::string, Json>>& members) {
+int report(const CommandLine& line, const Session& session, std::vector<std::pair<std::string, Json>> members) {
   const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
+  const bool over_ranks = device::launch().size > 1;
+  if (over_ranks) members.emplace_back("ranks", shares_json(session.shares));
   if (line.json) {
     Json json = to_json(summary);
     for (const auto& [name, value] : members) json = json.with(name, value);
@@ -39,7 +63,9 @@ int report(const CommandLine& line, const sim::RunResult& result,
   } else {
     print_deepspeed(line, std::cout);
     print_summary(summary, std::cout);
+    if (over_ranks) print_shares(session.shares);
   }
+  const sim::RunResult& result = session.result;
   if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
     std::cerr << "onebit: error: " << result.reason << "\n";
   }
@@ -53,14 +79,18 @@ int run_command(const CommandLine& line) {
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
   const sim::RunConfig config = make_config(line.run);
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
-  if (!line.weights_out.empty()) {
+  const bool leads = device::launch().rank == 0;
+  if (leads && !line.weights_out.empty()) {
     sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
   }
+  if (line.resume && device::launch().size > 1) {
+    throw ConfigError("no checkpoints over several processes yet", "resume", "run in one process");
+  }
   const Beginning beginning = beginning_of(line, config, line.out);
-  if (beginning.done && !line.dry_run) return report(line, result_of(line.out), {});
+  if (beginning.done && !line.dry_run) return report(line, {result_of(line.out), {}}, {});
   const sim::PreparedRun run = sim::prepare(config);
   if (line.dry_run) {
-    print_plan(run, line);
+    if (leads) print_plan(run, line);
     return kExitDone;
   }
   install_stop_handler();
@@ -69,9 +99,10 @@ int run_command(const CommandLine& line) {
     print_memory(run, std::cout);
     std::cout << std::endl;
   };
-  const sim::RunResult result =
+  const Session session =
       run_and_log(run, line.out, beginning.existing, line, config.optimizer.name, print_plan_of_memory);
-  return report(line, result, {{"memory_plan", to_json(run.plan)}});
+  if (!leads) return exit_status(session.result.status);
+  return report(line, session, {{"memory_plan", to_json(run.plan)}});
 }
 
 }  // namespace onebit::experiments

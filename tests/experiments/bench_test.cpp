@@ -117,8 +117,8 @@ TEST_CASE("bench: what cannot be measured is refused in one line") {
     CHECK_THAT(run.err, Contains(text));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   };
-  refused({"bench"}, "onebit bench kernels, step, scaling or price");
-  refused({"bench", "everything"}, "onebit bench kernels, step, scaling or price");
+  refused({"bench"}, "onebit bench kernels, step, scaling, price or mpi");
+  refused({"bench", "everything"}, "onebit bench kernels, step, scaling, price or mpi");
   refused({"bench", "scaling", "--sweep", "3"}, "3 workers cannot share 1024 examples");
   refused({"bench", "scaling", "--sweep", "0"}, "0 workers cannot share");
   refused({"bench", "scaling", "--sweep", "two"}, "sweep");

@@ -16,7 +16,7 @@ bool begins(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-/// Commands of `onebit` and `python3` on a page. A backslash at the end of a line continues it.
+/// Commands of `onebit`, `mpirun` and `python3` on a page. A backslash at the end of a line continues it.
 std::vector<std::string> commands_of(const std::string& page) {
   std::vector<std::string> commands;
   std::stringstream lines(page);
@@ -27,7 +27,8 @@ std::vector<std::string> commands_of(const std::string& page) {
       continued = false;
       continue;
     }
-    const bool command = console && (begins(line, "$ onebit ") || begins(line, "$ python3 "));
+    const bool command =
+        console && (begins(line, "$ onebit ") || begins(line, "$ mpirun ") || begins(line, "$ python3 "));
     if (!command && !continued) continue;
     if (command) commands.emplace_back();
     commands.back() += (command ? line.substr(2) : line);
@@ -110,7 +111,9 @@ namespace {
 /// Every other page, from the first or the second on: two tests may run at a time.
 void check_pages(std::size_t from) {
   const std::string python = find_python("h5py");
-  std::size_t count = 0, without_data = 0, without_python = 0;
+  std::size_t count = 0, without_data = 0, without_python = 0, without_mpi = 0;
+  const Variable oversubscribe("OMPI_MCA_rmaps_base_oversubscribe", "1");
+  const Variable root("OMPI_ALLOW_RUN_AS_ROOT", "1"), sure("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   const bool shared = fs::exists(shared_path("data"));
   const std::vector<fs::path> all = pages();
   for (std::size_t i = from; i < all.size(); i += 2) {
@@ -119,12 +122,15 @@ void check_pages(std::size_t from) {
     const bool lacks_python = python.empty() && mentions(commands, "python3");
     without_data += lacks_data ? 1 : 0;
     without_python += lacks_python ? 1 : 0;
-    if (!lacks_data && !lacks_python) check_page(all[i], commands, python);
+    const bool lacks_mpi = !mpi_is_here() && mentions(commands, "--ranks");
+    without_mpi += lacks_mpi ? 1 : 0;
+    if (!lacks_data && !lacks_python && !lacks_mpi) check_page(all[i], commands, python);
     count += commands.size();
   }
   CHECK(count > 0);
   ONEBIT_SKIP_UNLESS(without_data == 0, "shared", "pages use sample data that is not here");
   ONEBIT_SKIP_UNLESS(without_python == 0, "h5py", "pages use python3 with h5py");
+  ONEBIT_SKIP_UNLESS(without_mpi == 0, "mpi", "pages use MPI");
 }
 
 }  // namespace

@@ -177,6 +177,14 @@ inline std::string find_python(const std::string& module) {
   return "";
 }
 
+/// Whether runs can be started over MPI: the plugin lies beside the program, and there is an mpirun.
+inline bool mpi_is_here() {
+  static const bool here =
+      std::filesystem::exists(std::filesystem::path(ONEBIT_PROGRAM).parent_path() / "libonebit_mpi.so") &&
+      std::system("mpirun --version >/dev/null 2>&1") == 0;
+  return here;
+}
+
 /// An environment variable of this process and the programs that it starts, for a while.
 class Variable {
  public:
