@@ -313,7 +313,7 @@ TEST_CASE("mpi: what mpirun says of the end becomes one line") {
   const Folder folder;
   const std::string rule(74, '-');
   const auto says = [&](const std::string& text, int status) {
-    write_file(folder / "mpirun", "#!/bin/sh\nprintf '" + text + "' >&2\nexit " + std::to_string(status) + "\n");
+    write_file(folder / "mpirun", "#!/bin/sh\nprintf %b '" + text + "' >&2\nexit " + std::to_string(status) + "\n");
     fs::permissions(folder / "mpirun", fs::perms::owner_all);
     const Variable mpirun("ONEBIT_MPIRUN", folder / "mpirun");
     return run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--workers", "8", "--ranks", "2"}));
