@@ -6,6 +6,7 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "device/world.hpp"
 #include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
@@ -85,6 +86,20 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   const bool changed = granted > 0 || allowed(kBits);
   const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
   return {changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};
+}
+
+Beginning agreed_beginning(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+  using sim::Existing;
+  device::World& world = *device::world();
+  Beginning own;
+  world.run([&] {
+    if (world.rank() == 0) own = beginning_of(line, config, log);
+  });
+  Beginning agreed{Existing::refuse, world.any(own.done)};
+  for (const Existing existing : {Existing::replace, Existing::resume, Existing::resume_replacing}) {
+    if (world.any(own.existing == existing)) agreed.existing = existing;
+  }
+  return agreed;
 }
 
 }  // namespace onebit::experiments

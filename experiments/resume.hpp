@@ -18,4 +18,7 @@ struct Beginning {
 /// allowed to, naming all of them.
 Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
 
+/// The same for a run that may be one of several processes: the one that leads looks, all are told. Collective.
+Beginning agreed_beginning(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
+
 }  // namespace onebit::experiments

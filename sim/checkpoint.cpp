@@ -49,14 +49,18 @@ void for_each_file(const std::string& log, const std::function<void(const fs::pa
   }
 }
 
+void visit(const h5::Object* file, VirtualCluster& cluster, RunState& state) {
+  cluster.visit_state([&](const device::Shard& shard, const auto& use) {
+    StateWriter writer(file, shard, cluster.ranks() > 1);
+    visit(writer, state);
+    use(writer);
+  });
+}
+
 void write_file(const std::string& path, VirtualCluster& cluster, RunState& state) {
   h5::Object file = create_checkpoint_file(path);
   try {
-    cluster.visit_state([&](const device::Shard& shard, const auto& use) {
-      StateWriter writer(file, shard);
-      visit(writer, state);
-      use(writer);
-    });
+    visit(&file, cluster, state);
     h5::flush(file);
   } catch (...) {
     h5::abandon(std::move(file));
@@ -85,6 +89,7 @@ std::vector<CheckpointFile> checkpoints_of(const std::string& log) {
 }
 
 void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState state) {
+  if (!cluster.leads()) return visit(nullptr, cluster, state);
   const std::string path = checkpoint_path(log, cluster.step());
   const std::string part = path + std::string(kUnfinished);
   std::error_code error;

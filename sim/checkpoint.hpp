@@ -32,7 +32,7 @@ struct CheckpointFile {
 std::vector<CheckpointFile> checkpoints_of(const std::string& log);
 
 /// Writes the checkpoint of the cluster's step: under a temporary name, synchronised, renamed. Throws IoError; an
-/// unfinished file is removed then.
+/// unfinished file is removed then. Over processes collective; the one that leads writes.
 void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState state);
 
 /// Throws ConfigError where the file is truncated, damaged (its checksum is not that of its bytes) or none.

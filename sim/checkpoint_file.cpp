@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "device/error.hpp"
 #include "sim/log/descriptor.hpp"
@@ -16,8 +17,9 @@
 namespace onebit::sim {
 namespace {
 
-constexpr Index kBlock = 512;             // HDF5's smallest user block
-constexpr Index kPiece = Index{8} << 20;  // bytes that are copied at a time
+constexpr Index kBlock = 512;              // HDF5's smallest user block
+constexpr Index kParcel = Index{1} << 20;  // bytes that a rank sends at a time
+constexpr Index kPiece = Index{8} << 20;   // bytes that are copied at a time
 constexpr const char* kSeal = "onebit-checkpoint 1\nbytes %ld\ncrc32 %08lx\n";
 
 [[noreturn]] void fail_writing(const std::string& path) {
@@ -66,18 +68,39 @@ hid_t h5_type(device::ElementType type) {
   return H5I_INVALID_HID;
 }
 
-/// Calls copy(first, global, count, host memory) for pieces that are not too large.
-template <class Copy>
-void for_each_part(std::span<const device::Piece> pieces, device::ElementType type, const Copy& copy) {
-  const Index most = kPiece / device::bytes_of(type);
-  std::vector<std::byte> host;
+/// The same elements in pieces of at most `most`.
+std::vector<device::Piece> cut(std::span<const device::Piece> pieces, Index most) {
+  std::vector<device::Piece> parts;
   for (const device::Piece& piece : pieces) {
     for (Index done = 0; done < piece.count; done += most) {
-      const Index count = std::min(most, piece.count - done);
-      host.resize(static_cast<std::size_t>(std::max(count * device::bytes_of(type), static_cast<Index>(host.size()))));
-      copy(piece.first + done, piece.global + done, count, host.data());
+      parts.push_back({piece.first + done, piece.global + done, std::min(most, piece.count - done)});
     }
   }
+  return parts;
+}
+
+/// Calls copy(piece, host memory) for pieces that are not too large.
+template <class Copy>
+void for_each_part(std::span<const device::Piece> pieces, device::ElementType type, const Copy& copy) {
+  std::vector<std::byte> host;
+  for (const device::Piece& part : cut(pieces, kPiece / device::bytes_of(type))) {
+    host.resize(std::max(host.size(), static_cast<std::size_t>(part.count * device::bytes_of(type))));
+    copy(part, host.data());
+  }
+}
+
+/// Numbers that hold so many bytes.
+std::size_t words(Index bytes) {
+  return static_cast<std::size_t>(ceil_div(bytes, Index{sizeof(double)}));
+}
+
+/// Place, count and bytes of a piece, as ranks show each other numbers.
+std::vector<double> packed(const device::Elements& elements, const device::Piece& piece) {
+  std::vector<double> parcel(2 + words(piece.count * device::bytes_of(elements.type)));
+  parcel[0] = static_cast<double>(piece.global);
+  parcel[1] = static_cast<double>(piece.count);
+  elements.download(&parcel[2], piece.first, piece.count);
+  return parcel;
 }
 
 }  // namespace
@@ -121,22 +144,45 @@ void verify_seal(const std::string& path) {
 }
 
 h5::Object StateWriter::dataset(const std::string& path, device::ElementType type, Index total) {
-  if (h5::exists(file_, path)) return h5::open_dataset(file_, path);
+  if (h5::exists(*file_, path)) return h5::open_dataset(*file_, path);
   for (auto end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
-    if (!h5::exists(file_, path.substr(0, end))) h5::create_group(file_, path.substr(0, end));
+    if (!h5::exists(*file_, path.substr(0, end))) h5::create_group(*file_, path.substr(0, end));
   }
-  return h5::create_array(file_, path, h5_type(type), total);
+  return h5::create_array(*file_, path, h5_type(type), total);
 }
 
 void StateWriter::device(const std::string& path, const device::Elements& elements,
                          std::span<const device::Piece> pieces, Index total, Held held) {
   if (held == Held::by_every_rank && shard().rank() > 0) return;
+  if (held == Held::by_one_rank && gathers_) return gather(path, elements, pieces, total);
   const h5::Object target = dataset(path, elements.type, total);
-  for_each_part(pieces, elements.type, [&](Index first, Index global, Index count, std::byte* host) {
-    elements.download(host, first, count);
-    h5::write_rows(target, h5_type(elements.type), host, count, global);
+  for_each_part(pieces, elements.type, [&](const device::Piece& part, std::byte* host) {
+    elements.download(host, part.first, part.count);
+    h5::write_rows(target, h5_type(elements.type), host, part.count, part.global);
   });
   pause_point("checkpoint.data");
+}
+
+/// Every rank shows a parcel at a time, place and bytes, until all have shown all; the first one writes them.
+void StateWriter::gather(const std::string& path, const device::Elements& elements,
+                         std::span<const device::Piece> pieces, Index total) {
+  const Index size = device::bytes_of(elements.type);
+  const std::vector<device::Piece> parts = cut(pieces, kParcel / size);
+  const auto own = static_cast<double>(parts.size());
+  const std::vector<double> counts = shard().exchange->all_gather({&own, 1});
+  const auto rounds = static_cast<std::size_t>(*std::max_element(counts.begin(), counts.end()));
+  std::optional<h5::Object> target;
+  if (file_ != nullptr) target = dataset(path, elements.type, total);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    std::vector<double> parcel;
+    if (round < parts.size()) parcel = packed(elements, parts[round]);
+    const std::vector<double> all = shard().exchange->all_gather(parcel);
+    for (std::size_t at = 0; target && at < all.size();) {
+      const auto global = static_cast<Index>(all[at]), count = static_cast<Index>(all[at + 1]);
+      h5::write_rows(*target, h5_type(elements.type), &all[at + 2], count, global);
+      at += 2 + words(count * size);
+    }
+  }
 }
 
 template <class Number>
@@ -166,9 +212,9 @@ void StateReader::device(const std::string& path, const device::Elements& elemen
   if (sizes.size() != 1 || static_cast<Index>(sizes[0]) != total) {
     refuse(file_.where.file, path + " is not of " + std::to_string(total) + " elements: another configuration");
   }
-  for_each_part(pieces, elements.type, [&](Index first, Index global, Index count, std::byte* host) {
-    h5::read_rows(source, h5_type(elements.type), host, count, global);
-    elements.upload(host, first, count);
+  for_each_part(pieces, elements.type, [&](const device::Piece& part, std::byte* host) {
+    h5::read_rows(source, h5_type(elements.type), host, part.count, part.global);
+    elements.upload(host, part.first, part.count);
   });
 }
 

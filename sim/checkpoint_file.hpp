@@ -16,10 +16,13 @@ void seal(const std::string& path);
 /// Throws ConfigError where length or checksum are not those of the file.
 void verify_seal(const std::string& path);
 
-/// Writes the state of one rank after the other.
+/// Writes the state of the ranks of this process, one after the other; where ranks are processes, that of all of them,
+/// which then visit at the same time.
 class StateWriter final : public device::StateVisitor {
  public:
-  StateWriter(const h5::Object& file, const device::Shard& shard) : StateVisitor(shard), file_(file) {}
+  /// file: nullptr in processes that do not lead. gathers: ranks are processes.
+  StateWriter(const h5::Object* file, const device::Shard& shard, bool gathers)
+      : StateVisitor(shard), file_(file), gathers_(gathers) {}
   bool loads() const override { return false; }
 
  private:
@@ -29,9 +32,12 @@ class StateWriter final : public device::StateVisitor {
   void host(const std::string& path, std::vector<Index>& values) override;
   template <class Number>
   void list(const std::string& path, device::ElementType type, const std::vector<Number>& values);
+  void gather(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces,
+              Index total);
   h5::Object dataset(const std::string& path, device::ElementType type, Index total);
 
-  const h5::Object& file_;
+  const h5::Object* file_;
+  bool gathers_;
 };
 
 /// Reads it. Throws ConfigError where something is missing or of another size.

@@ -6,6 +6,8 @@
 namespace onebit::sim {
 namespace {
 
+constexpr Index kNone = -1;
+
 LogRows committed_rows(const LogReader& log) {
   return {log.committed_rows("steps"),       log.committed_rows("workers"), log.committed_rows("tensors"),
           log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic")};
@@ -42,6 +44,16 @@ std::string defect_of(const std::string& path, const LogReader& log) {
   return "";
 }
 
+/// Step of the newest checkpoint that can be used, or kNone.
+Index newest_good(const std::string& path, const LogReader& log, std::vector<std::string>& refused) {
+  for (const CheckpointFile& file : checkpoints_of(path)) {
+    const std::string defect = defect_of(file.path, log);
+    if (defect.empty()) return file.step;
+    refused.push_back(defect);
+  }
+  return kNone;
+}
+
 }  // namespace
 
 Index identity_of(const LogHeader& header) {
@@ -53,25 +65,25 @@ Index identity_of(const LogHeader& header) {
 }
 
 Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace) {
-  const LogReader log(path);
-  require_same_problem(log, cluster);
   Resumption resumption;
-  resumption.header = log.header();
-  resumption.keep = committed_rows(log);
-  resumption.state.log = identity_of(log.header());
-  for (const CheckpointFile& file : checkpoints_of(path)) {
-    const std::string defect = defect_of(file.path, log);
-    if (defect.empty()) {
-      resumption.state = read_checkpoint(file.path, cluster);
-      break;
-    }
-    resumption.refused.push_back(defect);
-  }
-  if (replace) {
-    resumption.keep = resumption.state.rows;
-  } else {
-    resumption.expected = rows_beyond(log, resumption.state.rows, cluster.step());
-  }
+  std::optional<LogReader> log;
+  Index step = kNone;
+  cluster.together([&] {
+    if (!cluster.leads()) return;
+    log.emplace(path);
+    require_same_problem(*log, cluster);
+    resumption.header = log->header();
+    resumption.keep = committed_rows(*log);
+    resumption.state.log = identity_of(log->header());
+    step = newest_good(path, *log, resumption.refused);
+  });
+  step = cluster.leaders(step);
+  cluster.together([&] {
+    if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
+    if (!cluster.leads()) return;
+    if (replace) resumption.keep = resumption.state.rows;
+    if (!replace) resumption.expected = rows_beyond(*log, resumption.state.rows, cluster.step());
+  });
   return resumption;
 }
 

@@ -162,11 +162,15 @@ class Run {
   /// The log is on the disk before a checkpoint counts its rows.
   void checkpoint() {
     take_wall_time();
-    log_->synchronize();
+    cluster_.together([&] {
+      if (log_ != nullptr) {
+        log_->synchronize();
+        state_.rows = log_->rows();
+      }
+      write_checkpoint(path_, cluster_, state_);
+      if (log_ != nullptr) prune_checkpoints(path_, config_.checkpoint.keep);
+    });
     last_flush_ = Clock::now();
-    state_.rows = log_->rows();
-    write_checkpoint(path_, cluster_, state_);
-    prune_checkpoints(path_, config_.checkpoint.keep);
     leave_out_time();
   }
 
@@ -179,7 +183,7 @@ class Run {
   void leave_out_time() { last_time_ = Clock::now(); }
 
   RunResult stop() {
-    if (cluster_.ranks() == 1) checkpoint();
+    checkpoint();
     return end(RunStatus::stopped, "stopped by a signal", "stop");
   }
 
@@ -249,27 +253,22 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
 }
 
 /// In a process that does not lead.
-RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing,
-                 const RunIdentity&, const RunControl& control) {
-  return Run(cluster, config, path, nullptr, {}, control).train();
-}
-
-void refuse_checkpoints(const RunConfig& config, Existing existing) {
-  const bool resumes = existing == Existing::resume || existing == Existing::resume_replacing;
-  if (config.checkpoint.every == 0 && !resumes) return;
-  throw ConfigError("no checkpoints over several processes yet", resumes ? "resume" : "checkpoint.every",
-                    "leave it out, or run in one process");
+RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                 bool resumes, const RunControl& control) {
+  RunState state;
+  if (resumes) state = prepare_resumption(cluster, path, existing == Existing::resume_replacing).state;
+  return Run(cluster, config, path, nullptr, state, control).train();
 }
 
 }  // namespace
 
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control) {
-  if (cluster.ranks() > 1) refuse_checkpoints(config, existing);
-  const bool resumes = existing == Existing::resume || existing == Existing::resume_replacing;
-  const auto work = !cluster.leads() ? follow : resumes && std::filesystem::exists(path) ? resume : start;
-  const RunResult result = work(cluster, config, path, existing, identity, control);
-  if (cluster.leads() && result.status == RunStatus::finished && config.log.compression > 0) {
+  const bool may_resume = existing == Existing::resume || existing == Existing::resume_replacing;
+  const bool resumes = cluster.any(cluster.leads() && may_resume && std::filesystem::exists(path));
+  if (!cluster.leads()) return follow(cluster, config, path, existing, resumes, control);
+  const RunResult result = (resumes ? resume : start)(cluster, config, path, existing, identity, control);
+  if (result.status == RunStatus::finished && config.log.compression > 0) {
     compress_log(path, static_cast<int>(config.log.compression));
   }
   return result;

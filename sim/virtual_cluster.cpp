@@ -113,6 +113,15 @@ std::string VirtualCluster::devices() const {
   return ranks == 1 ? text : std::to_string(ranks) + " ranks of " + text + " each";
 }
 
+Index VirtualCluster::leaders(Index own) {
+  const auto number = static_cast<double>(own);
+  on_each_device([&](const Replica& replica) {
+    const std::vector<double> all = replica.shard.exchange->all_gather({&number, 1});
+    if (&replica == &replicas_.front()) own = static_cast<Index>(all.front());
+  });
+  return own;
+}
+
 std::vector<RankShare> VirtualCluster::shares() {
   std::vector<RankShare> shares;
   on_each_device([&](const Replica& replica) {

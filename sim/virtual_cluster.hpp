@@ -60,6 +60,10 @@ class VirtualCluster {
   Index ranks() const { return team_.world().size(); }
   /// Whether a process says so. Collective.
   bool any(bool own) { return team_.world().any(own); }
+  /// What the process that leads says. Collective.
+  Index leaders(Index own);
+  /// Calls work in every process; an error in one is thrown in all. Collective.
+  void together(const std::function<void()>& work) { team_.world().run(work); }
   /// Of every device of the run, by rank.
   std::vector<RankShare> shares();
   /// Model, optimizer and weights (worker 0's first) of the first device; those of the others are copies, but for the
@@ -73,8 +77,8 @@ class VirtualCluster {
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
-  /// Visits the state between two steps, rank after rank: `each` makes a visitor of a shard and gives it to what it is
-  /// called with.
+  /// Visits the state between two steps, of this process's ranks one after the other: `each` makes a visitor of a shard
+  /// and gives it to what it is called with.
   using Visit = std::function<void(device::StateVisitor&)>;
   void visit_state(const std::function<void(const device::Shard&, const Visit&)>& each);
 

@@ -83,11 +83,11 @@ int run_command(const CommandLine& line) {
   if (leads && !line.weights_out.empty()) {
     sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
   }
-  if (line.resume && device::launch().size > 1) {
-    throw ConfigError("no checkpoints over several processes yet", "resume", "run in one process");
+  const Beginning beginning = agreed_beginning(line, config, line.out);
+  if (beginning.done && !line.dry_run) {
+    const sim::RunResult result = result_of(line.out);
+    return leads ? report(line, {result, {}}, {}) : exit_status(result.status);
   }
-  const Beginning beginning = beginning_of(line, config, line.out);
-  if (beginning.done && !line.dry_run) return report(line, {result_of(line.out), {}}, {});
   const sim::PreparedRun run = sim::prepare(config);
   if (line.dry_run) {
     if (leads) print_plan(run, line);
