@@ -93,7 +93,9 @@ std::string cell(Index value) {
   return std::to_string(value);
 }
 std::string cell(double value) {
-  return std::isnan(value) ? "nan" : shortest(value);
+  if (std::isnan(value)) return "nan";
+  const bool whole = std::abs(value) < 1e15 && value == std::floor(value);
+  return whole ? std::to_string(std::llround(value)) : shortest(value);
 }
 
 std::string csv_of(const std::vector<TableColumn>& columns, std::size_t rows) {
