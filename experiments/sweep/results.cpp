@@ -119,18 +119,14 @@ void Results::forgive(const std::string& name) {
 bool Results::prepare_start(const std::string& name) {
   const std::string log = path(name, ".h5");
   if (!fs::exists(log)) return false;
-  bool unreadable = false, useless = false;
   try {
     const sim::LogReader reader(log);
-    useless = reader.closed() && reader.status() == sim::RunStatus::failed;
+    return false;
   } catch (const Error&) {
-    unreadable = true;
-  }
-  if (unreadable || useless) {
     remove_checkpoints(name);
-    fs::remove(log);
+    fs::rename(log, path(name, ".damaged.h5"));
+    return true;
   }
-  return unreadable;
 }
 
 void Results::remove_checkpoints(const std::string& name) {

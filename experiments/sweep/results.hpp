@@ -50,8 +50,8 @@ class Results {
   /// Forgets such a note.
   void forgive(const std::string& name);
 
-  /// Makes ready for a start: a log that nothing can be made of, or that a failed run closed, is removed with its
-  /// checkpoints. Returns true where one was removed that cannot be read.
+  /// Makes ready for a start. Returns true where there is a log that cannot be read: it is put aside, as
+  /// NAME.damaged.h5.
   bool prepare_start(const std::string& name);
   /// Checkpoints of a point that needs them no more.
   void remove_checkpoints(const std::string& name);
