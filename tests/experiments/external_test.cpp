@@ -449,10 +449,11 @@ TEST_CASE("external: whatever ends the program, its worker programs end too") {
   for (const auto& [what, signal] : ends) {
     CAPTURE(what, signal);
     fs::remove(bench.folder() / "run.h5");
-    Process process(bench.folder() / "", onebit_command({"run", "--model", "external", "--model.command",
-                                                         "cd . && " + bench.command(what) + "; exit 0", "--data",
-                                                         "synthetic", "--workers", "8", "--steps", "100000",
-                                                         "--devices", "cpu:2", "--optimizer", "adam", "-o", "run.h5"}));
+    Process process(
+        bench.folder() / "",
+        onebit_command({"run", "--model", "external", "--model.command", "cd . && " + bench.command(what) + "; exit 0",
+                        "--data", "synthetic", "--workers", "8", "--steps", "100000", "--devices", "cpu:2",
+                        "--optimizer", "adam", "--overwrite", "-o", "run.h5"}));
     REQUIRE(process.poll([&] { return bench.processes() >= 4 && fs::exists(bench.folder() / "run.h5"); }));
     usleep(300'000);  // the third step has begun, or not: it must end either way
     process.send(signal);

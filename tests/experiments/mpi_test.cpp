@@ -40,14 +40,14 @@ bool is_time(std::string_view column) {
   return column.ends_with("_seconds");
 }
 
-/// Every number of a log but the times, as bits.
+/// Every number of a log but the times and the events, which stops and resumptions are among.
 std::vector<std::pair<std::string, std::vector<double>>> numbers_of(const sim::LogReader& log) {
   std::vector<std::pair<std::string, std::vector<double>>> columns;
   for (const sim::Column& column : sim::log_columns()) {
     const bool number = column.type == sim::ColumnType::float64 || column.type == sim::ColumnType::int64;
     const bool rows = column.shape == sim::Shape::rows || column.shape == sim::Shape::rows_by_workers ||
                       column.shape == sim::Shape::rows_by_tensors;
-    if (!number || !rows || is_time(column.name)) continue;
+    if (!number || !rows || is_time(column.name) || column.group == "events") continue;
     columns.emplace_back(sim::path_of(column), log.column(sim::path_of(column)));
   }
   return columns;
