@@ -19,6 +19,15 @@ struct Difference {
   std::string option, there, now;
 };
 
+/// Rows of a group that the log was created without have no place in it.
+void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, const std::string& log) {
+  const bool workers = config.log.workers_every > 0 && !header.per_worker;
+  const bool tensors = config.log.tensors_every > 0 && !header.per_tensor;
+  if (!workers && !tensors) return;
+  throw ConfigError("the log was created without these rows", log,
+                    workers ? "resume with --log.workers-every 0" : "resume with --log.tensors-every 0");
+}
+
 /// An option that the log does not know had its default.
 std::vector<Difference> differences(const sim::LogHeader& header, const sim::RunConfig& config) {
   const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
@@ -28,7 +37,9 @@ std::vector<Difference> differences(const sim::LogHeader& header, const sim::Run
     const auto found = there.find(option.name);
     const std::string before = found == there.end() ? option.get(defaults) : found->second;
     const std::string now = option.get(config);
-    if (decides_results(option.name) && before != now) list.push_back({option.name, before, now});
+    const bool differs = option.name == "devices" ? backend_of(before) != backend_of(now)
+                                                  : decides_results(option.name) && before != now;
+    if (differs) list.push_back({option.name, before, now});
   }
   return list;
 }
@@ -66,6 +77,11 @@ bool decides_results(const std::string& option) {
   return !option.starts_with("checkpoint.") && std::ranges::find(neutral, option) == neutral.end();
 }
 
+std::string backend_of(const std::string& devices) {
+  const std::string backend = devices.substr(0, devices.find(':'));
+  return backend == "cpu" || backend == "debug" ? "" : backend;
+}
+
 Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
   using sim::Existing;
   if (!line.resume) {
@@ -77,6 +93,7 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   check_allowed(line.resume_allow);
   if (!std::filesystem::exists(log)) return {Existing::resume};
   const sim::LogReader reader(log);
+  require_groups(reader.header(), config, log);
   std::vector<Difference> list = differences(reader.header(), config);
   const auto allowed = [&](const std::string& name) {
     return std::ranges::find(line.resume_allow, name) != line.resume_allow.end();

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "device/world.hpp"
+#include "sim/log/compact.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/weights_file.hpp"
 
@@ -66,9 +68,9 @@ std::string program_version() {
 void install_stop_handler() {
   struct sigaction action = {};
   action.sa_handler = request_stop;
+  sigaction(SIGTERM, &action, nullptr);  // schedulers send it to every process of a job, and sweeps pass it on
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
   action.sa_flags = 0;
   if (device::launch().size > 1) sigaction(SIGUSR1, &action, nullptr);
 }
@@ -85,7 +87,12 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
                                   .command_line = line.text,
                                   .options = values_of(run.config)};
   ProgressLine progress(label, cluster.leads() && (line.progress || isatty(STDERR_FILENO) == 1));
-  const sim::RunControl control{.on_start = on_start,
+  // Weights of an earlier run must not be taken for those of this one.
+  const auto begin = [&] {
+    if (!line.weights_out.empty()) std::filesystem::remove(line.weights_out);
+    on_start();
+  };
+  const sim::RunControl control{.on_start = begin,
                                 .on_warning = warn,
                                 .on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};
@@ -95,6 +102,9 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
   if (complete && !line.weights_out.empty()) {
     const std::vector<float> weights = cluster.final_weights();
     if (cluster.leads()) sim::write_weights(line.weights_out, cluster.model().tensors(), weights);
+  }
+  if (cluster.leads() && status == sim::RunStatus::finished && run.config.log.compression > 0) {
+    sim::compress_log(path, static_cast<int>(run.config.log.compression));
   }
   session.shares = cluster.shares();
   return session;

@@ -20,8 +20,8 @@ std::string program_version();
 /// A line on stderr.
 void warn(const std::string& text);
 
-/// Ctrl-C and SIGTERM ask for a stop from now on; a second one ends the program at once. So does SIGUSR1 under mpirun,
-/// which hands that one on to the ranks.
+/// Ctrl-C and SIGTERM ask for a stop from now on; a second Ctrl-C ends the program at once. So does SIGUSR1 under
+/// mpirun, which hands that one on to the ranks.
 void install_stop_handler();
 bool stop_requested();
 

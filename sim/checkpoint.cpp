@@ -98,6 +98,7 @@ void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState 
     write_file(part, cluster, state);
     fs::rename(part, path);
   } catch (const fs::filesystem_error& failure) {
+    fs::remove(part, error);
     throw IoError("cannot write checkpoint: " + failure.code().message(), path);
   } catch (...) {
     fs::remove(part, error);
@@ -129,6 +130,13 @@ RunState run_state_of(const std::string& path) {
   RunState state;
   visit(reader, state);
   return state;
+}
+
+void remove_checkpoints_after(const std::string& log, Index step) {
+  std::error_code error;  // what cannot be removed stays
+  for (const CheckpointFile& file : checkpoints_of(log)) {
+    if (file.step > step) fs::remove(file.path, error);
+  }
 }
 
 void prune_checkpoints(const std::string& log, Index keep) {

@@ -45,6 +45,9 @@ RunState run_state_of(const std::string& path);
 /// ConfigError where the configuration is another one; the cluster is then of no use any more.
 RunState read_checkpoint(const std::string& path, VirtualCluster& cluster);
 
+/// Removes those of later steps: of runs that went another way, or of no use.
+void remove_checkpoints_after(const std::string& log, Index step);
+
 /// Removes all but the newest `keep` checkpoints of a log, and files that a killed program left unfinished.
 void prune_checkpoints(const std::string& log, Index keep);
 

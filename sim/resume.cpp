@@ -31,12 +31,13 @@ void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
 
 /// Why a checkpoint cannot be used; empty where it can.
 std::string defect_of(const std::string& path, const LogReader& log) {
+  RunState state;
   try {
     verify_checkpoint(path);
-  } catch (const ConfigError& error) {
+    state = run_state_of(path);
+  } catch (const Error& error) {
     return error.what();
   }
-  const RunState state = run_state_of(path);
   if (state.log != identity_of(log.header())) return "checkpoint is of no use: it is another run's (" + path + ")";
   if (!holds(committed_rows(log), state.rows)) {
     return "checkpoint is of no use: the log has lost rows that it counts (" + path + ")";
@@ -73,7 +74,7 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
     log.emplace(path);
     require_same_problem(*log, cluster);
     resumption.header = log->header();
-    resumption.keep = committed_rows(*log);
+    resumption.seen = resumption.keep = committed_rows(*log);
     resumption.state.log = identity_of(log->header());
     step = newest_good(path, *log, resumption.refused);
   });

@@ -13,6 +13,7 @@ Index identity_of(const LogHeader& header);
 
 struct Resumption {
   LogHeader header;                  ///< of the log
+  LogRows seen;                      ///< rows that the log had
   LogRows keep;                      ///< rows that stay in the log
   RunState state;                    ///< after the last good checkpoint; of the start where there is none
   ExpectedRows expected;             ///< rows of the log that will be computed again

@@ -4,12 +4,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
-#include "sim/log/compact.hpp"
 #include "sim/probe.hpp"
 #include "sim/resume.hpp"
 #include "sim/run_log.hpp"
@@ -23,12 +23,15 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
 }
 
+/// To the microsecond: it tells logs apart.
 std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
+  std::timespec now{};
+  std::timespec_get(&now, TIME_UTC);
   std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  gmtime_r(&now.tv_sec, &parts);
+  char date[32], text[48];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::snprintf(text, sizeof text, "%s.%06ldZ", date, now.tv_nsec / 1000);
   return text;
 }
 
@@ -79,7 +82,7 @@ class Run {
 
   RunResult train() {
     try {
-      if (cluster_.step() == 0) evaluate(0, 0);
+      if (cluster_.step() == 0 && state_.rows.evaluations == 0) evaluate(0, 0);
       while (cluster_.step() < cluster_.steps()) {
         if (cluster_.any(control_.stop_requested())) return stop();
         step();
@@ -241,7 +244,8 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
                  const RunIdentity& identity, const RunControl& control) {
   Resumption resumption = prepare_resumption(cluster, path, existing == Existing::resume_replacing);
   for (const std::string& reason : resumption.refused) control.on_warning(reason);
-  LogWriter writer(path, resumption.header, resumption.keep);
+  LogWriter writer(path, resumption.header, resumption.keep, resumption.seen);
+  remove_checkpoints_after(path, cluster.step());
   control.on_start();
   RunLog log(writer, std::move(resumption.expected));
   const std::string step = std::to_string(cluster.step());
@@ -267,11 +271,7 @@ RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::str
   const bool may_resume = existing == Existing::resume || existing == Existing::resume_replacing;
   const bool resumes = cluster.any(cluster.leads() && may_resume && std::filesystem::exists(path));
   if (!cluster.leads()) return follow(cluster, config, path, existing, resumes, control);
-  const RunResult result = (resumes ? resume : start)(cluster, config, path, existing, identity, control);
-  if (result.status == RunStatus::finished && config.log.compression > 0) {
-    compress_log(path, static_cast<int>(config.log.compression));
-  }
-  return result;
+  return (resumes ? resume : start)(cluster, config, path, existing, identity, control);
 }
 
 }  // namespace onebit::sim

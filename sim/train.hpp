@@ -39,15 +39,13 @@ struct RunResult {
 };
 
 /// Trains `cluster` to its end, to a stop request or to a divergence, and logs to `path`, with checkpoints beside it.
-/// Whatever happens the log is complete up to there. Over several processes the one that leads logs, and there are no
-/// checkpoints.
+/// Whatever happens the log is complete up to there. Over several processes the one that leads writes both.
 ///
 /// Existing::resume continues the log from its newest good checkpoint, or from the start where there is none: what
 /// comes out is what an undisturbed run gives, bit for bit. Steps that are in the log already are computed again and
 /// compared with it; resume_replacing writes them anew, for a run whose options have changed.
 ///
-/// Throws ConfigError (path; a log that does not fit; checkpoints over several processes), IoError (log or checkpoint
-/// cannot be written).
+/// Throws ConfigError (path; a log that does not fit), IoError (log or checkpoint cannot be written).
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 

@@ -150,7 +150,7 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
                         "give them different names");
     }
   }
-  if (fs::exists(path + ".part")) {
+  if (fs::exists(path + ".part") && !overwrite) {
     throw ConfigError("cannot write weights: a file of that name is in the way", path + ".part",
                       "move it, or remove it");
   }
@@ -165,11 +165,12 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
 void write_weights(const std::string& path, std::span<const TensorInfo> tensors, std::span<const float> weights) {
   const std::string part = path + ".part";
   {
-    const h5::Object file = create_output(part, /*overwrite=*/true);
+    h5::Object file = create_output(part, /*overwrite=*/true);
     try {
       write_all(file, tensors, weights);
     } catch (...) {
       remove_output(file);
+      h5::abandon(std::move(file));
       throw;
     }
   }

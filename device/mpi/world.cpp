@@ -25,7 +25,7 @@ struct Unwind {
 };
 
 /// Kinds of errors that keep their type from rank to rank.
-enum class Kind : char { other, config, not_compiled, io, numeric, memory };
+enum class Kind : char { other, config, not_compiled, io, numeric, worker, memory };
 
 template <class T>
 bool is(const std::exception& error) {
@@ -37,6 +37,7 @@ Kind kind_of(const std::exception& error) {
   if (is<ConfigError>(error)) return Kind::config;
   if (is<IoError>(error)) return Kind::io;
   if (is<NumericError>(error)) return Kind::numeric;
+  if (is<WorkerError>(error)) return Kind::worker;
   return is<std::bad_alloc>(error) ? Kind::memory : Kind::other;
 }
 
@@ -60,6 +61,8 @@ std::exception_ptr unpacked(const std::string& reason) {
       return std::make_exception_ptr(IoError(text, ""));
     case Kind::numeric:
       return std::make_exception_ptr(NumericError(text, ""));
+    case Kind::worker:
+      return std::make_exception_ptr(WorkerError(text, ""));
     case Kind::memory:
       return std::make_exception_ptr(std::bad_alloc());
     default:

@@ -62,9 +62,14 @@ void write_file(const std::string& path, const std::string& text) {
 
 void replace_file(const std::string& path, const std::function<void(const std::string&)>& write) {
   const std::string part = temporary_name(path);
-  write(part);
-  synchronize(part);
-  if (rename(part.c_str(), path.c_str()) != 0) fail(path);
+  try {
+    write(part);
+    synchronize(part);
+    if (rename(part.c_str(), path.c_str()) != 0) fail(path);
+  } catch (...) {
+    unlink(part.c_str());
+    throw;
+  }
   synchronize(folder_of(path));
 }
 

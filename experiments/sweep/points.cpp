@@ -202,11 +202,6 @@ class Collection {
 
 }  // namespace
 
-std::string backend_of(const std::string& devices) {
-  const std::string backend = devices.substr(0, devices.find(':'));
-  return backend == "cpu" || backend == "debug" ? "" : backend;
-}
-
 std::string name_of(const Settings& values) {
   static const Settings defaults = values_of(sim::RunConfig());
   static const std::map<std::string, std::string> default_of(defaults.begin(), defaults.end());

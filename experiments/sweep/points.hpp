@@ -22,9 +22,6 @@ struct Point {
 /// same run has the same name in any sweep.
 std::string name_of(const Settings& values);
 
-/// The backend that devices compute on, where it is not the CPU's: "cuda"; else empty.
-std::string backend_of(const std::string& devices);
-
 /// "arm adam, optimizer.lr 0.001, seed 2"
 std::string label_of(const Point& point);
 

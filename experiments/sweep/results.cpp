@@ -116,19 +116,6 @@ void Results::forgive(const std::string& name) {
   fs::remove(path(name, ".failed"));
 }
 
-bool Results::prepare_start(const std::string& name) {
-  const std::string log = path(name, ".h5");
-  if (!fs::exists(log)) return false;
-  try {
-    const sim::LogReader reader(log);
-    return false;
-  } catch (const Error&) {
-    remove_checkpoints(name);
-    fs::rename(log, path(name, ".damaged.h5"));
-    return true;
-  }
-}
-
 void Results::remove_checkpoints(const std::string& name) {
   for (const auto& entry : fs::directory_iterator(folder_)) {
     if (entry.path().filename().string().starts_with(name + kCheckpoint)) fs::remove(entry.path());

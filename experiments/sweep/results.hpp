@@ -49,10 +49,6 @@ class Results {
   void note_failure(const std::string& name, PointStatus status, const std::string& reason);
   /// Forgets such a note.
   void forgive(const std::string& name);
-
-  /// Makes ready for a start. Returns true where there is a log that cannot be read: it is put aside, as
-  /// NAME.damaged.h5.
-  bool prepare_start(const std::string& name);
   /// Checkpoints of a point that needs them no more.
   void remove_checkpoints(const std::string& name);
   /// Those of every point that is done or diverged: a sweep that was killed may have left some.

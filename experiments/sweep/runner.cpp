@@ -80,10 +80,6 @@ bool Runner::deferred(Waiting& waiting) {
 
 void Runner::start(const Waiting& waiting) {
   const std::string& name = waiting.job.name;
-  if (results_.prepare_start(name)) {
-    tell_(waiting.job.label + " starts over: its log cannot be read and was put aside (" +
-          results_.path(name, ".damaged.h5") + ")");
-  }
   auto child = std::make_unique<Child>(std::vector<std::string>{"run", "--config", results_.path(name, ".ini"), "-o",
                                                                 results_.path(name, ".h5"), "--resume"},
                                        results_.path(name, ".out"));

@@ -83,7 +83,6 @@ void write_copy(const std::string& path, const std::string& part, int level) {
   try {
     copy_group(from, to, level);
     h5::flush(to);
-    synchronize_file(to);
   } catch (...) {
     remove_output(to);
     h5::abandon(std::move(to));
@@ -94,8 +93,10 @@ void write_copy(const std::string& path, const std::string& part, int level) {
 }  // namespace
 
 void compress_log(const std::string& path, int level) {
-  const std::string part = path + ".part";
+  const SharedLock lock(path);  // whoever replaces or continues a log asks for an exclusive one
+  const std::string part = path + ".compressed";
   write_copy(path, part, level);
+  synchronize_path(part);
   std::error_code error;
   std::filesystem::rename(part, path, error);
   if (error) throw IoError("cannot write log: " + error.message(), path);

@@ -1,12 +1,11 @@
 #include "sim/log/log_state.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include "device/error.hpp"
+#include "sim/log/descriptor.hpp"
 #include "sim/log/superblock.hpp"
 
 namespace onebit::sim {
@@ -20,11 +19,8 @@ bool log_is_closed(const std::string& path) {
 }
 
 bool log_is_in_use(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool used = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  close(fd);
-  return used;
+  const Descriptor own(path, O_RDWR);  // NFS gives no exclusive lock to who cannot write
+  return own.get() >= 0 && flock(own.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace onebit::sim

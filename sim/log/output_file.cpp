@@ -33,15 +33,16 @@ bool lock_refused(int fd, int kind) {
   return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// Holding the lock while the name goes means that no writer can have started in between.
-void remove_unused(const std::string& path) {
+// Holding the lock while the name goes means that no writer can have started in between. replace() returns 0, or -1 and
+// errno.
+template <class Replace>
+void replace_unused(const std::string& path, const Replace& replace) {
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
-  const bool used = lock_refused(own.get(), LOCK_EX);
-  const bool failed = !used && unlink(path.c_str()) != 0;
-  const int error = errno;
-  if (used) throw ConfigError("cannot overwrite log: another program has it open", path, "choose another output");
-  if (failed) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(error)), path);
+  if (lock_refused(own.get(), LOCK_EX) || !names(path, own.get())) {
+    throw ConfigError("cannot overwrite log: another program has it open", path, "choose another output");
+  }
+  if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
 }
 
 /// Whether a file is there that may be replaced.
@@ -57,7 +58,7 @@ bool replaces(const std::string& path, bool overwrite, const char* hint = "--ove
 }  // namespace
 
 h5::Object create_output(const std::string& path, bool overwrite) {
-  if (replaces(path, overwrite)) remove_unused(path);
+  if (replaces(path, overwrite)) replace_unused(path, [&] { return unlink(path.c_str()); });
   try {
     return h5::create_file(path);
   } catch (const IoError& failure) {
@@ -77,7 +78,9 @@ void give_name(const h5::Object& file, bool overwrite) {
   const std::string& path = file.where.file;
   const std::string part = path + ".part";
   if (!names(part, descriptor(file))) h5::fail(file.where, "another program has replaced it");
-  if (replaces(path, overwrite, kLogHint)) remove_unused(path);
+  if (replaces(path, overwrite, kLogHint)) {
+    return replace_unused(path, [&] { return rename(part.c_str(), path.c_str()); });
+  }
   if (link(part.c_str(), path.c_str()) != 0) {
     const int error = errno;
     if (error == EEXIST) replaces(path, false, kLogHint);
@@ -94,6 +97,13 @@ void synchronize_file(const h5::Object& file) {
   if (fsync(descriptor(file)) != 0) h5::fail(file.where, std::strerror(errno));
 }
 
+void synchronize_path(const std::string& path) {
+  const Descriptor own(path, O_RDONLY);
+  if (own.get() < 0 || fsync(own.get()) != 0) {
+    throw IoError("cannot write log: " + std::string(std::strerror(errno)), path);
+  }
+}
+
 void synchronize_folder_of(const std::string& path) {
   const std::string folder = std::filesystem::absolute(path).parent_path();
   const Descriptor own(folder, O_RDONLY | O_DIRECTORY);
@@ -107,11 +117,22 @@ h5::Object open_output(const std::string& path) {
   const auto refuse = [&] {
     throw ConfigError("cannot continue log: another program has it open", path, "wait for it, or stop it");
   };
-  if (lock_refused(own.get(), LOCK_EX)) refuse();
+  for (int tries = 20; lock_refused(own.get(), LOCK_EX);) {  // somebody may be reading it just now
+    if (--tries == 0) refuse();
+    usleep(100'000);
+  }
+  if (!names(path, own.get())) refuse();
   h5::Object file = h5::open_again(path);
+  fcntl(descriptor(file), F_SETFD, FD_CLOEXEC);
   // From here on others may read. Whoever gets in between the two locks writes, and this program does not.
   if (lock_refused(own.get(), LOCK_SH) || lock_refused(descriptor(file), LOCK_SH)) refuse();
   return file;
+}
+
+SharedLock::SharedLock(const std::string& path) : own_(path, O_RDONLY) {
+  if (own_.get() < 0 || lock_refused(own_.get(), LOCK_SH) || !names(path, own_.get())) {
+    throw ConfigError("cannot lock log: another program has it open", path);
+  }
 }
 
 void start_swmr(const h5::Object& file) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "sim/log/descriptor.hpp"
 #include "sim/log/h5.hpp"
 
 namespace onebit::sim {
@@ -19,12 +20,22 @@ h5::Object create_unnamed(const std::string& path, bool overwrite);
 /// ConfigError.
 void give_name(const h5::Object& file, bool overwrite);
 
-/// Waits until the file is on the disk, with its name. Throws IoError.
+/// Waits until the file is on the disk, open or closed, with its name. Throws IoError.
 void synchronize_file(const h5::Object& file);
+void synchronize_path(const std::string& path);
 void synchronize_folder_of(const std::string& path);
 
 /// Opens a log that is to be continued, for this program alone. Throws ConfigError where another one has it open.
 h5::Object open_output(const std::string& path);
+
+/// Keeps a closed log from being replaced or continued. Throws ConfigError where somebody is about to.
+class SharedLock {
+ public:
+  explicit SharedLock(const std::string& path);
+
+ private:
+  Descriptor own_;
+};
 
 /// Lets readers of a new file in and keeps a shared lock, which stops whoever asks for an exclusive one, until the file
 /// is closed. Every dataset and attribute must exist. Throws IoError.

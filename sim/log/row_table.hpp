@@ -17,6 +17,9 @@ void describe(const h5::Object& dataset, const Column& column);
 /// A scalar dataset of the column table.
 h5::Object create_scalar(const h5::Object& file, std::string_view path);
 
+/// Chooses the constructor for a log that is there.
+struct Continued {};
+
 template <class Row>
 class RowTable {
  public:
@@ -38,9 +41,10 @@ class RowTable {
     }
   }
 
-  /// Opens the datasets of a log that is continued and cuts them to `rows` rows. Throws IoError.
-  RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Index rows)
-      : committed_(h5::open_dataset(file, group.committed)), written_(rows) {
+  /// Opens the datasets of a log that is continued, behind the rows that they have. Throws IoError.
+  RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
+      : committed_(h5::open_dataset(file, group.committed)) {
+    h5::read_rows(committed_, H5T_NATIVE_INT64, &written_, 0);
     if constexpr (is_compound) {
       datasets_.push_back({h5::open_dataset(file, group.name), h5::traffic_type()});
     } else {
@@ -50,6 +54,11 @@ class RowTable {
         if (width >= 0) width_ = width;
       });
     }
+  }
+
+  /// Cuts columns to `rows` rows, which they have.
+  void cut(Index rows) {
+    written_ = rows;
     commit();
     for (const Dataset& dataset : datasets_) h5::set_rows(dataset.object, rows);
   }

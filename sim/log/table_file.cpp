@@ -35,7 +35,7 @@ h5::Object write_values(const h5::Object& file, const std::string& name, const s
 
 void write_table(const std::string& path, std::string_view format, Index version,
                  const std::vector<TableColumn>& columns) {
-  const h5::Object file = create_output(path, /*overwrite=*/true);
+  h5::Object file = create_output(path, /*overwrite=*/true);
   try {
     h5::put_attribute(file, "format", format);
     h5::put_attribute(file, "format_version", version);
@@ -48,6 +48,7 @@ void write_table(const std::string& path, std::string_view format, Index version
     h5::flush(file);
   } catch (...) {
     remove_output(file);
+    h5::abandon(std::move(file));
     throw;
   }
 }

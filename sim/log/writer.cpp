@@ -81,14 +81,24 @@ struct LogWriter::File {
       if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header);
     }
 
-    Tables(const h5::Object& file, const LogHeader& header, const LogRows& rows)
+    /// Of a log that is continued.
+    Tables(const h5::Object& file, const LogHeader& header, Continued continued)
         : status(h5::open_dataset(file, "status")),
-          steps(file, row_group("steps"), header, rows.steps),
-          evaluations(file, row_group("evaluations"), header, rows.evaluations),
-          events(file, row_group("events"), header, rows.events),
-          traffic(file, row_group("traffic"), header, rows.traffic) {
-      if (header.per_worker) workers.emplace(file, row_group("workers"), header, rows.workers);
-      if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header, rows.tensors);
+          steps(file, row_group("steps"), header, continued),
+          evaluations(file, row_group("evaluations"), header, continued),
+          events(file, row_group("events"), header, continued),
+          traffic(file, row_group("traffic"), header, continued) {
+      if (header.per_worker) workers.emplace(file, row_group("workers"), header, continued);
+      if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header, continued);
+    }
+
+    void cut(const LogRows& rows) {
+      steps.cut(rows.steps);
+      evaluations.cut(rows.evaluations);
+      events.cut(rows.events);
+      traffic.cut(rows.traffic);
+      if (workers) workers->cut(rows.workers);
+      if (tensors) tensors->cut(rows.tensors);
     }
 
     LogRows rows() const {
@@ -137,8 +147,12 @@ struct LogWriter::File {
     h5::flush(object);
   }
 
-  void reopen(const LogHeader& header, const LogRows& rows) {
-    tables.emplace(object, header, rows);
+  void reopen(const LogHeader& header, const LogRows& keep, const LogRows& seen) {
+    tables.emplace(object, header, Continued{});
+    if (!(tables->rows() == seen)) {
+      throw ConfigError("cannot continue log: another program has written to it", object.where.file, "start again");
+    }
+    tables->cut(keep);
     write_status(RunStatus::running);
     h5::flush(object);
   }
@@ -213,10 +227,10 @@ LogWriter::LogWriter(const std::string& path, const LogHeader& header, bool over
   }
 }
 
-LogWriter::LogWriter(const std::string& path, const LogHeader& header, const LogRows& rows)
+LogWriter::LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen)
     : file_(new File{open_output(path), {}, false}) {
   try {
-    file_->reopen(header, rows);
+    file_->reopen(header, keep, seen);
   } catch (...) {
     abandon(std::move(file_));
     throw;
@@ -290,7 +304,8 @@ void LogWriter::close(RunStatus status) {
     abandon(std::move(file));
     throw;
   }
-  if (file->failed) abandon(std::move(file));
+  if (file->failed) return abandon(std::move(file));
+  synchronize_path(file->object.where.file);
 }
 
 }  // namespace onebit::sim

@@ -23,9 +23,10 @@ class LogWriter {
   /// IoError where writing fails. No file is left behind then.
   LogWriter(const std::string& path, const LogHeader& header, bool overwrite);
 
-  /// Continues a log of `header` whose writer is gone: rows beyond `rows` are cut off. Throws ConfigError where another
-  /// program has it open or it lacks a column, IoError where writing fails.
-  LogWriter(const std::string& path, const LogHeader& header, const LogRows& rows);
+  /// Continues a log of `header` whose writer is gone, and that was seen to have `seen` rows: those beyond `keep` are
+  /// cut off. Throws ConfigError where another program has it open, or has written to it since; IoError where it lacks
+  /// a column or writing fails.
+  LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen);
 
   /// As close(RunStatus::failed), without throwing.
   ~LogWriter();

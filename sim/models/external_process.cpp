@@ -34,20 +34,20 @@ int check_system(int result, const std::string& command) {
 }
 
 struct Pipe {
-  Descriptor from, to;
+  PipeEnd from, to;
 };
 
 Pipe make_pipe(const std::string& command) {
   std::array<int, 2> ends{};
   check_system(pipe2(ends.data(), O_CLOEXEC), command);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+  return {PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
 /// A socket where a pipe would do: a write to a command that has ended must not be a signal.
 Pipe make_input(const std::string& command) {
   std::array<int, 2> ends{};
   check_system(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), command);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+  return {PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
 /// Becomes descriptor `as` of the new process.
@@ -104,7 +104,7 @@ std::string last_line(const std::string& text) {
 
 }  // namespace
 
-void Descriptor::close() {
+void PipeEnd::close() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }
@@ -122,7 +122,7 @@ ExternalProcess::ExternalProcess(std::string command) : command_(std::move(comma
        errors = make_pipe(command_);
   check_system(fcntl(errors.from.get(), F_SETFL, O_NONBLOCK), command_);
   // Its input ends when the last holder of the other end is gone: this process.
-  const Descriptor nothing(check_system(open("/dev/null", O_RDWR | O_CLOEXEC), command_));
+  const PipeEnd nothing(check_system(open("/dev/null", O_RDWR | O_CLOEXEC), command_));
   guard_ =
       spawn("read nothing; kill -KILL 0", 0, {{life.from.get(), 0}, {nothing.get(), 1}, {nothing.get(), 2}}, command_);
   life_ = std::move(life.to);

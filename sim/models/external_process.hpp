@@ -10,16 +10,16 @@
 namespace onebit::sim {
 
 /// Owns a file descriptor.
-class Descriptor {
+class PipeEnd {
  public:
-  Descriptor() = default;
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
+  PipeEnd() = default;
+  explicit PipeEnd(int descriptor) : descriptor_(descriptor) {}
+  PipeEnd(PipeEnd&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  PipeEnd& operator=(PipeEnd&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  ~Descriptor() { close(); }
+  ~PipeEnd() { close(); }
 
   int get() const { return descriptor_; }
   void close();
@@ -61,7 +61,7 @@ class ExternalProcess {
   [[noreturn]] void fail(const std::string& what, const std::string& hint);
 
   std::string command_;
-  Descriptor input_, output_, errors_, life_;
+  PipeEnd input_, output_, errors_, life_;
   pid_t guard_ = 0, child_ = 0;
   int status_ = 0;      ///< of the child, once child_ is 0
   std::string text_;    ///< read from the output, not yet taken

@@ -224,6 +224,44 @@ TEST_CASE(
   CHECK(checkpoints_of(path).front().step == 8);
 }
 
+TEST_CASE("checkpoint: a run that is stopped before its first step, and again, evaluates once at its start") {
+  const Folder folder;
+  const RunConfig config = small("adam");
+  const std::string path = folder / "run.h5";
+  const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
+  run(config, path, Existing::refuse, 0);
+  run(config, path, Existing::resume, 0);
+  CHECK(different(whole.state, run(config, path, Existing::resume).state) == std::vector<std::string>{});
+  check_same_log(LogReader(folder / "whole.h5"), LogReader(path));
+}
+
+TEST_CASE("checkpoint: those of later steps that are of no use do not drive out new ones") {
+  const Folder folder;
+  RunConfig config = small("adam");
+  config.checkpoint = {.every = 2, .keep = 2};
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 5);
+  for (const Index step : {100, 200}) write_file(checkpoint_path(path, step), "junk");
+  run(config, path, Existing::resume, 7);
+  std::vector<Index> steps;
+  for (const CheckpointFile& file : checkpoints_of(path)) steps.push_back(file.step);
+  CHECK(steps == std::vector<Index>{7, 6});
+}
+
+TEST_CASE("checkpoint: a log that another program has written to in the meantime is not cut") {
+  const Folder folder;
+  const RunConfig config = small("adam");
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 5);
+  VirtualCluster cluster(config);
+  const Resumption early = prepare_resumption(cluster, path, false);
+  run(config, path, Existing::resume);
+  const std::string log = read_file(path);
+  CHECK_THROWS_WITH(LogWriter(path, early.header, early.keep, early.seen),
+                    Catch::Matchers::Contains("another program has written to it"));
+  CHECK(LogReader(path).committed_rows() == 9);
+}
+
 TEST_CASE("checkpoint: the newest ones are kept") {
   const Folder folder;
   RunConfig config = small("adam");
