@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
@@ -29,9 +28,11 @@ std::string utc_now() {
   std::timespec_get(&now, TIME_UTC);
   std::tm parts{};
   gmtime_r(&now.tv_sec, &parts);
-  char date[32], text[48];
+  char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text, sizeof text, "%s.%06ldZ", date, now.tv_nsec / 1000);
+  const std::string micros = std::to_string(1'000'000 + now.tv_nsec / 1000);
+  std::string text = date;
+  text.append(".").append(micros, 1).append("Z");
   return text;
 }
 
