@@ -150,7 +150,7 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
                         "give them different names");
     }
   }
-  if (fs::exists(path + ".part") && !overwrite) {
+  if (fs::exists(path + ".part")) {
     throw ConfigError("cannot write weights: a file of that name is in the way", path + ".part",
                       "move it, or remove it");
   }

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 
 #include "device/error.hpp"
@@ -81,6 +82,8 @@ int run_command(const CommandLine& line) {
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
   const bool leads = device::launch().rank == 0;
   if (leads && !line.weights_out.empty()) {
+    // What a run left that was killed while it wrote its weights.
+    if (line.resume && std::filesystem::exists(line.out)) std::filesystem::remove(line.weights_out + ".part");
     sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
   }
   const Beginning beginning = agreed_beginning(line, config, line.out);

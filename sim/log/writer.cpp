@@ -231,6 +231,9 @@ LogWriter::LogWriter(const std::string& path, const LogHeader& header, const Log
     : file_(new File{open_output(path), {}, false}) {
   try {
     file_->reopen(header, keep, seen);
+  } catch (const ConfigError&) {
+    file_.reset();  // nothing was written: closing it leaves it as it was
+    throw;
   } catch (...) {
     abandon(std::move(file_));
     throw;
