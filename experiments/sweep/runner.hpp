@@ -21,7 +21,7 @@ struct RunnerLimits {
 };
 
 /// A point that is to be run.
-struct Job {
+struct RunJob {
   std::string name;   ///< of the point
   std::string label;  ///< for people
   Index bytes = 0;    ///< that it takes
@@ -35,7 +35,7 @@ class Runner {
   Runner(Results& results, std::function<void(const std::string&)> tell) : results_(results), tell_(std::move(tell)) {}
 
   /// The point's NAME.ini must be there.
-  void add(Job job) { waiting_.push_back({std::move(job), 1, {}, false}); }
+  void add(RunJob job) { waiting_.push_back({std::move(job), 1, {}, false}); }
 
   /// Takes note of runs that have ended and starts others. Returns the names of the points that are through with it:
   /// done, diverged, or noted as failed. Throws ConfigError, IoError.
@@ -54,13 +54,13 @@ class Runner {
  private:
   using Clock = std::chrono::steady_clock;
   struct Waiting {
-    Job job;
+    RunJob job;
     Index attempt;
     Clock::time_point not_before;
     bool told;  ///< that it waits for another program
   };
   struct Running {
-    Job job;
+    RunJob job;
     Index attempt;
     std::unique_ptr<Child> child;
     bool timed_out, killed;

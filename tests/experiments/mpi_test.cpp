@@ -20,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#define ONEBIT_NEEDS_MPI() \
-  ONEBIT_SKIP_UNLESS(mpi_is_here(), "mpi", "not in this build, or no mpirun: MPI is not installed")
+#define ONEBIT_NEEDS_MPI()                                                                           \
+  ONEBIT_SKIP_UNLESS(mpi_is_here(), "mpi", "not in this build, or no mpirun: MPI is not installed"); \
+  const NoLeakCheck no_leak_check
 
 Arguments mpirun(Index ranks, const Arguments& arguments) {
   return joined({"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)},
