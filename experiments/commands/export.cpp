@@ -8,6 +8,7 @@
 #include "device/text.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/session.hpp"
+#include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -28,20 +29,19 @@ std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::str
   throw ConfigError("the log has no such group", log.path() + ": " + group, suggestion(group, names));
 }
 
-/// Written to a file whose name comes when all is there. Throws IoError.
+/// Throws ConfigError where a file is there that may not be replaced, IoError.
 template <class Write>
-void write_file(const std::string& path, bool overwrite, const Write& write) {
-  if (fs::exists(path) && !overwrite) throw ConfigError("output exists", path, "--overwrite replaces it");
-  const std::string part = path + ".part";
-  std::ofstream out(part, std::ios::binary);
-  if (out) write(out);
-  out.close();
-  std::error_code error;
-  if (out) fs::rename(part, path, error);
-  if (!out || error) {
-    fs::remove(part, error);
-    throw IoError("cannot write export", path, "check the folder, its permissions and the space left");
+void write_output(const std::string& path, bool overwrite, const Write& write) {
+  if (fs::exists(path) && !fs::is_regular_file(path)) {
+    throw ConfigError("cannot write export: not a regular file", path, "leave -o out for the standard output");
   }
+  if (fs::exists(path) && !overwrite) throw ConfigError("output exists", path, "--overwrite replaces it");
+  replace_file(path, [&](const std::string& part) {
+    std::ofstream out(part, std::ios::binary);
+    write(out);
+    if (!out.flush())
+      throw IoError("cannot write export", path, "check the folder, its permissions and the space left");
+  });
 }
 
 void write(const ExportTable& table, const CommandLine& line, std::ostream& out) {
@@ -56,7 +56,7 @@ void write_folder(const sim::LogReader& log, const std::vector<std::string>& gro
   for (const std::string& group : groups) {
     const std::string path = line.out + "/" + group + ".csv";
     const ExportTable table = export_table(log, group);
-    write_file(path, line.overwrite, [&](std::ostream& out) { write(table, line, out); });
+    write_output(path, line.overwrite, [&](std::ostream& out) { write(table, line, out); });
     std::cout << path << ": " << table.rows() << " rows\n";
   }
 }
@@ -79,7 +79,7 @@ int export_command(const CommandLine& line) {
   } else if (line.out.empty()) {
     all(std::cout);
   } else {
-    write_file(line.out, line.overwrite, all);
+    write_output(line.out, line.overwrite, all);
   }
   return kExitDone;
 }

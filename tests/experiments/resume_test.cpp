@@ -255,4 +255,5 @@ TEST_CASE("export: rows come out as CSV and as JSON lines") {
   check_refused(folder, {"export", "run.h5", "--csv"}, {"-o DIR"});
   check_refused(folder, {"export", "run.h5", "--csv", "--group", "step"}, {"no such group", "steps"});
   check_refused(folder, {"export", "run.h5", "--csv", "-o", "tables"}, {"output exists", "--overwrite"});
+  check_refused(folder, {"export", "run.h5", "--jsonl", "-o", "tables", "--overwrite"}, {"not a regular file"});
 }
