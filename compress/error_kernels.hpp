@@ -76,16 +76,25 @@ struct SquareOfTerm {
   ONEBIT_HOST_DEVICE double operator()(float y) const { return static_cast<double>(y) * static_cast<double>(y); }
 };
 
-/// e^2 of the errors that an encoding left and, with `decoded`, y^2 = (e + C[y])^2 of what was encoded.
-struct ErrorKernel {
+/// y^2 = (e + C[y])^2 of what was encoded, by the errors that were left and what it was decoded to.
+struct EncodedSquareKernel {
   const Segment* segments;
   const float* errors;
+  Index stride;
   const float* decoded;
-  ONEBIT_HOST_DEVICE double operator()(Index, Index segment, Index i) const {
+  Index decoded_stride;
+
+  struct Element {
+    const float* error;
+    const float* decoded;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const double y = static_cast<double>(error[i]) + static_cast<double>(decoded[i]);
+      return y * y;
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
     const Segment& s = segments[segment];
-    const auto e = static_cast<double>(errors[s.state + i]);
-    const double y = decoded == nullptr ? e : e + static_cast<double>(decoded[s.parameter + i]);
-    return y * y;
+    return {errors + row * stride + s.state, decoded + row * decoded_stride + s.parameter};
   }
 };
 

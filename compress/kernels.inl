@@ -36,7 +36,7 @@ ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::PickKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SubtractKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::ZeroPickedKernel);
-ONEBIT_REDUCE(onebit::compress::ErrorKernel);
+ONEBIT_REDUCE(onebit::compress::EncodedSquareKernel);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::weighted, onebit::compress::ScaleTerm>);

@@ -1,48 +1,72 @@
 #include "compress/measure.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "compress/error_kernels.hpp"
 #include "device/launch.hpp"
 
 namespace onebit::compress {
-
-std::vector<double> squares_of(const device::Device& device, const Side& side, const device::Chunks& chunks,
-                               const float* errors, const float* decoded) {
-  device::Buffer<double> sums(device, side.count());
-  reduce(device, 1, chunks, ErrorKernel{side.device_segments(), errors, decoded}, sums.data());
-  return sums.to_host();
-}
-
 namespace {
 
-/// Of one row, given what it was decoded to.
-CodecSquares squares_of_row(const device::Device& device, const Side& side, const float* errors, const float* decoded) {
-  const auto total = [](const std::vector<double>& values) {
-    return std::accumulate(values.begin(), values.end(), 0.0);
+template <class Kernel>
+std::vector<double> sums(const device::Device& device, Index rows, const device::Chunks& chunks, const Kernel& kernel) {
+  device::Buffer<double> result(device, rows * chunks.segments());
+  reduce(device, rows, chunks, kernel, result.data());
+  return result.to_host();
+}
+
+/// Adds a pair for each of `rows` rows.
+void append_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors, FloatRows decoded,
+                    std::vector<CodecSquares>& result) {
+  const std::vector<double> error = error_squares(device, side, side.real(), rows, errors);
+  const std::vector<double> encoded = encoded_squares(device, side, rows, errors, decoded);
+  const auto total = [&](const std::vector<double>& values, Index row) {
+    const auto begin = values.begin() + row * side.count();
+    return std::accumulate(begin, begin + side.count(), 0.0);
   };
-  return {total(squares_of(device, side, side.real(), errors, nullptr)),
-          total(squares_of(device, side, side.real(), errors, decoded))};
+  for (Index row = 0; row < rows; ++row) result.push_back({total(error, row), total(encoded, row)});
 }
 
 }  // namespace
 
+std::vector<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
+                                  Index rows, FloatRows errors) {
+  return sums(device, rows, chunks,
+              TermKernel<SquareOfTerm>{side.device_segments(), errors.values, errors.stride, false, {}});
+}
+
+std::vector<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
+                                    FloatRows decoded) {
+  return sums(
+      device, rows, side.real(),
+      EncodedSquareKernel{side.device_segments(), errors.values, errors.stride, decoded.values, decoded.stride});
+}
+
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
                                       const device::Buffer<float>& errors, const float* decoded) {
   std::vector<CodecSquares> result;
-  for (Index w = 0; w < shard.own().count; ++w) {
-    result.push_back(squares_of_row(shard.device, layout.worker(), errors.data() + w * layout.state_size(), decoded));
-  }
+  append_squares(shard.device, layout.worker(), shard.own().count, {errors.data(), layout.state_size()}, {decoded, 0},
+                 result);
   return result;
 }
 
+// Rows are decoded a few at a time: their errors are then still in the cache for the second sum.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
                                       const Side& side, const Payload& payload, const device::Buffer<float>& errors) {
-  device::Buffer<float> decoded(device, layout.parameters());
+  constexpr Index values_at_once = Index{1} << 18;
+  const Index parameters = layout.parameters();
+  const Index most =
+      std::clamp<Index>(values_at_once / std::max<Index>(parameters, 1), 1, std::max<Index>(payload.rows, 1));
+  device::Buffer<float> decoded(device, most * parameters);
   std::vector<CodecSquares> result;
-  for (Index row = 0; row < payload.rows; ++row) {
-    codec.decode(device, side, payload, row, decoded.data());
-    result.push_back(squares_of_row(device, side, errors.data() + row * layout.state_size(), decoded.data()));
+  for (Index first = 0; first < payload.rows; first += most) {
+    const Index rows = std::min(most, payload.rows - first);
+    for (Index row = 0; row < rows; ++row) {
+      codec.decode(device, side, payload, first + row, decoded.data() + row * parameters);
+    }
+    append_squares(device, side, rows, {errors.data() + first * layout.state_size(), layout.state_size()},
+                   {decoded.data(), parameters}, result);
   }
   return result;
 }

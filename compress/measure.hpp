@@ -5,9 +5,19 @@
 
 namespace onebit::compress {
 
-/// Squared norm of every segment of one encoded row over `chunks` of a side: of e, or with `decoded` of y.
-std::vector<double> squares_of(const device::Device& device, const Side& side, const device::Chunks& chunks,
-                               const float* errors, const float* decoded);
+/// Rows of floats, each `stride` behind the one before; 0: all the same.
+struct FloatRows {
+  const float* values;
+  Index stride;
+};
+
+/// Squared norms of e over `chunks` of a side: [rows x segments].
+std::vector<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
+                                  Index rows, FloatRows errors);
+
+/// Squared norms of the y = e + C[y] that were encoded, over real elements: [rows x segments]. decoded: [parameters].
+std::vector<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
+                                    FloatRows decoded);
 
 /// Of the rows of this device's workers, all decoded to the same vector [parameters].
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,

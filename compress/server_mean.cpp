@@ -232,12 +232,14 @@ CodecSquares ServerMean::server_squares(const device::Buffer<float>& server_erro
   const Side& side = part_.chunks();
   device::Buffer<float> decoded(shard_.device, layout_.parameters());
   down_.decode(shard_.device, layout_.server(), server_payload(), 0, decoded.data());
-  return {server_sum(squares_of(shard_.device, side, side.real(), server_error.data(), nullptr)),
-          server_sum(squares_of(shard_.device, side, side.real(), server_error.data(), decoded.data()))};
+  const FloatRows errors{server_error.data(), 0};
+  return {server_sum(error_squares(shard_.device, side, side.real(), 1, errors)),
+          server_sum(encoded_squares(shard_.device, side, 1, errors, {decoded.data(), 0}))};
 }
 
 double ServerMean::server_error_square(const device::Buffer<float>& server_error) const {
-  return server_sum(squares_of(shard_.device, part_.chunks(), part_.chunks().active(), server_error.data(), nullptr));
+  const Side& side = part_.chunks();
+  return server_sum(error_squares(shard_.device, side, side.active(), 1, {server_error.data(), 0}));
 }
 
 }  // namespace onebit::compress

@@ -28,8 +28,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Edits between a word and a candidate; one where the word is its beginning, or its end behind a dot.
+/// Edits between a word and a candidate; one where the word is its beginning, or its end behind a dot. Of a word longer
+/// than any name only the beginning counts.
 std::size_t distance(std::string_view word, std::string_view candidate) {
+  word = word.substr(0, 100);
   if (candidate.size() > word.size()) {
     const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';
     if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
@@ -40,10 +42,12 @@ std::size_t distance(std::string_view word, std::string_view candidate) {
 }  // namespace
 
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::vector<std::string> sorted(candidates.begin(), candidates.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const std::string& a, const std::string& b) { return distance(word, a) < distance(word, b); });
-  return sorted;
+  std::vector<std::pair<std::size_t, std::string_view>> sorted;
+  for (const std::string_view candidate : candidates) sorted.emplace_back(distance(word, candidate), candidate);
+  std::ranges::stable_sort(sorted, {}, &std::pair<std::size_t, std::string_view>::first);
+  std::vector<std::string> names;
+  for (const auto& [edits, name] : sorted) names.emplace_back(name);
+  return names;
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {

@@ -11,12 +11,12 @@
 namespace onebit::sim {
 
 struct LogConfig {
-  Index every = 1;           ///< steps between rows of /steps
-  Index workers_every = 10;  ///< steps between rows of /workers; they read every worker's errors
-  Index tensors_every = 10;  ///< steps between rows of /tensors
-  double flush_seconds = 2;  ///< longest time between flushes
-  Index flush_every = 0;     ///< most steps between flushes; 0: any number
-  Index compression = 0;     ///< of the columns once the run has finished: deflate level 1 to 9; 0: none
+  Index every = 1;            ///< steps between rows of /steps
+  Index workers_every = 100;  ///< steps between rows of /workers; they read every worker's errors
+  Index tensors_every = 10;   ///< steps between rows of /tensors
+  double flush_seconds = 2;   ///< longest time between flushes
+  Index flush_every = 0;      ///< most steps between flushes; 0: any number
+  Index compression = 0;      ///< of the columns once the run has finished: deflate level 1 to 9; 0: none
 };
 
 struct CheckpointConfig {

@@ -52,3 +52,4 @@ ONEBIT_REDUCE(onebit::sim::QuadraticGradientTerm);
 ONEBIT_REDUCE(onebit::sim::QuadraticValueTerm);
 ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::AbsoluteTerm>);
 ONEBIT_REDUCE(onebit::sim::TensorTerm<onebit::optim::SquareTerm>);
+ONEBIT_REDUCE(onebit::sim::VectorSquareTerm);

@@ -23,8 +23,21 @@ double sum(const Replica& replica, const Term& term) {
   return sums(replica.shard.device, 1, device::Chunks(replica.model->parameters()), term)[0];
 }
 
-double l2(const Replica& replica, const device::Buffer<float>* values) {
-  return values == nullptr ? not_applicable : std::sqrt(sum(replica, optim::SquareTerm{values->data(), 0}));
+/// Norms of several vectors, all in one pass: to start one takes as long as to read a small vector.
+std::vector<double> norms(const Replica& replica, std::initializer_list<const device::Buffer<float>*> vectors) {
+  VectorSquareTerm term{};
+  Index count = 0;
+  for (const device::Buffer<float>* vector : vectors) {
+    if (vector != nullptr) term.vectors[count++] = vector->data();
+  }
+  const std::vector<double> squares =
+      sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
+  std::vector<double> result;
+  auto square = squares.begin();
+  for (const device::Buffer<float>* vector : vectors) {
+    result.push_back(vector == nullptr ? not_applicable : std::sqrt(*square++));
+  }
+  return result;
 }
 
 double l1(const Replica& replica, const device::Buffer<float>* values) {
@@ -51,30 +64,26 @@ double server_error_norm(const optim::StateView& state) {
   return state.exchanged ? state.exchange->server_error_norm() : 0.0;
 }
 
-/// The columns that are the same on every device.
-void measure_shared(const Replica& replica, const StepOutcome& outcome, StepRow& row) {
+/// The columns that are the same on every device. weights: the workers' mean, where they have some of their own.
+void measure_shared(const Replica& replica, const device::Buffer<float>& weights, const StepOutcome& outcome,
+                    StepRow& row) {
   const optim::StateView state = replica.optimizer->state();
-  row.momentum_norm = l2(replica, state.momentum);
+  const std::vector<double> l2 = norms(replica, {&weights, state.momentum, state.variance});
+  row.param_norm = l2[0];
+  row.momentum_norm = l2[1];
+  row.variance_l2 = l2[2];
   row.variance_l1 = l1(replica, state.variance);
-  row.variance_l2 = l2(replica, state.variance);
   if (outcome.report.phase == optim::Phase::compression && state.momentum != nullptr) {
     row.sign_density = positive_share(replica, *state.momentum);
   }
 }
 
-struct WeightNorms {
-  double norm = not_applicable;      ///< of the weights, or of their mean
-  double distance = not_applicable;  ///< of workers from the mean, root mean square
-};
-
-/// Collective where workers have weights of their own.
-WeightNorms measure_weights(const Replica& replica) {
-  if (!replica.optimizer->local_weights()) return {l2(replica, &replica.weights), not_applicable};
-  const device::Buffer<float> mean = replica.mean_weights();
+/// Of the workers from their mean, root mean square. Collective.
+double replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
   const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
   const std::vector<double> squares =
       sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
-  return {l2(replica, &mean), optim::root_mean_square(replica.shard, squares)};
+  return optim::root_mean_square(replica.shard, squares);
 }
 
 /// A number for each tensor.
@@ -136,13 +145,14 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
   row.phase = static_cast<Index>(report.phase);
   add_traffic(report.traffic, row);
   cluster.on_each_device([&](Replica& replica) {
-    const double norm = server_error_norm(replica.optimizer->state());
-    const WeightNorms weights = measure_weights(replica);
+    const double server_error = server_error_norm(replica.optimizer->state());
+    const bool local = replica.optimizer->local_weights();
+    const device::Buffer<float> mean = local ? replica.mean_weights() : device::Buffer<float>();
+    const double distance = local ? replica_distance(replica, mean) : not_applicable;
     if (replica.shard.rank() > 0) return;
-    row.server_error_norm = norm;
-    row.param_norm = weights.norm;
-    row.replica_distance = weights.distance;
-    measure_shared(replica, outcome, row);
+    row.server_error_norm = server_error;
+    row.replica_distance = distance;
+    measure_shared(replica, local ? mean : replica.weights, outcome, row);
   });
   return row;
 }

@@ -31,4 +31,19 @@ struct PositiveTerm {
   ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const { return values[i] > 0.0f ? 1.0 : 0.0; }
 };
 
+/// Squares of another vector for each row.
+struct VectorSquareTerm {
+  static constexpr Index max_vectors = 4;
+  const float* vectors[max_vectors];
+
+  struct Element {
+    const float* values;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const auto value = static_cast<double>(values[i]);
+      return value * value;
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index) const { return {vectors[row]}; }
+};
+
 }  // namespace onebit::sim

@@ -54,16 +54,31 @@ struct KernelReport {
 /// `elements`: of the largest operand; 0: four times the last-level cache, and at least 256 MB.
 KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds);
 
+/// Something that the log takes after some of the steps.
+struct LogPart {
+  std::string name;
+  double every = 1;    ///< steps
+  double seconds = 0;  ///< median
+  double of_a_step() const { return seconds / every; }
+};
+
 /// One step of all workers in the stage that the run would stay in, by parts, beside its floor and beside one step of
 /// the plain optimizer on one batch of the same size.
 struct StepBench {
   double step = 0;
   std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step
+  std::vector<LogPart> log;                           ///< beyond the step, at the cadence of the configuration
   double big_batch = 0;
   double flops = 0;  ///< of a step
   double bytes = 0;  ///< that a step must move
   Limits limits;
   Index rounds = 0;
+  /// Of a step, as a mean over many.
+  double log_seconds() const {
+    double sum = 0;
+    for (const LogPart& part : log) sum += part.of_a_step();
+    return sum;
+  }
   double floor() const { return flops / limits.flops_per_second + bytes / limits.copy_bytes_per_second; }
 };
 

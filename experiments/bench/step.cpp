@@ -1,7 +1,7 @@
 #include "device/copy.hpp"
 #include "device/fill.hpp"
 #include "device/gemm.hpp"
-#include "experiments/bench/bench.hpp"
+#include "experiments/bench/log_probe.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -96,18 +96,19 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   bench.rounds = rounds;
   LimitProbe probe(device);
   std::vector<sim::StepOutcome> outcomes;
-  const std::vector<std::vector<double>> seconds =
-      interleaved(device,
-                  {{"step", [&] { outcomes.push_back(cluster->advance()); }},
-                   {"big batch", [&] { plain->advance(); }},
-                   {"product", [&] { probe.multiply(); }},
-                   {"copy", [&] { probe.copy(); }}},
-                  rounds);
+  LogProbe log(*cluster, outcomes);
+  std::vector<Candidate> candidates = {{"big batch", [&] { plain->advance(); }},
+                                       {"product", [&] { probe.multiply(); }},
+                                       {"copy", [&] { probe.copy(); }},
+                                       {"step", [&] { outcomes.push_back(cluster->advance()); }}};
+  for (Candidate& part : log.candidates()) candidates.push_back(std::move(part));
+  const std::vector<std::vector<double>> seconds = interleaved(device, candidates, rounds);
   outcomes.erase(outcomes.begin());  // of the round that does not count
   for (const Part& part : kParts) bench.parts.emplace_back(part.name, median_of(part, outcomes));
-  bench.step = median(seconds[0]);
-  bench.big_batch = median(seconds[1]);
-  bench.limits = {gpus * LimitProbe::kBytes / median(seconds[3]), gpus * probe.flops() / median(seconds[2])};
+  bench.big_batch = median(seconds[0]);
+  bench.limits = {gpus * LimitProbe::kBytes / median(seconds[2]), gpus * probe.flops() / median(seconds[1])};
+  bench.step = median(seconds[3]);
+  bench.log = LogProbe::parts({seconds.begin() + 4, seconds.end()}, config.log, bench.step);
   add_floor(*cluster, config, bench);
   return bench;
 }

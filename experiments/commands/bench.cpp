@@ -67,6 +67,17 @@ int bench_kernels_command(const CommandLine& line, const sim::RunConfig& config)
   return kExitDone;
 }
 
+void print_log(const StepBench& bench) {
+  Table table({"log", "every", "time", "of a step"});
+  for (const LogPart& part : bench.log) {
+    table.add(
+        {part.name, number(part.every, 3), seconds_text(part.seconds), percent_text(part.of_a_step() / bench.step)});
+  }
+  table.add({"all", "", seconds_text(bench.log_seconds()), percent_text(bench.log_seconds() / bench.step)});
+  std::cout << "\n";
+  table.print(std::cout);
+}
+
 void print_step(const sim::RunConfig& config, const StepBench& bench) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << config.workers << " workers x "
             << config.batch << ", " << config.device << ": medians of " << bench.rounds << " steps\n\n";
@@ -77,6 +88,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
   for (const auto& [name, seconds] : bench.parts) add(name, seconds);
   add("step", bench.step);
   table.print(std::cout);
+  print_log(bench);
   std::cout << "\nfloor           " << seconds_text(bench.floor()) << " = " << number(bench.flops / 1e9, 3)
             << " GFLOP at " << per_second(bench.limits.flops_per_second, 1e9, "GFLOP/s") << " + "
             << bytes_text(bench.bytes) << " at " << per_second(bench.limits.copy_bytes_per_second, 1e9, "GB/s")
@@ -91,6 +103,12 @@ Json to_json(const sim::RunConfig& config, const StepBench& bench) {
       {"workers", config.workers},  {"batch", config.batch},          {"rounds", bench.rounds},
       {"step_seconds", bench.step}, {"floor_seconds", bench.floor()}, {"big_batch_seconds", bench.big_batch}};
   for (const auto& [name, seconds] : bench.parts) members.emplace_back(name + "_seconds", seconds);
+  std::vector<Json> log;
+  for (const LogPart& part : bench.log) {
+    log.push_back(Json::object({{"part", part.name}, {"every", part.every}, {"seconds", part.seconds}}));
+  }
+  members.emplace_back("log", Json::array(log));
+  members.emplace_back("log_seconds", bench.log_seconds());
   members.emplace_back("flops", bench.flops);
   members.emplace_back("bytes", bench.bytes);
   members.emplace_back("flops_per_second", bench.limits.flops_per_second);

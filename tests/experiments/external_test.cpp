@@ -93,7 +93,9 @@ class Bench {
   int processes() const {
     int count = 0;
     for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string line = read_file((entry.path() / "cmdline").string());
+      std::string line;
+      std::ifstream file(entry.path() / "cmdline");
+      std::getline(file, line);  // empty where the process has just ended
       count += line.find(folder_ / "") != std::string::npos ? 1 : 0;
     }
     return count;

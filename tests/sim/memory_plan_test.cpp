@@ -24,7 +24,7 @@ RunConfig staged_config(const std::string& optimizer) {
   config.steps = 14;
   config.optimizer.name = optimizer;
   config.optimizer.freeze.policy = "fixed:1";
-  config.optimizer.zeroone.var_freeze_step = 3;
+  config.optimizer.zeroone.var_freeze_step = 2;
   config.optimizer.zeroone.var_update_scaler = 1;
   config.optimizer.local.period = 2;
   config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, false);
