@@ -6,7 +6,8 @@
 
 namespace onebit {
 
-/// Base of all errors thrown by the library. what() reads "<what> (<where>); <hint>", parts left out where empty.
+/// Base of all errors thrown by the library. what() is one line "<what> (<where>); <hint>", parts left out where empty
+/// and shortened in the middle where they are very long.
 class Error : public std::runtime_error {
  public:
   Error(const std::string& what, const std::string& where, const std::string& hint = "");

@@ -28,10 +28,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Edits between a word and a candidate; one where the word is its beginning, or its end behind a dot. Of a word longer
-/// than any name only the beginning counts.
+/// Edits between a word and a candidate; one where the word is its beginning, or its end behind a dot.
 std::size_t distance(std::string_view word, std::string_view candidate) {
-  word = word.substr(0, 100);
   if (candidate.size() > word.size()) {
     const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';
     if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
@@ -51,6 +49,7 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+  word = word.substr(0, 100);  // more than any name: whole files are taken for words
   const std::vector<std::string> sorted = nearest(word, candidates);
   if (sorted.empty()) return "";
   if (distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {

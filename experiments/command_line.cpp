@@ -9,6 +9,7 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "experiments/parse_error.hpp"
 #include "experiments/presets.hpp"
 #include "experiments/price_options.hpp"
 
@@ -221,7 +222,7 @@ void take_file(CommandLine& line, const std::string& path, const Accepted& accep
     throw ConfigError("unknown option", path + ": " + error.get_option_name(),
                       suggest(error.get_option_name(), accepted));
   } catch (const po::error& error) {
-    throw ConfigError(error.what(), path, "lines are 'key = value'; selectors stand above [sections]");
+    throw ConfigError(reason_of(error), path, "lines are 'key = value'; selectors stand above [sections]");
   }
 }
 
@@ -253,7 +254,7 @@ po::parsed_options parse_arguments(const std::vector<std::string>& arguments, co
     const std::string name = without_dashes(error.get_option_name());
     throw ConfigError("unknown option", "--" + name, suggest(name, accepted));
   } catch (const po::error& error) {
-    throw ConfigError(error.what(), "command line");
+    throw ConfigError(reason_of(error), "command line");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "experiments/option_fields.hpp"
+#include "experiments/parse_error.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -147,7 +148,7 @@ Settings read_ini(const std::string& path, const std::string& what) {
       settings.emplace_back(option.string_key, option.value.empty() ? "" : option.value.front());
     }
   } catch (const po::error& error) {
-    throw ConfigError(error.what(), path, "lines are 'key = value'; keys without a dot stand above [sections]");
+    throw ConfigError(reason_of(error), path, "lines are 'key = value'; keys without a dot stand above [sections]");
   }
   for (const auto& [key, value] : settings) {
     const auto same = [&name = key](const auto& other) { return other.first == name; };

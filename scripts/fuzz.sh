@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Feeds every reader of data files with bytes in memory (libFuzzer, with AddressSanitizer and UBSan), from the corpora
+# Feeds every reader (data files, logs, options) with bytes (libFuzzer, with AddressSanitizer and UBSan), from the corpora
 # under tests/fuzz/corpus on. usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], e.g. 10000000 (inputs for each
 # reader), or 60s (seconds for all of them together; the default). Inputs that crash, hang or take too much memory are
 # left in build/ci-fuzz/findings; the exit status is 1 then. New inputs that reach new code are kept in
@@ -47,6 +47,7 @@ stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
 
 # Freed memory is watched for a while; at each of so many inputs little is enough.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
+export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 findings=0
 for reader in "${readers[@]}"; do fuzz "$reader" || findings=$((findings + 1)); done
 ((findings == 0))

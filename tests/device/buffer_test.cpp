@@ -99,4 +99,9 @@ TEST_CASE("an error is one line of what, where and hint") {
   CHECK(std::string(Error("what", "where", "hint").what()) == "what (where); hint");
   CHECK(std::string(Error("what", "").what()) == "what");
   CHECK(std::string(Error("what", "", "hint").what()) == "what; hint");
+  CHECK(std::string(Error(std::string("a\0b\nc", 5), "").what()) == "a b c");
+  const std::string large = Error("what", std::string(1'000'000, 'x') + "end", "hint").what();
+  CHECK(large.size() < 1000);
+  CHECK(large.starts_with("what (xxx"));
+  CHECK(large.ends_with("xend); hint"));
 }

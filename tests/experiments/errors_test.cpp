@@ -444,7 +444,11 @@ TEST_CASE("errors: a config file that is missing or holds junk") {
   refused("just words\n", {"c.ini"});
   refused("wrokers = 3\n", {"c.ini", "wrokers", "did you mean workers?"});
   refused("[optimizer]\nlearning = 3\n", {"c.ini", "optimizer.learning"});
-  refused("[optimizer\nlr = 3\n", {"c.ini"});
+  refused("[optimizer\nlr = 3\n", {"c.ini", "line is not understood: [optimizer"});
+  refused("%invalid_line% %option%\n", {"c.ini", "line is not understood: %invalid_line% %option%"});
+  refused("%canonical_option% = 3\n", {"c.ini", "unknown option", "%canonical_option%"});
+  refused(std::string(1'000'000, 'a'), {"c.ini", "line is not understood: aaa"});
+  refused(std::string(1'000'000, 'a') + " = 1", {"unknown option", "c.ini: aaa", "aaa ... aaa", "nearest: "});
   refused("batch = many\n", {"batch", "many"});
   refused("config = other.ini\n", {"c.ini", "config"});
   refused("arm = a:optimizer=adam\n", {"c.ini", "arm"});

@@ -109,11 +109,39 @@ def split_seeds():
     yield "few", bytes([7]) + b"label\0\1\2"
 
 
+def option_seeds():
+    files = [
+        "", "workers = 4\nbatch = 8\n", "[optimizer]\nlr = 1e-3 # rate\nname = lamb\n[freeze]\nlag = 100\n",
+        "optimizer = onebit-adam\nfreeze = fraction:0.15\nschedule = cosine\n", "arm = a:optimizer=adam\narm = b:seed=2,steps=3\n",
+        "model = mlp\n[model]\nlayers = 784,128,10\n[data]\npath = x\n", "[a\n]\n=", "workers\n", "workers = 1\nworkers = 2\n",
+        "zeroone.var-freeze-step = 9223372036854775807\n", "optimizer.lr = nan\n", "steps = -1\n", "[log]\nevery = 2\nflush = 1e308\n",
+        "memory = 3.5 GiB\nthreads = 2\ndevices = cpu:2\n", "seeds = 3\nout = somewhere\njson = true\n", "codec = top-k\nexchange = gather\n",
+    ]
+    for i, text in enumerate(files):
+        yield f"file-{i}", b"\0" + text.encode()
+    lines = [
+        "--workers\n4\n--batch\n8", "--workers=4", "--optimizer.lr\n1e-3\n--overwrite", "-o\nrun.h5", "--optimizers\nadam,onebit-adam",
+        "--arm\na:optimizer=adam\n--arm\na:optimizer=lamb", "--seeds", "--", "positional", "-x", "--wrokers\n3", "--freeze\nfixed:10\n--steps\n20",
+        "--help", "--json\n--seeds\n9", "--schedule\nstep:10,20\n--schedule.gamma\n0.1",
+    ]
+    for i, text in enumerate(lines):
+        yield f"line-{i}", b"\1" + text.encode()
+
+
+def log_seeds():
+    for which in range(3):
+        yield f"whole-{which}", struct.pack(">H", which)
+        yield f"changed-{which}", struct.pack(">H", which) + b"\x00\x10\x00\xff" * 3
+        yield f"cut-{which}", struct.pack(">H", which) + b"\x80"
+    for which in range(3, 700, 29):
+        yield f"other-{which}", struct.pack(">H", which)
+
+
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
     for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "libsvm": libsvm_seeds,
                           "tokens": token_seeds, "word_pieces": word_piece_seeds, "text": text_seeds,
-                          "split": split_seeds}.items():
+                          "split": split_seeds, "options": option_seeds, "log": log_seeds}.items():
         (corpus / reader).mkdir(parents=True, exist_ok=True)
         for name, content in seeds():
             (corpus / reader / name).write_bytes(content)

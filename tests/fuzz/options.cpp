@@ -1,0 +1,29 @@
+#include "experiments/command_line.hpp"
+#include "tests/fuzz/scratch_file.hpp"
+
+using namespace onebit;
+
+/// An INI file, or, by the first byte, the arguments of a command, one a line.
+ONEBIT_FUZZ(input) {
+  using namespace onebit::experiments;
+  const bool file = input.byte() % 2 == 0;
+  const sim::Bytes bytes = input.file();
+  const Accepted accepted{{"out", "config", "optimizers", "arm", "seeds", "json", "overwrite"}, true, {}};
+  std::vector<std::string> arguments;
+  if (!file) {
+    arguments = split(std::string(bytes.text()), '\n');
+    for (const std::string& argument : arguments) {
+      if (argument.find("config") != std::string::npos || argument.find("preset") != std::string::npos) return;
+    }
+  }
+  static fuzz::ScratchFile ini;
+  if (file) {
+    ini.resize(0);
+    ini.write(0, input.rest());
+    arguments = {"--config", ini.path()};
+  }
+  const CommandLine line = parse_command_line("compare", arguments, accepted);
+  const Settings values = values_of(make_config(line.run));
+  fuzz::require(values.size() == run_options().size());
+  fuzz::require(values_of(make_config(values)) == values);
+}
