@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "device/error.hpp"
 #include "device/text.hpp"
 #include "experiments/output.hpp"
 
@@ -42,7 +43,12 @@ ExportTable numbers_of(const LogReader& log, const std::string& group, std::size
     table.columns.push_back(std::move(which));
   }
   for (const std::string& path : log.unknown_columns()) {
-    if (path.starts_with(group + "/")) add(path, path.substr(group.size() + 1), false);
+    if (!path.starts_with(group + "/")) continue;
+    try {
+      add(path, path.substr(group.size() + 1), false);
+    } catch (const IoError&) {
+      // No numbers: columns_left_out names it.
+    }
   }
   return table;
 }
@@ -113,6 +119,16 @@ ExportTable export_table(const LogReader& log, const std::string& group) {
   if (group == "workers") return numbers_of(log, group, static_cast<std::size_t>(log.header().workers), "worker");
   if (group == "tensors") return numbers_of(log, group, log.header().tensors.size(), "tensor");
   return numbers_of(log, group, 1, "");
+}
+
+std::vector<std::string> columns_left_out(const LogReader& log, const ExportTable& table) {
+  std::vector<std::string> left_out;
+  for (const std::string& path : log.unknown_columns()) {
+    if (!path.starts_with(table.group + "/")) continue;
+    const std::string name = path.substr(table.group.size() + 1);
+    if (std::ranges::find(table.columns, name, &ExportColumn::name) == table.columns.end()) left_out.push_back(path);
+  }
+  return left_out;
 }
 
 void write_csv(const ExportTable& table, std::ostream& out) {

@@ -25,8 +25,13 @@ struct ExportTable {
   std::size_t rows() const;
 };
 
-/// The table of a group of the log, with columns that this program does not know. Throws what LogReader throws.
+/// The table of a group of the log, with columns of numbers that this program does not know. Throws what LogReader
+/// throws.
 ExportTable export_table(const sim::LogReader& log, const std::string& group);
+
+/// Columns of the group that this program does not know and that are not in its table, because they hold texts or
+/// lists.
+std::vector<std::string> columns_left_out(const sim::LogReader& log, const ExportTable& table);
 
 /// Groups that the log has.
 std::vector<std::string> exported_groups(const sim::LogReader& log);

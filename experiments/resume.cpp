@@ -72,8 +72,8 @@ bool complete(const sim::LogReader& log) {
 }  // namespace
 
 bool decides_results(const std::string& option) {
-  const std::vector<std::string> neutral = {"devices",   "threads",         "worker-group",   "memory",
-                                            "log.flush", "log.flush-every", "log.compression"};
+  const std::vector<std::string> neutral = {"devices",   "threads",         "worker-group",    "memory",
+                                            "log.flush", "log.flush-every", "log.compression", "model.timeout"};
   return !option.starts_with("checkpoint.") && std::ranges::find(neutral, option) == neutral.end();
 }
 

@@ -29,6 +29,15 @@ std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::str
   throw ConfigError("the log has no such group", log.path() + ": " + group, suggestion(group, names));
 }
 
+/// Tells what is not exported.
+ExportTable table_of(const sim::LogReader& log, const std::string& group) {
+  ExportTable table = export_table(log, group);
+  for (const std::string& path : columns_left_out(log, table)) {
+    warn("column is not exported: texts or lists that this version does not know (" + log.path() + ": " + path + ")");
+  }
+  return table;
+}
+
 /// Throws ConfigError where a file is there that may not be replaced, IoError.
 template <class Write>
 void write_output(const std::string& path, bool overwrite, const Write& write) {
@@ -55,7 +64,7 @@ void write_folder(const sim::LogReader& log, const std::vector<std::string>& gro
   if (error) throw ConfigError("cannot create the folder: " + error.message(), line.out);
   for (const std::string& group : groups) {
     const std::string path = line.out + "/" + group + ".csv";
-    const ExportTable table = export_table(log, group);
+    const ExportTable table = table_of(log, group);
     write_output(path, line.overwrite, [&](std::ostream& out) { write(table, line, out); });
     std::cout << path << ": " << table.rows() << " rows\n";
   }
@@ -72,7 +81,7 @@ int export_command(const CommandLine& line) {
     throw ConfigError("no output folder", "export --csv", "give -o DIR, or one --group " + join(groups, "|"));
   }
   const auto all = [&](std::ostream& out) {
-    for (const std::string& group : groups) write(export_table(log, group), line, out);
+    for (const std::string& group : groups) write(table_of(log, group), line, out);
   };
   if (several) {
     write_folder(log, groups, line);

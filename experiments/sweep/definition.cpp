@@ -31,6 +31,15 @@ bool holds(const std::vector<std::string>& lines, const std::string& line) {
   return std::find(lines.begin(), lines.end(), line) != lines.end();
 }
 
+/// An INI file ends a value at '#' and takes blanks off its ends.
+void require_storable(const std::string& key, const std::string& value) {
+  const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  const bool cut = !value.empty() && (blank(value.front()) || blank(value.back()));
+  if (!cut && value.find_first_of("#\n\r") == std::string::npos) return;
+  throw ConfigError("the sweep's file cannot hold this value", key + " '" + value + "'",
+                    "it must not contain '#' or line ends, nor begin or end with a blank");
+}
+
 /// The first line of one that the other lacks.
 std::string first_lacking(const std::vector<std::string>& lines, const std::vector<std::string>& other) {
   const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return !holds(other, line); });
@@ -68,7 +77,10 @@ Settings execution_of(const CommandLine& line) {
 
 std::string text_of(const SweepDefinition& definition) {
   std::ostringstream text;
-  const auto write = [&](const std::string& key, const std::string& value) { text << key << " = " << value << "\n"; };
+  const auto write = [&](const std::string& key, const std::string& value) {
+    require_storable(key, value);
+    text << key << " = " << value << "\n";
+  };
   text << kTitle;
   for (const auto& [name, value] : definition.common) write(name, value);
   if (!definition.optimizers.empty()) write("optimizers", join(definition.optimizers, ","));

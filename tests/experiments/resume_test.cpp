@@ -257,3 +257,21 @@ TEST_CASE("export: rows come out as CSV and as JSON lines") {
   check_refused(folder, {"export", "run.h5", "--csv", "-o", "tables"}, {"output exists", "--overwrite"});
   check_refused(folder, {"export", "run.h5", "--jsonl", "-o", "tables", "--overwrite"}, {"not a regular file"});
 }
+
+TEST_CASE("export: columns of later versions are exported, or named where they cannot be") {
+  const std::string python = find_python("h5py");
+  ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
+  const Folder folder;
+  run_onebit(folder, checkpointing());
+  const std::string script =
+      "import h5py, numpy as n\nwith h5py.File('run.h5', 'r+') as f:\n  rows = len(f['steps/step'])\n"
+      "  f['steps/new_number'] = n.arange(rows) * 0.5\n  f['steps/new_text'] = n.array([b'a'] * rows)\n"
+      "  f['steps/new_list'] = n.zeros((rows, 3))\n";
+  REQUIRE(run_in(folder, {python, "-c", script}).status == 0);
+  const Outcome steps = run_onebit(folder, {"export", "run.h5", "--jsonl", "--group", "steps"});
+  CHECK(steps.status == 0);
+  CHECK(json_value(steps.out, "new_number") == "0");
+  CHECK_THAT(steps.out, !Contains("new_text") && !Contains("new_list"));
+  CHECK_THAT(steps.err, Contains("warning: column is not exported") && Contains("run.h5: steps/new_text)") &&
+                            Contains("run.h5: steps/new_list)"));
+}

@@ -222,6 +222,17 @@ TEST_CASE("sweep: a definition is a file that reads back as itself") {
   CHECK(text_of(definition({"--config", folder / "sweep.ini"})) == text);
 }
 
+TEST_CASE("sweep: values that a definition could not keep are refused") {
+  for (const std::string value : {"a#b", " a", "a ", "a\nworkers = 3", "\t"}) {
+    CAPTURE(value);
+    CHECK_THAT(refusal([&] {
+                 text_of(definition({"--data.path", value}));
+               }),
+               Contains("cannot hold this value (data.path '") && Contains("must not contain '#'"));
+  }
+  CHECK_THAT(text_of(definition({"--data.path", "a b"})), Contains("data.path = a b\n"));
+}
+
 TEST_CASE("sweep: a folder keeps its definition, others only extend it") {
   const Folder folder;
   const SweepDefinition first = definition({"--axis", "optimizer.lr=0.1,0.2"});
