@@ -5,10 +5,19 @@
 namespace onebit {
 namespace {
 
+/// The next place at or behind one where no UTF-8 character is cut.
+std::size_t between_characters(const std::string& text, std::size_t place) {
+  while (place < text.size() && (static_cast<unsigned char>(text[place]) & 0xC0U) == 0x80U) ++place;
+  return place;
+}
+
 /// Users' text in a message must not break its line, end it, or fill the screen.
 std::string shown(std::string text) {
-  constexpr std::size_t head = 600, tail = 200;
-  if (text.size() > head + tail) text.replace(head, text.size() - head - tail, " ... ");
+  constexpr std::size_t head = 3000, tail = 1000;
+  if (text.size() > head + tail) {
+    const std::size_t begin = between_characters(text, head);
+    text.replace(begin, between_characters(text, text.size() - tail) - begin, " ... ");
+  }
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20; }, ' ');
   return text;

@@ -47,7 +47,7 @@ stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
 
 # Freed memory is watched for a while; at each of so many inputs little is enough.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
-export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
+export LSAN_OPTIONS=suppressions=$PWD/scripts/fuzz.supp:print_suppressions=0
 findings=0
 for reader in "${readers[@]}"; do fuzz "$reader" || findings=$((findings + 1)); done
 ((findings == 0))

@@ -10,6 +10,8 @@
 
 namespace onebit::sim {
 
+/// Rows are written at the first step, at every multiple of a cadence, and at the last step; one of /steps also with
+/// every one of /workers.
 struct LogConfig {
   Index every = 1;            ///< steps between rows of /steps
   Index workers_every = 100;  ///< steps between rows of /workers; they read every worker's errors

@@ -112,7 +112,8 @@ class Run {
   }
 
   void log_step(const StepOutcome& outcome) {
-    const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || outcome.step == 1); };
+    const bool edge = outcome.step == 1 || outcome.step == cluster_.steps();
+    const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || edge); };
     append(outcome.step, outcome.report.traffic);
     state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
     state_.compute_seconds += outcome.seconds.total();
@@ -120,7 +121,7 @@ class Run {
     const bool workers_due = due(config_.log.workers_every);
     WorkerRow workers;
     if (workers_due) workers = measure_workers(cluster_, outcome);
-    if (due(config_.log.every) || outcome.step == cluster_.steps()) {
+    if (due(config_.log.every) || workers_due) {
       StepRow row = measure_step(cluster_, outcome);
       if (workers_due) measure_errors(cluster_, workers, row);
       // Times cover the steps since the row before, so that their sums hold for any cadence.

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "device/error.hpp"
 #include "sim/probe.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 std::string temporary_path() {
-  return (std::filesystem::temp_directory_path() / ("onebit-bench-" + std::to_string(getpid()) + ".h5")).string();
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) throw ConfigError("no folder for temporary files: " + error.message(), "TMPDIR", "name one that is there");
+  return (folder / ("onebit-bench-" + std::to_string(getpid()) + ".h5")).string();
 }
 
 sim::LogHeader header_of(const sim::VirtualCluster& cluster) {
@@ -21,28 +25,21 @@ sim::LogHeader header_of(const sim::VirtualCluster& cluster) {
   return header;
 }
 
-constexpr const char* kNames[] = {"row of /steps", "row of /workers", "row of /tensors", "flush"};
+constexpr const char* kNames[] = {"row of /steps", "rows of /traffic", "row of /workers", "row of /tensors", "flush"};
 
 }  // namespace
 
 LogProbe::LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps)
-    : cluster_(cluster), steps_(steps), path_(temporary_path()), log_(path_, header_of(cluster), true) {}
+    : LogProbe(cluster, steps, temporary_path()) {}
 
-LogProbe::~LogProbe() {
-  try {
-    log_.close(sim::RunStatus::finished);
-  } catch (const Error&) {
-    // Nobody reads it.
-  }
-  std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
+LogProbe::LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps, const std::string& path)
+    : cluster_(cluster), steps_(steps), log_(path, header_of(cluster), true) {
+  std::filesystem::remove(path);
 }
 
 std::vector<Candidate> LogProbe::candidates() {
-  const auto steps = [this] {
-    log_.append(newest().step, newest().report.traffic);
-    log_.append(sim::measure_step(cluster_, newest()));
-  };
+  const auto steps = [this] { log_.append(sim::measure_step(cluster_, newest())); };
+  const auto traffic = [this] { log_.append(newest().step, newest().report.traffic); };
   const auto workers = [this] {
     const sim::WorkerRow row = sim::measure_workers(cluster_, newest());
     sim::StepRow errors;
@@ -50,14 +47,15 @@ std::vector<Candidate> LogProbe::candidates() {
     log_.append(row);
   };
   const auto tensors = [this] { log_.append(sim::measure_tensors(cluster_, newest().step)); };
-  return {{kNames[0], steps}, {kNames[1], workers}, {kNames[2], tensors}, {kNames[3], [this] { log_.flush(); }}};
+  const auto flush = [this] { log_.flush(); };
+  return {{kNames[0], steps}, {kNames[1], traffic}, {kNames[2], workers}, {kNames[3], tensors}, {kNames[4], flush}};
 }
 
 std::vector<LogPart> LogProbe::parts(const std::vector<std::vector<double>>& seconds, const sim::LogConfig& config,
                                      double step) {
   const double by_time = std::max(1.0, config.flush_seconds / step);
   const double by_steps = config.flush_every > 0 ? static_cast<double>(config.flush_every) : by_time;
-  const double every[] = {static_cast<double>(config.every), static_cast<double>(config.workers_every),
+  const double every[] = {static_cast<double>(config.every), 1.0, static_cast<double>(config.workers_every),
                           static_cast<double>(config.tensors_every), std::min(by_time, by_steps)};
   std::vector<LogPart> parts;
   for (std::size_t i = 0; i < std::size(kNames); ++i) {

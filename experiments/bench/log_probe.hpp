@@ -6,14 +6,13 @@
 
 namespace onebit::experiments {
 
-/// Writes the rows that a run would write after a step to a log in the folder for temporary files.
+/// Writes the rows that a run would write after a step to a log in the folder for temporary files, which has no name
+/// there.
 class LogProbe {
  public:
-  /// steps: outcomes of the cluster's steps, the last one the newest. Both outlive the probe. Throws IoError.
+  /// steps: outcomes of the cluster's steps, the last one the newest. Both outlive the probe. Throws ConfigError,
+  /// IoError.
   LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps);
-  ~LogProbe();
-  LogProbe(const LogProbe&) = delete;
-  LogProbe& operator=(const LogProbe&) = delete;
 
   /// The parts of logging, for a round that has made a step.
   std::vector<Candidate> candidates();
@@ -23,11 +22,12 @@ class LogProbe {
                                     double step);
 
  private:
+  LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps, const std::string& path);
+
   const sim::StepOutcome& newest() const { return steps_.back(); }
 
   sim::VirtualCluster& cluster_;
   const std::vector<sim::StepOutcome>& steps_;
-  std::string path_;
   sim::LogWriter log_;
 };
 

@@ -31,15 +31,6 @@ bool holds(const std::vector<std::string>& lines, const std::string& line) {
   return std::find(lines.begin(), lines.end(), line) != lines.end();
 }
 
-/// An INI file ends a value at '#' and takes blanks off its ends.
-void require_storable(const std::string& key, const std::string& value) {
-  const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-  const bool cut = !value.empty() && (blank(value.front()) || blank(value.back()));
-  if (!cut && value.find_first_of("#\n\r") == std::string::npos) return;
-  throw ConfigError("the sweep's file cannot hold this value", key + " '" + value + "'",
-                    "it must not contain '#' or line ends, nor begin or end with a blank");
-}
-
 /// The first line of one that the other lacks.
 std::string first_lacking(const std::vector<std::string>& lines, const std::vector<std::string>& other) {
   const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return !holds(other, line); });
@@ -47,6 +38,14 @@ std::string first_lacking(const std::vector<std::string>& lines, const std::vect
 }
 
 }  // namespace
+
+void require_storable(const std::string& key, const std::string& value) {
+  const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  const bool cut = !value.empty() && (blank(value.front()) || blank(value.back()));
+  if (!cut && value.find_first_of("#\n\r") == std::string::npos) return;
+  throw ConfigError("the sweep's files cannot hold this value", key + " '" + value + "'",
+                    "it must not contain '#' or line ends, nor begin or end with a blank");
+}
 
 SweepDefinition definition_of(const CommandLine& line) {
   SweepDefinition definition;

@@ -24,6 +24,10 @@ SweepDefinition definition_of(const CommandLine& line);
 /// Options of the command line that cannot change results.
 Settings execution_of(const CommandLine& line);
 
+/// Throws ConfigError for a value that an INI file does not give back: it ends a value at '#' and takes blanks off its
+/// ends.
+void require_storable(const std::string& key, const std::string& value);
+
 /// The definition as an INI file that `sweep --config` takes; two definitions are the same where their texts are.
 std::string text_of(const SweepDefinition& definition);
 

@@ -132,10 +132,11 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
       Point point;
       point.arm = combination.arm;
       point.varied = combination.varied;
-      point.settings = combination.settings;
+      point.settings = execution;  // an arm's own win
+      point.settings.insert(point.settings.end(), combination.settings.begin(), combination.settings.end());
       point.settings.emplace_back("seed", std::to_string(first + s));
-      point.settings.insert(point.settings.end(), execution.begin(), execution.end());
       point.settings = last_of_each(point.settings);
+      for (const auto& [key, value] : point.settings) require_storable(key, value);
       point.config = make_config(point.settings);
       point.name = name_of(values_of(point.config));
       points.push_back(std::move(point));

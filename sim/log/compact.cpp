@@ -99,7 +99,11 @@ void compress_log(const std::string& path, int level) {
   synchronize_path(part);
   std::error_code error;
   std::filesystem::rename(part, path, error);
-  if (error) throw IoError("cannot write log: " + error.message(), path);
+  if (error) {
+    const std::string reason = error.message();
+    std::filesystem::remove(part, error);
+    throw IoError("cannot write log: " + reason, path);
+  }
   synchronize_folder_of(path);
 }
 

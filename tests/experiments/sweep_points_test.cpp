@@ -230,6 +230,7 @@ TEST_CASE("sweep: values that a definition could not keep are refused") {
                }),
                Contains("cannot hold this value (data.path '") && Contains("must not contain '#'"));
   }
+  CHECK_THAT(refusal([] { points({"--arm", "a:data.path=b ,optimizer=adam"}); }), Contains("(data.path 'b ')"));
   CHECK_THAT(text_of(definition({"--data.path", "a b"})), Contains("data.path = a b\n"));
 }
 

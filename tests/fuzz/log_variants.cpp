@@ -61,6 +61,10 @@ void collect(const sim::h5::Object& file, const std::string& group, Names& names
     H5O_info_t info{};
     require(H5Oget_info_by_name(file.id.get(), path.c_str(), &info, H5P_DEFAULT) >= 0);
     if (info.type == H5O_TYPE_GROUP) collect(file, path, names);
+    if (info.type != H5O_TYPE_DATASET) continue;
+    for (const std::string& attribute : sim::h5::attribute_names(sim::h5::open_dataset(file, path))) {
+      if (attribute != "units" && attribute != "doc") names.attributes.push_back(path + ":" + attribute);
+    }
   }
 }
 
@@ -92,7 +96,7 @@ std::vector<Edit> edits_of_attribute(const std::string& path) {
   const std::string group = path.find(':') == 0 ? "/" : path.substr(0, path.find(':'));
   const auto instead = [=](auto put) {
     return Edit([=](const sim::h5::Object& file) {
-      const sim::h5::Object object = sim::h5::open_group(file, group);
+      const sim::h5::Object object{{H5Oopen(file.id.get(), group.c_str(), H5P_DEFAULT), H5Oclose}, file.where};
       require(H5Adelete(object.id.get(), name.c_str()) >= 0);
       put(object);
     });

@@ -20,7 +20,8 @@ struct LogVariant {
 };
 
 /// The bytes of a finished log, and variants of it: itself, one whose writer was killed, a compressed one; and the
-/// finished one with one thing in it gone, or of another type, shape or value: every dataset, group and attribute.
+/// finished one with one thing in it gone, or of another type, shape or value: every dataset, group and attribute
+/// that is more than a description.
 struct Logs {
   Bytes first;
   std::vector<LogVariant> variants;
