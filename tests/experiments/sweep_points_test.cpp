@@ -222,6 +222,12 @@ TEST_CASE("sweep: a definition is a file that reads back as itself") {
   CHECK(text_of(definition({"--config", folder / "sweep.ini"})) == text);
 }
 
+TEST_CASE("sweep: how points are run gives way to what an arm says") {
+  const auto threads = [](const Texts& arguments) { return points(arguments).at(0).config.threads; };
+  CHECK(threads({"--optimizer", "sgd", "--threads", "5"}) == 1);
+  CHECK(threads({"--arm", "a:optimizer=sgd,threads=3"}) == 3);
+}
+
 TEST_CASE("sweep: values that a definition could not keep are refused") {
   for (const std::string value : {"a#b", " a", "a ", "a\nworkers = 3", "\t"}) {
     CAPTURE(value);
