@@ -4,17 +4,10 @@
 #include <numeric>
 
 #include "compress/error_kernels.hpp"
-#include "device/launch.hpp"
+#include "device/sums.hpp"
 
 namespace onebit::compress {
 namespace {
-
-template <class Kernel>
-std::vector<double> sums(const device::Device& device, Index rows, const device::Chunks& chunks, const Kernel& kernel) {
-  device::Buffer<double> result(device, rows * chunks.segments());
-  reduce(device, rows, chunks, kernel, result.data());
-  return result.to_host();
-}
 
 /// Adds a pair for each of `rows` rows.
 void append_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors, FloatRows decoded,
@@ -56,8 +49,7 @@ std::vector<CodecSquares> row_squares(const device::Device& device, const Exchan
                                       const Side& side, const Payload& payload, const device::Buffer<float>& errors) {
   constexpr Index values_at_once = Index{1} << 18;
   const Index parameters = layout.parameters();
-  const Index most =
-      std::clamp<Index>(values_at_once / std::max<Index>(parameters, 1), 1, std::max<Index>(payload.rows, 1));
+  const Index most = std::min(payload.rows, 1 + values_at_once / (1 + parameters));
   device::Buffer<float> decoded(device, most * parameters);
   std::vector<CodecSquares> result;
   for (Index first = 0; first < payload.rows; first += most) {

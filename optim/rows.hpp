@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "device/launch.hpp"
+#include "device/sums.hpp"
 #include "optim/config.hpp"
 
 namespace onebit::optim {
@@ -12,9 +12,7 @@ namespace onebit::optim {
 /// Sum over [columns] of a kernel (row, segment, i) -> double, for each row.
 template <class Kernel>
 std::vector<double> row_sums(const device::Device& device, Index rows, Index columns, const Kernel& kernel) {
-  device::Buffer<double> sums(device, rows);
-  reduce(device, rows, device::Chunks(columns), kernel, sums.data());
-  return sums.to_host();
+  return sums(device, rows, device::Chunks(columns), kernel);
 }
 
 /// Root of the mean square over all workers, of the squares of this device's. Collective.

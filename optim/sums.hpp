@@ -3,17 +3,9 @@
 
 #include <numeric>
 
-#include "device/launch.hpp"
+#include "device/sums.hpp"
 
 namespace onebit::optim {
-
-/// Sums of a kernel (row, segment, i) -> double, [rows][segments] in host memory.
-template <class Kernel>
-std::vector<double> sums(const device::Device& device, Index rows, const device::Chunks& chunks, const Kernel& kernel) {
-  device::Buffer<double> result(device, rows * chunks.segments());
-  reduce(device, rows, chunks, kernel, result.data());
-  return result.to_host();
-}
 
 inline double total(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);

@@ -1,21 +1,16 @@
 #include "sim/probe.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "device/launch.hpp"
+#include "device/sums.hpp"
 #include "optim/kernels.hpp"
 #include "optim/rows.hpp"
 #include "sim/probe_kernels.hpp"
 
 namespace onebit::sim {
 namespace {
-
-template <class Kernel>
-std::vector<double> sums(const device::Device& device, Index rows, const device::Chunks& chunks, const Kernel& kernel) {
-  device::Buffer<double> result(device, rows * chunks.segments());
-  reduce(device, rows, chunks, kernel, result.data());
-  return result.to_host();
-}
 
 /// Sum over the parameters of a vector, or of the first worker's where there is one for each.
 template <class Term>
@@ -24,7 +19,8 @@ double sum(const Replica& replica, const Term& term) {
 }
 
 /// Norms of several vectors, all in one pass: to start one takes as long as to read a small vector.
-std::vector<double> norms(const Replica& replica, std::initializer_list<const device::Buffer<float>*> vectors) {
+std::array<double, VectorSquareTerm::most> norms(
+    const Replica& replica, const std::array<const device::Buffer<float>*, VectorSquareTerm::most>& vectors) {
   VectorSquareTerm term{};
   Index count = 0;
   for (const device::Buffer<float>* vector : vectors) {
@@ -32,11 +28,10 @@ std::vector<double> norms(const Replica& replica, std::initializer_list<const de
   }
   const std::vector<double> squares =
       sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
-  std::vector<double> result;
+  std::array<double, VectorSquareTerm::most> result;
   auto square = squares.begin();
-  for (const device::Buffer<float>* vector : vectors) {
-    result.push_back(vector == nullptr ? not_applicable : std::sqrt(*square++));
-  }
+  std::ranges::transform(vectors, result.begin(),
+                         [&](auto* vector) { return vector == nullptr ? not_applicable : std::sqrt(*square++); });
   return result;
 }
 
@@ -68,7 +63,7 @@ double server_error_norm(const optim::StateView& state) {
 void measure_shared(const Replica& replica, const device::Buffer<float>& weights, const StepOutcome& outcome,
                     StepRow& row) {
   const optim::StateView state = replica.optimizer->state();
-  const std::vector<double> l2 = norms(replica, {&weights, state.momentum, state.variance});
+  const auto l2 = norms(replica, {&weights, state.momentum, state.variance});
   row.param_norm = l2[0];
   row.momentum_norm = l2[1];
   row.variance_l2 = l2[2];

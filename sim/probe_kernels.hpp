@@ -33,8 +33,8 @@ struct PositiveTerm {
 
 /// Squares of another vector for each row.
 struct VectorSquareTerm {
-  static constexpr Index max_vectors = 4;
-  const float* vectors[max_vectors];
+  static constexpr std::size_t most = 3;
+  const float* vectors[most];
 
   struct Element {
     const float* values;

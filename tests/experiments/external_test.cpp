@@ -93,9 +93,7 @@ class Bench {
   int processes() const {
     int count = 0;
     for (const auto& entry : fs::directory_iterator("/proc")) {
-      std::string line;
-      std::ifstream file(entry.path() / "cmdline");
-      std::getline(file, line);  // empty where the process has just ended
+      const std::string line = line_of_process(entry.path() / "cmdline");
       count += line.find(folder_ / "") != std::string::npos ? 1 : 0;
     }
     return count;

@@ -207,6 +207,14 @@ class Variable {
   std::string before_;
 };
 
+/// The first line of a file under /proc; empty where the process has ended, also while it is read.
+inline std::string line_of_process(const std::filesystem::path& path) {
+  std::string line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
+
 /// Lets no sanitizer look for leaks: Open MPI unloads its parts with what they hold, and nobody could name them in a
 /// list of known leaks.
 class NoLeakCheck {

@@ -233,9 +233,7 @@ TEST_CASE("sweep: runs end with a sweep that is killed") {
   CHECK(process.finish().status == 128 + SIGKILL);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   const auto gone = [&] {
-    std::string status;
-    std::ifstream file("/proc/" + std::to_string(child) + "/stat");
-    std::getline(file, status);  // empty where it has just ended
+    const std::string status = line_of_process("/proc/" + std::to_string(child) + "/stat");
     return status.empty() || status.find(") Z") != std::string::npos;
   };
   while (!gone() && std::chrono::steady_clock::now() < end) usleep(3000);
