@@ -68,12 +68,26 @@ const std::vector<ExtraOption>& extra_options() {
   return table;
 }
 
-std::string long_name(const ExtraOption& option) {
-  return option.name.substr(0, option.name.find(','));
+/// Without the letter behind it.
+std::string long_name(const std::string& name) {
+  return name.substr(0, name.find(','));
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+template <class Options>
+bool has(const Options& options, const std::string& name) {
+  return std::any_of(options.begin(), options.end(),
+                     [&](const auto& option) { return long_name(option.name) == name; });
+}
+
+bool is_accepted(const std::string& name, const Accepted& accepted) {
+  if (has(extra_options(), name)) return name == "help" || contains(accepted.extras, name);
+  if (has(run_options(), name)) return accepted.run;
+  return accepted.price == Accepted::Price::all ||
+         (accepted.price == Accepted::Price::of_runs && is_for_runs_too(name));
 }
 
 /// Calls visit(name, help, default) for every option of a run and of pricing that is accepted.
@@ -86,29 +100,29 @@ void for_each_setting(const Accepted& accepted, const Visit& visit) {
   if (accepted.price == Accepted::Price::none) return;
   const PriceConfig defaults;
   for (const auto& option : price_options()) {
-    if (accepted.price == Accepted::Price::of_runs && !is_for_runs_too(option.name)) continue;
-    visit(option.name, option.help, option.get(defaults));
+    if (is_accepted(option.name, accepted)) visit(option.name, option.help, option.get(defaults));
   }
 }
 
-bool is_price_option(const std::string& name) {
-  const auto& options = price_options();
-  return std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
-}
-
-po::options_description describe(const Accepted& accepted) {
-  po::options_description description;
-  for (const ExtraOption& option : extra_options()) {
-    if (!contains(accepted.extras, long_name(option)) && long_name(option) != "help") continue;
-    if (option.has_value) {
-      description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
-    } else {
-      description.add_options()(option.name.c_str(), option.help.c_str());
+/// The options of all commands, for Boost.
+const po::options_description& all_options() {
+  static const po::options_description description = [] {
+    po::options_description all;
+    for (const ExtraOption& option : extra_options()) {
+      if (option.has_value) {
+        all.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
+      } else {
+        all.add_options()(option.name.c_str(), option.help.c_str());
+      }
     }
-  }
-  for_each_setting(accepted, [&](const std::string& name, const std::string& help, const std::string&) {
-    description.add_options()(name.c_str(), po::value<std::vector<std::string>>(), help.c_str());
-  });
+    const auto add = [&](const auto& options) {
+      for (const auto& option : options)
+        all.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), option.help.c_str());
+    };
+    add(run_options());
+    add(price_options());
+    return all;
+  }();
   return description;
 }
 
@@ -172,7 +186,7 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
   } else if (name == "help") {
     line.help = true;
   } else {
-    (is_price_option(name) ? line.price : line.run).emplace_back(name, value);
+    (has(price_options(), name) ? line.price : line.run).emplace_back(name, value);
   }
 }
 
@@ -191,11 +205,21 @@ void take_all(CommandLine& line, const po::parsed_options& parsed, const std::st
   }
 }
 
+/// Throws ConfigError where an option is there, but not for this command.
+void check_accepted(const po::parsed_options& parsed, const Accepted& accepted, const std::string& place,
+                    const std::string& hint) {
+  for (const auto& option : parsed.options) {
+    const bool positional = option.string_key.empty();
+    if (!positional && !is_accepted(option.string_key, accepted))
+      throw ConfigError("option of another command", place + option.string_key, hint);
+  }
+}
+
 /// In a file a flag has a value; one that is false is not given.
 po::parsed_options without_false_flags(po::parsed_options parsed, const std::string& path) {
   std::erase_if(parsed.options, [&](const po::option& option) {
     const bool flag = std::any_of(extra_options().begin(), extra_options().end(), [&](const ExtraOption& extra) {
-      return !extra.has_value && long_name(extra) == option.string_key;
+      return !extra.has_value && long_name(extra.name) == option.string_key;
     });
     const bool empty = option.value.empty() || option.value.front().empty();
     return flag && !empty && !parse_boolean(path + ": " + option.string_key, option.value.front());
@@ -203,20 +227,12 @@ po::parsed_options without_false_flags(po::parsed_options parsed, const std::str
   return parsed;
 }
 
-/// One file may serve several commands: an option of another command is refused by name, not as unknown.
 void take_file(CommandLine& line, const std::string& path, const Accepted& accepted) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read config file", path);
-  std::vector<std::string> every_extra;
-  for (const ExtraOption& option : extra_options()) every_extra.push_back(long_name(option));
   try {
-    const po::parsed_options parsed = po::parse_config_file(file, describe({every_extra, true, accepted.price}));
-    for (const auto& option : parsed.options) {
-      if (contains(every_extra, option.string_key) && !contains(accepted.extras, option.string_key)) {
-        throw ConfigError("option of another command", path + ": " + option.string_key,
-                          "is the file meant for 'onebit compare'?");
-      }
-    }
+    const po::parsed_options parsed = po::parse_config_file(file, all_options());
+    check_accepted(parsed, accepted, path + ": ", "is the file meant for 'onebit compare'?");
     take_all(line, without_false_flags(parsed, path), path);
   } catch (const po::unknown_option& error) {
     throw ConfigError("unknown option", path + ": " + error.get_option_name(),
@@ -247,9 +263,11 @@ void take_files(CommandLine& line, const po::parsed_options& parsed, const Accep
 po::parsed_options parse_arguments(const std::vector<std::string>& arguments, const Accepted& accepted) {
   try {
     using namespace po::command_line_style;
-    po::options_description description = describe(accepted);
     // Guessing would take --optimizer.weight for --optimizer.weight-decay.
-    return po::command_line_parser(arguments).options(description).style(unix_style & ~allow_guessing).run();
+    const auto style = unix_style & ~allow_guessing;
+    const po::parsed_options parsed = po::command_line_parser(arguments).options(all_options()).style(style).run();
+    check_accepted(parsed, accepted, "--", "'onebit COMMAND --help' lists those of a command");
+    return parsed;
   } catch (const po::unknown_option& error) {
     const std::string name = without_dashes(error.get_option_name());
     throw ConfigError("unknown option", "--" + name, suggest(name, accepted));
@@ -289,7 +307,7 @@ std::string options_help(const Accepted& accepted) {
     text << "  --" << std::left << std::setw(30) << name << " " << help << "\n";
   };
   for (const ExtraOption& option : extra_options()) {
-    if (contains(accepted.extras, long_name(option))) line(long_name(option), option.help);
+    if (contains(accepted.extras, long_name(option.name))) line(long_name(option.name), option.help);
   }
   const auto settings = [&](const char* title, const Accepted& kind) {
     text << "\n" << title << " [default]\n";

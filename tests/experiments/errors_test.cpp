@@ -87,8 +87,10 @@ TEST_CASE("errors: a misspelt option") {
 }
 
 TEST_CASE("errors: an option of another command") {
-  check_error(run_with({"--seeds", "2"}), {"--seeds"});
-  check_error({"list", "--workers", "2"}, {"--workers"});
+  check_error(run_with({"--seeds", "2"}), {"option of another command", "--seeds"});
+  check_error({"list", "--workers", "2"}, {"option of another command", "--workers"});
+  check_error({"export", "log.h5", "-o", "rows.csv", "--json"}, {"option of another command", "--json"});
+  check_error({"compare", "--target", "1"}, {"option of another command", "--target"});
 }
 
 TEST_CASE("errors: an option without a value, and a value without an option") {
