@@ -135,10 +135,24 @@ LogVariant variant_of(const Bytes& first, const Bytes& bytes) {
     const std::size_t size = std::min(kBlock, bytes.size() - begin);
     const std::uint8_t* block = bytes.data() + begin;
     if (std::memcmp(block, zeros, size) != 0) variant.blocks.push_back(begin / kBlock);
-    if (std::memcmp(block, base.data() + begin, size) != 0)
-      variant.differences.emplace_back(begin, Bytes(block, block + size));
+    if (std::memcmp(block, base.data() + begin, size) == 0) continue;
+    const bool follows = !variant.differences.empty() &&
+                         variant.differences.back().first + variant.differences.back().second.size() == begin;
+    if (!follows) variant.differences.emplace_back(begin, Bytes());
+    Bytes& different = variant.differences.back().second;
+    different.insert(different.end(), block, block + size);
   }
   return variant;
+}
+
+/// Of /steps: most of its columns are alike, and each takes time.
+void leave_few_columns(const std::string& path) {
+  constexpr std::string_view kept[] = {"step", "samples", "loss", "variance_ratio"};
+  const sim::h5::Object file = open_for_edit(path);
+  for (const std::string& column : sim::h5::link_names(sim::h5::open_group(file, "steps"))) {
+    if (std::ranges::find(kept, column) == std::end(kept))
+      require(H5Ldelete(file.id.get(), ("steps/" + column).c_str(), H5P_DEFAULT) >= 0);
+  }
 }
 
 }  // namespace
@@ -160,15 +174,15 @@ Logs make_logs() {
   log.flush();
   const Bytes killed = bytes_of(path);
   log.close(sim::RunStatus::finished);
+  const Bytes finished = bytes_of(path);
+  sim::compress_log(path, 5);
+  const Bytes compressed = bytes_of(path);
+  leave_few_columns(path);
+  sim::compress_log(path, 5);
+
   Logs logs{bytes_of(path), {}};
   const auto add = [&](const Bytes& bytes) { logs.variants.push_back(variant_of(logs.first, bytes)); };
-  add(logs.first);
-  add(killed);
-  sim::compress_log(path, 5);
-  add(bytes_of(path));
-
-  const auto restore = [&] { write_bytes(path, logs.first); };
-  restore();
+  for (const Bytes& bytes : {finished, killed, compressed, logs.first}) add(bytes);
   Names names;
   collect(open_for_edit(path), "", names);
   std::vector<Edit> edits;
@@ -176,9 +190,9 @@ Logs make_logs() {
   for (const std::string& name : names.attributes)
     std::ranges::copy(edits_of_attribute(name), std::back_inserter(edits));
   for (const Edit& edit : edits) {
-    restore();
     edit(open_for_edit(path));
     add(bytes_of(path));
+    write_bytes(path, logs.first);
   }
   return logs;
 }

@@ -19,9 +19,9 @@ struct LogVariant {
   std::size_t place(std::size_t number) const;
 };
 
-/// The bytes of a finished log, and variants of it: itself, one whose writer was killed, a compressed one; and the
-/// finished one with one thing in it gone, or of another type, shape or value: every dataset, group and attribute
-/// that is more than a description.
+/// A finished log, one whose writer was killed, a compressed one; then a small one, `first`, and variants of it with
+/// one thing in it gone, or of another type, shape or value: every dataset, group and attribute that is more than a
+/// description.
 struct Logs {
   Bytes first;
   std::vector<LogVariant> variants;

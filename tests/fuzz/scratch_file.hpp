@@ -1,10 +1,11 @@
 #pragma once
 // Bytes under a path, for readers that open files.
 
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -17,14 +18,20 @@ namespace onebit::fuzz {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A file in memory where the system has a folder for that, which is gone with this object.
+/// A file of at most kMost bytes, in memory where the system has a folder for that, which is gone with this object.
+/// Mapped: an input may change it in many places.
 class ScratchFile {
  public:
-  ScratchFile() : path_((folder() / "onebit-fuzz-XXXXXX").string()) {
-    fd_ = mkstemp(path_.data());
+  static constexpr std::size_t kMost = std::size_t{4} << 20;
+
+  ScratchFile() : path_((folder() / "onebit-fuzz-XXXXXX").string()), fd_(mkstemp(path_.data())) {
     require(fd_ >= 0);
+    void* place = mmap(nullptr, kMost, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    require(place != MAP_FAILED);
+    data_ = static_cast<std::uint8_t*>(place);
   }
   ~ScratchFile() {
+    munmap(data_, kMost);
     close(fd_);
     unlink(path_.c_str());
   }
@@ -32,21 +39,22 @@ class ScratchFile {
   ScratchFile& operator=(const ScratchFile&) = delete;
 
   const std::string& path() const { return path_; }
+  std::size_t size() const { return size_; }
 
-  std::size_t size() const {
-    struct stat status {};
-    require(fstat(fd_, &status) == 0);
-    return static_cast<std::size_t>(status.st_size);
-  }
   Bytes read(std::size_t place, std::size_t count) const {
-    Bytes bytes(count);
-    require(pread(fd_, bytes.data(), count, static_cast<off_t>(place)) == static_cast<ssize_t>(count));
-    return bytes;
+    require(place + count <= size_);
+    return {data_ + place, data_ + place + count};
   }
   void write(std::size_t place, std::span<const std::uint8_t> bytes) {
-    require(pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(place)) == static_cast<ssize_t>(bytes.size()));
+    if (bytes.empty()) return;
+    if (place + bytes.size() > size_) resize(place + bytes.size());
+    std::memcpy(data_ + place, bytes.data(), bytes.size());
   }
-  void resize(std::size_t to) { require(size() == to || ftruncate(fd_, static_cast<off_t>(to)) == 0); }
+  void resize(std::size_t to) {
+    require(to <= kMost);
+    if (to != size_) require(ftruncate(fd_, static_cast<off_t>(to)) == 0);
+    size_ = to;
+  }
 
  private:
   static std::filesystem::path folder() {
@@ -56,6 +64,8 @@ class ScratchFile {
 
   std::string path_;
   int fd_;
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// Changes to a file that end with this object.
