@@ -82,17 +82,21 @@ void MpiExchange::all_to_all(const Device& device, std::span<const Blocks> to, s
   device.synchronize();
   meet(to, from);
   const auto own = static_cast<std::size_t>(rank());
+  Deferred failure;
   for (std::size_t b = 0; b < to[own].size(); ++b) {
-    if (to[own][b].bytes() > 0) device.memory().copy(from[own][b], device.memory(), to[own][b]);
+    if (to[own][b].bytes() == 0) continue;
+    failure.guard([&] { device.memory().copy(from[own][b], device.memory(), to[own][b]); });
   }
   for (Index distance = 1; distance < size(); ++distance) {
     const Index target = (rank() + distance) % size(), source = (rank() + size() - distance) % size();
-    swap(device, to[static_cast<std::size_t>(target)], target, from[static_cast<std::size_t>(source)], source);
+    swap(device, to[static_cast<std::size_t>(target)], target, from[static_cast<std::size_t>(source)], source, failure);
   }
-  device.synchronize();
+  failure.guard([&] { device.synchronize(); });
+  failure.rethrow();
 }
 
-void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank) {
+void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,
+                       Deferred& failure) {
   Memory& memory = device.memory();
   Cursor out(to), in(from);
   bytes_received_ += in.left();
@@ -102,14 +106,14 @@ void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, co
     received_.resize(std::max(received_.size(), static_cast<std::size_t>(in_bytes)));
     std::byte* target = sent_.data();
     out.next(out_bytes, [&](const void* data, Index bytes) {
-      memory.download(target, data, bytes);
+      failure.guard([&] { memory.download(target, data, bytes); });
       target += bytes;
     });
     world_.mpi().swap(sent_.data(), static_cast<int>(out_bytes), out_bytes > 0 ? static_cast<int>(to_rank) : -1,
                       received_.data(), static_cast<int>(in_bytes), in_bytes > 0 ? static_cast<int>(from_rank) : -1);
     const std::byte* source = received_.data();
     in.next(in_bytes, [&](void* data, Index bytes) {
-      memory.upload(data, source, bytes);
+      failure.guard([&] { memory.upload(data, source, bytes); });
       source += bytes;
     });
   }

@@ -1,8 +1,31 @@
 #pragma once
 
+#include <exception>
+
 #include "device/mpi/world.hpp"
 
 namespace onebit::device::mpi {
+
+/// The first error of work that has to be gone through to its end: the other processes wait for their pieces.
+class Deferred {
+ public:
+  /// Does nothing where there has been an error.
+  template <class Work>
+  void guard(const Work& work) {
+    if (error_) return;
+    try {
+      work();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+};
 
 /// Copies blocks between the devices of processes by way of host memory, `piece` bytes at a time.
 class MpiExchange final : public Exchange {
@@ -17,7 +40,8 @@ class MpiExchange final : public Exchange {
 
  private:
   void meet(std::span<const Blocks> to, std::span<const Blocks> from);
-  void swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank);
+  void swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,
+            Deferred& failure);
 
   MpiWorld& world_;
   Index piece_;
