@@ -98,17 +98,20 @@ CommunicationTime price(const std::vector<TrafficList>& steps, const Summary& su
 void add_evaluations(const sim::LogReader& log, Summary& summary) {
   const std::vector<sim::EvaluationRow> rows = log.evaluations();
   if (rows.empty()) return;
-  summary.final_loss = rows.back().loss;
-  summary.accuracy = rows.back().accuracy;
+  if (summary.status != sim::RunStatus::diverged) {
+    summary.final_loss = rows.back().loss;
+    summary.accuracy = rows.back().accuracy;
+  }
   summary.best_loss = rows.front().loss;
   for (const sim::EvaluationRow& row : rows) summary.best_loss = std::fmin(summary.best_loss, row.loss);
 }
 
 void add_events(const sim::LogReader& log, Summary& summary) {
-  for (const sim::Event& event : log.events()) {
+  const std::vector<sim::Event> events = log.events();
+  for (const sim::Event& event : events) {
     if (event.kind == "freeze") summary.freeze_step = event.step;
-    if (summary.status != sim::RunStatus::finished) summary.reason = event.text;
   }
+  summary.reason = sim::reason_of_end(events);
 }
 
 void add_steps(const sim::LogReader& log, Summary& summary) {

@@ -20,7 +20,7 @@ struct CommunicationTime {
 struct Summary {
   std::string path;
   sim::RunStatus status = sim::RunStatus::running;
-  std::string reason;  ///< last event of a run that did not finish
+  std::string reason;  ///< why a run ended that did not finish; may be empty
   std::uint32_t seed = 0;
   Index workers = 0;
   Index parameters = 0;

@@ -6,7 +6,7 @@
         for batches in data:
             recorder.step([gradients_of(batch) for batch in batches])   # one dictionary or flat vector a worker
 
-Each step is written at once: a trace may be larger than memory.
+Each step is written at once: a trace may be larger than memory, and one that was cut off holds its steps so far.
 """
 import h5py
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 class Recorder:
     def __init__(self, path, x0, workers, tensor_sizes=None):
         """x0: the parameters before the first step, as {name: array} or a flat vector, then with tensor_sizes."""
-        self.names = list(x0) if isinstance(x0, dict) else None
+        self.shapes = {name: np.shape(x) for name, x in x0.items()} if isinstance(x0, dict) else None
         if tensor_sizes is None:
-            tensor_sizes = [np.size(x) for x in x0.values()] if self.names else [np.size(x0)]
+            tensor_sizes = [np.size(x) for x in x0.values()] if self.shapes else [np.size(x0)]
         x0 = self._flat(x0)
         if sum(tensor_sizes) != x0.size:
             raise ValueError(f"tensor_sizes sum to {sum(tensor_sizes)}, x0 has {x0.size} parameters")
@@ -28,9 +28,10 @@ class Recorder:
 
     def _flat(self, values):
         if isinstance(values, dict):
-            if set(values) != set(self.names or ()):
-                raise ValueError(f"tensors {sorted(values)}, those of x0 are {self.names}")
-            values = np.concatenate([np.ravel(values[name]) for name in self.names])
+            shapes = {name: np.shape(value) for name, value in values.items()}
+            if shapes != self.shapes:
+                raise ValueError(f"tensors {shapes}, those of x0 are {self.shapes}")
+            values = np.concatenate([np.ravel(values[name]) for name in self.shapes])
         return np.ravel(values).astype("float32")
 
     def step(self, gradients):
@@ -42,6 +43,7 @@ class Recorder:
         self.gradients.resize(steps + 1, axis=0)
         for worker, row in enumerate(rows):
             self.gradients[steps, worker] = row
+        self.file.flush()
 
     def close(self):
         self.file.close()

@@ -195,6 +195,9 @@ bool is_file(const std::string& name) {
 }
 
 void take_all(CommandLine& line, const po::parsed_options& parsed, const std::string& where) {
+  const auto tunes = std::count_if(parsed.options.begin(), parsed.options.end(),
+                                   [](const auto& option) { return option.string_key == "tune"; });
+  if (tunes > 1) throw ConfigError("two options to tune", "tune", "one is tuned at a time; sweep the other by --axis");
   for (const auto& option : parsed.options) {
     if (is_file(option.string_key)) {
       if (!where.empty()) throw ConfigError("a config file cannot name another", where + ": " + option.string_key);
@@ -232,7 +235,7 @@ void take_file(CommandLine& line, const std::string& path, const Accepted& accep
   if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read config file", path);
   try {
     const po::parsed_options parsed = po::parse_config_file(file, all_options());
-    check_accepted(parsed, accepted, path + ": ", "is the file meant for 'onebit compare'?");
+    check_accepted(parsed, accepted, path + ": ", "is the file meant for 'onebit compare' or 'onebit sweep'?");
     take_all(line, without_false_flags(parsed, path), path);
   } catch (const po::unknown_option& error) {
     throw ConfigError("unknown option", path + ": " + error.get_option_name(),

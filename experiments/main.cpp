@@ -1,6 +1,7 @@
 // The program `onebit`: finds the command, turns errors into one line and an exit status.
 
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 
 #include "device/error.hpp"
@@ -125,7 +126,8 @@ int dispatch(const std::vector<std::string>& arguments) {
               << options_help({command.extras, command.takes_run_options, command.price_options});
     return kExitDone;
   }
-  if (line.ranks < 1 || line.ranks > 1024) throw ConfigError("option out of range", "ranks", "from 1 to 1024");
+  if (line.ranks < 1 || line.ranks > 1024)
+    throw ConfigError("option out of range", "ranks " + std::to_string(line.ranks), "from 1 to 1024");
   const Index started = device::launch().size;
   if (line.ranks > 1 && started == 1) return run_ranks(line.ranks, arguments);
   if (line.ranks > 1 && line.ranks != started) {
@@ -140,7 +142,7 @@ std::shared_ptr<device::World> world_of(const std::vector<std::string>& argument
   for (const Command& command : commands()) {
     if (arguments.empty() || arguments[0] != command.name || command.over_ranks) continue;
     throw ConfigError("mpirun has started several processes of a command that runs in one", arguments[0],
-                      "leave mpirun out");
+                      "leave mpirun out; under Slurm: srun --mpi=none");
   }
   return device::world();
 }
@@ -164,6 +166,7 @@ int fail(const std::exception& error, int status) {
 
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
+  std::signal(SIGCHLD, SIG_DFL);  // who started this program may have it ignored, and children would end unseen
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     int status = kExitDone;

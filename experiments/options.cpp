@@ -194,7 +194,7 @@ sim::RunConfig make_config(const Settings& settings) {
     return std::any_of(settings.begin(), settings.end(), [name](const auto& setting) { return setting.first == name; });
   };
   const bool chosen = given("codec");
-  if (optim::takes_only_its_codec(config.optimizer)) {
+  if (optim::codecs_of(config.optimizer) == optim::Codecs::its_own) {
     for (const char* fixed : {"codec", "codec.down", "feedback", "channel"}) {
       if (given(fixed)) {
         throw ConfigError("the optimizer fixes this option",
@@ -210,6 +210,15 @@ sim::RunConfig make_config(const Settings& settings) {
   check_used(settings, config, "model", config.model.name, sim::models());
   check_used(settings, config, "data", config.data.name, sim::data_sources());
   return config;
+}
+
+std::vector<std::string> without_effect(const Settings& settings, const sim::RunConfig& config) {
+  std::vector<std::string> names;
+  if (optim::codecs_of(config.optimizer) != optim::Codecs::none) return names;
+  for (const auto& [name, value] : settings) {
+    if (name.starts_with("codec") || name == "feedback" || name == "channel") names.push_back("--" + name);
+  }
+  return names;
 }
 
 Settings values_of(const sim::RunConfig& config) {

@@ -7,6 +7,7 @@
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "device/world.hpp"
+#include "sim/checkpoint.hpp"
 #include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
@@ -72,8 +73,9 @@ bool complete(const sim::LogReader& log) {
 }  // namespace
 
 bool decides_results(const std::string& option) {
-  const std::vector<std::string> neutral = {"devices",   "threads",         "worker-group",    "memory",
-                                            "log.flush", "log.flush-every", "log.compression", "model.timeout"};
+  const std::vector<std::string> neutral = {"devices",         "threads",       "worker-group",
+                                            "memory",          "log.flush",     "log.flush-every",
+                                            "log.compression", "model.timeout", "data.mmap"};
   return !option.starts_with("checkpoint.") && std::ranges::find(neutral, option) == neutral.end();
 }
 
@@ -100,6 +102,10 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   };
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, log);
+  if (granted > 0 && reader.committed_rows() > 0 && sim::checkpoints_of(log).empty()) {
+    throw ConfigError("there is no checkpoint that a run with other options could go on from", log,
+                      "--overwrite begins it anew");
+  }
   const bool changed = granted > 0 || allowed(kBits);
   const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
   return {changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};

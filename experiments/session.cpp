@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "device/text.hpp"
 #include "device/world.hpp"
 #include "sim/log/compact.hpp"
 #include "sim/log/reader.hpp"
@@ -61,6 +62,12 @@ void warn(const std::string& text) {
   std::fprintf(stderr, "onebit: warning: %s\n", text.c_str());
 }
 
+void warn_of_idle_options(const CommandLine& line, const sim::RunConfig& config) {
+  const std::vector<std::string> names = without_effect(line.run, config);
+  if (names.empty()) return;
+  warn("nothing is compressed: optimizer " + config.optimizer.name + " takes no codec (" + join(names, ", ") + ")");
+}
+
 std::string program_version() {
   return ONEBIT_VERSION;
 }
@@ -112,8 +119,7 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
 
 sim::RunResult result_of(const std::string& log) {
   const sim::LogReader reader(log);
-  const std::vector<sim::Event> events = reader.events();
-  return {reader.status(), reader.status() == sim::RunStatus::finished || events.empty() ? "" : events.back().text};
+  return {reader.status(), sim::reason_of_end(reader.events())};
 }
 
 int exit_status(sim::RunStatus status) {

@@ -38,6 +38,9 @@ Session run_and_log(
     const sim::PreparedRun& run, const std::string& path, sim::Existing existing, const CommandLine& line,
     const std::string& label, const std::function<void()>& on_start = [] {});
 
+/// Warns where a run is asked to compress and its optimizer does not.
+void warn_of_idle_options(const CommandLine& line, const sim::RunConfig& config);
+
 /// How the run of a log ended.
 sim::RunResult result_of(const std::string& log);
 

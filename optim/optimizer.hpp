@@ -118,12 +118,15 @@ class Optimizer {
   double lr_ = 0;
 };
 
+/// Which codecs an optimizer takes.
+enum class Codecs { any, its_own, none };
+
 struct OptimizerEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Optimizer> (*make)(const Problem&, const OptimizerConfig&);
   std::string_view codec = "";  ///< of its own, where it is not the usual default
-  bool only_codec = false;      ///< it takes no other
+  Codecs codecs = Codecs::any;
 };
 
 const std::vector<OptimizerEntry>& optimizers();
@@ -131,8 +134,8 @@ const std::vector<OptimizerEntry>& optimizers();
 /// The codec that an optimizer uses; chosen: whether the configured one was asked for.
 std::string codec_of(const OptimizerConfig& config, bool chosen);
 
-/// Whether codecs, feedback and channel are part of the algorithm.
-bool takes_only_its_codec(const OptimizerConfig& config);
+/// its_own: codecs, feedback and channel are part of the algorithm; none: it compresses nothing.
+Codecs codecs_of(const OptimizerConfig& config);
 
 /// Throws ConfigError for an unknown name (with the nearest ones) or a hyper-parameter out of range.
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config);

@@ -39,52 +39,56 @@ void check_common(const OptimizerConfig& config) {
 
 const std::vector<OptimizerEntry>& optimizers() {
   static const std::vector<OptimizerEntry> table = {
-      {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>},
+      {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>, "", Codecs::none},
       {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
        make<OnebitAdam>},
       {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
-       make<OnebitAdam32>},
+       make<OnebitAdam32>, "", Codecs::none},
       {"adam-naive-ec", "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
        make<AdamNaiveEc>},
-      {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>},
+      {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>, "",
+       Codecs::none},
       {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
        make<OnebitLamb>},
-      {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd},
-      {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd},
+      {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none},
+      {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd, "", Codecs::none},
       {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the rate", make_ef_sgd},
       {"ef-momentum-sgd", "gradients through any codec, momentum after the exchange (PowerSGD)", make_ef_momentum_sgd},
       {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
       {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
       {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
-      {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's",
-       make_cada1},
+      {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's", make_cada1,
+       "", Codecs::none},
       {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
-       make_cada2},
-      {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", true},
-      {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign", true},
+       make_cada2, "", Codecs::none},
+      {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", Codecs::its_own},
+      {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign",
+       Codecs::its_own},
       {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc,
        "top-k"},
       {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
        make<ZeroOneAdam>},
       {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
-       make<LocalSgd>},
+       make<LocalSgd>, "", Codecs::none},
       {"local-adam", "AdamW on every worker; weights and moments are averaged every local-period steps",
-       make<LocalAdam>},
+       make<LocalAdam>, "", Codecs::none},
       {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
-       make<DiLoCo>},
-      {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", true},
+       make<DiLoCo>, "", Codecs::none},
+      {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", Codecs::its_own},
   };
   return table;
 }
 
-bool takes_only_its_codec(const OptimizerConfig& config) {
-  return std::any_of(optimizers().begin(), optimizers().end(),
-                     [&](const OptimizerEntry& entry) { return entry.name == config.name && entry.only_codec; });
+Codecs codecs_of(const OptimizerConfig& config) {
+  for (const OptimizerEntry& entry : optimizers()) {
+    if (entry.name == config.name) return entry.codecs;
+  }
+  return Codecs::any;
 }
 
 std::string codec_of(const OptimizerConfig& config, bool chosen) {
   for (const OptimizerEntry& entry : optimizers()) {
-    if (entry.name == config.name && !entry.codec.empty() && (entry.only_codec || !chosen)) {
+    if (entry.name == config.name && !entry.codec.empty() && (entry.codecs == Codecs::its_own || !chosen)) {
       return std::string(entry.codec);
     }
   }

@@ -79,8 +79,8 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
   const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
     return largest(a) < largest(b);
   });
-  return "the loss overflows, tensor " + worst->name + " has weights up to " +
-         shortest(static_cast<double>(largest(*worst)));
+  return "weights and gradients are finite, the largest weight is " + shortest(static_cast<double>(largest(*worst))) +
+         " (tensor " + worst->name + ")";
 }
 
 }  // namespace onebit::sim

@@ -13,9 +13,10 @@ LogRows committed_rows(const LogReader& log) {
           log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic")};
 }
 
+/// Events aside, which may have been replaced.
 bool holds(const LogRows& log, const LogRows& rows) {
   return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
-         log.evaluations >= rows.evaluations && log.events >= rows.events && log.traffic >= rows.traffic;
+         log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
 }
 
 void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
@@ -26,6 +27,10 @@ void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
   }
   if (header.tensors != cluster.model().tensors()) {
     throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");
+  }
+  if (header.workers != cluster.replicas().front().shard.workers()) {
+    throw ConfigError("the log is of another number of workers", log.path(),
+                      "resume with --workers " + std::to_string(header.workers));
   }
 }
 
@@ -55,6 +60,15 @@ Index newest_good(const std::string& path, const LogReader& log, std::vector<std
   return kNone;
 }
 
+/// A checkpoint of a run that computed steps again counts events that lie ahead of it, too.
+void keep_up_to(Index step, const LogReader& log, Resumption& resumption) {
+  resumption.keep = resumption.state.rows;
+  resumption.keep.events = 0;
+  for (Event& event : log.events()) {
+    if (event.step <= step) resumption.events.push_back(std::move(event));
+  }
+}
+
 }  // namespace
 
 Index identity_of(const LogHeader& header) {
@@ -81,8 +95,12 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
   step = cluster.leaders(step);
   cluster.together([&] {
     if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
+    if (cluster.step() > cluster.steps()) {
+      throw ConfigError("the run would end before the checkpoint that it goes on from", checkpoint_path(path, step),
+                        "give at least --steps " + std::to_string(step));
+    }
     if (!cluster.leads()) return;
-    if (replace) resumption.keep = resumption.state.rows;
+    if (replace) keep_up_to(cluster.step(), *log, resumption);
     if (!replace) resumption.expected = rows_beyond(*log, resumption.state.rows, cluster.step());
   });
   return resumption;

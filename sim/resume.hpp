@@ -15,6 +15,7 @@ struct Resumption {
   LogHeader header;                  ///< of the log
   LogRows seen;                      ///< rows that the log had
   LogRows keep;                      ///< rows that stay in the log
+  std::vector<Event> events;         ///< that stay besides: events do not stand in the order of their steps
   RunState state;                    ///< after the last good checkpoint; of the start where there is none
   ExpectedRows expected;             ///< rows of the log that will be computed again
   std::vector<std::string> refused;  ///< checkpoints that were of no use, newest first, with the reason

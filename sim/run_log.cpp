@@ -92,7 +92,7 @@ void RunLog::append(const EvaluationRow& row) {
 /// Other runs may have left events of their own in between: that they were stopped or resumed. How a run ends is its
 /// last event, also where an earlier one has ended like this.
 void RunLog::append(const Event& event) {
-  if (event.kind == "divergence" || event.kind == "failure" || event.kind == "stop") return writer_.append(event);
+  if (is_end(event)) return writer_.append(event);
   std::deque<Event>& expected = expected_.of<Event>();
   const auto found = std::ranges::find_if(expected, [&](const Event& there) {
     return there.step == event.step && there.kind == event.kind && there.text == cut_text(event.text, text_bytes);

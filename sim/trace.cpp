@@ -123,7 +123,8 @@ std::map<std::string, GradientTrace::Attribute> GradientTrace::attributes(const 
   const std::vector<std::string> known = cases();
   const std::vector<std::string_view> views(known.begin(), known.end());
   if (std::find(known.begin(), known.end(), name) == known.end()) {
-    throw ConfigError("unknown case", file_->file.where.file + ": " + name, suggestion(name, views));
+    throw ConfigError("unknown case", file_->file.where.file + ": " + name,
+                      known.empty() ? "the trace has no cases" : suggestion(name, views));
   }
   const std::vector<Index> shape = sizes_of(file_->file, name + "/params", 2);
   if (shape[0] != steps_ || shape[1] != parameters_)

@@ -246,7 +246,7 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
                  const RunIdentity& identity, const RunControl& control) {
   Resumption resumption = prepare_resumption(cluster, path, existing == Existing::resume_replacing);
   for (const std::string& reason : resumption.refused) control.on_warning(reason);
-  LogWriter writer(path, resumption.header, resumption.keep, resumption.seen);
+  LogWriter writer(path, resumption.header, resumption.keep, resumption.seen, resumption.events);
   remove_checkpoints_after(path, cluster.step());
   control.on_start();
   RunLog log(writer, std::move(resumption.expected));

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 void check(const CommandLine& line) {
   if (line.arguments.size() != 1)
     throw ConfigError("one log is exported at a time", "export", "onebit export FILE.h5 --csv");
-  if (line.csv == line.jsonl) throw ConfigError("no form chosen", "export", "give --csv or --jsonl");
+  if (line.csv == line.jsonl)
+    throw ConfigError(line.csv ? "two forms chosen" : "no form chosen", "export", "give --csv or --jsonl");
 }
 
 std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::string& group) {

@@ -97,6 +97,7 @@ void print(const CommandLine& line, const sim::GradientTrace& trace, const CaseD
 /// Every case of the trace, one after the other: a table.
 void replay_all(const CommandLine& line, const sim::GradientTrace& trace) {
   if (!line.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + line.out, "name one case");
+  if (trace.cases().empty()) throw ConfigError("the trace has no cases", line.arguments.front());
   Table table({"case", "optimizer", "worst difference", "at step", "all workers", "at step"}, 2);
   std::vector<Json> items;
   for (const std::string& name : trace.cases()) {

@@ -88,10 +88,10 @@ int run_command(const CommandLine& line) {
   }
   const Beginning beginning = agreed_beginning(line, config, line.out);
   if (beginning.done && !line.dry_run) {
-    const sim::RunResult result = result_of(line.out);
-    return leads ? report(line, {result, {}}, {}) : exit_status(result.status);
+    return leads ? report(line, {result_of(line.out), {}}, {}) : kExitDone;  // the log is on the machine of rank 0
   }
   const sim::PreparedRun run = sim::prepare(config);
+  if (leads) warn_of_idle_options(line, config);
   if (line.dry_run) {
     if (leads) print_plan(run, line);
     return kExitDone;

@@ -85,7 +85,10 @@ void show_results(SweepSession& session, const std::vector<PointResult>& results
 
 /// A diverged run is a result; one that failed is a failure, once all others are done.
 int sweep_status(const std::vector<PointResult>& results, bool complete) {
-  if (!complete) return kExitStopped;
+  if (!complete) {
+    std::cerr << "onebit: stopped; the same command goes on\n";
+    return kExitStopped;
+  }
   const auto failed = std::count_if(results.begin(), results.end(), [](const PointResult& result) {
     return result.status == PointStatus::failed || result.status == PointStatus::timeout;
   });

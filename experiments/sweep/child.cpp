@@ -36,14 +36,36 @@ std::vector<std::string> environment_of_child() {
   return variables;
 }
 
+/// Keeps all signals waiting while it lives.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsHeld() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
 /// Between fork and exec: only what is safe there. A group of its own keeps the terminal's Ctrl-C for the sweep, which
-/// passes it on.
-[[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, char* const* environment) {
+/// passes it on. The sweep's handlers would take a request to stop that is meant for the child, and forget it at exec.
+[[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, char* const* environment,
+                         sigset_t signals) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   setpgid(0, 0);
-  const sigset_t set = child_signal();
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGTERM, &standard, nullptr);
+  sigaction(SIGINT, &standard, nullptr);
+  sigdelset(&signals, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
   if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(127);
   execve("/proc/self/exe", arguments, environment);
   _exit(127);
@@ -59,8 +81,12 @@ Child::Child(const std::vector<std::string>& arguments, const std::string& outpu
   const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const pid_t parent = getpid();
-  process_ = out < 0 || in < 0 ? -1 : fork();
-  if (process_ == 0) become(parent, out, in, argv.data(), environment.data());
+  const auto start = [&] {
+    const SignalsHeld held;
+    process_ = fork();
+    if (process_ == 0) become(parent, out, in, argv.data(), environment.data(), held.before());
+  };
+  if (out >= 0 && in >= 0) start();
   const int error = errno;
   if (out >= 0) close(out);
   if (in >= 0) close(in);

@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* kTitle = "# Definition of a sweep, as `onebit sweep --config` takes it\n";
 
+constexpr Index kTunePoints = 8;
+
 /// Every option once with its last value, by name.
 Settings without_repeats(const Settings& settings) {
   std::map<std::string, std::string> last;
@@ -64,7 +66,11 @@ SweepDefinition definition_of(const CommandLine& line) {
     definition.skips.push_back(join(parts, ","));
   }
   definition.seeds = line.seeds;
-  if (!line.points.tune.empty()) definition.tuning = parse_tuning(line.points.tune, line.points.tune_points);
+  const SweepOptions& points = line.points;
+  if (points.tune.empty() && points.tune_points > 0)
+    throw ConfigError("nothing is tuned", "tune-points", "it goes with --tune key=low:high");
+  if (!points.tune.empty())
+    definition.tuning = parse_tuning(points.tune, points.tune_points > 0 ? points.tune_points : kTunePoints);
   return definition;
 }
 

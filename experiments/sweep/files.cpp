@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "device/error.hpp"
 
@@ -41,6 +41,12 @@ std::string temporary_name(const std::string& path) {
   return path + "." + host_name() + "-" + std::to_string(getpid()) + ".part";
 }
 
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  if (!file.flush()) fail(path);
+}
+
 }  // namespace
 
 void make_sweep_folder(const std::string& path) {
@@ -51,13 +57,15 @@ void make_sweep_folder(const std::string& path) {
 
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();  // unlike iterators, no exception where reading fails
+  return text.str();
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  if (!file.flush()) fail(path);
+  const std::string part = temporary_name(path);
+  write_text(part, text);
+  if (rename(part.c_str(), path.c_str()) != 0) fail(path);
 }
 
 void replace_file(const std::string& path, const std::function<void(const std::string&)>& write) {
@@ -74,13 +82,13 @@ void replace_file(const std::string& path, const std::function<void(const std::s
 }
 
 void replace_file(const std::string& path, const std::string& text) {
-  replace_file(path, [&](const std::string& part) { write_file(part, text); });
+  replace_file(path, [&](const std::string& part) { write_text(part, text); });
 }
 
 // A hard link is made by one of several programs alone, also on NFS.
 bool create_file(const std::string& path, const std::string& text) {
   const std::string part = temporary_name(path);
-  write_file(part, text);
+  write_text(part, text);
   synchronize(part);
   const bool failed = link(part.c_str(), path.c_str()) != 0;
   const int error = errno;

@@ -12,7 +12,7 @@ void make_sweep_folder(const std::string& path);
 /// The whole file; empty where there is none.
 std::string file_text(const std::string& path);
 
-/// Writes a file that one program alone looks at. Throws IoError.
+/// Replaces a file at once, for as long as the power stays on: it is not synced. Throws IoError.
 void write_file(const std::string& path, const std::string& text);
 
 /// Replaces a file by what write(temporary path) makes: written under another name, synced, renamed. Throws IoError.

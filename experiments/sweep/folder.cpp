@@ -27,6 +27,14 @@ SweepDefinition read_definition(const std::string& path) {
 
 }  // namespace
 
+std::vector<SweepDefinition> definitions_in(const std::string& folder) {
+  std::vector<SweepDefinition> definitions;
+  for (std::size_t number = 1; std::filesystem::exists(file_of(folder, number)); ++number) {
+    definitions.push_back(read_definition(file_of(folder, number)));
+  }
+  return definitions;
+}
+
 std::vector<SweepDefinition> definitions_in(const std::string& folder, const SweepDefinition& asked, bool extend,
                                             bool write) {
   const std::string text = text_of(asked);

@@ -13,4 +13,7 @@ namespace onebit::experiments {
 std::vector<SweepDefinition> definitions_in(const std::string& folder, const SweepDefinition& asked, bool extend,
                                             bool write);
 
+/// Those that are there.
+std::vector<SweepDefinition> definitions_in(const std::string& folder);
+
 }  // namespace onebit::experiments

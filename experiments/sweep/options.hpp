@@ -13,7 +13,7 @@ struct SweepOptions {
   std::vector<std::string> zips;   ///< 'key,key': axes that advance together
   std::vector<std::string> skips;  ///< 'key=value,key=value'
   std::string tune;                ///< 'key=low:high'; empty: nothing is tuned
-  Index tune_points = 8;           ///< values tried for each arm
+  Index tune_points = 0;           ///< values tried for each arm; 0: not given, 8
   Index jobs = 0;                  ///< runs at a time; 0: as many as the cores take
   Index retries = 1;               ///< after a failure that is no divergence
   double time_limit = 0;           ///< seconds a run may take; 0: any

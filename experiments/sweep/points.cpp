@@ -119,6 +119,19 @@ Combination at(const Combination& combination, const std::string& key, const std
   return result;
 }
 
+/// The combination's own settings win over how points are run. But a definition names a backend alone: which of its
+/// devices is up to how they are run.
+Settings with_execution(const Settings& execution, const Settings& own) {
+  Settings result = execution;
+  const auto open = [&](const auto& setting) {
+    return setting.first == "devices" && std::any_of(execution.begin(), execution.end(), [&](const auto& chosen) {
+             return chosen.first == "devices" && backend_of(chosen.second) == setting.second;
+           });
+  };
+  std::remove_copy_if(own.begin(), own.end(), std::back_inserter(result), open);
+  return result;
+}
+
 /// A combination's runs, one for each seed.
 std::vector<Point> seeds_of(const Combination& combination, Index seeds, const Settings& execution) {
   std::vector<Point> points;
@@ -132,8 +145,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
       Point point;
       point.arm = combination.arm;
       point.varied = combination.varied;
-      point.settings = execution;  // an arm's own win
-      point.settings.insert(point.settings.end(), combination.settings.begin(), combination.settings.end());
+      point.settings = with_execution(execution, combination.settings);
       point.settings.emplace_back("seed", std::to_string(first + s));
       point.settings = last_of_each(point.settings);
       for (const auto& [key, value] : point.settings) require_storable(key, value);

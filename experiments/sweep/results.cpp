@@ -10,6 +10,7 @@
 #include "device/error.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/points.hpp"
+#include "sim/checkpoint.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
 
@@ -23,10 +24,14 @@ constexpr PointStatus kStatuses[] = {PointStatus::waiting, PointStatus::done, Po
 constexpr const char* kCheckpoint = ".h5.checkpoint-";  // behind the name of the point, before the step
 constexpr const char* kStatusNames[] = {"waiting", "done", "diverged", "failed", "timeout"};
 
+struct ForeignLog : ConfigError {
+  using ConfigError::ConfigError;
+};
+
 void check_identity(const sim::LogReader& log, const std::string& name) {
   if (name_of(log.header().config) == name) return;
-  throw ConfigError("the log is of another run than its name says", log.path(),
-                    "was it moved, or written by another version? remove it, or take another -o DIR");
+  throw ForeignLog("the log is of another run than its name says", log.path(),
+                   "was it moved, or written by another version? remove it, or take another -o DIR");
 }
 
 /// By one worker over the run. The last evaluation of a run that is done knows; the exchanges take long to read.
@@ -48,26 +53,27 @@ PointResult result_of(const sim::LogReader& log, const std::string& name) {
   const std::vector<double> steps = log.column("steps/step"), losses = log.column("steps/loss");
   const std::vector<double> seconds = log.column("steps/wall_seconds");
   const std::vector<sim::EvaluationRow> evaluations = log.evaluations();
-  const std::vector<sim::Event> events = log.events();
-  if (result.status == PointStatus::diverged && !events.empty()) result.reason = events.back().text;
+  result.reason = sim::reason_of_end(log.events());
   if (!steps.empty()) result.steps = std::llround(steps.back());
   if (!losses.empty()) result.train_loss = losses.back();
-  if (!evaluations.empty()) result.eval_loss = evaluations.back().loss;
-  if (!evaluations.empty()) result.accuracy = evaluations.back().accuracy;
+  if (result.status == PointStatus::done && !evaluations.empty()) {
+    result.eval_loss = evaluations.back().loss;
+    result.accuracy = evaluations.back().accuracy;
+  }
   result.bytes = sent_bytes(log, evaluations);
   result.wall_seconds = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   return result;
 }
 
-/// Of a log that looks closed; waiting where it cannot be read.
-PointResult read_result(const std::string& path, const std::string& name) {
-  std::optional<sim::LogReader> log;
+/// Of a log that looks closed. Nothing where it cannot be read: it is damaged, or another program opened it just now.
+std::optional<PointResult> read_result(const std::string& path, const std::string& name) {
   try {
-    log.emplace(path);
+    return result_of(sim::LogReader(path), name);
+  } catch (const ForeignLog&) {
+    throw;
   } catch (const Error&) {
-    // damaged, or another program opened it just now: the point is run again, or looked at again
+    return std::nullopt;
   }
-  return log ? result_of(*log, name) : PointResult();
 }
 
 }  // namespace
@@ -89,7 +95,8 @@ const PointResult& Results::of(const std::string& name) {
   if (stat(log.c_str(), &now) == 0 && sim::log_is_closed(log)) {
     const bool same =
         entry.seconds == now.st_mtim.tv_sec && entry.nanoseconds == now.st_mtim.tv_nsec && entry.bytes == now.st_size;
-    if (!same) entry = {read_result(log, name), now.st_mtim.tv_sec, now.st_mtim.tv_nsec, now.st_size};
+    const std::optional<PointResult> read = same ? std::nullopt : read_result(log, name);
+    if (read) entry = {*read, now.st_mtim.tv_sec, now.st_mtim.tv_nsec, now.st_size};
     if (entry.result.status == PointStatus::done || entry.result.status == PointStatus::diverged) return entry.result;
   }
   entry.result = noted(name);
@@ -113,7 +120,14 @@ void Results::note_failure(const std::string& name, PointStatus status, const st
 }
 
 void Results::forgive(const std::string& name) {
-  fs::remove(path(name, ".failed"));
+  if (!fs::remove(path(name, ".failed"))) return;
+  const std::string log = path(name, ".h5");
+  if (!fs::exists(log) || sim::log_is_in_use(log)) return;
+  if (read_result(log, name)) return;
+  fs::rename(log, path(name, ".damaged"));
+  for (const sim::CheckpointFile& file : sim::checkpoints_of(log)) {
+    fs::rename(file.path, sim::checkpoint_path(path(name, ".damaged"), file.step));
+  }
 }
 
 void Results::remove_checkpoints(const std::string& name) {

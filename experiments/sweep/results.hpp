@@ -47,7 +47,7 @@ class Results {
 
   /// Notes that a point has failed or took too long.
   void note_failure(const std::string& name, PointStatus status, const std::string& reason);
-  /// Forgets such a note.
+  /// Forgets such a note. A log that cannot be read is put aside with its checkpoints, as NAME.damaged.
   void forgive(const std::string& name);
   /// Checkpoints of a point that needs them no more.
   void remove_checkpoints(const std::string& name);

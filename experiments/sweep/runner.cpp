@@ -47,6 +47,15 @@ std::vector<std::string> Runner::advance(const RunnerLimits& limits) {
   return through;
 }
 
+Runner::~Runner() {
+  stop();
+  const auto deadline = Clock::now() + kGrace;
+  const auto at_work = [](const Running& run) { return !run.child->end(); };
+  while (std::any_of(running_.begin(), running_.end(), at_work) && Clock::now() < deadline) {
+    wait_for_children(std::chrono::milliseconds(100));
+  }
+}
+
 void Runner::stop() {
   stopping_ = true;
   for (const Running& run : running_) run.child->send(SIGTERM);

@@ -34,6 +34,11 @@ class Runner {
   /// tell: one line for people about something that they should know.
   Runner(Results& results, std::function<void(const std::string&)> tell) : results_(results), tell_(std::move(tell)) {}
 
+  /// Asks runs that are still at work to end, and gives them kGrace for their checkpoints.
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
   /// The point's NAME.ini must be there.
   void add(RunJob job) { waiting_.push_back({std::move(job), 1, {}, false}); }
 

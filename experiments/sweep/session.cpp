@@ -5,7 +5,9 @@
 #include "device/error.hpp"
 #include "experiments/session.hpp"
 #include "experiments/sweep/files.hpp"
+#include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/lock.hpp"
+#include "sim/models/external_program.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -56,6 +58,8 @@ bool SweepSession::run() {
     }
     if (!runner_.idle()) wait_for_children(std::chrono::milliseconds(100));
   }
+  setup_.definitions = definitions_in(setup_.folder);  // another shard may have extended them
+  find_points();
   keep_index(true);
   return !stopped;
 }
@@ -65,6 +69,7 @@ std::map<std::string, PointPlan> SweepSession::plans() {
   for (const Point& point : points_) {
     if (is_own(point) && !results_.of(point.name).ended()) plans[point.name] = planner_.plan(point);
   }
+  check_data();
   return plans;
 }
 
@@ -97,6 +102,7 @@ bool SweepSession::submit_once() {
     if (stop_requested()) return false;
     planner_.plan(points_[p]);  // every point is checked before one starts
   }
+  sim::end_idle_programs();  // each point has its own
   check_data();
   bool failed = false;
   for (const std::size_t p : waiting) failed = !submit(points_[p]) || failed;
@@ -117,7 +123,7 @@ bool SweepSession::submit(const Point& point) {
   return false;
 }
 
-/// The point's own file: written anew at each start of a sweep, and so not synced.
+/// The point's own file: written anew at each start of a sweep.
 void SweepSession::write_run_file(const Point& point, const PointPlan& plan) const {
   std::string text = "# " + label_of(point) + "\n";
   for (const auto& [name, value] : point.settings) {

@@ -41,7 +41,8 @@ class RowTable {
     }
   }
 
-  /// Opens the datasets of a log that is continued, behind the rows that they have. Throws IoError.
+  /// Opens the datasets of a log that is continued, behind the rows that they all have: after a loss of power the count
+  /// may be ahead of them. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
       : committed_(h5::open_dataset(file, group.committed)) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, &written_, 0);
@@ -53,6 +54,11 @@ class RowTable {
         const Index width = width_of(column, header);
         if (width >= 0) width_ = width;
       });
+    }
+    for (const Dataset& dataset : datasets_) {
+      const std::vector<hsize_t> sizes = h5::extents(dataset.object);
+      if (sizes.empty()) h5::fail(dataset.object.where, "a scalar where rows should be");
+      written_ = std::clamp<Index>(written_, 0, static_cast<Index>(sizes[0]));
     }
   }
 

@@ -161,4 +161,14 @@ const Column& log_column(std::string_view path) {
   return *std::ranges::find_if(log_columns(), [&](const Column& column) { return path_of(column) == path; });
 }
 
+bool is_end(const Event& event) {
+  return event.kind == "divergence" || event.kind == "failure" || event.kind == "stop";
+}
+
+std::string reason_of_end(const std::vector<Event>& events) {
+  const auto last = std::find_if(events.rbegin(), events.rend(),
+                                 [](const Event& event) { return is_end(event) || event.kind == "resume"; });
+  return last != events.rend() && is_end(*last) ? last->text : "";
+}
+
 }  // namespace onebit::sim

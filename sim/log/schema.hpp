@@ -106,6 +106,13 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
+/// Why a run ended that did not finish: the text of its divergence, failure or stop. Empty where it goes on, was
+/// killed, or has been resumed since.
+std::string reason_of_end(const std::vector<Event>& events);
+
+/// Whether an event says how a run ended.
+bool is_end(const Event& event);
+
 /// One exchange as the file stores it; enumerations are those of netmodel/traffic.hpp.
 struct TrafficRow {
   Index step = 0;

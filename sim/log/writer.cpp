@@ -147,12 +147,15 @@ struct LogWriter::File {
     h5::flush(object);
   }
 
-  void reopen(const LogHeader& header, const LogRows& keep, const LogRows& seen) {
+  void reopen(const LogHeader& header, const LogRows& keep, const LogRows& seen, const std::vector<Event>& events) {
     tables.emplace(object, header, Continued{});
     if (!(tables->rows() == seen)) {
       throw ConfigError("cannot continue log: another program has written to it", object.where.file, "start again");
     }
     tables->cut(keep);
+    for (const Event& event : events) tables->events.add(event);
+    tables->events.write();
+    tables->events.commit();
     write_status(RunStatus::running);
     h5::flush(object);
   }
@@ -227,10 +230,11 @@ LogWriter::LogWriter(const std::string& path, const LogHeader& header, bool over
   }
 }
 
-LogWriter::LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen)
+LogWriter::LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen,
+                     const std::vector<Event>& events)
     : file_(new File{open_output(path), {}, false}) {
   try {
-    file_->reopen(header, keep, seen);
+    file_->reopen(header, keep, seen, events);
   } catch (const ConfigError&) {
     file_.reset();  // nothing was written: closing it leaves it as it was
     throw;

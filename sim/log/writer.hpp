@@ -24,9 +24,10 @@ class LogWriter {
   LogWriter(const std::string& path, const LogHeader& header, bool overwrite);
 
   /// Continues a log of `header` whose writer is gone, and that was seen to have `seen` rows: those beyond `keep` are
-  /// cut off. Throws ConfigError where another program has it open, or has written to it since; IoError where it lacks
-  /// a column or writing fails.
-  LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen);
+  /// cut off, and `events` follow the events that stay. Throws ConfigError where another program has it open, or has
+  /// written to it since; IoError where it lacks a column or writing fails.
+  LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen,
+            const std::vector<Event>& events = {});
 
   /// As close(RunStatus::failed), without throwing.
   ~LogWriter();

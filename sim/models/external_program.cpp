@@ -152,6 +152,11 @@ class Waiting {
                       "they must follow from what hello says alone");
   }
 
+  void end_idle() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, command] : commands_) command.idle.reset();
+  }
+
  private:
   struct Command {
     ExternalLayout layout;
@@ -174,6 +179,10 @@ Waiting& waiting() {
 
 ExternalLayout external_layout(const ExternalSpec& spec) {
   return waiting().layout(spec);
+}
+
+void end_idle_programs() {
+  waiting().end_idle();
 }
 
 std::unique_ptr<ExternalProgram> take_program(const ExternalSpec& spec) {

@@ -59,4 +59,7 @@ ExternalLayout external_layout(const ExternalSpec& spec);
 /// A program that has computed nothing yet. Throws ConfigError, also where its layout is another than before.
 std::unique_ptr<ExternalProgram> take_program(const ExternalSpec& spec);
 
+/// Ends programs that only told their layout, which stays known.
+void end_idle_programs();
+
 }  // namespace onebit::sim

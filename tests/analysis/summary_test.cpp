@@ -115,6 +115,15 @@ TEST_CASE("summary: a run that did not finish has a reason") {
   CHECK(summary.final_loss == 3);
 }
 
+TEST_CASE("summary: a run that diverged has no final loss") {
+  const Folder folder;
+  write_log(folder / "run.h5", RunStatus::diverged);
+  const Summary summary = summarize(sim::LogReader(folder / "run.h5"), {});
+  CHECK(std::isnan(summary.final_loss));
+  CHECK(std::isnan(summary.accuracy));
+  CHECK(summary.best_loss == 2);
+}
+
 TEST_CASE("summary: a log without rows") {
   const Folder folder;
   { sim::LogWriter(folder / "run.h5", header(), false).close(RunStatus::failed); }

@@ -93,6 +93,16 @@ TEST_CASE("errors: an option of another command") {
   check_error({"compare", "--target", "1"}, {"option of another command", "--target"});
 }
 
+TEST_CASE("errors: a run that is asked to compress and does not says so") {
+  const Folder folder;
+  const Outcome idle = run_onebit(folder, tiny_run("run", {"--codec", "qsgd", "--feedback", "ef", "-o", "a.h5"}));
+  CHECK(idle.status == 0);
+  CHECK_THAT(idle.err, Contains("onebit: warning: nothing is compressed: optimizer adam takes no codec "
+                                "(--codec, --feedback)"));
+  const Outcome used = run_onebit(folder, tiny_run("run", {"--optimizer", "ef-sgd", "--codec", "qsgd", "-o", "b.h5"}));
+  CHECK(used.err.empty());
+}
+
 TEST_CASE("errors: an option without a value, and a value without an option") {
   check_error(run_with({"--workers"}), {"workers"});
   check_error(run_with({"stray"}), {"stray"});

@@ -115,3 +115,25 @@ TEST_CASE("recorder: a trace is replayed in much less memory than it takes, howe
     }
   }
 }
+
+TEST_CASE("recorder: a program that is killed leaves the steps that it has recorded; other shapes are refused") {
+  ONEBIT_SKIP_UNLESS(!find_python("h5py").empty(), "h5py", "no python3 with h5py");
+  const Folder folder;
+  python(folder, R"(
+import os
+recorder = Recorder('trace.h5', {'w': numpy.zeros((3, 5)), 'b': numpy.zeros(4)}, workers=2)
+step = {'w': numpy.ones((3, 5)), 'b': numpy.ones(4)}
+for _ in range(5): recorder.step([step, step])
+try: recorder.step([step, {'w': numpy.ones((5, 3)), 'b': numpy.ones(4)}])
+except ValueError: os.kill(os.getpid(), 9)
+)");
+  const Outcome replay = run_onebit(folder, {"replay", "trace.h5", "--optimizer", "sgd", "-o", "params.h5"});
+  CAPTURE(replay.err);
+  CHECK(replay.status == 0);
+  CHECK_THAT(replay.out, Contains("replayed 5 steps, 2 workers, 19 parameters"));
+  for (const std::string reference : {"all", "adam"}) {
+    const Outcome none = run_onebit(folder, {"replay", "trace.h5", "--reference", reference});
+    CHECK(none.status == 2);
+    CHECK_THAT(none.err, Contains("the trace has no cases"));
+  }
+}

@@ -139,6 +139,38 @@ TEST_CASE("resume: other options are refused with their list, unless they are na
   CHECK(log.column("steps/lr")[30] == 0.5);
 }
 
+TEST_CASE("resume: what is allowed to differ still needs a checkpoint, as many workers and enough steps") {
+  const Folder folder;
+  run_onebit(folder, checkpointing({"--checkpoint.every", "0"}));
+  const auto with = [](const Arguments& options, const std::string& allowed) {
+    return checkpointing(joined({"--resume", "--resume.allow", allowed}, options));
+  };
+  check_refused(folder, with({"--optimizer.lr", "0.5"}, "optimizer.lr"), {"no checkpoint", "--overwrite"});
+  run_onebit(folder, checkpointing({"--overwrite"}));
+  check_refused(folder, with({"--workers", "3"}, "workers"), {"another number of workers", "--workers 2"});
+  check_refused(folder, with({"--steps", "35"}, "steps"), {"end before the checkpoint", "checkpoint-40", "--steps 40"});
+}
+
+TEST_CASE("resume: events behind the checkpoint go with its rows where other options are allowed") {
+  const Folder folder;
+  const Arguments late = {"--freeze", "fixed:20", "--log.flush-every", "1", "--log.flush", "100"};
+  killed_at(folder, "log.flushed:35", checkpointing(joined(late, {"--checkpoint.every", "0"})));
+  killed_at(folder, "checkpoint.named:1", checkpointing(joined(late, {"--resume"})));
+  const Outcome run =
+      run_onebit(folder, checkpointing(joined(late, {"--resume", "--optimizer.lr", "2e-3", "--freeze", "fixed:25",
+                                                     "--resume.allow", "optimizer.lr,freeze"})));
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+  std::vector<Index> freezes;
+  const sim::LogReader log(folder / "run.h5");
+  for (const sim::Event& event : log.events()) {
+    if (event.kind == "freeze") freezes.push_back(event.step);
+  }
+  CHECK(freezes == std::vector<Index>{25});
+  CHECK(log.events().back().kind == "freeze");
+  CHECK(std::ranges::count(log.events(), "resume", &sim::Event::kind) == 2);
+}
+
 TEST_CASE("resume: a damaged checkpoint is a warning, and the one before is taken") {
   const Folder folder;
   killed_at(folder, "checkpoint.named:3", checkpointing());

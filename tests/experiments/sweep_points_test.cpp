@@ -390,3 +390,18 @@ TEST_CASE("sweep: a lock keeps a second sweep out, and falls to it when the firs
   { const FolderLock lock(folder.path(), "0/1"); }
   CHECK(entries(folder).empty());
 }
+
+TEST_CASE("sweep: which devices of a backend is up to how points are run, an arm's own option is not") {
+  const auto devices = [](const Texts& arguments, const std::string& now) {
+    Texts values;
+    for (const Point& point :
+         points_of({definition(arguments)}, {{"devices", now}}, [](const auto&) { return std::nullopt; })) {
+      values.push_back(point.config.device);
+    }
+    return values;
+  };
+  CHECK(devices({"--devices", "cuda:1"}, "cuda:1") == Texts{"cuda:1"});
+  CHECK(devices({"--devices", "cuda:1"}, "cuda:0,1") == Texts{"cuda:0,1"});
+  CHECK(devices({"--devices", "cpu:2"}, "cpu:2") == Texts{"cpu:2"});
+  CHECK(devices({"--arm", "a:devices=cpu:2", "--arm", "b:optimizer=sgd"}, "cpu:3") == Texts{"cpu:2", "cpu:3"});
+}

@@ -158,6 +158,8 @@ TEST_CASE("sweep: bad values are one line, before anything is written") {
       {{"--zip", "workers,batch"}, "zip"},
       {{"--tune", "optimizer.lr=1:0"}, "bad range"},
       {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune-points", "1"}, "tune-points"},
+      {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune", "optimizer.eps=1e-9:1e-7"}, "two options to tune"},
+      {{"--tune-points", "4"}, "nothing is tuned"},
       {{"--shard", "2/2"}, "shard"},
       {{"--time-limit", "-1"}, "time-limit"},
       {{"--jobs", "-1"}, "jobs"}};
@@ -224,6 +226,31 @@ TEST_CASE("sweep: a second sweep on a folder at work is refused") {
   CHECK(sim::LogReader(files(folder, "out", ".h5").front()).status() == sim::RunStatus::stopped);
 }
 
+TEST_CASE("sweep: a request to stop that reaches the runs before the sweep ends all of them") {
+  const Folder folder;
+  for (int i = 0; i < 5; ++i) {
+    Process process(folder / "", onebit_command(endless({"--jobs", "4", "--axis", "optimizer.lr=1e-3,1e-2,1e-1,1"})));
+    std::vector<pid_t> children;
+    process.poll([&] {
+      children = children_of(folder / "out/lock-0-1");
+      return !children.empty();
+    });
+    for (const pid_t child : children) kill(child, SIGTERM);
+    process.send(SIGTERM);
+    const bool ended = process.poll([&] { return !process.running(); }, std::chrono::seconds(30));
+    CHECK(ended);
+    CHECK(process.finish().status == 130);
+  }
+}
+
+TEST_CASE("sweep: its runs are seen to end also where whoever started it ignores that") {
+  const Folder folder;
+  const Outcome run = run_in(folder, {"/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh", ONEBIT_PROGRAM, "sweep",
+                                      "--model", "mlp", "--data", "synthetic", "--steps", "3", "-o", "out"});
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+}
+
 TEST_CASE("sweep: runs end with a sweep that is killed") {
   const Folder folder;
   Process process(folder / "", onebit_command(endless()));
@@ -285,6 +312,30 @@ TEST_CASE("sweep: a run that fails is a row with a reason, one that diverges a r
   CHECK(count(index, ",diverged,") == 2);
   CHECK_THAT(run.err, Contains("freeze auto, optimizer.lr 0.001, seed 1 failed: "));
   CHECK(count(run.err, "failed: ") == 1);
+}
+
+TEST_CASE("sweep: a log that was damaged fails alone, and is put aside when it is tried again") {
+  const Folder folder;
+  const Arguments sweep =
+      tiny_run("sweep", {"--axis", "optimizer.lr=1e-3,1e-2", "--checkpoint.every", "2", "-o", "out"});
+  REQUIRE(run_onebit(folder, sweep).status == 0);
+  const std::string index = index_of(folder, "out"), log = files(folder, "out", ".h5").front();
+  const std::string whole = read_file(log);
+  std::string damaged = whole;
+  const std::size_t place = damaged.find("EAIB");  // the index of a column's chunks
+  REQUIRE(place != std::string::npos);
+  for (std::size_t at = place; at != std::string::npos; at = damaged.find("EAIB", at)) damaged[at] = 'X';
+  for (const std::string& bytes : {whole.substr(0, whole.size() / 2), damaged}) {
+    write_file(log, bytes);
+    const Outcome failed = run_onebit(folder, sweep);
+    CAPTURE(failed.err);
+    CHECK(failed.status == 1);
+    CHECK_THAT(failed.err, Contains("cannot read log") && Contains("1 of 2 points failed"));
+    CHECK(run_onebit(folder, sweep).status == 1);
+    CHECK(run_onebit(folder, joined(sweep, {"--retry-failed"})).status == 0);
+    CHECK(index_of(folder, "out") == index);
+    CHECK(files(folder, "out", ".damaged").size() == 1);
+  }
 }
 
 TEST_CASE("sweep: points that do not fit in memory fail by name, others run") {

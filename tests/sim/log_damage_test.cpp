@@ -191,6 +191,30 @@ TEST_CASE("log: a live run can be read at any moment, and killed at any moment")
   }
 }
 
+TEST_CASE("log: rows that a count is ahead of are not there, and the log goes on behind those that are") {
+  const Folder folder;
+  const std::string path = folder / "run.h5";
+  write_closed(path);
+  LogHeader header;
+  LogRows rows;
+  {
+    const LogReader log(path);
+    header = log.header();
+    rows = {log.committed_rows("steps"),       log.committed_rows("workers"), log.committed_rows("tensors"),
+            log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic")};
+  }
+  {
+    const h5::Object file{{H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose}, {h5::Access::write, path}};
+    const Index ahead = rows.steps + 7;
+    h5::write(h5::open_dataset(file, "committed_rows"), H5T_NATIVE_INT64, &ahead);
+  }
+  CHECK(LogReader(path).committed_rows() == rows.steps);
+  LogWriter log(path, header, rows, rows);
+  log.append(StepRow{.step = rows.steps + 1});
+  log.close(RunStatus::finished);
+  CHECK(LogReader(path).committed_rows() == rows.steps + 1);
+}
+
 TEST_CASE("log: an existing file is replaced on demand only") {
   const Folder folder;
   const std::string path = folder / "run.h5";

@@ -242,3 +242,12 @@ assert 'finished, 25 steps' in log.summary() and 'step 7: freeze: variance froze
 )";
   CHECK(python.run(script, folder / "run.h5") == 0);
 }
+
+TEST_CASE("log: why a run ended is its last word, unless it went on") {
+  const Event freeze{3, "freeze", "text"}, stop{5, "stop", "stopped by a signal"}, resume{5, "resume", "from step 5"};
+  CHECK(reason_of_end({}).empty());
+  CHECK(reason_of_end({freeze}).empty());
+  CHECK(reason_of_end({stop, freeze}) == stop.text);
+  CHECK(reason_of_end({freeze, stop, resume, freeze}).empty());
+  CHECK(reason_of_end({stop, resume, Event{6, "divergence", "nan"}}) == "nan");
+}
