@@ -28,10 +28,11 @@ struct Summary {
   Index steps = 0;                          ///< the last logged step
   Index freeze_step = 0;                    ///< step after which the variance was frozen; 0: never
   Index masked = 0;
-  double final_loss = std::numeric_limits<double>::quiet_NaN();             ///< held-out, of the last evaluation
-  double best_loss = std::numeric_limits<double>::quiet_NaN();              ///< held-out
-  double accuracy = std::numeric_limits<double>::quiet_NaN();               ///< held-out, of the last evaluation
-  double bytes = 0;                                                         ///< sent by one worker over the run
+  double final_loss =
+      std::numeric_limits<double>::quiet_NaN();                 ///< held-out, of the last evaluation; none: it diverged
+  double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< held-out
+  double accuracy = std::numeric_limits<double>::quiet_NaN();   ///< held-out, of the last evaluation; none: it diverged
+  double bytes = 0;                                             ///< sent by one worker over the run
   double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();       ///< sent by one worker in a dense step
   double compressed_step_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... in a step of the compression stage
   double up_bytes = std::numeric_limits<double>::quiet_NaN();    ///< the part of compressed_step_bytes on the way up

@@ -102,7 +102,7 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   };
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, log);
-  if (granted > 0 && reader.committed_rows() > 0 && sim::checkpoints_of(log).empty()) {
+  if (granted > 0 && sim::checkpoints_of(log).empty()) {
     throw ConfigError("there is no checkpoint that a run with other options could go on from", log,
                       "--overwrite begins it anew");
   }

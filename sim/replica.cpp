@@ -79,8 +79,8 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
   const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
     return largest(a) < largest(b);
   });
-  return "weights and gradients are finite, the largest weight is " + shortest(static_cast<double>(largest(*worst))) +
-         " (tensor " + worst->name + ")";
+  return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +
+         shortest(static_cast<double>(largest(*worst))) + " (tensor " + worst->name + ")";
 }
 
 }  // namespace onebit::sim

@@ -1,5 +1,8 @@
 #include "sim/resume.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "device/error.hpp"
 #include "sim/data/hash.hpp"
 
@@ -62,11 +65,12 @@ Index newest_good(const std::string& path, const LogReader& log, std::vector<std
 
 /// A checkpoint of a run that computed steps again counts events that lie ahead of it, too.
 void keep_up_to(Index step, const LogReader& log, Resumption& resumption) {
+  const auto stays = [step](const Event& event) { return event.step <= step; };
+  const std::vector<Event> events = log.events();
+  const auto first_gone = std::find_if_not(events.begin(), events.end(), stays);
   resumption.keep = resumption.state.rows;
-  resumption.keep.events = 0;
-  for (Event& event : log.events()) {
-    if (event.step <= step) resumption.events.push_back(std::move(event));
-  }
+  resumption.keep.events = first_gone - events.begin();
+  std::copy_if(first_gone, events.end(), std::back_inserter(resumption.events), stays);
 }
 
 }  // namespace
@@ -93,6 +97,11 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
     step = newest_good(path, *log, resumption.refused);
   });
   step = cluster.leaders(step);
+  cluster.together([&] {
+    if (!replace || step != kNone || resumption.refused.empty()) return;
+    throw ConfigError(resumption.refused.front(), "",
+                      "without it the log's rows would be lost; --overwrite begins anew");
+  });
   cluster.together([&] {
     if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
     if (cluster.step() > cluster.steps()) {

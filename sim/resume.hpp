@@ -22,8 +22,9 @@ struct Resumption {
 };
 
 /// Brings a fresh cluster to the newest checkpoint of the log `path` that is whole, or leaves it at its start. replace:
-/// rows beyond it are computed anew, whatever they are. Throws ConfigError where the log is damaged, its data or
-/// tensors are not the cluster's, or a checkpoint is of another configuration. Over processes collective: the one that
+/// rows beyond it are computed anew, whatever they are. Throws ConfigError where the log is damaged, its data, tensors
+/// or workers are not the cluster's, a checkpoint is of another configuration or beyond the run's end, or rows would be
+/// replaced from the start on because no checkpoint is of use. Over processes collective: the one that
 /// leads reads the log and says which checkpoint, all read it; only the state is of meaning in the others.
 Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace);
 

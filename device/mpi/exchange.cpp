@@ -92,7 +92,7 @@ void MpiExchange::all_to_all(const Device& device, std::span<const Blocks> to, s
     swap(device, to[static_cast<std::size_t>(target)], target, from[static_cast<std::size_t>(source)], source, failure);
   }
   failure.guard([&] { device.synchronize(); });
-  failure.rethrow();
+  world_.run([&] { failure.rethrow(); });  // before anyone makes use of what a failing rank has sent
 }
 
 void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,

@@ -47,6 +47,19 @@ void write_text(const std::string& path, const std::string& text) {
   if (!file.flush()) fail(path);
 }
 
+void replace(const std::string& path, const std::function<void(const std::string&)>& write, bool sync) {
+  const std::string part = temporary_name(path);
+  try {
+    write(part);
+    if (sync) synchronize(part);
+    if (rename(part.c_str(), path.c_str()) != 0) fail(path);
+  } catch (...) {
+    unlink(part.c_str());
+    throw;
+  }
+  if (sync) synchronize(folder_of(path));
+}
+
 }  // namespace
 
 void make_sweep_folder(const std::string& path) {
@@ -63,22 +76,12 @@ std::string file_text(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const std::string part = temporary_name(path);
-  write_text(part, text);
-  if (rename(part.c_str(), path.c_str()) != 0) fail(path);
+  replace(
+      path, [&](const std::string& part) { write_text(part, text); }, false);
 }
 
 void replace_file(const std::string& path, const std::function<void(const std::string&)>& write) {
-  const std::string part = temporary_name(path);
-  try {
-    write(part);
-    synchronize(part);
-    if (rename(part.c_str(), path.c_str()) != 0) fail(path);
-  } catch (...) {
-    unlink(part.c_str());
-    throw;
-  }
-  synchronize(folder_of(path));
+  replace(path, write, true);
 }
 
 void replace_file(const std::string& path, const std::string& text) {

@@ -71,8 +71,8 @@ std::vector<TableColumn> result_columns(const std::vector<PointResult>& results)
   return {{"status", "", "waiting, done, diverged, failed or timeout", statuses},
           {"last_step", "1", "the last one that was logged", steps},
           {"train_loss", "1", "loss of the last logged step", numbers(&PointResult::train_loss)},
-          {"eval_loss", "1", "loss of the last evaluation", numbers(&PointResult::eval_loss)},
-          {"accuracy", "1", "of the last evaluation", numbers(&PointResult::accuracy)},
+          {"eval_loss", "1", "loss of the last evaluation, none where it diverged", numbers(&PointResult::eval_loss)},
+          {"accuracy", "1", "of the last evaluation, none where it diverged", numbers(&PointResult::accuracy)},
           {"bytes_per_worker", "byte", "sent by one worker over the run", numbers(&PointResult::bytes)},
           {"wall_seconds", "s", "of the steps", numbers(&PointResult::wall_seconds)}};
 }

@@ -20,6 +20,7 @@ struct Combination {
   std::string arm;
   Settings varied;
   Settings settings;
+  std::size_t common = 0;  ///< so many of them, the first ones, are the definition's
 };
 
 std::string words_of(const std::string& arm, const Settings& varied) {
@@ -87,7 +88,7 @@ std::vector<Combination> combinations_of(const SweepDefinition& definition) {
   for (const Arm& arm : arms_in(definition)) {
     check_arm(arm, open, definition.common.size());
     for (const Settings& choice : choices) {
-      result.push_back({arm.name, choice, arm.settings});
+      result.push_back({arm.name, choice, arm.settings, definition.common.size()});
       result.back().settings.insert(result.back().settings.end(), choice.begin(), choice.end());
     }
   }
@@ -119,16 +120,25 @@ Combination at(const Combination& combination, const std::string& key, const std
   return result;
 }
 
-/// The combination's own settings win over how points are run. But a definition names a backend alone: which of its
-/// devices is up to how they are run.
-Settings with_execution(const Settings& execution, const Settings& own) {
-  Settings result = execution;
-  const auto open = [&](const auto& setting) {
-    return setting.first == "devices" && std::any_of(execution.begin(), execution.end(), [&](const auto& chosen) {
-             return chosen.first == "devices" && backend_of(chosen.second) == setting.second;
-           });
-  };
-  std::remove_copy_if(own.begin(), own.end(), std::back_inserter(result), open);
+/// How points are run, behind which the combination's own settings win. What they have in common may name a backend, as
+/// definitions do: which of its devices is up to how points are run.
+Settings with_execution(const Settings& execution, const Combination& combination) {
+  const auto is_devices = [](const auto& setting) { return setting.first == "devices"; };
+  std::string backend;
+  for (const auto& setting : combination.settings) {
+    if (is_devices(setting)) backend = backend_of(setting.second);
+  }
+  Settings result;
+  bool chosen = false;
+  for (const auto& setting : execution) {
+    if (is_devices(setting) && backend_of(setting.second) != backend) continue;
+    chosen = chosen || is_devices(setting);
+    result.push_back(setting);
+  }
+  for (std::size_t i = 0; i < combination.settings.size(); ++i) {
+    const bool gives_way = chosen && i < combination.common && is_devices(combination.settings[i]);
+    if (!gives_way) result.push_back(combination.settings[i]);
+  }
   return result;
 }
 
@@ -145,7 +155,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
       Point point;
       point.arm = combination.arm;
       point.varied = combination.varied;
-      point.settings = with_execution(execution, combination.settings);
+      point.settings = with_execution(execution, combination);
       point.settings.emplace_back("seed", std::to_string(first + s));
       point.settings = last_of_each(point.settings);
       for (const auto& [key, value] : point.settings) require_storable(key, value);

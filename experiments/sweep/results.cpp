@@ -13,6 +13,7 @@
 #include "sim/checkpoint.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/run_log.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -123,7 +124,12 @@ void Results::forgive(const std::string& name) {
   if (!fs::remove(path(name, ".failed"))) return;
   const std::string log = path(name, ".h5");
   if (!fs::exists(log) || sim::log_is_in_use(log)) return;
-  if (read_result(log, name)) return;
+  try {
+    sim::rows_beyond(sim::LogReader(log), {}, 0);
+    return;
+  } catch (const Error&) {
+    // damaged, at its end or in a column
+  }
   fs::rename(log, path(name, ".damaged"));
   for (const sim::CheckpointFile& file : sim::checkpoints_of(log)) {
     fs::rename(file.path, sim::checkpoint_path(path(name, ".damaged"), file.step));

@@ -23,8 +23,8 @@ struct PointResult {
   // Of a run that was done or diverged; else none.
   Index steps = 0;
   double train_loss = kNone;  ///< of the last logged step
-  double eval_loss = kNone;   ///< of the last evaluation
-  double accuracy = kNone;    ///< of the last evaluation
+  double eval_loss = kNone;   ///< of the last evaluation; none where it diverged
+  double accuracy = kNone;    ///< of the last evaluation; none where it diverged
   double bytes = kNone;       ///< sent by one worker
   double wall_seconds = kNone;
   std::string data_hash;

@@ -40,7 +40,7 @@ class SweepSession {
   double child_seconds() const { return runner_.child_seconds(); }
 
   /// The plan of each point of the shard that waits. Changes nothing in the folder. Throws ConfigError naming the
-  /// point.
+  /// point, or the log that was written from other data.
   std::map<std::string, PointPlan> plans();
 
  private:

@@ -155,6 +155,7 @@ struct LogWriter::File {
     tables->cut(keep);
     for (const Event& event : events) tables->events.add(event);
     tables->events.write();
+    h5::flush(object);
     tables->events.commit();
     write_status(RunStatus::running);
     h5::flush(object);

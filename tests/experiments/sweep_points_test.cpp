@@ -402,6 +402,10 @@ TEST_CASE("sweep: which devices of a backend is up to how points are run, an arm
   };
   CHECK(devices({"--devices", "cuda:1"}, "cuda:1") == Texts{"cuda:1"});
   CHECK(devices({"--devices", "cuda:1"}, "cuda:0,1") == Texts{"cuda:0,1"});
+  CHECK(devices({"--devices", "cuda", "--arm", "a:devices=cuda", "--arm", "b:optimizer=sgd"}, "cuda:1") ==
+        Texts{"cuda", "cuda:1"});
+  CHECK(devices({"--axis", "devices=cuda,cpu"}, "cuda:1") == Texts{"cuda", "cpu"});
+  CHECK(devices({}, "cuda:1") == Texts{"cpu"});  // a folder's first sweep, extended by one on GPUs
   CHECK(devices({"--devices", "cpu:2"}, "cpu:2") == Texts{"cpu:2"});
   CHECK(devices({"--arm", "a:devices=cpu:2", "--arm", "b:optimizer=sgd"}, "cpu:3") == Texts{"cpu:2", "cpu:3"});
 }

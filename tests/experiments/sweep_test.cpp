@@ -338,6 +338,24 @@ TEST_CASE("sweep: a log that was damaged fails alone, and is put aside when it i
   }
 }
 
+TEST_CASE("sweep: a damaged log of a run that was stopped is put aside, too") {
+  const Folder folder;
+  const Arguments stopping = endless({"--checkpoint.every", "100"});
+  Process process(folder / "", onebit_command(stopping));
+  REQUIRE(process.poll([&] { return !files(folder, "out", "00").empty(); }));
+  process.send(SIGINT);
+  REQUIRE(process.finish().status == 130);
+  const std::string log = files(folder, "out", ".h5").front();
+  std::string damaged = read_file(log);
+  for (std::size_t at = damaged.find("EAIB"); at != std::string::npos; at = damaged.find("EAIB", at)) damaged[at] = 'X';
+  write_file(log, damaged);
+  CHECK_THAT(run_onebit(folder, stopping).err, Contains("cannot read log"));
+  Process again(folder / "", onebit_command(joined(stopping, {"--retry-failed"})));
+  CHECK(again.poll([&] { return files(folder, "out", ".damaged").size() == 1 && logs(folder, "out") == 1; }));
+  again.send(SIGINT);
+  CHECK(again.finish().status == 130);
+}
+
 TEST_CASE("sweep: points that do not fit in memory fail by name, others run") {
   const Folder folder;
   const Outcome run = run_onebit(
