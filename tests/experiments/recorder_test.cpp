@@ -116,7 +116,7 @@ TEST_CASE("recorder: a trace is replayed in much less memory than it takes, howe
   }
 }
 
-TEST_CASE("recorder: a program that is killed leaves the steps that it has recorded; other shapes are refused") {
+TEST_CASE("recorder: a program that is killed leaves the steps that it has recorded, and other shapes are refused") {
   ONEBIT_SKIP_UNLESS(!find_python("h5py").empty(), "h5py", "no python3 with h5py");
   const Folder folder;
   python(folder, R"(
