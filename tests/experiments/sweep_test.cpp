@@ -58,8 +58,11 @@ std::vector<std::string> files(const Folder& folder, const std::string& out, con
   return names;
 }
 
-Index logs(const Folder& folder, const std::string& out) {
-  return static_cast<Index>(files(folder, out, ".h5").size());
+/// Logs of points: all but the index.
+std::vector<std::string> logs(const Folder& folder, const std::string& out) {
+  std::vector<std::string> names = files(folder, out, ".h5");
+  std::erase_if(names, [](const std::string& name) { return name.ends_with("/index.h5"); });
+  return names;
 }
 
 Arguments endless(const Arguments& more = {}) {
@@ -75,7 +78,7 @@ Index play_interrupted(const Folder& folder, const Arguments& sweep, const std::
   for (std::size_t i = 0; i < signals.size(); ++i) {
     Process process(folder / "", onebit_command(sweep));
     const Index until = points * static_cast<Index>(i + 1) / static_cast<Index>(signals.size() + 1);
-    process.poll([&] { return logs(folder, "out") >= until; });
+    process.poll([&] { return static_cast<Index>(logs(folder, "out").size()) >= until; });
     process.send(signals[i]);
     const Outcome end = process.finish();
     CAPTURE(i, end.err, end.out);
@@ -214,7 +217,7 @@ TEST_CASE("sweep: two shards at once share a folder and agree on its index") {
 TEST_CASE("sweep: a second sweep on a folder at work is refused") {
   const Folder folder;
   Process process(folder / "", onebit_command(endless()));
-  REQUIRE(process.poll([&] { return logs(folder, "out") > 0; }));
+  REQUIRE(process.poll([&] { return !logs(folder, "out").empty(); }));
   const Outcome second = run_onebit(folder, endless());
   CHECK(second.status == 2);
   CHECK(count(second.err, "\n") == 1);
@@ -223,7 +226,7 @@ TEST_CASE("sweep: a second sweep on a folder at work is refused") {
   const Outcome end = process.finish();
   CHECK(end.status == 130);
   CHECK_THAT(read_file(folder / "out/index.csv"), Contains(",waiting,"));
-  CHECK(sim::LogReader(files(folder, "out", ".h5").front()).status() == sim::RunStatus::stopped);
+  CHECK(sim::LogReader(logs(folder, "out").front()).status() == sim::RunStatus::stopped);
 }
 
 TEST_CASE("sweep: a request to stop that reaches the runs before the sweep ends all of them") {
@@ -254,7 +257,7 @@ TEST_CASE("sweep: its runs are seen to end also where whoever started it ignores
 TEST_CASE("sweep: runs end with a sweep that is killed") {
   const Folder folder;
   Process process(folder / "", onebit_command(endless()));
-  REQUIRE(process.poll([&] { return !children_of(folder / "out/lock-0-1").empty() && logs(folder, "out") > 0; }));
+  REQUIRE(process.poll([&] { return !children_of(folder / "out/lock-0-1").empty() && !logs(folder, "out").empty(); }));
   const pid_t child = children_of(folder / "out/lock-0-1").at(0);
   process.send(SIGKILL);
   CHECK(process.finish().status == 128 + SIGKILL);
@@ -271,7 +274,7 @@ TEST_CASE("sweep: a run that is killed is tried again, and takes no other with i
   const Folder folder;
   Process process(folder / "",
                   onebit_command(grid("out", {"--jobs", "1", "--steps", "20000", "--log.every", "100"}, "1")));
-  REQUIRE(process.poll([&] { return !children_of(folder / "out/lock-0-1").empty() && logs(folder, "out") > 0; }));
+  REQUIRE(process.poll([&] { return !children_of(folder / "out/lock-0-1").empty() && !logs(folder, "out").empty(); }));
   kill(children_of(folder / "out/lock-0-1").at(0), SIGKILL);
   const Outcome end = process.finish();
   CAPTURE(end.err, end.out);
@@ -319,7 +322,7 @@ TEST_CASE("sweep: a log that was damaged fails alone, and is put aside when it i
   const Arguments sweep =
       tiny_run("sweep", {"--axis", "optimizer.lr=1e-3,1e-2", "--checkpoint.every", "2", "-o", "out"});
   REQUIRE(run_onebit(folder, sweep).status == 0);
-  const std::string index = index_of(folder, "out"), log = files(folder, "out", ".h5").front();
+  const std::string index = index_of(folder, "out"), log = logs(folder, "out").front();
   const std::string whole = read_file(log);
   std::string damaged = whole;
   const std::size_t place = damaged.find("EAIB");  // the index of a column's chunks
@@ -345,13 +348,13 @@ TEST_CASE("sweep: a damaged log of a run that was stopped is put aside, too") {
   REQUIRE(process.poll([&] { return !files(folder, "out", "00").empty(); }));
   process.send(SIGINT);
   REQUIRE(process.finish().status == 130);
-  const std::string log = files(folder, "out", ".h5").front();
+  const std::string log = logs(folder, "out").front();
   std::string damaged = read_file(log);
   for (std::size_t at = damaged.find("EAIB"); at != std::string::npos; at = damaged.find("EAIB", at)) damaged[at] = 'X';
   write_file(log, damaged);
   CHECK_THAT(run_onebit(folder, stopping).err, Contains("cannot read log"));
   Process again(folder / "", onebit_command(joined(stopping, {"--retry-failed"})));
-  CHECK(again.poll([&] { return files(folder, "out", ".damaged").size() == 1 && logs(folder, "out") == 1; }));
+  CHECK(again.poll([&] { return files(folder, "out", ".damaged").size() == 1 && logs(folder, "out").size() == 1; }));
   again.send(SIGINT);
   CHECK(again.finish().status == 130);
 }
