@@ -51,6 +51,8 @@ class Channel {
 
   virtual Index error_stride() const = 0;
   virtual Index server_state_size() const { return 0; }
+  /// How the errors of this device's servers lie; null: there are none.
+  virtual const Side* servers() const { return nullptr; }
 
   /// Takes the group's vectors. Throws NotFinite.
   virtual void absorb(Range group, const EncodeInput& input, const Draw& draw,

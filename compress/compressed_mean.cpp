@@ -62,7 +62,12 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
       channel_(make_channel(shard, layout_, tensors_, *up_, *down_, config)),
       dense_(shard, tensors, dense_marks_),
       worker_errors_(device::Buffer<float>::zeros(shard.device, shard.own().count * channel_->error_stride())),
-      server_error_(device::Buffer<float>::zeros(shard.device, channel_->server_state_size())) {}
+      server_error_(device::Buffer<float>::zeros(shard.device, channel_->server_state_size())),
+      audit_every_(config.audit_every) {
+  if (audit_every_ == 0) return;
+  audit_.emplace(shard, layout_.parameters(),
+                 FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
+}
 
 Draw CompressedMean::draw() const {
   return {seed_, step_, shard_.own().first, device::Purpose::worker_codec};
@@ -72,9 +77,13 @@ void CompressedMean::begin(Index step) {
   step_ = step;
   if (!worker_feedback_) worker_errors_.zero();
   if (!server_feedback_) server_error_.zero();
+  if (!audits(step)) return;
+  if (!audit_->remembers()) audit_->remember(worker_errors_, server_error_);
+  audit_->scale(worker_feedback_ ? 1.0f : 0.0f, server_feedback_ ? 1.0f : 0.0f);
 }
 
 void CompressedMean::absorb(Range group, const EncodeInput& input) {
+  if (audits(step_)) audit_->absorb(group, input);
   try {
     channel_->absorb(group, input, draw(), worker_errors_);
   } catch (const NotFinite&) {
@@ -88,6 +97,7 @@ ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& t
   try {
     const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
     dense_.exchange(result, traffic);
+    audit(result);
     return seconds;
   } catch (const NotFinite&) {
     const std::string worker = first_bad();
@@ -96,9 +106,16 @@ ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& t
   }
 }
 
+void CompressedMean::audit(const float* result) {
+  balance_.reset();
+  if (audits(step_)) balance_ = audit_->close(worker_errors_, server_error_, result);
+  if (audits(step_ + 1)) audit_->remember(worker_errors_, server_error_);
+}
+
 void CompressedMean::visit_state(device::StateVisitor& visitor) {
   visitor.rows("worker_error", worker_errors_, error_stride());
   channel_->visit_state(visitor, server_error_);
+  if (audit_) visitor.group("audit", [&] { audit_->visit_state(visitor); });
 }
 
 netmodel::TrafficList CompressedMean::plan() const {
@@ -110,6 +127,7 @@ netmodel::TrafficList CompressedMean::plan() const {
 void CompressedMean::reset_errors() {
   worker_errors_.zero();
   server_error_.zero();
+  if (audit_) audit_->scale(0, 0);
 }
 
 void CompressedMean::restart() {
@@ -121,6 +139,7 @@ void CompressedMean::scale_errors(float factor) {
   for (device::Buffer<float>* errors : {&worker_errors_, &server_error_}) {
     for_each(shard_.device, errors->size(), ScaleErrorsKernel{errors->data(), factor});
   }
+  if (audit_) audit_->scale(factor, factor);
 }
 
 void CompressedMean::set_density(double density) {

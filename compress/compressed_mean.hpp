@@ -3,6 +3,7 @@
 
 #include "compress/dense_part.hpp"
 #include "compress/exchange_config.hpp"
+#include "compress/feedback_audit.hpp"
 
 namespace onebit::compress {
 
@@ -59,10 +60,15 @@ class CompressedMean {
   /// ||e||_2 over all servers. Collective.
   double server_error_norm() const;
 
+  /// Of the last exchange, where it was audited.
+  const std::optional<FeedbackBalance>& balance() const { return balance_; }
+
   /// Names the first worker of this device and the tensor whose errors are not finite; empty if all are.
   std::string first_bad() const;
 
  private:
+  bool audits(Index step) const { return audit_ && step % audit_every_ == 0; }
+  void audit(const float* result);
   Draw draw() const;
   std::string tensor_at(Index state) const;
 
@@ -77,6 +83,9 @@ class CompressedMean {
   DensePart dense_;
   device::Buffer<float> worker_errors_;
   device::Buffer<float> server_error_;
+  Index audit_every_;
+  std::optional<FeedbackAudit> audit_;
+  std::optional<FeedbackBalance> balance_;
   Index step_ = 0;
 };
 

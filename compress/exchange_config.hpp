@@ -43,6 +43,7 @@ struct ExchangeConfig {
   Padding padding = Padding::wire_only;
   std::vector<std::string> dense;  ///< patterns of the tensors that are exchanged uncompressed
   std::uint32_t seed = 1;          ///< of codecs that draw random numbers
+  Index audit_every = 0;           ///< steps between two FeedbackBalances; 0: none
 };
 
 }  // namespace onebit::compress

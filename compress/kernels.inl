@@ -1,4 +1,5 @@
 // Every kernel of this room: compiled once for each backend.
+#include "compress/audit_kernels.hpp"
 #include "compress/count_sketch.hpp"
 #include "compress/error_kernels.hpp"
 #include "compress/few_bits.hpp"
@@ -36,6 +37,8 @@ ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::PickKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SubtractKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::ZeroPickedKernel);
+ONEBIT_REDUCE(onebit::compress::BalanceTerm);
+ONEBIT_REDUCE(onebit::compress::PlaceErrorsKernel);
 ONEBIT_REDUCE(onebit::compress::EncodedSquareKernel);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::rows, onebit::compress::ScaleTerm>);
 ONEBIT_REDUCE(onebit::compress::FeedKernel<onebit::compress::Feed::shared, onebit::compress::ScaleTerm>);

@@ -15,6 +15,7 @@ class ServerMean final : public Channel {
 
   Index error_stride() const override { return layout_.state_size(); }
   Index server_state_size() const override { return part_.state_size(); }
+  const Side* servers() const override { return &part_.chunks(); }
   void absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) override;
   ExchangeSeconds exchange(const Draw& draw, device::Buffer<float>& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;

@@ -57,8 +57,8 @@ class Log:
             raise OSError(f"{path}: not an onebit run log of format_version {FORMAT_VERSION} (it has {version})")
         self.config = {name: _text(value) for name, value in self.file["config"].attrs.items()}
         self.status = _text(self.file["status"][()])
-        self.steps, self.workers, self.tensors, self.evaluations, self.events = (
-            Columns(self.file, name) for name in ("steps", "workers", "tensors", "evaluations", "events"))
+        self.steps, self.workers, self.tensors, self.probes, self.evaluations, self.events = (
+            Columns(self.file, name) for name in ("steps", "workers", "tensors", "probes", "evaluations", "events"))
 
     @property
     def traffic(self):

@@ -59,7 +59,9 @@ const std::vector<ExtraOption>& extra_options() {
        true},
       {"csv", "export: a line a row, fields separated by commas", false},
       {"jsonl", "export: a JSON object a row", false},
-      {"group", "export: steps, workers, tensors, evaluations, events or traffic; none: all", true},
+      {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
+      {"thresholds", "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them", true},
+      {"group", "export: steps, workers, tensors, probes, evaluations, events or traffic; none: all", true},
       {"json", "print one JSON object instead of tables", false},
       {"dry-run", "check and show everything, run nothing", false},
       {"progress", "show progress although stderr is no terminal", false},
@@ -175,6 +177,10 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.csv = true;
   } else if (name == "jsonl") {
     line.jsonl = true;
+  } else if (name == "lags") {
+    line.lags = value;
+  } else if (name == "thresholds") {
+    line.thresholds = value;
   } else if (name == "group") {
     line.group = value;
   } else if (name == "json") {

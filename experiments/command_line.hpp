@@ -36,6 +36,7 @@ struct CommandLine {
   bool json = false;
   bool csv = false, jsonl = false;  ///< export: the form
   std::string group;                ///< export: one group of rows; empty: all
+  std::string lags, thresholds;     ///< analyze: lists; empty: the default
   bool dry_run = false;
   bool progress = false;  ///< show progress although stderr is no terminal
   bool help = false;

@@ -110,6 +110,7 @@ std::vector<std::string> exported_groups(const LogReader& log) {
   std::vector<std::string> groups = {"steps", "evaluations", "events", "traffic"};
   if (log.header().per_worker) groups.emplace_back("workers");
   if (log.header().per_tensor) groups.emplace_back("tensors");
+  if (log.header().probed) groups.emplace_back("probes");
   return groups;
 }
 

@@ -24,9 +24,10 @@ struct Difference {
 void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, const std::string& log) {
   const bool workers = config.log.workers_every > 0 && !header.per_worker;
   const bool tensors = config.log.tensors_every > 0 && !header.per_tensor;
-  if (!workers && !tensors) return;
-  throw ConfigError("the log was created without these rows", log,
-                    workers ? "resume with --log.workers-every 0" : "resume with --log.tensors-every 0");
+  const bool probes = config.probe.every > 0 && !header.probed;
+  if (!workers && !tensors && !probes) return;
+  const std::string option = workers ? "log.workers-every" : tensors ? "log.tensors-every" : "probe.every";
+  throw ConfigError("the log was created without these rows", log, "resume with --" + option + " 0");
 }
 
 /// An option that the log does not know had its default.

@@ -10,7 +10,13 @@ class Adam final : public Optimizer {
  public:
   Adam(const Problem& problem, const OptimizerConfig& config) : core_(problem, without_freeze(config)) {}
 
-  StateView state() const override { return {.momentum = &core_.momentum(), .variance = &core_.variance()}; }
+  StateView state() const override {
+    const Denominator denominator = core_.denominator(core_.variance(), step());
+    return {.momentum = &core_.momentum(),
+            .variance = &core_.variance(),
+            .denominator = denominator,
+            .shadow = denominator};
+  }
   void visit_state(device::StateVisitor& visitor) override { core_.visit_state(visitor); }
 
  private:

@@ -137,6 +137,11 @@ void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, S
   report.seconds.update += watch.lap();
 }
 
+Denominator AdamCore::denominator(const device::Buffer<float>& variance, Index variance_t) const {
+  const AdamStep step = numbers(variance_t, variance_t, 0);
+  return {&variance, step.root_correction, step.eps};
+}
+
 void AdamCore::watch_variance(StepReport& report) {
   report.variance_ratio = stability_.push(sums(device_, 1, whole_, AbsoluteTerm{variance_.data()})[0]);
 }

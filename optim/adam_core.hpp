@@ -65,6 +65,9 @@ class AdamCore {
   /// The numbers of update t with the variance of update `variance_t` (bias corrections).
   AdamStep numbers(Index t, Index variance_t, double lr) const { return adam_numbers(config_, t, variance_t, lr); }
 
+  /// Of an update with the variance of update `variance_t`.
+  Denominator denominator(const device::Buffer<float>& variance, Index variance_t) const;
+
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
   template <class Kernel>
   std::vector<double> tensor_sums(Index rows, const Kernel& kernel) const {

@@ -11,8 +11,13 @@ AdamNaiveEc::AdamNaiveEc(const Problem& problem, const OptimizerConfig& config)
       exchange_(problem.shard, problem.tensors, exchange_of(config)) {}
 
 StateView AdamNaiveEc::state() const {
-  return {
-      .momentum = &core_.momentum(), .variance = &core_.variance(), .exchange = &exchange_, .exchanged = step() > 0};
+  const Denominator denominator = core_.denominator(core_.variance(), step());
+  return {.momentum = &core_.momentum(),
+          .variance = &core_.variance(),
+          .exchange = &exchange_,
+          .exchanged = step() > 0,
+          .denominator = denominator,
+          .shadow = denominator};
 }
 
 void AdamNaiveEc::do_begin() {

@@ -37,6 +37,17 @@ ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float gradient, f
   v = s.beta2 * v + s.one_minus_beta2 * (g * g);
 }
 
+/// v = beta2 v + (1 - beta2) g^2 alone.
+struct VarianceKernel {
+  AdamStep s;
+  const float* gradient;
+  float* variance;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    float unused = 0;
+    adam_moments(s, gradient[i], unused, variance[i]);
+  }
+};
+
 /// One Adam update (Kingma and Ba 2015; decoupled decay as AdamW, Loshchilov and Hutter 2019). Yields the squared step.
 struct AdamKernel {
   AdamStep s;

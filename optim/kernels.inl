@@ -12,6 +12,7 @@ ONEBIT_FOR_EACH(onebit::optim::FreshVarianceKernel);
 ONEBIT_FOR_EACH(onebit::optim::LargestRatioKernel);
 ONEBIT_FOR_EACH(onebit::optim::MomentKernel);
 ONEBIT_FOR_EACH(onebit::optim::OuterStepKernel);
+ONEBIT_FOR_EACH(onebit::optim::VarianceKernel);
 ONEBIT_FOR_EACH(onebit::optim::ZeroOneMeetKernel);
 ONEBIT_FOR_EACH_ROW(onebit::optim::CopyRowsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::optim::DifferenceKernel);

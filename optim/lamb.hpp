@@ -14,7 +14,12 @@ class Lamb final : public Optimizer {
       : core_(problem, without_freeze(config)), config_(config.lamb) {}
 
   StateView state() const override {
-    return {.momentum = &core_.momentum(), .variance = &core_.variance(), .tensors = &numbers_};
+    const Denominator denominator = core_.denominator(core_.variance(), step());
+    return {.momentum = &core_.momentum(),
+            .variance = &core_.variance(),
+            .tensors = &numbers_,
+            .denominator = denominator,
+            .shadow = denominator};
   }
   void visit_state(device::StateVisitor& visitor) override { core_.visit_state(visitor); }
 

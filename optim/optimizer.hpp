@@ -61,6 +61,13 @@ struct TensorNumbers {
   std::vector<double> scaling_coefficient;  ///< 1-bit LAMB: a_l
 };
 
+/// What an update divides the momentum by: d = sqrt(v) * correction + eps.
+struct Denominator {
+  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null: an optimizer without one that all share
+  float correction = 1;
+  float eps = 0;
+};
+
 /// Read-only view of the state for probes; null or empty where an optimizer has none.
 struct StateView {
   /// [parameters], or, where workers differ, a row for each worker of this device.
@@ -69,6 +76,8 @@ struct StateView {
   const compress::CompressedMean* exchange = nullptr;  ///< once it exists
   bool exchanged = false;                              ///< the last step used it
   const TensorNumbers* tensors = nullptr;
+  Denominator denominator = {};  ///< of the last update
+  Denominator shadow = {};       ///< as it would be if the variance had not been frozen, where that is known
 };
 
 class Optimizer {

@@ -28,6 +28,10 @@ StateView TwoStage::state() const {
   StateView view{.momentum = &core_.momentum(), .variance = &core_.variance()};
   if (exchange_) view.exchange = &*exchange_;
   view.exchanged = exchange_ && updates_ > frozen_updates_ && exchanges();
+  const bool frozen = phase_ == Phase::compression;
+  view.denominator = core_.denominator(core_.variance(), frozen ? frozen_updates_ : updates_);
+  if (!frozen) view.shadow = view.denominator;
+  if (shadow_) view.shadow = core_.denominator(shadow_->variance(), updates_);
   return view;
 }
 
@@ -41,6 +45,7 @@ void TwoStage::visit_state(device::StateVisitor& visitor) {
   if (phase_ != Phase::compression) return;
   if (visitor.loads()) begin_compression();
   if (masked_) visitor.group("masked", [&] { masked_->visit_state(visitor); });
+  if (shadow_) visitor.group("shadow", [&] { shadow_->visit_state(visitor); });
   if (exchange_) exchange_->visit_state(visitor);
 }
 
@@ -76,6 +81,7 @@ void TwoStage::do_absorb(Range group, const float* gradients, Index stride) {
   if (phase_ != Phase::compression) return core_.absorb_dense(group, gradients, stride);
   const float* factors = clipping_.factors(group, gradients, stride, 1 - config_.beta1);
   if (masked_) masked_->watch(group, gradients, stride);
+  if (shadow_) shadow_->absorb(group, gradients, stride);
   device::Stopwatch watch(device());
   send(group, gradients, stride, factors);
   encode_seconds_ += watch.lap();
@@ -119,6 +125,7 @@ void TwoStage::freeze(StepReport& report) {
 /// With the variance as it is frozen.
 void TwoStage::begin_compression() {
   if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
+  if (config_.shadow) shadow_.emplace(problem_, config_, core_.variance());
   make_exchange();
 }
 
@@ -129,6 +136,7 @@ void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport&
   clipping_.report(report);
   if (masked_) masked_->report(report);
   frozen_update(parameters, report);
+  if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));
 }
 
 }  // namespace onebit::optim

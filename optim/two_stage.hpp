@@ -5,6 +5,7 @@
 #include "optim/adam_core.hpp"
 #include "optim/clipping.hpp"
 #include "optim/masked.hpp"
+#include "optim/shadow_variance.hpp"
 
 namespace onebit::optim {
 
@@ -72,6 +73,7 @@ class TwoStage : public Optimizer {
   AdamCore core_;
   LocalClipping clipping_;
   std::optional<MaskedCoordinates> masked_;
+  std::optional<ShadowVariance> shadow_;
   Phase phase_;
   Index updates_ = 0;
   Index frozen_updates_ = 0;   ///< dense updates in the frozen variance

@@ -24,6 +24,7 @@ void visit(device::StateVisitor& visitor, RunState& state) {
     visitor.number("rows_of_steps", state.rows.steps);
     visitor.number("rows_of_workers", state.rows.workers);
     visitor.number("rows_of_tensors", state.rows.tensors);
+    visitor.number("rows_of_probes", state.rows.probes);
     visitor.number("rows_of_evaluations", state.rows.evaluations);
     visitor.number("rows_of_events", state.rows.events);
     visitor.number("rows_of_traffic", state.rows.traffic);

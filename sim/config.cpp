@@ -36,11 +36,14 @@ void validate(const RunConfig& config) {
   check_range("log.tensors-every", config.log.tensors_every, 0, many);
   check_range("log.flush-every", config.log.flush_every, 0, many);
   check_range("log.compression", config.log.compression, 0, 9);
+  check_range("probe.every", config.probe.every, 0, many);
+  check_range("probe.curvature", config.probe.curvature, 0, 10000);
   check_range("checkpoint.every", config.checkpoint.every, 0, many);
   check_range("checkpoint.keep", config.checkpoint.keep, 1, many);
   check_range("eval.every", config.eval.every, 0, many);
   check_range("eval.examples", config.eval.examples, 1, many);
   check_not_negative("log.flush", config.log.flush_seconds);
+  check_not_negative("probe.moved", config.probe.moved);
   check_not_negative("epochs", config.epochs);
   if (config.epochs > 0 && config.data.name == "none") {
     throw ConfigError("no data, no epochs", "epochs, data none", "give steps");

@@ -21,6 +21,13 @@ struct LogConfig {
   Index compression = 0;      ///< of the columns once the run has finished: deflate level 1 to 9; 0: none
 };
 
+/// What costs passes of its own, to hold a run against theory (sim/prober.hpp). The run itself stays as it is.
+struct ProbeConfig {
+  Index every = 0;      ///< steps between rows of /probes; 0: none
+  Index curvature = 0;  ///< steps of the power iteration for the largest curvature; 0: it is not measured
+  double moved = 0.1;   ///< relative change of sqrt(v) from which on a coordinate has moved
+};
+
 struct CheckpointConfig {
   Index every = 0;  ///< steps between checkpoints; 0: only where a signal stops the run
   Index keep = 2;   ///< the newest ones, also when the run is done
@@ -38,6 +45,7 @@ struct RunConfig {
   optim::OptimizerConfig optimizer;
   optim::ScheduleConfig schedule;
   LogConfig log;
+  ProbeConfig probe;
   CheckpointConfig checkpoint;
   EvalConfig eval;
   Index workers = 16;

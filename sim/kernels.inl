@@ -10,14 +10,17 @@
 #include "sim/models/penalty.hpp"
 #include "sim/models/quadratic_kernels.hpp"
 #include "sim/probe_kernels.hpp"
+#include "sim/theory_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH(onebit::sim::AddKernel);
+ONEBIT_FOR_EACH(onebit::sim::AlongKernel);
 ONEBIT_FOR_EACH(onebit::sim::CopyKernel);
 ONEBIT_FOR_EACH(onebit::sim::MarginDeltaKernel);
 ONEBIT_FOR_EACH(onebit::sim::MarginLogitsKernel);
+ONEBIT_FOR_EACH(onebit::sim::MinusKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionDeltaKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::ChannelGradientKernel);
@@ -45,6 +48,9 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::NormKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::NormStatisticsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::TransposeKernel);
 ONEBIT_REDUCE(onebit::sim::DistanceTerm);
+ONEBIT_REDUCE(onebit::sim::DriftTerm);
+ONEBIT_REDUCE(onebit::sim::GradientPairTerm);
+ONEBIT_REDUCE(onebit::sim::GradientProductTerm);
 ONEBIT_REDUCE(onebit::sim::PenaltyGradientTerm);
 ONEBIT_REDUCE(onebit::sim::PenaltyTerm);
 ONEBIT_REDUCE(onebit::sim::PositiveTerm);

@@ -198,7 +198,8 @@ TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
           .trust_ratio = table.all(numbers.trust_ratio),
           .frozen_coefficient = table.all(numbers.frozen_coefficient),
           .coefficient_factor = table.all(numbers.coefficient_factor),
-          .scaling_coefficient = table.all(numbers.scaling_coefficient)};
+          .scaling_coefficient = table.all(numbers.scaling_coefficient),
+          .shadow_l1 = table.l1(cluster.probed() ? state.shadow.variance : nullptr)};
 }
 
 }  // namespace onebit::sim

@@ -13,13 +13,14 @@ constexpr Index kNone = -1;
 
 LogRows committed_rows(const LogReader& log) {
   return {log.committed_rows("steps"),       log.committed_rows("workers"), log.committed_rows("tensors"),
-          log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic")};
+          log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic"),
+          log.committed_rows("probes")};
 }
 
 /// Events aside, which may have been replaced.
 bool holds(const LogRows& log, const LogRows& rows) {
   return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
-         log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
+         log.probes >= rows.probes && log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
 }
 
 void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {

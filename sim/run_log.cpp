@@ -60,6 +60,7 @@ ExpectedRows rows_beyond(const LogReader& log, const LogRows& from, Index step) 
   take(log.steps(), from.steps, expected.of<StepRow>());
   if (log.header().per_worker) take(log.workers(), from.workers, expected.of<WorkerRow>());
   if (log.header().per_tensor) take(log.tensors(), from.tensors, expected.of<TensorRow>());
+  if (log.header().probed) take(log.probes(), from.probes, expected.of<ProbeRow>());
   take(log.evaluations(), from.evaluations, expected.of<EvaluationRow>());
   for (Event& event : log.events()) {
     if (event.step > step) expected.of<Event>().push_back(std::move(event));
@@ -83,6 +84,9 @@ void RunLog::append(const WorkerRow& row) {
   append_row(row);
 }
 void RunLog::append(const TensorRow& row) {
+  append_row(row);
+}
+void RunLog::append(const ProbeRow& row) {
   append_row(row);
 }
 void RunLog::append(const EvaluationRow& row) {
@@ -120,6 +124,7 @@ LogRows RunLog::rows() const {
   rows.steps -= count<StepRow>(expected_);
   rows.workers -= count<WorkerRow>(expected_);
   rows.tensors -= count<TensorRow>(expected_);
+  rows.probes -= count<ProbeRow>(expected_);
   rows.evaluations -= count<EvaluationRow>(expected_);
   rows.traffic -= count<StepTraffic>(expected_);
   return rows;

@@ -12,8 +12,8 @@ namespace onebit::sim {
 
 /// Rows of a log beyond some point, which a resumed run will compute again.
 struct ExpectedRows {
-  std::tuple<std::deque<StepRow>, std::deque<WorkerRow>, std::deque<TensorRow>, std::deque<EvaluationRow>,
-             std::deque<Event>, std::deque<StepTraffic>>
+  std::tuple<std::deque<StepRow>, std::deque<WorkerRow>, std::deque<TensorRow>, std::deque<ProbeRow>,
+             std::deque<EvaluationRow>, std::deque<Event>, std::deque<StepTraffic>>
       rows;
 
   template <class Row>
@@ -35,6 +35,7 @@ class RunLog {
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);
+  void append(const ProbeRow& row);
   void append(const EvaluationRow& row);
   void append(const Event& event);
   void append(Index step, const netmodel::TrafficList& exchanges);

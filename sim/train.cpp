@@ -68,6 +68,7 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
   header.variance_lag = cluster.variance_lag();
   header.per_worker = config.log.workers_every > 0;
   header.per_tensor = config.log.tensors_every > 0;
+  header.probed = config.probe.every > 0;
   return header;
 }
 
@@ -118,12 +119,13 @@ class Run {
     state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
     state_.compute_seconds += outcome.seconds.total();
     state_.codec_seconds += outcome.report.seconds.codec();
-    const bool workers_due = due(config_.log.workers_every);
+    const bool workers_due = due(config_.log.workers_every) || (config_.log.workers_every > 0 && outcome.probe);
     WorkerRow workers;
     if (workers_due) workers = measure_workers(cluster_, outcome);
     if (due(config_.log.every) || workers_due) {
       StepRow row = measure_step(cluster_, outcome);
       if (workers_due) measure_errors(cluster_, workers, row);
+      if (outcome.probe && outcome.report.phase == optim::Phase::compression) row.lr_drift = outcome.probe->rate_drift;
       // Times cover the steps since the row before, so that their sums hold for any cadence.
       take_wall_time();
       row.wall_seconds = state_.wall_seconds;
@@ -133,6 +135,7 @@ class Run {
       append(row);
     }
     if (workers_due) append(workers);
+    if (outcome.probe) append(*outcome.probe);
     if (log_ != nullptr && due(config_.log.tensors_every)) append(measure_tensors(cluster_, outcome.step));
   }
 

@@ -29,6 +29,8 @@ optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
 optim::OptimizerConfig optimizer_config(const RunConfig& config) {
   optim::OptimizerConfig optimizer = config.optimizer;
   optimizer.exchange.seed = config.seed;
+  optimizer.exchange.audit_every = config.probe.every;
+  optimizer.shadow = config.probe.every > 0;
   return optimizer;
 }
 
@@ -62,6 +64,10 @@ VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
       steps_(total_steps(config, data_->train_size())),
       schedule_(schedule_config(config, steps_)) {
   for (Index device = 0; device < team_.size(); ++device) replicas_.push_back(make_replica(team_.shard(device)));
+  for (const Replica& replica : replicas_) {
+    if (config_.probe.every == 0) break;
+    probes_.emplace_back(config_, replica, data_, group_size(replica.shard, replica.model->parameters()));
+  }
   const std::string& file = config_.model.init;
   if (!file.empty()) check_weights(file, model().tensors());
   if (site.devices.front().plans()) return;
@@ -148,10 +154,11 @@ std::string VirtualCluster::first_bad_tensor() const {
 }
 
 void VirtualCluster::visit_state(const std::function<void(const device::Shard&, const Visit&)>& each) {
-  for (Replica& replica : replicas_) {
-    each(replica.shard, [&](device::StateVisitor& visitor) {
+  for (std::size_t device = 0; device < replicas_.size(); ++device) {
+    each(replicas_[device].shard, [&](device::StateVisitor& visitor) {
       visitor.number("step", step_);
-      replica.visit_state(visitor);
+      replicas_[device].visit_state(visitor);
+      if (!probes_.empty()) visitor.group("probe", [&] { probes_[device].visit_state(visitor); });
     });
   }
 }
@@ -161,12 +168,21 @@ StepOutcome VirtualCluster::advance() {
   std::vector<StepOutcome> outcomes(replicas_.size());
   team_.run([&](Index device) {
     const auto at = static_cast<std::size_t>(device);
-    advance(replicas_[at], outcomes[at]);
+    advance_probed(at, outcomes[at]);
   });
   StepOutcome outcome = std::move(outcomes.front());  // what workers share is the same on every device
   const double sum = std::accumulate(outcome.worker_losses.begin(), outcome.worker_losses.end(), 0.0);
   outcome.loss = sum / static_cast<double>(config_.workers);
   return outcome;
+}
+
+/// The step, between the two halves of a probe where one is due.
+void VirtualCluster::advance_probed(std::size_t device, StepOutcome& outcome) {
+  Replica& replica = replicas_[device];
+  const bool probed = !probes_.empty() && probes_[device].due(step_);
+  if (probed) probes_[device].before(replica, step_);
+  advance(replica, outcome);
+  if (probed) outcome.probe = probes_[device].after(replica, step_);
 }
 
 void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {

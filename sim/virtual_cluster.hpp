@@ -7,6 +7,7 @@
 #include "device/team.hpp"
 #include "sim/config.hpp"
 #include "sim/replica.hpp"
+#include "sim/theory_probe.hpp"
 
 namespace onebit::sim {
 
@@ -26,6 +27,7 @@ struct StepOutcome {
   double loss = 0;                    ///< mean over workers, of the weights before the update
   std::vector<double> worker_losses;  ///< [workers]
   optim::StepReport report;
+  std::optional<ProbeRow> probe;  ///< where one was due
   ComputeSeconds seconds;
 };
 
@@ -56,6 +58,8 @@ class VirtualCluster {
   const DataSource& data() const { return *data_; }
   /// Whether this process has the first device: it alone logs, prints and writes files.
   bool leads() const { return replicas_.front().shard.rank() == 0; }
+  /// Whether steps may have a probe.
+  bool probed() const { return !probes_.empty(); }
   /// Processes of the run.
   Index ranks() const { return team_.world().size(); }
   /// Whether a process says so. Collective.
@@ -108,6 +112,7 @@ class VirtualCluster {
   Evaluation evaluate_first(const Weights& weights);
   Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;
+  void advance_probed(std::size_t device, StepOutcome& outcome);
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
   void run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, Index part,
                 std::vector<double>& losses, ComputeSeconds& seconds) const;
@@ -118,7 +123,8 @@ class VirtualCluster {
   std::shared_ptr<const DataSource> data_;
   Index steps_;
   optim::Schedule schedule_;
-  std::vector<Replica> replicas_;  ///< of this process, by rank
+  std::vector<Replica> replicas_;    ///< of this process, by rank
+  std::vector<TheoryProbe> probes_;  ///< of the same; none where the run is not probed
   Index step_ = 0;
 };
 

@@ -16,7 +16,7 @@ void print_log(const sim::LogReader& log) {
   table.add({"command", header.command_line});
   table.add({"data hash", header.data_hash});
   table.add({"closed by its writer", log.closed() ? "yes" : "no: still running, or killed"});
-  for (const char* group : {"steps", "workers", "tensors", "evaluations", "events", "traffic"}) {
+  for (const char* group : {"steps", "workers", "tensors", "probes", "evaluations", "events", "traffic"}) {
     table.add({std::string("committed rows of ") + group, std::to_string(log.committed_rows(group))});
   }
   for (const std::string& column : log.unknown_columns()) table.add({"unknown to this version", column});
@@ -28,7 +28,7 @@ void print_log(const sim::LogReader& log) {
 
 Json log_json(const sim::LogReader& log) {
   std::vector<std::pair<std::string, Json>> rows;
-  for (const char* group : {"steps", "workers", "tensors", "evaluations", "events", "traffic"}) {
+  for (const char* group : {"steps", "workers", "tensors", "probes", "evaluations", "events", "traffic"}) {
     rows.emplace_back(group, log.committed_rows(group));
   }
   return Json::object({{"summary", to_json(analysis::summarize(log, {}))},

@@ -116,6 +116,7 @@ struct LogReader::File {
     header.workers = h5::integer_attribute(object, "workers");
     header.per_worker = h5::exists(object, "workers");
     header.per_tensor = h5::exists(object, "tensors");
+    header.probed = h5::exists(object, "probes");
     const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
     header.variance_norm = h5::text_attribute(ratio, "norm");
     header.variance_lag = h5::integer_attribute(ratio, "lag");
@@ -248,7 +249,12 @@ struct LogReader::File {
   std::vector<Row> read_rows(std::string_view group) const {
     std::vector<Row> rows(static_cast<std::size_t>(plausible_rows(group)));
     if (rows.empty()) return rows;
-    for_each_field<Row>([&](const Column& column, auto member) { read_field(column, member, rows); });
+    for_each_field<Row>([&](const Column& column, auto member) {
+      if (!column.probed || header.probed) return read_field(column, member, rows);
+      if constexpr (std::is_same_v<decltype(member), std::vector<double> Row::*>) {
+        for (Row& row : rows) (row.*member).assign(header.tensors.size(), not_applicable);
+      }
+    });
     return rows;
   }
 
@@ -310,6 +316,9 @@ std::vector<WorkerRow> LogReader::workers() const {
 }
 std::vector<TensorRow> LogReader::tensors() const {
   return file_->read_rows<TensorRow>("tensors");
+}
+std::vector<ProbeRow> LogReader::probes() const {
+  return file_->read_rows<ProbeRow>("probes");
 }
 std::vector<EvaluationRow> LogReader::evaluations() const {
   return file_->read_rows<EvaluationRow>("evaluations");

@@ -37,7 +37,8 @@ class LogReader {
   /// The writer has closed the file. False: it is at work, or was killed.
   bool closed() const;
 
-  /// Rows of a group: "steps", "workers", "tensors", "evaluations", "events", "traffic". 0 where the log has none.
+  /// Rows of a group: "steps", "workers", "tensors", "probes", "evaluations", "events", "traffic". 0 where the log has
+  /// none.
   Index committed_rows(std::string_view group = "steps") const;
 
   /// A numeric column such as "steps/loss", one value per committed row; columns of /workers and /tensors row after
@@ -48,6 +49,7 @@ class LogReader {
   std::vector<StepRow> steps() const;
   std::vector<WorkerRow> workers() const;
   std::vector<TensorRow> tensors() const;
+  std::vector<ProbeRow> probes() const;
   std::vector<EvaluationRow> evaluations() const;
   std::vector<Event> events() const;
   std::vector<StepTraffic> traffic() const;

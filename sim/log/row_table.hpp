@@ -25,7 +25,7 @@ class RowTable {
  public:
   /// Creates datasets and the count of committed rows. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header)
-      : committed_(create_scalar(file, group.committed)) {
+      : committed_(create_scalar(file, group.committed)), probed_(header.probed) {
     h5::write(committed_, H5T_NATIVE_INT64, &written_);  // takes the space now: under SWMR it would be too late
     if constexpr (is_compound) {
       h5::Id type = h5::traffic_type();
@@ -33,7 +33,7 @@ class RowTable {
       add_dataset(file, log_column(group.name), std::move(type), storage, -1);
     } else {
       h5::create_group(file, group.name);
-      for_each_field<Row>([&](const Column& column, auto) {
+      for_each_stored([&](const Column& column, auto) {
         const Index width = width_of(column, header);
         add_dataset(file, column, h5::column_type(column.type), h5::column_type(column.type), width);
         if (width >= 0) width_ = width;
@@ -44,12 +44,12 @@ class RowTable {
   /// Opens the datasets of a log that is continued, behind the rows that they all have: after a loss of power the count
   /// may be ahead of them. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
-      : committed_(h5::open_dataset(file, group.committed)) {
+      : committed_(h5::open_dataset(file, group.committed)), probed_(header.probed) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, &written_, 0);
     if constexpr (is_compound) {
       datasets_.push_back({h5::open_dataset(file, group.name), h5::traffic_type()});
     } else {
-      for_each_field<Row>([&](const Column& column, auto) {
+      for_each_stored([&](const Column& column, auto) {
         datasets_.push_back({h5::open_dataset(file, path_of(column)), h5::column_type(column.type)});
         const Index width = width_of(column, header);
         if (width >= 0) width_ = width;
@@ -73,7 +73,7 @@ class RowTable {
 
   /// Throws ConfigError where the row has another width than the file.
   void add(Row row) {
-    for_each_field<Row>([&](const Column& column, auto member) { check_width(column, row.*member); });
+    for_each_stored([&](const Column& column, auto member) { check_width(column, row.*member); });
     pending_.push_back(std::move(row));
   }
 
@@ -90,7 +90,7 @@ class RowTable {
       h5::append_rows(datasets_[0].object, datasets_[0].type.get(), pending_.data(), written_, rows);
     } else {
       auto dataset = datasets_.begin();
-      for_each_field<Row>([&](const Column&, auto member) { write_column(*dataset++, member); });
+      for_each_stored([&](const Column&, auto member) { write_column(*dataset++, member); });
     }
     written_ += rows;
     pending_.clear();
@@ -107,6 +107,14 @@ class RowTable {
   static constexpr bool is_compound = std::is_same_v<Row, TrafficRow>;
   static constexpr Index max_rows = 4096;
   static constexpr Index max_values = Index{1} << 20;  // 8 MiB in the widest column
+
+  /// for_each_field over the columns that this log has.
+  template <class Use>
+  void for_each_stored(const Use& use) const {
+    for_each_field<Row>([&](const Column& column, auto member) {
+      if (probed_ || !column.probed) use(column, member);
+    });
+  }
 
   /// Values a row; -1: one, and no list.
   static Index width_of(const Column& column, const LogHeader& header) {
@@ -156,6 +164,7 @@ class RowTable {
   }
 
   h5::Object committed_;
+  bool probed_;
   std::vector<Dataset> datasets_;  // in the order of the column table
   std::vector<Row> pending_;
   Index written_ = 0;

@@ -35,6 +35,12 @@ constexpr Column member(Text name, ColumnType type, Field field, Text units, Tex
   return {"traffic", name, type, Shape::member, units, doc, field};
 }
 
+/// A column that only logs of probed runs have.
+constexpr Column probed(Column column) {
+  column.probed = true;
+  return column;
+}
+
 constexpr Column plain(Text group, Text name, ColumnType type, Shape shape, Text units, Text doc) {
   return {group, name, type, shape, units, doc, {}};
 }
@@ -44,6 +50,7 @@ constexpr Column table[] = {
     plain("", "committed_rows", int64, Shape::scalar, "1", "rows of /steps that are whole: trust no more"),
     plain("committed", "workers", int64, Shape::scalar, "1", "rows of /workers that are whole"),
     plain("committed", "tensors", int64, Shape::scalar, "1", "rows of /tensors that are whole"),
+    plain("committed", "probes", int64, Shape::scalar, "1", "rows of /probes that are whole"),
     plain("committed", "evaluations", int64, Shape::scalar, "1", "rows of /evaluations that are whole"),
     plain("committed", "events", int64, Shape::scalar, "1", "rows of /events that are whole"),
     plain("committed", "traffic", int64, Shape::scalar, "1", "rows of /traffic that are whole"),
@@ -71,8 +78,7 @@ constexpr Column table[] = {
     row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance, worker 0's where they differ"),
     row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
         "min(r, 1/r), r = norm of the variance now over that `lag` steps ago (attributes norm, lag)"),
-    row("steps", "lr_drift", &StepRow::lr_drift, "1",
-        "drift of the effective learning rate since the variance was frozen; not measured yet"),
+    row("steps", "lr_drift", &StepRow::lr_drift, "1", "rate_drift of /probes, in the compression stage, at its steps"),
     row("steps", "worker_error_norm", &StepRow::worker_error_norm, "1",
         "root mean square over workers of the l2 norm of their errors, at the steps of /workers"),
     row("steps", "server_error_norm", &StepRow::server_error_norm, "1", "l2 norm of the servers' feedback errors"),
@@ -108,6 +114,44 @@ constexpr Column table[] = {
         "1-bit LAMB: factor r on the frozen coefficient"),
     row("tensors", "scaling_coefficient", &TensorRow::scaling_coefficient, "1",
         "1-bit LAMB: factor on the momentum before compression"),
+    probed(row("tensors", "shadow_l1", &TensorRow::shadow_l1, "1",
+               "probed runs: l1 norm of each tensor of the shadow variance, which is never frozen")),
+
+    row("probes", "step", &ProbeRow::step, "1", "step of the row; gradients are those before it"),
+    row("probes", "gradient_square", &ProbeRow::gradient_square, "1",
+        "squared l2 norm of the training loss's gradient, without bias by noise: product of two independent means"),
+    row("probes", "scaled_gradient_square", &ProbeRow::scaled_gradient_square, "1",
+        "the same with every coordinate's square divided by its denominator d = sqrt(v) + eps of the step"),
+    row("probes", "least_denominator", &ProbeRow::least_denominator, "1",
+        "least d over coordinates that are not masked"),
+    row("probes", "worker_gradient_square", &ProbeRow::worker_gradient_square, "1",
+        "mean over workers of the squared l2 norm of their gradients"),
+    row("probes", "noise_square", &ProbeRow::noise_square, "1",
+        "sigma^2 of a worker's gradient over its batch: mean over workers of half the squared difference of two "
+        "independent ones"),
+    row("probes", "heterogeneity_square", &ProbeRow::heterogeneity_square, "1",
+        "zeta^2: mean over workers of the squared distance of their expected gradients from the mean, less what noise "
+        "adds"),
+    row("probes", "path_smoothness", &ProbeRow::path_smoothness, "1",
+        "change of the mean gradient over the step, on the same examples, per length of the step"),
+    row("probes", "smoothness", &ProbeRow::smoothness, "1",
+        "largest curvature on these examples, by power iteration with differences of gradients"),
+    row("probes", "feedback_size", &ProbeRow::feedback_size, "1",
+        "l2 norm of what entered the compressed exchange: mean of the workers' vectors and all errors"),
+    row("probes", "feedback_residual", &ProbeRow::feedback_residual, "1",
+        "l2 norm of what the exchange and the errors that it left lack of that: rounding, if nothing was lost"),
+    row("probes", "residual_without_workers", &ProbeRow::residual_without_workers, "1",
+        "the same if the workers' errors had not been carried in"),
+    row("probes", "residual_without_servers", &ProbeRow::residual_without_servers, "1",
+        "the same if the servers' errors had not been carried in"),
+    row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
+        "l1 norm of the shadow variance, which is never frozen; until the freeze that of the variance"),
+    row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
+    row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
+        "mean over coordinates of the absolute logarithm of the ratio of the rates 1/d: of the shadow to the frozen "
+        "variance; until the freeze of the variance to that of the row before"),
+    row("probes", "moved_share", &ProbeRow::moved_share, "1",
+        "share of the coordinates whose sqrt(v) differs by more than probe.moved between these variances"),
 
     row("evaluations", "step", &EvaluationRow::step, "1", "steps taken before the evaluation"),
     row("evaluations", "samples", &EvaluationRow::samples, "1", "training samples seen before the evaluation"),
@@ -132,9 +176,9 @@ constexpr Column table[] = {
 };
 
 constexpr RowGroup groups[] = {
-    {"steps", "committed_rows"},      {"workers", "committed/workers"},
-    {"tensors", "committed/tensors"}, {"evaluations", "committed/evaluations"},
-    {"events", "committed/events"},   {"traffic", "committed/traffic"},
+    {"steps", "committed_rows"},      {"workers", "committed/workers"},         {"tensors", "committed/tensors"},
+    {"probes", "committed/probes"},   {"evaluations", "committed/evaluations"}, {"events", "committed/events"},
+    {"traffic", "committed/traffic"},
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ struct LogHeader {
   Index variance_lag = 0;                                   ///< steps between the variances in variance_ratio
   bool per_worker = true;                                   ///< has /workers
   bool per_tensor = true;                                   ///< has /tensors
+  bool probed = false;                                      ///< has /probes, and the columns that come with them
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
@@ -88,6 +89,28 @@ struct TensorRow {
   std::vector<double> frozen_coefficient = {};
   std::vector<double> coefficient_factor = {};
   std::vector<double> scaling_coefficient = {};
+  std::vector<double> shadow_l1 = {};  ///< of probed runs
+};
+
+/// What theory speaks of, at the weights x before a step and over it. d is what the optimizer divides the momentum by.
+struct ProbeRow {
+  Index step = 0;
+  double gradient_square = not_applicable;
+  double scaled_gradient_square = not_applicable;
+  double least_denominator = not_applicable;
+  double worker_gradient_square = not_applicable;
+  double noise_square = not_applicable;
+  double heterogeneity_square = not_applicable;
+  double path_smoothness = not_applicable;
+  double smoothness = not_applicable;
+  double feedback_size = not_applicable;
+  double feedback_residual = not_applicable;
+  double residual_without_workers = not_applicable;
+  double residual_without_servers = not_applicable;
+  double shadow_l1 = not_applicable;
+  double shadow_l2 = not_applicable;
+  double rate_drift = not_applicable;
+  double moved_share = not_applicable;
 };
 
 struct EvaluationRow {
@@ -123,7 +146,7 @@ struct TrafficRow {
 
 /// Rows of every group.
 struct LogRows {
-  Index steps = 0, workers = 0, tensors = 0, evaluations = 0, events = 0, traffic = 0;
+  Index steps = 0, workers = 0, tensors = 0, evaluations = 0, events = 0, traffic = 0, probes = 0;
 
   friend bool operator==(const LogRows&, const LogRows&) = default;
 };
@@ -139,8 +162,8 @@ enum class Shape { scalar, rows, rows_by_workers, rows_by_tensors, tensors, memb
 /// Where the writer finds the value of a column, and the reader puts it.
 using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, Index WorkerRow::*,
                            std::vector<double> WorkerRow::*, Index TensorRow::*, std::vector<double> TensorRow::*,
-                           Index EvaluationRow::*, double EvaluationRow::*, Index Event::*, std::string Event::*,
-                           Index TrafficRow::*, std::uint8_t TrafficRow::*>;
+                           Index ProbeRow::*, double ProbeRow::*, Index EvaluationRow::*, double EvaluationRow::*,
+                           Index Event::*, std::string Event::*, Index TrafficRow::*, std::uint8_t TrafficRow::*>;
 
 /// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).
 struct Column {
@@ -151,6 +174,7 @@ struct Column {
   std::string_view units;  ///< "1": a pure number or a count; empty: not a number
   std::string_view doc;
   Field field;
+  bool probed = false;  ///< only in logs of probed runs; in others it reads as not applicable
 };
 
 /// The table, in file order.

@@ -79,6 +79,7 @@ struct LogWriter::File {
           traffic(file, row_group("traffic"), header) {
       if (header.per_worker) workers.emplace(file, row_group("workers"), header);
       if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header);
+      if (header.probed) probes.emplace(file, row_group("probes"), header);
     }
 
     /// Of a log that is continued.
@@ -90,6 +91,7 @@ struct LogWriter::File {
           traffic(file, row_group("traffic"), header, continued) {
       if (header.per_worker) workers.emplace(file, row_group("workers"), header, continued);
       if (header.per_tensor) tensors.emplace(file, row_group("tensors"), header, continued);
+      if (header.probed) probes.emplace(file, row_group("probes"), header, continued);
     }
 
     void cut(const LogRows& rows) {
@@ -99,6 +101,7 @@ struct LogWriter::File {
       traffic.cut(rows.traffic);
       if (workers) workers->cut(rows.workers);
       if (tensors) tensors->cut(rows.tensors);
+      if (probes) probes->cut(rows.probes);
     }
 
     LogRows rows() const {
@@ -107,7 +110,8 @@ struct LogWriter::File {
               tensors ? tensors->rows() : 0,
               evaluations.rows(),
               events.rows(),
-              traffic.rows()};
+              traffic.rows(),
+              probes ? probes->rows() : 0};
     }
 
     template <class Use>
@@ -118,6 +122,7 @@ struct LogWriter::File {
       use(traffic);
       if (workers) use(*workers);
       if (tensors) use(*tensors);
+      if (probes) use(*probes);
     }
 
     h5::Object status;
@@ -127,6 +132,7 @@ struct LogWriter::File {
     RowTable<TrafficRow> traffic;
     std::optional<RowTable<WorkerRow>> workers;
     std::optional<RowTable<TensorRow>> tensors;
+    std::optional<RowTable<ProbeRow>> probes;
   };
 
   h5::Object object;
@@ -198,7 +204,7 @@ struct LogWriter::File {
 
   template <class Row>
   void add(std::optional<RowTable<Row>>& table, Row row) {
-    if (!table) throw ConfigError("log was created without rows per worker or tensor", object.where.file);
+    if (!table) throw ConfigError("log was created without rows of this kind", object.where.file);
     add(*table, std::move(row));
   }
 
@@ -266,6 +272,9 @@ void LogWriter::append(const WorkerRow& row) {
 }
 void LogWriter::append(const TensorRow& row) {
   file().add(file().tables->tensors, row);
+}
+void LogWriter::append(const ProbeRow& row) {
+  file().add(file().tables->probes, row);
 }
 void LogWriter::append(const EvaluationRow& row) {
   file().add(file().tables->evaluations, row);

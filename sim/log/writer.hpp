@@ -39,6 +39,7 @@ class LogWriter {
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);
+  void append(const ProbeRow& row);
   void append(const EvaluationRow& row);
   void append(const Event& event);
   void append(Index step, const netmodel::TrafficList& exchanges);

@@ -1,0 +1,211 @@
+#include "analysis/diagnosis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "analysis/log_options.hpp"
+#include "device/text.hpp"
+#include "optim/optimizer.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+constexpr double kRounding = 1e-4;   ///< of what entered an exchange: more is no rounding of single precision
+constexpr double kExplained = 0.05;  ///< of a residual, where a cause explains it
+constexpr double kEarly = 0.1;       ///< of the variance's memory 1/(1 - beta2): fewer updates are no average
+constexpr double kDrifted = 0.69;    ///< mean |ln| of rates: a factor of 2 for the typical coordinate
+constexpr double kLossRise = 0.1;    ///< of the training loss
+constexpr double kManyMasked = 0.5;
+
+/// What all checks look at, read once.
+struct Facts {
+  const sim::LogReader& log;
+  std::vector<sim::StepRow> steps;
+  std::vector<sim::ProbeRow> probes;
+  std::vector<sim::Event> events;
+  Index freeze_step = 0;
+
+  explicit Facts(const sim::LogReader& reader)
+      : log(reader),
+        steps(reader.steps()),
+        probes(reader.header().probed ? reader.probes() : std::vector<sim::ProbeRow>()),
+        events(reader.events()) {
+    for (const sim::Event& event : events) {
+      if (event.kind == "freeze") freeze_step = event.step;
+    }
+  }
+};
+
+using Found = std::vector<Finding>;
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+std::string at_step(Index step) {
+  return "step " + std::to_string(step);
+}
+
+/// The probe whose balance is furthest from closing; none where all close.
+std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
+  std::optional<sim::ProbeRow> worst;
+  for (const sim::ProbeRow& probe : facts.probes) {
+    const bool open = probe.feedback_residual > kRounding * probe.feedback_size;
+    if (!open) continue;
+    if (!worst || probe.feedback_residual * worst->feedback_size > worst->feedback_residual * probe.feedback_size)
+      worst = probe;
+  }
+  return worst;
+}
+
+/// Whether a side leaves no error behind although its codec is not exact, wherever both are known.
+bool leaves_none(const Facts& facts, double sim::StepRow::*norm, double sim::StepRow::*codec_error) {
+  Index seen = 0;
+  for (const sim::StepRow& row : facts.steps) {
+    if (!(row.*codec_error > 1e-6)) continue;
+    if (row.*norm > 0) return false;
+    ++seen;
+  }
+  return seen > 0;
+}
+
+const char* const kCarryHint = "the errors that an exchange leaves have to be there when the next one starts";
+
+Finding lost(Cause cause, const std::string& what, const std::string& evidence) {
+  return {Severity::problem, cause, what + ": " + evidence, kCarryHint};
+}
+
+/// The telescoping identity names who lost errors; without probes only errors that are always zero show.
+void check_feedback(const Facts& facts, Found& found) {
+  const bool wanted = option_of(facts.log.header(), "feedback").value_or("auto") != "none";
+  const bool workers_none = leaves_none(facts, &sim::StepRow::worker_error_norm, &sim::StepRow::worker_codec_error);
+  const bool servers_none = leaves_none(facts, &sim::StepRow::server_error_norm, &sim::StepRow::server_codec_error);
+  const char* const workers = "the workers' errors are not carried from step to step";
+  const char* const servers = "the servers' errors are dropped";
+  if (const std::optional<sim::ProbeRow> probe = worst_balance(facts)) {
+    const std::string evidence = "the sum of what was sent and kept misses " +
+                                 text_of(100 * probe->feedback_residual / probe->feedback_size) +
+                                 "% of what entered the exchange at " + at_step(probe->step);
+    const double explained = kExplained * probe->feedback_residual;
+    if (probe->residual_without_workers < explained) {
+      found.push_back(lost(Cause::worker_errors_not_carried, workers, evidence + ", which is the workers' errors"));
+    } else if (probe->residual_without_servers < explained || servers_none) {
+      found.push_back(lost(Cause::server_errors_dropped, servers, evidence + ", which is the servers' errors"));
+    } else if (workers_none) {
+      found.push_back(lost(Cause::worker_errors_not_carried, workers, evidence));
+    } else {
+      found.push_back(lost(Cause::errors_lost, "error feedback loses a part of the errors", evidence));
+    }
+    return;
+  }
+  if (!wanted) return;
+  if (workers_none)
+    found.push_back(lost(Cause::worker_errors_not_carried, workers, "their norm is 0 although the codec is not exact"));
+  if (servers_none)
+    found.push_back(lost(Cause::server_errors_dropped, servers, "their norm is 0 although the codec is not exact"));
+}
+
+void check_freeze(const Facts& facts, Found& found) {
+  if (facts.freeze_step == 0) return;
+  const double memory = 1 / (1 - number_of(facts.log.header(), "optimizer.beta2", 0.999));
+  const auto updates = static_cast<double>(facts.freeze_step);
+  double drift = 0;
+  Index drift_step = 0;
+  for (const sim::ProbeRow& probe : facts.probes) {
+    if (probe.step <= facts.freeze_step || !(probe.rate_drift > drift)) continue;
+    drift = probe.rate_drift;
+    drift_step = probe.step;
+  }
+  const bool few = updates<kEarly * memory, drifted = drift> kDrifted;
+  if (!few && !drifted) return;
+  std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
+  if (few) text += ": fewer than a tenth of the " + text_of(memory) + " that it averages over";
+  if (drifted) {
+    text += (few ? "; " : ": ") + std::string("by ") + at_step(drift_step) +
+            " an unfrozen one would give rates that differ by a factor of " + text_of(std::exp(drift)) +
+            " in the geometric mean";
+  }
+  found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
+                   "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
+}
+
+double mean_loss(const std::vector<sim::StepRow>& steps, Index first, Index last) {
+  double sum = 0, count = 0;
+  for (const sim::StepRow& row : steps) {
+    if (row.step < first || row.step > last || std::isnan(row.loss)) continue;
+    sum += row.loss;
+    ++count;
+  }
+  return count > 0 ? sum / count : std::nan("");
+}
+
+/// A tenth of the run on both sides, ten steps at least.
+void check_loss_at_freeze(const Facts& facts, Found& found) {
+  if (facts.freeze_step == 0 || facts.steps.empty()) return;
+  const Index window = std::max<Index>(10, facts.steps.back().step / 10);
+  const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
+  const double after = mean_loss(facts.steps, facts.freeze_step + 1, facts.freeze_step + window);
+  if (!(after > before + kLossRise * std::fabs(before))) return;
+  found.push_back({Severity::warning, Cause::loss_rose_at_freeze,
+                   "the training loss rose at the freeze: mean " + text_of(before) + " over the " +
+                       std::to_string(window) + " steps before, " + text_of(after) + " after",
+                   "freeze later, or lower the learning rate"});
+}
+
+void check_end(const Facts& facts, Found& found) {
+  const std::string reason = sim::reason_of_end(facts.events);
+  const sim::RunStatus status = facts.log.status();
+  if (status == sim::RunStatus::diverged) found.push_back({Severity::problem, Cause::diverged, reason, ""});
+  if (status == sim::RunStatus::failed) {
+    const bool never = reason.find("never did") != std::string::npos;
+    found.push_back({Severity::problem, never ? Cause::never_compressed : Cause::not_finished, reason, ""});
+  }
+  if (status == sim::RunStatus::stopped || status == sim::RunStatus::running) {
+    const std::string last = facts.steps.empty() ? "no step" : at_step(facts.steps.back().step);
+    found.push_back({Severity::note, Cause::not_finished,
+                     "the run is not over: its log ends at " + last + (reason.empty() ? "" : ", " + reason),
+                     facts.log.closed() ? "--resume goes on" : "it is being written, or was killed"});
+  }
+}
+
+void check_masked(const Facts& facts, Found& found) {
+  if (facts.steps.empty()) return;
+  double parameters = 0;
+  for (const sim::TensorInfo& tensor : facts.log.header().tensors) parameters += static_cast<double>(tensor.size);
+  const auto masked = static_cast<double>(facts.steps.back().masked);
+  if (!(masked > kManyMasked * parameters)) return;
+  found.push_back(
+      {Severity::warning, Cause::many_masked,
+       text_of(100 * masked / parameters) + "% of the coordinates are masked: their variance was 0 at the freeze",
+       "freeze later, when every coordinate has had a gradient"});
+}
+
+void check_no_feedback(const Facts& facts, Found& found) {
+  const bool compresses = std::ranges::any_of(facts.steps, [](const auto& row) { return row.worker_codec_error > 0; });
+  if (!compresses || option_of(facts.log.header(), "feedback") != "none") return;
+  found.push_back(
+      {Severity::note, Cause::no_feedback, "the run compresses without error feedback (feedback none)", ""});
+}
+
+}  // namespace
+
+std::string_view name(Severity severity) {
+  constexpr std::array<std::string_view, 3> names = {"note", "warning", "problem"};
+  return names[static_cast<std::size_t>(severity)];
+}
+
+std::vector<Finding> diagnose(const sim::LogReader& log) {
+  const Facts facts(log);
+  Found found;
+  for (const auto check :
+       {check_feedback, check_freeze, check_loss_at_freeze, check_end, check_masked, check_no_feedback})
+    check(facts, found);
+  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return found;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,39 @@
+#pragma once
+// What is wrong with a run, as far as its log shows, with the cause and the evidence.
+
+#include <string>
+#include <vector>
+
+#include "sim/log/reader.hpp"
+
+namespace onebit::analysis {
+
+enum class Severity { note, warning, problem };
+
+std::string_view name(Severity severity);
+
+/// A finding's cause; tests and programs go by it, people by the text.
+enum class Cause {
+  worker_errors_not_carried,
+  server_errors_dropped,
+  errors_lost,  ///< of unknown cause
+  variance_frozen_early,
+  loss_rose_at_freeze,
+  never_compressed,
+  diverged,
+  not_finished,
+  many_masked,
+  no_feedback,
+};
+
+struct Finding {
+  Severity severity = Severity::note;
+  Cause cause = Cause::errors_lost;
+  std::string text;  ///< what, with its evidence in numbers
+  std::string hint;  ///< what to do; may be empty
+};
+
+/// Worst first. Throws what the reader throws.
+std::vector<Finding> diagnose(const sim::LogReader& log);
+
+}  // namespace onebit::analysis

@@ -1,0 +1,69 @@
+#include "analysis/fit.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+
+#include "device/error.hpp"
+#include "device/text.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+std::vector<double> logarithms(std::span<const double> values) {
+  std::vector<double> result;
+  for (const double value : values) {
+    if (!(value > 0 && std::isfinite(value)))
+      throw ConfigError("a power law needs positive numbers", shortest(value),
+                        "leave this run out, or train it longer");
+    result.push_back(std::log(value));
+  }
+  return result;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+PowerFit fit_power(std::span<const double> x, std::span<const double> y) {
+  const std::vector<double> u = logarithms(x), v = logarithms(y);
+  const double u_mean = mean_of(u), v_mean = mean_of(v), n = static_cast<double>(u.size());
+  double uu = 0, uv = 0, residual = 0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    uu += (u[i] - u_mean) * (u[i] - u_mean);
+    uv += (u[i] - u_mean) * (v[i] - v_mean);
+  }
+  if (!(uu > 0)) throw ConfigError("a power law needs runs that differ in what it is fitted against", "");
+  PowerFit fit{.exponent = uv / uu, .half_width = std::numeric_limits<double>::quiet_NaN(), .points = std::ssize(u)};
+  fit.factor = std::exp(v_mean - fit.exponent * u_mean);
+  if (u.size() < 3) return fit;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    residual += std::pow(v[i] - v_mean - fit.exponent * (u[i] - u_mean), 2);
+  }
+  const double t = boost::math::quantile(boost::math::students_t(n - 2), 0.975);
+  fit.half_width = t * std::sqrt(residual / (n - 2) / uu);
+  return fit;
+}
+
+RatePoint rate_point(const sim::LogReader& log, Variable variable) {
+  if (!log.header().probed) throw ConfigError("the log has no probes", log.path(), "log runs with --probe.every K");
+  Index freeze = 0;
+  for (const sim::Event& event : log.events()) {
+    if (event.kind == "freeze") freeze = event.step;
+  }
+  double sum = 0, count = 0, last = 0;
+  for (const sim::ProbeRow& probe : log.probes()) {
+    if (probe.step <= freeze || std::isnan(probe.gradient_square)) continue;
+    sum += probe.gradient_square;
+    ++count;
+    last = static_cast<double>(probe.step - freeze);
+  }
+  if (count == 0) throw ConfigError("the log has no probe of the stage that is fitted", log.path());
+  return {variable == Variable::steps ? last : static_cast<double>(log.header().workers), sum / count};
+}
+
+}  // namespace onebit::analysis

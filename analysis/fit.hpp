@@ -1,0 +1,38 @@
+#pragma once
+// Rates of convergence: exponents fitted over runs that differ in one number.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/paired.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::analysis {
+
+/// y = c x^exponent by least squares of the logarithms; the interval is Student's t on the residuals, NaN for fewer
+/// than three points.
+struct PowerFit {
+  double exponent = 0;
+  double half_width = 0;
+  double factor = 0;  ///< c
+  Index points = 0;
+};
+
+/// The spans have one length. Throws ConfigError where a number is not positive and finite, or all x are the same.
+PowerFit fit_power(std::span<const double> x, std::span<const double> y);
+
+/// What is fitted against.
+enum class Variable { steps, workers };
+
+/// One run: its number, and the mean of ||grad f(x)||^2 over its steps behind the freeze (all steps where nothing
+/// freezes), as its probes measured it.
+struct RatePoint {
+  double x = 0;
+  double gradient_square = 0;
+};
+
+/// Throws ConfigError where the log has no probes.
+RatePoint rate_point(const sim::LogReader& log, Variable variable);
+
+}  // namespace onebit::analysis

@@ -1,0 +1,26 @@
+#pragma once
+// Analyses of run logs as tables and as JSON.
+
+#include <iosfwd>
+#include <optional>
+
+#include "analysis/diagnosis.hpp"
+#include "analysis/theory.hpp"
+#include "analysis/variance.hpp"
+#include "experiments/output.hpp"
+
+namespace onebit::experiments {
+
+/// What was found in one log; a part that was not asked for, or that the log has nothing on, is absent.
+struct LogAnalysis {
+  std::string path;
+  std::vector<analysis::Finding> findings;
+  std::optional<analysis::VarianceView> variance;
+  std::optional<analysis::TheoryView> theory;
+  std::vector<std::string> left_out;  ///< parts that the log has nothing on, each with the reason
+};
+
+void print_analysis(const LogAnalysis& analysis, std::ostream& out);
+Json to_json(const LogAnalysis& analysis);
+
+}  // namespace onebit::experiments

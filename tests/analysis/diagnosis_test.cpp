@@ -1,0 +1,120 @@
+// Runs that were broken on purpose are flagged with the right cause; sound ones are not.
+
+#include "analysis/diagnosis.hpp"
+
+#include <functional>
+
+#include "sim/train.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/small_runs.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+using sim::VirtualCluster;
+
+namespace {
+
+sim::RunConfig config(Index freeze = 40) {
+  sim::RunConfig result = mlp_config();
+  result.optimizer.name = "onebit-adam";
+  result.optimizer.beta2 = 0.95;
+  result.optimizer.freeze.policy = "fixed:" + std::to_string(freeze);
+  result.optimizer.lr = 2e-3;
+  result.workers = 8;
+  result.steps = 100;
+  result.log.workers_every = 10;
+  return result;
+}
+
+/// Zeroes the state of this name: what a bug that loses it does.
+class Drop final : public device::StateVisitor {
+ public:
+  Drop(const device::Shard& shard, std::string name) : StateVisitor(shard), name_(std::move(name)) {}
+  bool loads() const override { return false; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
+              Held) override {
+    if (!path.ends_with("/" + name_)) return;
+    for (const device::Piece& piece : pieces) {
+      const std::vector<float> zeros(static_cast<std::size_t>(piece.count));
+      elements.upload(zeros.data(), piece.first, piece.count);
+    }
+  }
+  void host(const std::string&, std::vector<double>&) override {}
+  void host(const std::string&, std::vector<Index>&) override {}
+
+  std::string name_;
+};
+
+/// What is found in the log of a run that loses the state `lost` after each step; empty: that loses nothing.
+std::vector<Finding> findings(const sim::RunConfig& run, const std::string& lost = "") {
+  const Folder folder;
+  VirtualCluster cluster(run);
+  sim::RunControl control;
+  control.on_step = [&](const sim::Progress&) {
+    if (lost.empty()) return;
+    cluster.visit_state([&](const device::Shard& shard, const VirtualCluster::Visit& visit) {
+      Drop drop(shard, lost);
+      visit(drop);
+    });
+  };
+  const sim::RunIdentity identity{"", "", "", {{"optimizer.beta2", "0.95"}, {"feedback", "auto"}}};
+  train(cluster, run, folder / "run.h5", sim::Existing::refuse, identity, control);
+  return diagnose(sim::LogReader(folder / "run.h5"));
+}
+
+bool has(const std::vector<Finding>& found, Cause cause) {
+  return std::ranges::any_of(found, [&](const Finding& finding) { return finding.cause == cause; });
+}
+
+}  // namespace
+
+TEST_CASE("nothing is found in a sound run, probed or not") {
+  sim::RunConfig run = config();
+  CHECK(findings(run).empty());
+  run.probe.every = 5;
+  CHECK(findings(run).empty());
+}
+
+TEST_CASE("workers' errors that are not carried are named") {
+  sim::RunConfig run = config();
+  for (const Index every : {1, 5}) {
+    run.probe.every = every;
+    const std::vector<Finding> found = findings(run, "worker_error");
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].severity == Severity::problem);
+    CHECK(found[0].cause == Cause::worker_errors_not_carried);
+    CHECK(found[0].text.find("which is the workers' errors") != std::string::npos);
+  }
+}
+
+TEST_CASE("a server error that is dropped is named") {
+  sim::RunConfig run = config();
+  run.probe.every = 5;
+  const std::vector<Finding> found = findings(run, "server_error");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].severity == Severity::problem);
+  CHECK(found[0].cause == Cause::server_errors_dropped);
+}
+
+TEST_CASE("a variance frozen at step 2 is named, with the drift where it was probed") {
+  sim::RunConfig run = config(2);
+  run.optimizer.beta2 = 0.95;
+  const std::vector<Finding> plain = findings(run);
+  CHECK(has(plain, Cause::variance_frozen_early) == false);  // 2 of 20 is a tenth
+  run.probe.every = 5;
+  const std::vector<Finding> found = findings(run);
+  REQUIRE(has(found, Cause::variance_frozen_early));
+  CHECK(found[0].severity == Severity::problem);
+  CHECK(found[0].text.find("after 2 steps") != std::string::npos);
+  CHECK(found[0].text.find("by a factor of") != std::string::npos);
+}
+
+TEST_CASE("how a run ended is told") {
+  sim::RunConfig run = config();
+  run.optimizer.lr = 1e30;
+  CHECK(has(findings(run), Cause::diverged));
+}

@@ -1,0 +1,104 @@
+// Runs on the quadratic against the theory: its constants, the bounds, the rates.
+
+#include "analysis/theory.hpp"
+
+#include <cmath>
+
+#include "device/error.hpp"
+#include "sim/train.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/log_fixture.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+sim::RunConfig quadratic() {
+  sim::RunConfig config;
+  config.model = {.name = "quadratic", .layers = {}, .dimension = 256, .condition = 10, .noise = 2, .heterogeneity = 1};
+  config.data = {.name = "none"};
+  config.workers = 16;
+  config.batch = 4;
+  config.steps = 200;
+  config.optimizer.name = "onebit-adam";
+  config.optimizer.lr = 1e-3;
+  config.optimizer.freeze.policy = "fixed:50";
+  config.probe = {.every = 10, .curvature = 80};
+  return config;
+}
+
+TheoryView view_of(const sim::RunConfig& config) {
+  const Folder folder;
+  sim::VirtualCluster cluster(config);
+  const sim::RunIdentity identity{"", "", "", {{"batch", std::to_string(config.batch)}}};
+  train(cluster, config, folder / "run.h5", sim::Existing::refuse, identity, {});
+  return view_theory(sim::LogReader(folder / "run.h5"));
+}
+
+void check_close(const Measured& measured) {
+  CHECK(measured.value == Approx(measured.known).epsilon(0.05));
+}
+
+}  // namespace
+
+TEST_CASE("constants of a run on the quadratic are within 5% of those that were set") {
+  const TheoryView view = view_of(quadratic());
+  const TheoryConstants& c = view.constants;
+  check_close(c.smoothness);
+  check_close(c.noise);
+  CHECK(c.noise.known == 1);  // 2 over the root of 4 examples
+  check_close(c.heterogeneity);
+  CHECK(c.path_smoothness.most <= 1.001);
+  CHECK(c.worker_delta.value > 0.3);
+  CHECK(c.worker_delta.value < 0.7);  // 2 / pi for normal numbers
+  CHECK(c.epsilon == 2 * std::max(c.worker_error.most, c.server_error.most));
+}
+
+TEST_CASE("errors telescope to rounding, and keep within the bound of error feedback") {
+  const TheoryView view = view_of(quadratic());
+  CHECK(view.telescoping.probes == 15);
+  CHECK(view.telescoping.worst < 1e-5);
+  CHECK(view.error.error_square > 0);
+  CHECK(view.error.error_square <= view.error.bound);
+}
+
+TEST_CASE("a codec of known delta is measured as what it is") {
+  sim::RunConfig config = quadratic();
+  config.optimizer.name = "ef-sgd";
+  config.optimizer.momentum = 0;
+  config.optimizer.exchange.up.name = "random-k";
+  config.optimizer.exchange.up.k = 0.25;
+  config.optimizer.exchange.down = "fp32";
+  config.optimizer.freeze.policy = "never";
+  config.log.workers_every = 1;
+  const TheoryView view = view_of(config);
+  CHECK(view.constants.worker_delta.value == Approx(0.25).epsilon(0.05));
+  CHECK(view.error.error_square <= view.error.bound);
+}
+
+TEST_CASE("both sides of the bound of 1-bit Adam, one row a probe of the compression stage") {
+  const TheoryView view = view_of(quadratic());
+  REQUIRE(view.bound.size() == 15);
+  CHECK(view.bound.front().step == 60);
+  for (std::size_t i = 1; i < view.bound.size(); ++i) {
+    const BoundRow& row = view.bound[i];
+    CHECK(row.start == view.bound[0].start);
+    CHECK(row.noise > view.bound[i - 1].noise);
+    CHECK(row.right() == row.start + row.errors + row.noise + row.momentum);
+    CHECK(row.factor < 1);
+    CHECK(row.left <= row.right());  // holds here; in general the constants are not certain
+  }
+}
+
+TEST_CASE("a log without probes is refused with what to do") {
+  const Folder folder;
+  {
+    sim::LogWriter log(folder / "run.h5", sample_header(), false);
+    append_samples(log, 1, 5);
+    log.close(sim::RunStatus::finished);
+  }
+  CHECK_THROWS_WITH(view_theory(sim::LogReader(folder / "run.h5")), Contains("no probes") && Contains("--probe.every"));
+}

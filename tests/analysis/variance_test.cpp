@@ -1,0 +1,160 @@
+// Stability, thresholds and drift of logs that were written by hand.
+
+#include "analysis/variance.hpp"
+
+#include <cmath>
+
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/sim/log_fixture.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr Index kSteps = 40;
+
+sim::LogHeader header(const std::string& semantics = "paper") {
+  sim::LogHeader result = sample_header();
+  result.tensors = {{"w", 0, 60}, {"b", 60, 20}};
+  result.variance_lag = 4;
+  result.probed = true;
+  result.config = {{"optimizer.beta2", "0.5"},
+                   {"optimizer.bias-correction", "true"},
+                   {"optimizer.semantics", semantics},
+                   {"schedule.warmup", "3"}};
+  return result;
+}
+
+/// ||v||_1 = t^2 up to the freeze after step 20: over a lag of 4 the ratio is ((t - 4) / t)^2.
+double norm(Index step) {
+  const auto t = static_cast<double>(std::min<Index>(step, 20));
+  return t * t;
+}
+
+void write_log(const std::string& path, bool freezes, const std::string& semantics = "paper") {
+  sim::LogWriter log(path, header(semantics), false);
+  for (Index step = 1; step <= kSteps; ++step) {
+    const double t = static_cast<double>(step);
+    sim::StepRow row;
+    row.step = step;
+    row.loss = 100 - t;
+    row.variance_l1 = freezes ? norm(step) : t * t;
+    row.variance_l2 = row.variance_l1 / 10;
+    log.append(row);
+    if (step % 2 == 0) {
+      const double b = step < 10 ? t : 10.0;  // the bias stops moving at step 10
+      log.append(sim::TensorRow{.step = step,
+                                .momentum_l2 = {0, 0},
+                                .variance_l1 = {row.variance_l1, b},
+                                .variance_l2 = {0, 0},
+                                .trust_ratio = {0, 0},
+                                .frozen_coefficient = {0, 0},
+                                .coefficient_factor = {0, 0},
+                                .scaling_coefficient = {0, 0},
+                                .shadow_l1 = {t * t, 20}});
+    }
+    if (step % 4 == 0) {
+      sim::ProbeRow probe;
+      probe.step = step;
+      probe.shadow_l1 = t * t;
+      probe.shadow_l2 = t * t / 10;
+      probe.rate_drift = 0.25;
+      probe.moved_share = 0.5;
+      log.append(probe);
+    }
+  }
+  if (freezes) log.append(sim::Event{20, "freeze", "variance frozen"});
+  log.close(sim::RunStatus::finished);
+}
+
+const Threshold& at(const VarianceView& view, double threshold) {
+  return *std::ranges::find(view.thresholds, threshold, &Threshold::threshold);
+}
+
+}  // namespace
+
+TEST_CASE("stability ratios for several lags, and where each threshold would have frozen") {
+  const Folder folder;
+  write_log(folder / "run.h5", false);
+  const VarianceView view =
+      view_variance(sim::LogReader(folder / "run.h5"), {.lags = {1, 4}, .thresholds = {0.2, 0.25, 0.5, 0.8, 0.99}});
+  CHECK(view.freeze_step == 0);
+  CHECK(view.rule_lag == 4);
+  CHECK(view.rule_after == 3);
+  REQUIRE(view.stability.size() == 4);
+  CHECK(view.stability[0].norm == "l1");
+  CHECK(std::isnan(view.stability[0].ratio[0]));
+  CHECK(view.stability[0].ratio[9] == Approx(0.81));  // (9/10)^2
+  CHECK(view.stability[3].norm == "l2");
+  CHECK(view.stability[3].lag == 4);
+  CHECK(std::isnan(view.stability[3].ratio[3]));
+  CHECK(view.stability[3].ratio[7] == Approx(0.25));
+  CHECK(at(view, 0.2).freeze_step == 8);  // (3/7)^2 = 0.184, (4/8)^2 = 0.25
+  CHECK(at(view, 0.25).freeze_step == 8);
+  CHECK(at(view, 0.25).deepspeed_step == 9);
+  CHECK(at(view, 0.25).share == Approx(0.2));
+  CHECK(at(view, 0.25).volume_ratio == Approx(1 / (0.2 + 0.8 / 16)));
+  CHECK(at(view, 0.25).loss_then == 92);
+  CHECK(at(view, 0.5).freeze_step == 14);  // (10/14)^2 = 0.51
+  CHECK(at(view, 0.8).freeze_step == 38);
+  CHECK(at(view, 0.99).freeze_step == 0);
+  CHECK(view.drift.steps.empty());
+}
+
+TEST_CASE("behind the freeze the shadow speaks, at the steps of its probes") {
+  const Folder folder;
+  write_log(folder / "run.h5", true);
+  const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25, 0.64, 0.75}});
+  CHECK(view.freeze_step == 20);
+  CHECK(view.l1[19] == 400);
+  CHECK(std::isnan(view.l1[20]));
+  CHECK(view.l1[23] == 24 * 24);
+  CHECK(at(view, 0.25).freeze_step == 8);
+  CHECK(at(view, 0.64).freeze_step == 20);
+  CHECK(at(view, 0.75).freeze_step == 32);  // (28/32)^2 = 0.766; step 28 gives 0.735
+  REQUIRE(view.drift.steps.size() == 5);
+  CHECK(view.drift.steps.front() == 24);
+  CHECK(view.drift.norm_ratio.front() == Approx(24.0 * 24 / 400).epsilon(1e-5));
+  CHECK(view.drift.rate_drift.back() == 0.25);
+  CHECK(view.drift.moved_share.back() == 0.5);
+}
+
+TEST_CASE("tensors by themselves: from when on they are stable, and how far they drifted") {
+  const Folder folder;
+  write_log(folder / "run.h5", true);
+  const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.tensor_threshold = 0.6});
+  REQUIRE(view.tensors.size() == 2);
+  CHECK(view.tensors[0].name == "w");
+  CHECK(view.tensors[0].stable_step == 18);  // (14/18)^2 = 0.605
+  CHECK(view.tensors[0].last_ratio == Approx(0.64));
+  CHECK(view.tensors[0].drift == 4);
+  CHECK(view.tensors[1].stable_step == 10);  // 6/10
+  CHECK(view.tensors[1].last_ratio == 1);
+  CHECK(view.tensors[1].drift == 2);
+}
+
+TEST_CASE("in the released code's own counting the dry run is in the step already") {
+  const Folder folder;
+  write_log(folder / "run.h5", false, "deepspeed");
+  const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25}});
+  CHECK(view.thresholds[0].freeze_step == 8);
+  CHECK(view.thresholds[0].deepspeed_step == 8);
+}
+
+TEST_CASE("logs without a variance or without steps are refused in a line") {
+  const Folder folder;
+  {
+    sim::LogWriter log(folder / "sgd.h5", sample_header(), false);
+    append_samples(log, 1, 5);
+    log.close(sim::RunStatus::finished);
+    sim::LogWriter none(folder / "empty.h5", sample_header(), false);
+    none.close(sim::RunStatus::finished);
+  }
+  CHECK_THROWS_WITH(view_variance(sim::LogReader(folder / "sgd.h5")), Contains("no variance") && Contains("sgd.h5"));
+  CHECK_THROWS_WITH(view_variance(sim::LogReader(folder / "empty.h5")),
+                    Contains("no steps yet") && Contains("empty.h5"));
+}

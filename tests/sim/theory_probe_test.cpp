@@ -1,0 +1,236 @@
+// Probes: what they measure on a problem whose constants are known, that they leave the run as it is, and that they do
+// not depend on what computes them.
+
+#include "sim/theory_probe.hpp"
+
+#include <cmath>
+
+#include "sim/train.hpp"
+#include "tests/catch.hpp"
+#include "tests/oracle/quadratic.hpp"
+#include "tests/sim/log_fixture.hpp"
+#include "tests/sim/small_runs.hpp"
+
+using namespace onebit;
+using namespace onebit::sim;
+using namespace onebit::tests;
+
+namespace {
+
+RunConfig onebit_adam(RunConfig config) {
+  config.optimizer.name = "onebit-adam";
+  config.optimizer.freeze.policy = "fixed:4";
+  return config;
+}
+
+RunConfig quadratic() {
+  RunConfig config;
+  config.model = {.name = "quadratic", .layers = {}, .dimension = 400, .condition = 10, .noise = 3, .heterogeneity = 2};
+  config.data = {.name = "none"};
+  config.workers = 32;
+  config.batch = 1;
+  config.steps = 24;
+  config.threads = 2;
+  config.optimizer.lr = 1e-3;
+  config.probe = {.every = 2, .curvature = 80};
+  return onebit_adam(config);
+}
+
+std::vector<float> final_weights(const RunConfig& config) {
+  VirtualCluster cluster(config);
+  while (cluster.step() < cluster.steps()) cluster.advance();
+  return cluster.final_weights();
+}
+
+std::vector<ProbeRow> probes_of(const RunConfig& config) {
+  VirtualCluster cluster(config);
+  std::vector<ProbeRow> rows;
+  while (cluster.step() < cluster.steps()) {
+    const StepOutcome outcome = cluster.advance();
+    CHECK(outcome.probe.has_value() == (outcome.step % config.probe.every == 0));
+    if (outcome.probe) rows.push_back(*outcome.probe);
+  }
+  return rows;
+}
+
+/// All numbers of rows; NaN becomes -1, which none is.
+std::vector<double> numbers_of(const std::vector<ProbeRow>& rows) {
+  std::vector<double> numbers;
+  for (const ProbeRow& row : rows) {
+    for_each_field<ProbeRow>([&](const Column&, auto member) {
+      const auto value = static_cast<double>(row.*member);
+      numbers.push_back(std::isnan(value) ? -1.0 : value);
+    });
+  }
+  return numbers;
+}
+
+double mean_of(const std::vector<ProbeRow>& rows, double ProbeRow::*column) {
+  double sum = 0;
+  for (const ProbeRow& row : rows) sum += row.*column;
+  return sum / static_cast<double>(rows.size());
+}
+
+}  // namespace
+
+TEST_CASE("a probed run is the run that it probes") {
+  const Folder folder;
+  std::vector<RunConfig> runs = {onebit_adam(mlp_config()), mlp_config(),
+                                 onebit_adam(transformer_config(folder, "bert-nano"))};
+  runs.push_back(mlp_config());
+  runs.back().optimizer.name = "local-sgd";
+  runs.back().accumulation = 3;
+  runs.push_back(mlp_config());
+  runs.back().optimizer.name = "onebit-lamb";
+  runs.back().optimizer.freeze.policy = "fixed:4";
+  runs.push_back(mlp_config());
+  runs.back().optimizer.name = "cada2";
+  for (RunConfig config : runs) {
+    INFO(config.optimizer.name << ", " << config.model.name);
+    const std::vector<float> expected = final_weights(config);
+    config.probe = {.every = 2, .curvature = 4};
+    CHECK(final_weights(config) == expected);
+  }
+}
+
+TEST_CASE("running statistics of a model are not those of a probe's passes") {
+  RunConfig config = mlp_config();
+  config.model = {.name = "resnet20", .layers = {}, .norm = "batch"};
+  config.data = {.name = "synthetic", .image = {3, 8, 8}, .classes = 3, .examples = 200};
+  config.workers = 2;
+  config.batch = 4;
+  config.steps = 2;
+  const auto evaluated = [](const RunConfig& run) {
+    VirtualCluster cluster(run);
+    while (cluster.step() < cluster.steps()) cluster.advance();
+    return cluster.evaluate().loss;
+  };
+  const double expected = evaluated(config);
+  config.probe = {.every = 1, .curvature = 2};
+  CHECK(evaluated(config) == expected);
+}
+
+TEST_CASE("on the quadratic the measured constants are those that were set") {
+  const RunConfig config = quadratic();
+  const std::vector<ProbeRow> rows = probes_of(config);
+  REQUIRE(rows.size() == 12);
+  CHECK(std::sqrt(mean_of(rows, &ProbeRow::noise_square)) == Approx(3).epsilon(0.05));
+  CHECK(std::sqrt(mean_of(rows, &ProbeRow::heterogeneity_square)) == Approx(2).epsilon(0.05));
+  for (const ProbeRow& row : rows) {
+    CHECK(row.smoothness == Approx(1).epsilon(0.05));
+    CHECK(row.smoothness <= 1.001);
+    CHECK(row.path_smoothness <= 1.001);
+    CHECK(row.path_smoothness > 0.09);
+  }
+}
+
+TEST_CASE("the squared gradient has no bias by noise") {
+  RunConfig config = quadratic();
+  config.probe = {.every = 1};
+  config.steps = 200;
+  config.optimizer.lr = 1e-30;
+  config.workers = 4;
+  config.model.heterogeneity = 0;
+  const std::vector<ProbeRow> rows = probes_of(config);
+  oracle::Quadratic problem{.eigenvalues = {}, .rotate = false};
+  for (Index i = 0; i < 400; ++i) problem.eigenvalues.push_back(std::pow(10.0, -static_cast<double>(i) / 399));
+  const std::vector<float> x = VirtualCluster(config).final_weights();
+  const std::vector<double> optimum = problem.optimum();
+  double exact = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    exact += std::pow(problem.eigenvalues[i] * (static_cast<double>(x[i]) - optimum[i]), 2);
+  }
+  const double noise = 9.0 / 4;
+  CHECK(mean_of(rows, &ProbeRow::gradient_square) == Approx(exact).epsilon(0.01));
+  CHECK(std::fabs(mean_of(rows, &ProbeRow::gradient_square) - exact) < noise / 4);
+  CHECK(mean_of(rows, &ProbeRow::worker_gradient_square) == Approx(exact + 9).epsilon(0.02));
+}
+
+TEST_CASE("scaled gradients divide by the denominators of the step") {
+  RunConfig config = quadratic();
+  config.optimizer.eps = 1e6;  // d is eps to rounding
+  for (const ProbeRow& row : probes_of(config)) {
+    CHECK(row.scaled_gradient_square == Approx(row.gradient_square / 1e6));
+    CHECK(row.least_denominator == Approx(1e6));
+  }
+}
+
+TEST_CASE("probes do not depend on devices, groups or threads") {
+  RunConfig config = onebit_adam(mlp_config());
+  config.probe = {.every = 1, .curvature = 4};
+  const std::vector<double> expected = numbers_of(probes_of(config));
+  CHECK(expected.size() == 9 * 17);
+  for (const char* devices : {"cpu:2", "cpu:3", "debug"}) {
+    config.device = devices;
+    config.worker_group = 3;
+    config.threads = 3;
+    INFO(devices);
+    CHECK(numbers_of(probes_of(config)) == expected);
+  }
+}
+
+TEST_CASE("shadow and frozen variance: drift after the freeze, changes since the row before until then") {
+  RunConfig config = quadratic();
+  config.optimizer.beta2 = 0.5;
+  config.optimizer.bias_correction = false;
+  config.optimizer.freeze.policy = "fixed:5";
+  const std::vector<ProbeRow> rows = probes_of(config);
+  CHECK(std::isnan(rows[0].rate_drift));  // there is no row before
+  CHECK(rows[1].rate_drift > 0);
+  for (std::size_t i = 2; i < rows.size(); ++i) {
+    CHECK(rows[i].rate_drift > 0.05);
+    CHECK(rows[i].moved_share > 0.1);
+    CHECK(rows[i].moved_share <= 1);
+    CHECK(rows[i].shadow_l1 != rows[i - 1].shadow_l1);
+  }
+  config.optimizer.lr = 1e-30;
+  config.model.noise = 0;
+  config.model.heterogeneity = 0;
+  config.optimizer.beta2 = 0;
+  for (const ProbeRow& row : probes_of(config)) {  // the variance is the same square at every step
+    CHECK((row.step == 2 || row.rate_drift == 0));
+    CHECK((row.step == 2 || row.moved_share == 0));
+  }
+}
+
+TEST_CASE("a resumed probed run has the rows of one that was left alone") {
+  const Folder folder;
+  RunConfig config = onebit_adam(mlp_config());
+  config.probe = {.every = 1, .curvature = 2};
+  config.log.tensors_every = 2;
+  config.checkpoint.every = 5;
+  const auto run = [&](const std::string& path, Index stop_after) {
+    VirtualCluster cluster(config);
+    RunControl control;
+    control.stop_requested = [&] { return stop_after > 0 && cluster.step() >= stop_after; };
+    train(cluster, config, path, Existing::resume, {}, control);
+    return LogReader(path);
+  };
+  const LogReader whole = run(folder / "whole.h5", 0);
+  run(folder / "stopped.h5", 6);
+  const LogReader resumed = run(folder / "stopped.h5", 0);
+  CHECK(resumed.status() == RunStatus::finished);
+  CHECK(numbers_of(resumed.probes()) == numbers_of(whole.probes()));
+  CHECK(whole.probes().size() == 9);
+  const std::vector<TensorRow> tensors = whole.tensors(), again = resumed.tensors();
+  REQUIRE(tensors.size() == again.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    CHECK(tensors[i].shadow_l1 == again[i].shadow_l1);
+    CHECK((tensors[i].shadow_l1 == tensors[i].variance_l1) == (tensors[i].step <= 4));
+  }
+  CHECK(whole.steps().back().lr_drift == whole.probes().back().rate_drift);
+}
+
+TEST_CASE("logs without probes read as before") {
+  const Folder folder;
+  const RunConfig config = mlp_config();
+  VirtualCluster cluster(config);
+  train(cluster, config, folder / "run.h5", Existing::refuse, {}, {});
+  const LogReader log(folder / "run.h5");
+  CHECK_FALSE(log.header().probed);
+  CHECK(log.probes().empty());
+  for (const TensorRow& row : log.tensors()) {
+    CHECK(row.shadow_l1.size() == log.header().tensors.size());
+    CHECK(std::isnan(row.shadow_l1.front()));
+  }
+}
