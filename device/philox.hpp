@@ -23,7 +23,8 @@ enum class Purpose : std::uint32_t {
   sketch = 7,
   masking = 8,
   dropout = 9,
-  noise = 10
+  noise = 10,
+  permutation = 11
 };
 
 struct RandomKey {
