@@ -33,6 +33,16 @@ std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms
   return rates;
 }
 
+/// By the arms at the best rates; by all where there are none.
+double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
+  std::vector<const Arm*> best, all;
+  for (const RateGrid& grid : grids) {
+    if (grid.best) best.push_back(&arms[grid.arms[*grid.best]]);
+  }
+  for (const Arm& arm : arms) all.push_back(&arm);
+  return common_target(best.empty() ? all : best);
+}
+
 const RateGrid& grid_with(const std::vector<RateGrid>& grids, std::size_t arm) {
   return *std::ranges::find_if(
       grids, [&](const RateGrid& grid) { return std::ranges::find(grid.arms, arm) != grid.arms.end(); });
@@ -61,8 +71,8 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   const std::size_t baseline = find_baseline(arms, request.baseline);
   Comparison comparison;
   comparison.baseline = arms[baseline].name;
-  comparison.target = std::isnan(request.target) ? common_target(arms) : request.target;
   comparison.grids = rate_grids(arms);
+  comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
   for (std::size_t i = 0; i < arms.size(); ++i) {
     comparison.arms.push_back(figures_of(arms[i], comparison.target, request.clusters, request.compute_seconds, model));

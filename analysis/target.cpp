@@ -15,10 +15,10 @@ double reached_at(std::span<const double> x, std::span<const double> loss, doubl
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-double common_target(std::span<const Arm> arms) {
+double common_target(std::span<const Arm* const> arms) {
   double target = std::numeric_limits<double>::quiet_NaN();
-  for (const Arm& arm : arms) {
-    for (const Run& run : arm.runs) {
+  for (const Arm* arm : arms) {
+    for (const Run& run : arm->runs) {
       if (outcome_of(run) == Outcome::finished) target = std::fmax(target, run.summary.best_loss);
     }
   }

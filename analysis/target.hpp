@@ -12,8 +12,8 @@ namespace onebit::analysis {
 /// evaluation itself where the one before is not finite. NaN: not reached. The spans have one length.
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 
-/// The lowest loss that every run of every arm reached, of those that finished: the best evaluated loss of the worst of
-/// them. NaN where none finished.
-double common_target(std::span<const Arm> arms);
+/// The lowest loss that every run of these arms reached, of those that finished: the best evaluated loss of the worst
+/// of them. NaN where none finished.
+double common_target(std::span<const Arm* const> arms);
 
 }  // namespace onebit::analysis

@@ -17,7 +17,8 @@ std::string figure(double value, int digits) {
 }
 
 std::string percent(double share) {
-  return figure(100 * share, 3) + "%";
+  const double value = 100 * share;
+  return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
 }
 
 std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
@@ -63,7 +64,7 @@ std::string evidence(const Difference& difference) {
   const std::string pairs = std::to_string(difference.pairs) + " paired seeds";
   if (shift.mean == 0 && shift.half_width == 0) return "the same final loss with each of " + pairs;
   return shift_text(shift.mean) + " (95% interval " + percent(shift.mean - shift.half_width) + " to " +
-         percent(shift.mean + shift.half_width) + " by t over " + pairs + ", sign-flip p " + figure(difference.p, 2) +
+         percent(shift.mean + shift.half_width) + " by t over " + pairs + ", sign-flip p " + figure(difference.p, 3) +
          ")";
 }
 
@@ -111,14 +112,13 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
   return pair + " have no relative difference: a final loss of " + baseline.name + " is 0";
 }
 
-std::string rates_text(const std::string& name, const Rates& rates) {
-  if (!std::isfinite(rates.rate)) return name + " unknown";
+/// "0.01 (of 3 tried: 0.001, 0.01, 0.1)"
+std::string text_of(const Rates& rates) {
+  if (!std::isfinite(rates.rate)) return "unknown";
+  if (rates.tried.size() < 2) return shortest(rates.rate) + " (the only one tried)";
   std::vector<std::string> tried;
   for (double rate : rates.tried) tried.push_back(shortest(rate));
-  const std::string from = rates.tried.size() < 2
-                               ? " (the only one tried)"
-                               : " (of " + std::to_string(tried.size()) + " tried: " + join(tried, ", ") + ")";
-  return name + " " + shortest(rates.rate) + from;
+  return shortest(rates.rate) + " (of " + std::to_string(tried.size()) + " tried: " + join(tried, ", ") + ")";
 }
 
 void warn_of_lonely_seeds(const Arm& arm, const Arm& other, std::vector<std::string>& warnings) {
@@ -171,8 +171,8 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
   compare_losses(baseline, arm, verdict);
   const bool diverged = !seeds_with(baseline, Outcome::diverged).empty() || !seeds_with(arm, Outcome::diverged).empty();
   verdict.judgement = diverged ? Judgement::not_comparable_diverged : judge(verdict.difference);
-  verdict.sentence = main_clause(baseline, arm, verdict) + "; learning rates: " + rates_text(arm.name, arm_rates) +
-                     ", " + rates_text(baseline.name, baseline_rates);
+  verdict.sentence = main_clause(baseline, arm, verdict) + "; learning rate " + text_of(arm_rates) + " against " +
+                     text_of(baseline_rates);
   verdict.warnings = warnings_of(baseline, arm);
   return verdict;
 }

@@ -41,7 +41,8 @@ Tally tally(double shift) {
   Tally result;
   for (Index i = 0; i < 1000; ++i) {
     const Index seeds = 5 + i % 6;
-    const std::vector<Arm> arms = {make_arm("a", losses(i, 0, seeds, 0)), make_arm("b", losses(i, 1, seeds, shift))};
+    const std::vector<Arm> arms = {make_arm("a", losses(i, 0, seeds, 0), {{"optimizer", "x"}}),
+                                   make_arm("b", losses(i, 1, seeds, shift), {{"optimizer", "y"}})};
     const Verdict verdict = compare(arms, {}).verdicts.front();
     result.none += verdict.judgement == Judgement::no_difference;
     result.better += verdict.judgement == Judgement::better;
@@ -97,7 +98,8 @@ TEST_CASE("comparison: the figures of every arm, and a verdict for every one but
 }
 
 TEST_CASE("comparison: a target for all arms, its own or the lowest that all runs reached") {
-  const std::vector<Arm> arms = {make_arm("a", {1, 2}), make_arm("b", {3, 4})};
+  const std::vector<Arm> arms = {make_arm("a", {1, 2}, {{"optimizer", "x"}}),
+                                 make_arm("b", {3, 4}, {{"optimizer", "y"}})};
   const Comparison common = compare(arms, {});
   CHECK(common.target == 4);
   CHECK(common.arms[1].to_target.reached == 2);
@@ -133,19 +135,21 @@ TEST_CASE("comparison: learning rates stand behind each verdict, and grids are c
   REQUIRE(result.grids.size() == 2);
   CHECK(result.grids[1].name == "onebit");
   CHECK(result.verdicts.size() == 4);
-  CHECK_THAT(result.verdicts[2].sentence, Contains("learning rates: onebit-0.01 0.01 (of 2 tried: 0.01, 0.1), "
-                                                   "adam-0.001 0.001 (of 3 tried: 0.001, 0.01, 0.1)"));
+  CHECK_THAT(result.verdicts[2].sentence,
+             Contains("; learning rate 0.01 (of 2 tried: 0.01, 0.1) against 0.001 (of 3 tried: 0.001, 0.01, 0.1)"));
   REQUIRE(result.best_rates.size() == 1);
   const Verdict& best = result.best_rates[0];
   CHECK((best.baseline == "adam-0.01" && best.arm == "onebit-0.1"));
   CHECK(best.judgement == Judgement::worse);
+  CHECK(result.target == 1.32);  // of the worst run at the best rates: the others need not reach it
+  CHECK(result.arms[0].to_target.reached == 0);
   CHECK_THAT(best.sentence,
              StartsWith("at the best learning rate of each, onebit-0.1 is worse than adam-0.01: final loss "
                         "20% higher"));
   CHECK(best.warnings ==
         std::vector<std::string>{
             "adam had 3 learning rates to choose from, onebit had 2",
-            "the best learning rate of onebit, 0.1, is the largest that was tried: a better one may lie beyond"});
+            "0.1 is the best learning rate of onebit and the largest that was tried: a better one may lie beyond"});
 }
 
 TEST_CASE("comparison: a grid that diverged at every rate has no best one") {

@@ -45,11 +45,13 @@ TEST_CASE("target: losses that are not finite are passed over") {
 TEST_CASE("target: the lowest loss that every run reached") {
   std::vector<Arm> arms = {make_arm("a", {1, 2}), make_arm("b", {1.5, 3})};
   arms[1].runs[1] = make_run({}, 2, {10, 2.5, 3});  // its best loss is not its last one
-  CHECK(common_target(arms) == 2.5);
+  const std::vector<const Arm*> both = {&arms[0], &arms[1]};
+  CHECK(common_target(both) == 2.5);
   arms[1].runs[1] = diverged(arms[1].runs[1]);
-  CHECK(common_target(arms) == 2);
+  CHECK(common_target(both) == 2);
   for (Arm& arm : arms) {
     for (Run& run : arm.runs) run = diverged(run);
   }
-  CHECK(std::isnan(common_target(arms)));
+  CHECK(std::isnan(common_target(both)));
+  CHECK(std::isnan(common_target({})));
 }

@@ -51,7 +51,9 @@ TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates
   CHECK(
       better.sentence ==
       "b is better than a: final loss 2.5% lower (95% interval -3.42% to -1.58% by t over 4 paired seeds, sign-flip p "
-      "0.12); learning rates: b 0.01 (of 3 tried: 0.001, 0.01, 0.1), a 0.001 (the only one tried)");
+      "0.125); learning rate 0.01 (of 3 tried: 0.001, 0.01, 0.1) against 0.001 (the only one tried)");
+  CHECK_THAT(of(make_arm("a", {1, 1}), make_arm("b", {101.254, 101.254})).sentence,
+             Contains("final loss 10025% higher (95% interval 10025% to 10025%"));
   const Verdict worse = of(b, a);
   CHECK(worse.judgement == Judgement::worse);
   CHECK_THAT(worse.sentence, StartsWith("a is worse than b: final loss 2.57% higher (95% interval 1.6"));
@@ -82,7 +84,7 @@ TEST_CASE("verdict: too few seeds") {
   const Verdict single = of(make_arm("a", {2}), make_arm("b", {3}));
   CHECK(single.judgement == Judgement::too_few_seeds);
   CHECK_THAT(single.sentence, StartsWith("too few seeds to judge b against a: final loss 50% higher with seed 1, the "
-                                         "only pair (two are needed); learning rates"));
+                                         "only pair (two are needed); learning rate 0.01"));
   Arm other = make_arm("b", {1, 2});
   other.runs.erase(other.runs.begin());
   CHECK_THAT(of(make_arm("a", {2}), other).sentence, Contains("no seed finished in both (two are needed)"));
@@ -133,5 +135,5 @@ TEST_CASE("verdict: a loss of zero has no relative difference to another") {
 
 TEST_CASE("verdict: a learning rate that the log does not tell") {
   const Arm a = make_arm("a", {1, 1});
-  CHECK_THAT(judge(a, a, {}, {}).sentence, EndsWith("learning rates: a unknown, a unknown"));
+  CHECK_THAT(judge(a, a, {}, {}).sentence, EndsWith("learning rate unknown against unknown"));
 }
