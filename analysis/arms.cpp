@@ -61,6 +61,18 @@ void require_enough(const Run& run, Index rows) {
   if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
 }
 
+/// Prices are those of exchanges among all workers: what a log says otherwise is damage, found before it is priced.
+void require_all_workers(const Run& run) {
+  for (const Stretch& stretch : run.exchanges) {
+    for (const netmodel::Traffic& exchange : stretch.each) {
+      if (exchange.group_size == run.summary.workers) continue;
+      throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +
+                        std::to_string(run.summary.workers),
+                    run.summary.path + ": /traffic");
+    }
+  }
+}
+
 /// The message of an error with the file in it, which errors from below the log lack.
 std::string line_of(const Error& error, const std::string& path) {
   const std::string text = error.what();
@@ -143,6 +155,7 @@ Run read_run(const std::string& path) {
   run.summary = summarize(log, run.exchanges, {});
   run.header = log.header();
   run.evaluations = log.evaluations();
+  require_all_workers(run);
   require_enough(run, log.committed_rows());
   return run;
 }

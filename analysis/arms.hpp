@@ -31,9 +31,9 @@ struct LogSet {
   std::vector<std::string> left_out;  ///< a line each, with the file: damaged, empty, too short, or there twice
 };
 
-/// Reads a log whole. Throws what the reader throws; ConfigError where there is too little to compare: fewer than two
-/// rows of steps, or no evaluation with a finite loss. A run that diverged or failed needs neither: that it did is
-/// what it says.
+/// Reads a log whole. Throws what the reader throws; IoError where it has exchanges of another number of workers than
+/// the run; ConfigError where there is too little to compare: fewer than two rows of steps, or no evaluation with a
+/// finite loss. A run that diverged or failed needs neither: that it did is what it says.
 Run read_run(const std::string& path);
 
 /// Logs and folders, a folder being every *.h5 directly in it but the tables of this program (a sweep's index). A log

@@ -131,6 +131,19 @@ TEST_CASE("arms: a run that diverged or failed counts, however short its log is"
   CHECK(reason_of(set.runs[3]) == "stopped");
 }
 
+TEST_CASE("arms: exchanges that cannot be are found before they are priced") {
+  const Folder folder;
+  const std::string path = folder / "a.h5";
+  {
+    sim::LogWriter log(path, run_header({}, 1), false);
+    netmodel::TrafficList exchanges = dense_exchange();
+    exchanges[0].group_size = 5;
+    log.append(1, exchanges);
+    log.close(RunStatus::finished);
+  }
+  CHECK_THROWS_WITH(read_run(path), "cannot read log: an exchange of 5 workers in a run of 4 (" + path + ": /traffic)");
+}
+
 TEST_CASE("arms: no log left is an error that names one") {
   const Folder folder;
   const std::string empty = folder.write("logs/empty.h5", "");
