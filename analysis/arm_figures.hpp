@@ -25,8 +25,8 @@ struct LossCurve {
   std::vector<Point> points;
 };
 
-/// Estimated, over the seeds: communication as it was recorded, one exchange after the other, and a computing
-/// time per step.
+/// Estimated, over the seeds: communication as it was recorded, one exchange after the other, and a computing time per
+/// step.
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;

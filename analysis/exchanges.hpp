@@ -17,8 +17,8 @@ struct Stretch {
   double steps() const { return static_cast<double>(last - first + 1); }
 };
 
-/// In step order; steps without exchanges stand in none. Throws what the reader throws, IoError
-/// where steps do not ascend.
+/// In step order; steps without exchanges stand in none. Throws what the reader throws, IoError where steps do not
+/// ascend.
 std::vector<Stretch> exchanges_of(const sim::LogReader& log);
 
 /// Whether a step's all-reduces carry every parameter as float32.
