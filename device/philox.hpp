@@ -24,7 +24,7 @@ enum class Purpose : std::uint32_t {
   masking = 8,
   dropout = 9,
   noise = 10,
-  permutation = 11
+  permutation = 12
 };
 
 struct RandomKey {
