@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "compress/channel.hpp"
-#include "netmodel/selector.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -13,38 +12,16 @@ using netmodel::TrafficList;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// The traffic of each step, in step order.
-std::vector<TrafficList> traffic_by_step(const sim::LogReader& log) {
-  std::vector<TrafficList> steps;
-  Index current = -1;
-  for (const sim::StepTraffic& row : log.traffic()) {
-    if (row.step != current) steps.emplace_back();
-    current = row.step;
-    steps.back().push_back(row.traffic);
-  }
-  return steps;
-}
-
-/// Whether a step's all-reduces carry every parameter as float32.
-bool is_dense(const TrafficList& step, Index parameters) {
-  Index bytes = 0;
-  for (const netmodel::Traffic& exchange : step) {
-    if (exchange.collective != netmodel::Collective::all_reduce) return false;
-    bytes += exchange.payload_bytes;
-  }
-  return bytes >= parameters * static_cast<Index>(sizeof(float));
-}
-
 /// Mean of the values that are there; NaN for none.
 struct Mean {
   double sum = 0;
-  Index count = 0;
-  void add(double value) {
+  double count = 0;
+  void add(double value, double times = 1) {
     if (std::isnan(value)) return;
-    sum += value;
-    ++count;
+    sum += times * value;
+    count += times;
   }
-  double value() const { return count > 0 ? sum / static_cast<double>(count) : nan; }
+  double value() const { return count > 0 ? sum / count : nan; }
 };
 
 /// All-reduces count half up and half down.
@@ -54,18 +31,18 @@ double sent(const TrafficList& step, netmodel::Direction direction) {
   return bytes;
 }
 
-void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
+void add_bytes(const std::vector<Stretch>& exchanges, Summary& summary) {
   Mean dense, compressed, up, down;
-  for (const TrafficList& step : steps) {
-    const double bytes = netmodel::sent_bytes(step).value;
-    summary.bytes += bytes;
-    if (is_dense(step, summary.parameters)) {
-      dense.add(bytes);
+  for (const Stretch& stretch : exchanges) {
+    const double bytes = netmodel::sent_bytes(stretch.each).value;
+    summary.bytes += stretch.steps() * bytes;
+    if (is_dense(stretch.each, summary.parameters)) {
+      dense.add(bytes, stretch.steps());
       continue;
     }
-    compressed.add(bytes);
-    up.add(sent(step, netmodel::Direction::up));
-    down.add(sent(step, netmodel::Direction::down));
+    compressed.add(bytes, stretch.steps());
+    up.add(sent(stretch.each, netmodel::Direction::up), stretch.steps());
+    down.add(sent(stretch.each, netmodel::Direction::down), stretch.steps());
   }
   summary.up_bytes = up.value();
   summary.down_bytes = down.value();
@@ -79,18 +56,14 @@ void add_bytes(const std::vector<TrafficList>& steps, Summary& summary) {
 }
 
 /// Steps without an exchange count in the mean.
-CommunicationTime price(const std::vector<TrafficList>& steps, const Summary& summary, const netmodel::Cluster& cluster,
+CommunicationTime price(const std::vector<Stretch>& exchanges, const Summary& summary, const netmodel::Cluster& cluster,
                         const netmodel::CostModel& model) {
-  const netmodel::Fabric fabric(cluster, summary.workers);
+  const std::vector<double> seconds = seconds_of(exchanges, netmodel::Fabric(cluster, summary.workers), model);
   Mean dense, compressed;
   double all = 0;
-  const TrafficList* last = nullptr;
-  double seconds = 0;
-  for (const TrafficList& step : steps) {
-    if (last == nullptr || step != *last) seconds = netmodel::total_cost(step, fabric, model).total.value;
-    last = &step;
-    (is_dense(step, summary.parameters) ? dense : compressed).add(seconds);
-    all += seconds;
+  for (std::size_t i = 0; i < exchanges.size(); ++i) {
+    (is_dense(exchanges[i].each, summary.parameters) ? dense : compressed).add(seconds[i], exchanges[i].steps());
+    all += exchanges[i].steps() * seconds[i];
   }
   return {cluster.name, dense.value(), compressed.value(), all / static_cast<double>(summary.steps)};
 }
@@ -134,6 +107,11 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
 
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model) {
+  return summarize(log, exchanges_of(log), clusters, model);
+}
+
+Summary summarize(const sim::LogReader& log, const std::vector<Stretch>& exchanges,
+                  std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model) {
   const sim::LogHeader& header = log.header();
   Summary summary;
   summary.path = log.path();
@@ -142,13 +120,12 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
   summary.workers = header.workers;
   summary.constants = header.constants;
   for (const sim::TensorInfo& tensor : header.tensors) summary.parameters += tensor.size;
-  const std::vector<TrafficList> steps = traffic_by_step(log);
   add_steps(log, summary);
-  add_bytes(steps, summary);
+  add_bytes(exchanges, summary);
   add_evaluations(log, summary);
   add_events(log, summary);
   for (const netmodel::Cluster& cluster : clusters)
-    summary.communication.push_back(price(steps, summary, cluster, model));
+    summary.communication.push_back(price(exchanges, summary, cluster, model));
   return summary;
 }
 

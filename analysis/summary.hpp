@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/exchanges.hpp"
 #include "netmodel/link_load.hpp"
 #include "sim/log/reader.hpp"
 
@@ -50,5 +51,9 @@ struct Summary {
 /// Throws ConfigError, IoError as the reader does, ConfigError where a cluster cannot hold the workers.
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model = netmodel::LinkLoad());
+
+/// The same for a log whose exchanges have been read already.
+Summary summarize(const sim::LogReader& log, const std::vector<Stretch>& exchanges,
+                  std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad());
 
 }  // namespace onebit::analysis

@@ -24,7 +24,8 @@ enum class Purpose : std::uint32_t {
   masking = 8,
   dropout = 9,
   noise = 10,
-  curvature = 11
+  curvature = 11,
+  permutation = 12
 };
 
 struct RandomKey {

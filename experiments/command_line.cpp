@@ -59,6 +59,7 @@ const std::vector<ExtraOption>& extra_options() {
        true},
       {"csv", "export: a line a row, fields separated by commas", false},
       {"jsonl", "export: a JSON object a row", false},
+      {"baseline", "analyze: the arm that the others are compared with; none: the first", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
       {"thresholds", "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them", true},
       {"group", "export: steps, workers, tensors, probes, evaluations, events or traffic; none: all", true},
@@ -88,7 +89,7 @@ bool has(const Options& options, const std::string& name) {
 bool is_accepted(const std::string& name, const Accepted& accepted) {
   if (has(extra_options(), name)) return name == "help" || contains(accepted.extras, name);
   if (has(run_options(), name)) return accepted.run;
-  return accepted.price == Accepted::Price::all ||
+  return contains(accepted.extras, name) || accepted.price == Accepted::Price::all ||
          (accepted.price == Accepted::Price::of_runs && is_for_runs_too(name));
 }
 
@@ -177,6 +178,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.csv = true;
   } else if (name == "jsonl") {
     line.jsonl = true;
+  } else if (name == "baseline") {
+    line.baseline = value;
   } else if (name == "lags") {
     line.lags = value;
   } else if (name == "thresholds") {
@@ -324,7 +327,7 @@ std::string options_help(const Accepted& accepted) {
       line(name, help + " [" + value + "]");
     });
   };
-  if (accepted.price != Accepted::Price::none) settings("options of pricing", {{}, false, accepted.price});
+  if (accepted.price != Accepted::Price::none) settings("options of pricing", {accepted.extras, false, accepted.price});
   if (accepted.run) settings("options of a run", {{}, true, Accepted::Price::none});
   return text.str();
 }

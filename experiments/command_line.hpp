@@ -37,6 +37,7 @@ struct CommandLine {
   bool csv = false, jsonl = false;  ///< export: the form
   std::string group;                ///< export: one group of rows; empty: all
   std::string lags, thresholds;     ///< analyze: lists; empty: the default
+  std::string baseline;             ///< analyze: name of an arm; empty: the first
   bool dry_run = false;
   bool progress = false;  ///< show progress although stderr is no terminal
   bool help = false;

@@ -8,6 +8,7 @@
 #include "device/text.hpp"
 #include "device/world.hpp"
 #include "sim/checkpoint.hpp"
+#include "sim/deciding_options.hpp"
 #include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
@@ -39,8 +40,8 @@ std::vector<Difference> differences(const sim::LogHeader& header, const sim::Run
     const auto found = there.find(option.name);
     const std::string before = found == there.end() ? option.get(defaults) : found->second;
     const std::string now = option.get(config);
-    const bool differs = option.name == "devices" ? backend_of(before) != backend_of(now)
-                                                  : decides_results(option.name) && before != now;
+    const bool differs = option.name == "devices" ? sim::backend_of(before) != sim::backend_of(now)
+                                                  : sim::decides_results(option.name) && before != now;
     if (differs) list.push_back({option.name, before, now});
   }
   return list;
@@ -72,18 +73,6 @@ bool complete(const sim::LogReader& log) {
 }
 
 }  // namespace
-
-bool decides_results(const std::string& option) {
-  const std::vector<std::string> neutral = {"devices",         "threads",       "worker-group",
-                                            "memory",          "log.flush",     "log.flush-every",
-                                            "log.compression", "model.timeout", "data.mmap"};
-  return !option.starts_with("checkpoint.") && std::ranges::find(neutral, option) == neutral.end();
-}
-
-std::string backend_of(const std::string& devices) {
-  const std::string backend = devices.substr(0, devices.find(':'));
-  return backend == "cpu" || backend == "debug" ? "" : backend;
-}
 
 Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
   using sim::Existing;

@@ -6,12 +6,6 @@
 
 namespace onebit::experiments {
 
-/// Whether the value of an option of a run can change what comes out of it, but for times.
-bool decides_results(const std::string& option);
-
-/// The backend that devices compute on, where it is not the CPU's: "cuda"; else empty. It rounds differently.
-std::string backend_of(const std::string& devices);
-
 struct Beginning {
   sim::Existing existing = sim::Existing::refuse;
   bool done = false;  ///< the log is complete: there is nothing to train

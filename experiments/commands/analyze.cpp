@@ -1,9 +1,13 @@
+#include <cmath>
+#include <filesystem>
 #include <iostream>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "experiments/analyze_output.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/comparison_output.hpp"
+#include "experiments/price_options.hpp"
 #include "experiments/session.hpp"
 
 namespace onebit::experiments {
@@ -42,23 +46,77 @@ LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& op
   return result;
 }
 
+int analyze_one(const CommandLine& line) {
+  if (!line.baseline.empty() || !line.price.empty())
+    throw ConfigError("options of a comparison with one log", line.arguments.front(), "name several logs, or a folder");
+  const LogAnalysis result = analyze(line.arguments.front(), variance_options(line));
+  if (line.json) {
+    std::cout << to_json(result).text() << "\n";
+  } else {
+    print_analysis(result, std::cout);
+  }
+  return kExitDone;
+}
+
+/// Clusters that were asked for.
+std::vector<netmodel::Cluster> clusters_of(const PriceConfig& price) {
+  std::vector<netmodel::Cluster> clusters;
+  if (!price.names_clusters) return clusters;
+  for (const std::string& name : price.clusters) clusters.push_back(load_cluster(name, price.cluster_settings));
+  return clusters;
+}
+
+/// What went wrong in each run, in a line.
+std::vector<std::string> problems_of(const analysis::LogSet& logs) {
+  std::vector<std::string> lines;
+  for (const analysis::Run& run : logs.runs) {
+    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
+      if (finding.severity == analysis::Severity::note) continue;
+      lines.push_back(run.summary.path + ": " + std::string(name(finding.severity)) + ": " + finding.text);
+    }
+  }
+  return lines;
+}
+
+void print_lines(const std::string& title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  std::cout << "\n" << title << "\n";
+  for (const std::string& line : lines) std::cout << "  " << line << "\n";
+}
+
+Json array_of(const std::vector<std::string>& lines) {
+  return Json::array(std::vector<Json>(lines.begin(), lines.end()));
+}
+
+int compare_logs(const CommandLine& line) {
+  if (!line.lags.empty() || !line.thresholds.empty())
+    throw ConfigError("options of a single log with several", "lags, thresholds", "name one log");
+  const PriceConfig price = make_price_config(line.price);
+  const std::unique_ptr<netmodel::CostModel> model = netmodel::make_cost_model(price.cost_model);
+  analysis::LogSet logs = analysis::read_logs(line.arguments);
+  const std::vector<std::string> problems = problems_of(logs);
+  const std::vector<analysis::Arm> arms = analysis::arms_of(std::move(logs.runs));
+  const analysis::ComparisonRequest request{
+      .baseline = line.baseline, .target = price.target, .clusters = clusters_of(price)};
+  const analysis::Comparison comparison = analysis::compare(arms, request, *model);
+  if (line.json) {
+    const Json json =
+        to_json(comparison).with("findings", array_of(problems)).with("left_out", array_of(logs.left_out));
+    std::cout << json.text() << "\n";
+    return kExitDone;
+  }
+  print_comparison(comparison, std::cout);
+  print_lines("what went wrong", problems);
+  print_lines("left out", logs.left_out);
+  return kExitDone;
+}
+
 }  // namespace
 
 int analyze_command(const CommandLine& line) {
   if (line.arguments.empty()) throw ConfigError("no log named", "analyze", "onebit analyze FILE.h5");
-  const analysis::VarianceOptions options = variance_options(line);
-  std::vector<Json> objects;
-  for (const std::string& path : line.arguments) {
-    const LogAnalysis result = analyze(path, options);
-    if (line.json) {
-      objects.push_back(to_json(result));
-      continue;
-    }
-    if (path != line.arguments.front()) std::cout << "\n";
-    print_analysis(result, std::cout);
-  }
-  if (line.json) std::cout << (objects.size() == 1 ? objects[0] : Json::array(objects)).text() << "\n";
-  return kExitDone;
+  const bool one = line.arguments.size() == 1 && !std::filesystem::is_directory(line.arguments.front());
+  return one ? analyze_one(line) : compare_logs(line);
 }
 
 }  // namespace onebit::experiments

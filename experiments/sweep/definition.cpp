@@ -6,8 +6,8 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
-#include "experiments/resume.hpp"
 #include "experiments/sweep/points.hpp"
+#include "sim/deciding_options.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -52,8 +52,8 @@ void require_storable(const std::string& key, const std::string& value) {
 SweepDefinition definition_of(const CommandLine& line) {
   SweepDefinition definition;
   for (const auto& [name, value] : without_repeats(line.run)) {
-    const std::string stored = name == "devices" ? backend_of(value) : value;
-    const bool left_out = name == "devices" ? stored.empty() : !decides_results(name);
+    const std::string stored = name == "devices" ? sim::backend_of(value) : value;
+    const bool left_out = name == "devices" ? stored.empty() : !sim::decides_results(name);
     if (!left_out) definition.common.emplace_back(name, stored);
   }
   definition.optimizers = line.optimizers;
@@ -76,7 +76,7 @@ SweepDefinition definition_of(const CommandLine& line) {
 
 Settings execution_of(const CommandLine& line) {
   Settings settings = without_repeats(line.run);
-  std::erase_if(settings, [](const auto& setting) { return decides_results(setting.first); });
+  std::erase_if(settings, [](const auto& setting) { return sim::decides_results(setting.first); });
   return settings;
 }
 

@@ -9,8 +9,8 @@
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "experiments/arms.hpp"
-#include "experiments/resume.hpp"
 #include "sim/data/hash.hpp"
+#include "sim/deciding_options.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -126,12 +126,12 @@ Settings with_execution(const Settings& execution, const Combination& combinatio
   const auto is_devices = [](const auto& setting) { return setting.first == "devices"; };
   std::string backend;
   for (const auto& setting : combination.settings) {
-    if (is_devices(setting)) backend = backend_of(setting.second);
+    if (is_devices(setting)) backend = sim::backend_of(setting.second);
   }
   Settings result;
   bool chosen = false;
   for (const auto& setting : execution) {
-    if (is_devices(setting) && backend_of(setting.second) != backend) continue;
+    if (is_devices(setting) && sim::backend_of(setting.second) != backend) continue;
     chosen = chosen || is_devices(setting);
     result.push_back(setting);
   }
@@ -232,8 +232,8 @@ std::string name_of(const Settings& values) {
   for (const auto& [name, value] : std::map<std::string, std::string>(values.begin(), values.end())) {
     const auto usual = default_of.find(name);
     if (usual == default_of.end()) continue;  // no option: the log has others beside them
-    const std::string counted = name == "devices" ? backend_of(value) : value;
-    const bool same = name == "devices" ? counted.empty() : value == usual->second || !decides_results(name);
+    const std::string counted = name == "devices" ? sim::backend_of(value) : value;
+    const bool same = name == "devices" ? counted.empty() : value == usual->second || !sim::decides_results(name);
     if (same) continue;
     const std::string line = name + "=" + counted + "\n";
     hash.add(line.data(), line.size());

@@ -347,4 +347,12 @@ std::vector<StepTraffic> LogReader::traffic() const {
   return result;
 }
 
+std::string format_of(const std::string& path) {
+  try {
+    return root_text(h5::open_file(path, read_superblock(path).being_written), "format");
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 }  // namespace onebit::sim

@@ -62,4 +62,8 @@ class LogReader {
   std::unique_ptr<File> file_;
 };
 
+/// What an HDF5 file says it is, its root's attribute format: "onebit-run" for a log, another word for the tables that
+/// this program writes. Empty where it says nothing or cannot be read.
+std::string format_of(const std::string& path);
+
 }  // namespace onebit::sim

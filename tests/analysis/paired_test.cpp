@@ -6,6 +6,7 @@
 
 #include "tests/catch.hpp"
 
+using namespace onebit;
 using namespace onebit::analysis;
 
 namespace {
@@ -18,6 +19,10 @@ Interval mean(const std::vector<double>& values) {
 
 Interval paired(const std::vector<double>& a, const std::vector<double>& b) {
   return paired_relative_difference(a, b);
+}
+
+double flips(const std::vector<double>& differences) {
+  return sign_flip_p(differences);
 }
 
 }  // namespace
@@ -60,4 +65,60 @@ TEST_CASE("paired: pairing sees a difference that the spread between seeds hides
   const Interval difference = paired(a, b);
   CHECK(difference.mean - difference.half_width > 0.0099);
   CHECK(mean(b).mean - mean(b).half_width < mean(a).mean);
+}
+
+TEST_CASE("paired: equal values do not differ, whatever they are, and the sign is that of the difference") {
+  CHECK(paired({0, 2}, {0, 2}).mean == 0);
+  CHECK(paired({0, 2}, {0, 2}).half_width == 0);
+  CHECK(paired({-2, -2}, {-1, -1}).mean == Approx(0.5));
+  CHECK_FALSE(std::isfinite(paired({0, 2}, {1, 2}).mean));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(std::isnan(paired({infinity, 2}, {infinity, 2}).mean));
+}
+
+TEST_CASE("paired: exact p of sign flips, counted by hand") {
+  CHECK(flips({1, 2, 3}) == 2.0 / 8);           // of the sums 6, 4, 2, 0 and their opposites
+  CHECK(flips({4, 1, -2}) == 6.0 / 8);          // 3: of 7, 5, 3, 1 and their opposites
+  CHECK(flips({1, -1}) == 1);                   // 0: every sum is as far
+  CHECK(flips({0.1, 0.2, -0.3}) == 1);          // 0 but for rounding
+  CHECK(flips({0.1, 0.1, 0.1, 0.3}) == 0.125);  // 0.6: itself and its opposite
+  CHECK(flips({-1, -1, -1, -1, -1}) == 1.0 / 16);
+  CHECK(flips({7}) == 1);
+  CHECK(flips({0, 0, 0}) == 1);
+  CHECK(flips(std::vector<double>(16, 2.0)) == 1.0 / 32768);
+}
+
+TEST_CASE("paired: p of no values, and of values that are not finite") {
+  CHECK(std::isnan(flips({})));
+  CHECK(std::isnan(flips({1, nan_value})));
+  CHECK(std::isnan(flips({1, std::numeric_limits<double>::infinity()})));
+}
+
+TEST_CASE("paired: many values are flipped by drawn signs, close to the exact share and always the same") {
+  const std::vector<double> differences = {1, -2, 3, 4, -1, 2, 5, -3, 1, 2, -4, 3, 1, -1, 2, 1, 4};
+  double observed = 0;
+  for (double difference : differences) observed += difference;
+  Index exact = 0;
+  for (std::size_t signs = 0; signs < std::size_t{1} << 17; ++signs) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 17; ++i) sum += (signs >> i & 1U) != 0 ? -differences[i] : differences[i];
+    exact += std::abs(sum) >= observed;
+  }
+  const double share = static_cast<double>(exact) / (1 << 17);
+  CHECK(flips(differences) == Approx(share).margin(0.01));  // five standard deviations of 65,536 draws
+  CHECK(flips(differences) == flips(differences));
+  CHECK(flips(std::vector<double>(300, 1.0)) == 1.0 / 65537);  // three blocks of signs, no draw is as far
+}
+
+TEST_CASE("paired: a difference has interval, p and pairs") {
+  const std::vector<double> a = {2, 4, 8}, b = {2.2, 4.2, 8.4};
+  const Difference difference = paired_difference(a, b);
+  CHECK(difference.pairs == 3);
+  CHECK(difference.relative.mean == Approx(0.2 / 3));
+  CHECK(difference.p == 0.25);
+  const std::vector<double> spoilt = {2.2, nan_value, 8.4};
+  CHECK(std::isnan(paired_difference(a, spoilt).relative.mean));
+  CHECK(std::isnan(paired_difference(a, spoilt).p));
+  CHECK(paired_difference({}, {}).pairs == 0);
+  CHECK(std::isnan(paired_difference({}, {}).relative.half_width));
 }

@@ -51,6 +51,7 @@ TEST_CASE("the values of the purposes are fixed for ever") {
   CHECK(static_cast<int>(Purpose::masking) == 8);
   CHECK(static_cast<int>(Purpose::dropout) == 9);
   CHECK(static_cast<int>(Purpose::noise) == 10);
+  CHECK(static_cast<int>(Purpose::permutation) == 12);
 }
 
 TEST_CASE("uniform numbers lie between 0 and 1 on a grid of 2^-24 and are spread evenly") {

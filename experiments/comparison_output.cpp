@@ -1,0 +1,144 @@
+#include "experiments/comparison_output.hpp"
+
+#include <array>
+#include <cmath>
+#include <ostream>
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::ArmFigures;
+using analysis::Interval;
+
+/// 1.234 ± 0.056; the mean alone where there is no interval.
+std::string interval_text(const Interval& interval, int digits = 5) {
+  const std::string mean = number(interval.mean, digits);
+  return std::isfinite(interval.half_width) ? mean + " ± " + number(interval.half_width, 2) : mean;
+}
+
+std::string percent_interval(const Interval& interval) {
+  const std::string mean = percent_text(interval.mean);
+  return std::isfinite(interval.half_width) ? mean + " ± " + percent_text(interval.half_width) : mean;
+}
+
+void print_arms(const std::vector<ArmFigures>& arms, std::ostream& out) {
+  Table table({"arm", "finished", "final loss", "best loss", "accuracy", "bytes/worker", "vs fp16", "vs fp32"});
+  for (const ArmFigures& arm : arms) {
+    table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
+               interval_text(arm.best_loss), percent_interval(arm.accuracy), bytes_text(arm.bytes.mean),
+               ratio_text(arm.ratio_fp16.times.mean), ratio_text(arm.ratio_fp32.times.mean)});
+  }
+  table.print(out);
+  if (!arms.empty()) {
+    out << "vs fp16: " << arms.front().ratio_fp16.baseline << "; vs fp32: " << arms.front().ratio_fp32.baseline << "\n";
+  }
+  for (const ArmFigures& arm : arms) {
+    for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
+  }
+}
+
+void print_targets(const analysis::Comparison& comparison, std::ostream& out) {
+  if (!std::isfinite(comparison.target)) return;
+  std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
+                                     "bytes/worker"};
+  for (const analysis::ClusterSeconds& time : comparison.arms.front().to_target.seconds) header.push_back(time.cluster);
+  Table table(header);
+  for (const ArmFigures& arm : comparison.arms) {
+    const analysis::TargetCost& cost = arm.to_target;
+    std::vector<std::string> row = {arm.name, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
+                                    number(cost.steps.mean), number(cost.samples.mean), bytes_text(cost.bytes.mean)};
+    for (const analysis::ClusterSeconds& time : cost.seconds) row.push_back(seconds_text(time.seconds.mean));
+    table.add(std::move(row));
+  }
+  table.print(out);
+}
+
+void print_verdicts(const std::vector<analysis::Verdict>& verdicts, std::ostream& out) {
+  for (const analysis::Verdict& verdict : verdicts) {
+    out << verdict.sentence << "\n";
+    for (const std::string& warning : verdict.warnings) out << "  warning: " << warning << "\n";
+  }
+}
+
+std::string_view name(analysis::Judgement judgement) {
+  constexpr std::array<std::string_view, 6> names = {"no_difference",           "better",   "worse", "too_few_seeds",
+                                                     "not_comparable_diverged", "undefined"};
+  return names[static_cast<std::size_t>(judgement)];
+}
+
+Json interval_json(const Interval& interval) {
+  return Json::object({{"mean", interval.mean}, {"half_width", interval.half_width}, {"count", interval.count}});
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  return Json::array(std::vector<Json>(texts.begin(), texts.end()));
+}
+
+Json seconds_json(const std::vector<analysis::ClusterSeconds>& times) {
+  std::vector<std::pair<std::string, Json>> members;
+  for (const analysis::ClusterSeconds& time : times) members.emplace_back(time.cluster, interval_json(time.seconds));
+  return Json::object(members);
+}
+
+Json arm_json(const ArmFigures& arm) {
+  const analysis::TargetCost& cost = arm.to_target;
+  return Json::object({{"name", arm.name},
+                       {"runs", arm.runs},
+                       {"finished", arm.finished},
+                       {"diverged", arm.diverged},
+                       {"failed", arm.failed},
+                       {"unfinished", arm.unfinished},
+                       {"unfinished_runs", texts_json(arm.unfinished_runs)},
+                       {"final_loss", interval_json(arm.final_loss)},
+                       {"best_loss", interval_json(arm.best_loss)},
+                       {"accuracy", interval_json(arm.accuracy)},
+                       {"bytes_per_worker", interval_json(arm.bytes)},
+                       {"ratio_fp16", interval_json(arm.ratio_fp16.times)},
+                       {"ratio_fp32", interval_json(arm.ratio_fp32.times)},
+                       {"seconds", seconds_json(arm.seconds)},
+                       {"to_target", Json::object({{"runs", cost.runs},
+                                                   {"reached", cost.reached},
+                                                   {"steps", interval_json(cost.steps)},
+                                                   {"samples", interval_json(cost.samples)},
+                                                   {"bytes", interval_json(cost.bytes)},
+                                                   {"seconds", seconds_json(cost.seconds)}})}});
+}
+
+Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
+  std::vector<Json> items;
+  for (const analysis::Verdict& verdict : verdicts) {
+    items.push_back(Json::object({{"baseline", verdict.baseline},
+                                  {"arm", verdict.arm},
+                                  {"judgement", std::string(name(verdict.judgement))},
+                                  {"relative_difference", interval_json(verdict.difference.relative)},
+                                  {"p", verdict.difference.p},
+                                  {"sentence", verdict.sentence},
+                                  {"warnings", texts_json(verdict.warnings)}}));
+  }
+  return Json::array(items);
+}
+
+}  // namespace
+
+void print_comparison(const analysis::Comparison& comparison, std::ostream& out) {
+  print_arms(comparison.arms, out);
+  out << "\n";
+  print_targets(comparison, out);
+  if (!comparison.verdicts.empty()) out << "\n";
+  print_verdicts(comparison.verdicts, out);
+  if (comparison.best_rates.empty()) return;
+  out << "\nat the best learning rate of each grid\n";
+  print_verdicts(comparison.best_rates, out);
+}
+
+Json to_json(const analysis::Comparison& comparison) {
+  std::vector<Json> arms;
+  for (const ArmFigures& arm : comparison.arms) arms.push_back(arm_json(arm));
+  return Json::object({{"baseline", comparison.baseline},
+                       {"target_loss", comparison.target},
+                       {"arms", Json::array(arms)},
+                       {"verdicts", verdicts_json(comparison.verdicts)},
+                       {"best_rates", verdicts_json(comparison.best_rates)}});
+}
+
+}  // namespace onebit::experiments

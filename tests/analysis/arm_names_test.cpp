@@ -1,0 +1,65 @@
+#include "analysis/arm_names.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/catch.hpp"
+
+using namespace onebit::analysis;
+
+namespace {
+
+using Options = std::map<std::string, std::string>;
+using Names = std::vector<std::string>;
+
+Names names(const std::vector<Options>& arms) {
+  return arm_names(arms);
+}
+
+}  // namespace
+
+TEST_CASE("arm names: the optimizer alone where it tells arms apart") {
+  CHECK(names({{{"optimizer", "adam"}, {"freeze", "never"}}, {{"optimizer", "onebit-adam"}, {"freeze", "auto"}}}) ==
+        Names{"adam", "onebit-adam"});
+}
+
+TEST_CASE("arm names: as few options as are needed, the learning rate before others") {
+  CHECK(names({{{"optimizer", "adam"}, {"optimizer.lr", "0.001"}, {"batch", "8"}},
+               {{"optimizer", "adam"}, {"optimizer.lr", "0.01"}, {"batch", "16"}},
+               {{"optimizer", "lamb"}, {"optimizer.lr", "0.01"}, {"batch", "16"}}}) ==
+        Names{"adam, lr 0.001", "adam, lr 0.01", "lamb, lr 0.01"});
+  CHECK(names({{{"batch", "8"}, {"steps", "5"}}, {{"batch", "8"}, {"steps", "6"}}}) == Names{"steps 5", "steps 6"});
+}
+
+TEST_CASE("arm names: the whole option where its last part is not clear, unset where it is absent") {
+  CHECK(names({{{"freeze.lag", "1"}, {"other.lag", "1"}},
+               {{"freeze.lag", "2"}, {"other.lag", "1"}},
+               {{"freeze.lag", "1"}, {"other.lag", "2"}}}) ==
+        Names{"freeze.lag 1, other.lag 1", "freeze.lag 2, other.lag 1", "freeze.lag 1, other.lag 2"});
+  CHECK(names({{{"optimizer", "adam"}}, {{"optimizer", "adam"}, {"batch", "4"}}}) == Names{"batch unset", "batch 4"});
+}
+
+TEST_CASE("arm names: one arm is called by its optimizer") {
+  CHECK(names({{{"optimizer", "adam"}, {"batch", "8"}}}) == Names{"adam"});
+  CHECK(names({{{"batch", "8"}}}) == Names{"run"});
+  CHECK(names({}).empty());
+}
+
+TEST_CASE("arm names: sorted by optimizer, rate, and the rest, numbers by size and before texts") {
+  const auto lr = [](const char* optimizer, const char* rate) {
+    return Options{{"optimizer", optimizer}, {"optimizer.lr", rate}, {"a", rate}};
+  };
+  std::vector<Options> arms = {lr("b", "1"), lr("a", "10"),   lr("a", "x"),
+                               lr("a", "9"), lr("a", "1e-3"), lr("a", "95x")};
+  std::ranges::sort(arms, options_before);
+  const std::vector<Options> expected = {lr("a", "1e-3"), lr("a", "9"), lr("a", "10"),
+                                         lr("a", "95x"),  lr("a", "x"), lr("b", "1")};
+  CHECK(arms == expected);
+  CHECK_FALSE(options_before(arms[0], arms[0]));
+}
+
+TEST_CASE("arm names: numbers in texts") {
+  CHECK(number_in("1e-3") == 1e-3);
+  CHECK(number_in("-4") == -4);
+  for (const char* text : {"", "4x", "x", " 4", "auto"}) CHECK(std::isnan(number_in(text)));
+}

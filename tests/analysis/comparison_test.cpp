@@ -1,0 +1,172 @@
+#include "analysis/comparison.hpp"
+
+#include "device/error.hpp"
+#include "device/philox.hpp"
+#include "tests/analysis/runs.hpp"
+#include "tests/netmodel/models.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+Arm with_rate(const std::string& optimizer, const std::string& rate, const std::vector<double>& losses) {
+  return make_arm(optimizer + "-" + rate, losses, {{"optimizer", optimizer}, {"optimizer.lr", rate}});
+}
+
+double normal(Index step, Index worker, Index element) {
+  return static_cast<double>(device::normal({7, device::Purpose::data}, {step, worker, element}));
+}
+
+/// Final losses of one arm: those of the seeds, which arms share, have a deviation of 5%, and what an arm makes of a
+/// seed one of 0.5% more. Those are the seeds' scales; of a difference of two arms the deviation is 0.7%.
+std::vector<double> losses(Index resampling, Index arm, Index seeds, double shift) {
+  std::vector<double> result;
+  for (Index seed = 0; seed < seeds; ++seed) {
+    const double shared = 1 + 0.05 * normal(resampling, 0, seed);
+    result.push_back(2 * shared * (1 + shift + 0.005 * normal(resampling, 1 + arm, seed)));
+  }
+  return result;
+}
+
+struct Tally {
+  Index none = 0, better = 0, worse = 0, small_p = 0;
+};
+
+/// Verdicts over 1,000 resamplings of 5 to 10 paired seeds.
+Tally tally(double shift) {
+  Tally result;
+  for (Index i = 0; i < 1000; ++i) {
+    const Index seeds = 5 + i % 6;
+    const std::vector<Arm> arms = {make_arm("a", losses(i, 0, seeds, 0), {{"optimizer", "x"}}),
+                                   make_arm("b", losses(i, 1, seeds, shift), {{"optimizer", "y"}})};
+    const Verdict verdict = compare(arms, {}).verdicts.front();
+    result.none += verdict.judgement == Judgement::no_difference;
+    result.better += verdict.judgement == Judgement::better;
+    result.worse += verdict.judgement == Judgement::worse;
+    result.small_p += verdict.difference.p <= 0.05;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("comparison: an arm against itself differs in 3 to 7 of 100 resamplings at 95%") {
+  const Tally result = tally(0);
+  INFO(result.none << " no difference, " << result.better << " better, " << result.worse << " worse, " << result.small_p
+                   << " with p at most 0.05");
+  CHECK(result.none >= 930);
+  CHECK(result.none <= 970);
+  CHECK(result.better > 0);
+  CHECK(result.worse > 0);
+  CHECK(result.small_p <= 60);  // the test by permutation is exact, or careful
+}
+
+TEST_CASE("comparison: a shift of 2% is seen where seeds differ by 5% and arms by 0.5% of a seed") {
+  const Tally up = tally(0.02), down = tally(-0.02);
+  INFO(up.worse << " of 1000 worse, " << down.better << " of 1000 better");
+  CHECK(up.worse >= 980);
+  CHECK(up.better == 0);
+  CHECK(down.better >= 980);
+  CHECK(down.worse == 0);
+}
+
+TEST_CASE("comparison: the figures of every arm, and a verdict for every one but the baseline") {
+  const std::vector<Arm> arms = {make_arm("a", {1, 2}, {{"optimizer", "x"}}),
+                                 make_arm("b", {2, 4}, {{"optimizer", "y"}}),
+                                 make_arm("c", {1, 2}, {{"optimizer", "z"}})};
+  const Comparison first = compare(arms, {});
+  CHECK(first.baseline == "a");
+  CHECK(first.arms.size() == 3);
+  CHECK(first.arms[1].name == "b");
+  CHECK(first.arms[1].final_loss.mean == 3);
+  REQUIRE(first.verdicts.size() == 2);
+  CHECK((first.verdicts[0].baseline == "a" && first.verdicts[0].arm == "b"));
+  CHECK(first.verdicts[0].judgement == Judgement::worse);
+  CHECK(first.verdicts[1].judgement == Judgement::no_difference);
+  CHECK(first.grids.size() == 3);
+  CHECK(first.best_rates.empty());
+  const Comparison second = compare(arms, {.baseline = "b"});
+  CHECK(second.baseline == "b");
+  CHECK((second.verdicts[0].arm == "a" && second.verdicts[1].arm == "c"));
+  CHECK(second.verdicts[0].judgement == Judgement::better);
+  const Comparison alone = compare(std::vector{arms[0]}, {});
+  CHECK(alone.verdicts.empty());
+}
+
+TEST_CASE("comparison: a target for all arms, its own or the lowest that all runs reached") {
+  const std::vector<Arm> arms = {make_arm("a", {1, 2}, {{"optimizer", "x"}}),
+                                 make_arm("b", {3, 4}, {{"optimizer", "y"}})};
+  const Comparison common = compare(arms, {});
+  CHECK(common.target == 4);
+  CHECK(common.arms[1].to_target.reached == 2);
+  CHECK(common.arms[1].to_target.steps.mean == Approx((10 * 6 / 7.0 + 10) / 2));
+  const Comparison given = compare(arms, {.target = 2});
+  CHECK(given.target == 2);
+  CHECK(given.arms[0].to_target.reached == 2);
+  CHECK(given.arms[1].to_target.reached == 0);
+  CHECK(std::isnan(given.arms[1].to_target.steps.mean));
+}
+
+TEST_CASE("comparison: clusters are priced, and computing added") {
+  const std::vector<Arm> arms = {make_arm("a", {1, 2})};
+  ComparisonRequest request;
+  request.clusters = {round_cluster(), netmodel::find_cluster("eth10")};
+  request.compute_seconds = 1;
+  const Comparison result = compare(arms, request);
+  REQUIRE(result.arms[0].seconds.size() == 2);
+  CHECK(result.arms[0].seconds[0].cluster == "round");
+  CHECK(result.arms[0].seconds[1].cluster == "eth10");
+  CHECK(result.arms[0].seconds[1].seconds.mean > 10);
+  CHECK(result.arms[0].curves.size() == 5);
+  CHECK(result.arms[0].to_target.seconds.size() == 2);
+}
+
+TEST_CASE("comparison: learning rates stand behind each verdict, and grids are compared at their best") {
+  const std::vector<Arm> arms = {with_rate("adam", "0.001", {2, 2.1}), with_rate("adam", "0.01", {1, 1.1}),
+                                 with_rate("adam", "0.1", {3, 3.1}), with_rate("onebit", "0.01", {1.5, 1.6}),
+                                 with_rate("onebit", "0.1", {1.2, 1.32})};
+  const Comparison result = compare(arms, {});
+  CHECK(result.arms[3].rates.rate == 0.01);
+  CHECK(result.arms[3].rates.tried == std::vector<double>{0.01, 0.1});
+  REQUIRE(result.grids.size() == 2);
+  CHECK(result.grids[1].name == "onebit");
+  CHECK(result.verdicts.size() == 4);
+  CHECK_THAT(result.verdicts[2].sentence,
+             Contains("; learning rate 0.01 (of 2 tried: 0.01, 0.1) against 0.001 (of 3 tried: 0.001, 0.01, 0.1)"));
+  REQUIRE(result.best_rates.size() == 1);
+  const Verdict& best = result.best_rates[0];
+  CHECK((best.baseline == "adam-0.01" && best.arm == "onebit-0.1"));
+  CHECK(best.judgement == Judgement::worse);
+  CHECK(result.target == 1.32);  // of the worst run at the best rates: the others need not reach it
+  CHECK(result.arms[0].to_target.reached == 0);
+  CHECK_THAT(best.sentence,
+             StartsWith("at the best learning rate of each, onebit-0.1 is worse than adam-0.01: final loss "
+                        "20% higher"));
+  CHECK(best.warnings ==
+        std::vector<std::string>{
+            "adam had 3 learning rates to choose from, onebit had 2",
+            "0.1 is the best learning rate of onebit and the largest that was tried: a better one may lie beyond"});
+}
+
+TEST_CASE("comparison: a grid that diverged at every rate has no best one") {
+  std::vector<Arm> arms = {with_rate("adam", "1", {1, 1}), with_rate("lamb", "1", {1, 1}),
+                           with_rate("lamb", "2", {1, 1})};
+  for (std::size_t i : {1U, 2U}) arms[i].runs[0] = diverged(arms[i].runs[0]);
+  const Comparison result = compare(arms, {});
+  CHECK(result.best_rates.empty());
+  CHECK(result.verdicts[0].judgement == Judgement::not_comparable_diverged);
+  CHECK(result.arms[2].diverged == 1);
+}
+
+TEST_CASE("comparison: refuses other problems, unknown baselines and nothing") {
+  std::vector<Arm> arms = {make_arm("adam", {1, 2}), make_arm("lamb", {1, 2})};
+  CHECK_THROWS_WITH(compare(arms, {.baseline = "adm"}),
+                    Contains("no arm of this name") && Contains("did you mean adam?"));
+  CHECK_THROWS_AS(compare({}, {}), ConfigError);
+  arms[1].runs[1].header.data_hash = "ff";
+  CHECK_THROWS_WITH(compare(arms, {}), Contains("their data, hash '00000000000000aa' and 'ff'"));
+}

@@ -1,0 +1,39 @@
+// Power laws, and the rates of convergence that they are fitted for.
+
+#include "analysis/fit.hpp"
+
+#include <cmath>
+
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using Catch::Matchers::Contains;
+
+TEST_CASE("a power law is found exactly, with no width") {
+  const std::vector<double> x = {1, 2, 4, 8};
+  const std::vector<double> y = {3, 3 / std::sqrt(2.0), 1.5, 1.5 / std::sqrt(2.0)};
+  const PowerFit fit = fit_power(x, y);
+  CHECK(fit.exponent == Approx(-0.5));
+  CHECK(fit.factor == Approx(3));
+  CHECK(fit.half_width < 1e-7);
+  CHECK(fit.points == 4);
+}
+
+TEST_CASE("the width of an exponent is Student's t on the residuals") {
+  // u = -1, 0, 1 and v = 0, 1, 0 in logarithms: slope 0, residuals -1/3, 2/3, -1/3, one degree of freedom.
+  const std::vector<double> x = {std::exp(-1.0), 1, std::exp(1.0)};
+  const std::vector<double> y = {1, std::exp(1.0), 1};
+  const PowerFit fit = fit_power(x, y);
+  CHECK(std::fabs(fit.exponent) < 1e-12);
+  CHECK(fit.half_width == Approx(12.7062 * std::sqrt(6.0 / 9 / 2)).epsilon(1e-4));
+}
+
+TEST_CASE("two points give an exponent without an interval, and what is no power law is refused") {
+  const std::vector<double> x = {1, 4}, y = {1, 2};
+  CHECK(fit_power(x, y).exponent == Approx(0.5));
+  CHECK(std::isnan(fit_power(x, y).half_width));
+  CHECK_THROWS_WITH(fit_power(x, std::vector<double>{1, 0}), Contains("positive"));
+  CHECK_THROWS_WITH(fit_power(std::vector<double>{2, 2}, y), Contains("differ"));
+}
