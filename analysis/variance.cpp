@@ -94,9 +94,20 @@ Index tensor_lag(const std::vector<Index>& steps, Index lag) {
   return std::max<Index>(1, (lag + cadence / 2) / cadence) * cadence;
 }
 
+/// Rows of /tensors, as wide as there are tensors.
+std::vector<sim::TensorRow> tensor_rows(const sim::LogReader& log) {
+  std::vector<sim::TensorRow> rows = log.tensors();
+  const std::size_t tensors = log.header().tensors.size();
+  for (const sim::TensorRow& row : rows) {
+    if (row.variance_l1.size() == tensors && row.shadow_l1.size() == tensors) continue;
+    throw IoError("log is damaged: rows of /tensors are not as wide as there are tensors", log.path());
+  }
+  return rows;
+}
+
 void add_tensors(const sim::LogReader& log, double threshold, VarianceView& view) {
   if (!log.header().per_tensor) return;
-  const std::vector<sim::TensorRow> rows = log.tensors();
+  const std::vector<sim::TensorRow> rows = tensor_rows(log);
   std::vector<Index> steps;
   for (const sim::TensorRow& row : rows) {
     if (view.freeze_step > 0 && row.step > view.freeze_step) break;

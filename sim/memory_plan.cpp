@@ -31,6 +31,8 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   zeroone.var_update_scaler = 1;
   zeroone.var_freeze_step = zeroone.var_freeze_step < steps ? 3 : kSteps;
   run.optimizer.local.period = 2;
+  run.probe.every = std::min<Index>(run.probe.every, 1);
+  run.probe.curvature = std::min<Index>(run.probe.curvature, 2);
   run.eval.examples = std::min<Index>(run.eval.examples, 512);
   return run;
 }
