@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 
@@ -25,6 +27,17 @@ bool has_points(const Curve& curve) {
   return std::any_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
 }
 
+bool has_band(const Curve& curve, std::size_t point) {
+  return point < curve.half_widths.size() && std::isfinite(curve.y[point]) && std::isfinite(curve.half_widths[point]);
+}
+
+bool has_band(const Curve& curve) {
+  for (std::size_t i = 0; i < curve.y.size(); ++i) {
+    if (has_band(curve, i)) return true;
+  }
+  return false;
+}
+
 /// A string in gnuplot's single quotes: the only character with a meaning is the quote.
 std::string quoted(const std::string& text) {
   std::string result = "'";
@@ -38,6 +51,9 @@ void write_data(const Plot& plot, std::ostringstream& script) {
     script << "$curve" << c << " << EOD\n";
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       if (std::isfinite(curve.y[i])) script << curve.x[i] << " " << curve.y[i];
+      if (has_band(curve, i)) {
+        script << " " << curve.y[i] - curve.half_widths[i] << " " << curve.y[i] + curve.half_widths[i];
+      }
       script << "\n";
     }
     script << "EOD\n";
@@ -64,6 +80,12 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
   const char* separator = "plot ";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     if (!has_points(plot.curves[c])) continue;
+    if (has_band(plot.curves[c])) {
+      script << separator << "$curve" << c
+             << " using 1:3:4 with filledcurves fs transparent solid 0.15 noborder lc rgb '" << kColours[c % 7]
+             << "' notitle";
+      separator = ", ";
+    }
     script << separator << "$curve" << c << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '" << kColours[c % 7]
            << "' title " << quoted(plot.curves[c].label);
     separator = ", ";
@@ -93,27 +115,143 @@ bool has_gnuplot() {
   return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
 }
 
-std::vector<std::string> draw(const Plot& request, const std::string& stem) {
+namespace {
+
+struct Terminal {
+  std::string extension, settings;
+};
+
+const Terminal kSvg = {".svg", "svg size 900,560 font 'sans,14' background 'white'"};
+const Terminal kPng = {".png", "pngcairo size 900,560 font 'sans,11'"};
+
+void draw_to(const std::string& path, const Terminal& terminal, const std::string& script) {
+  std::filesystem::remove(path);
+  run_gnuplot("set terminal " + terminal.settings + "\nset output " + quoted(path) + "\n" + script);
+  std::error_code ignored;
+  if (std::filesystem::file_size(path, ignored) == 0 || ignored) throw IoError("gnuplot wrote no picture", path);
+}
+
+/// Empty where there is nothing to draw.
+std::string script_of(const Plot& request) {
   const Plot plot = drawable(request);
-  if (std::none_of(plot.curves.begin(), plot.curves.end(), has_points) || !has_gnuplot()) return {};
-  std::ostringstream data, frame, curves;
-  data.precision(9);
-  write_data(plot, data);
-  write_frame(plot, frame);
-  write_plot(plot, curves);
-  const std::vector<std::pair<std::string, std::string>> outputs = {
-      {stem + ".svg", "svg size 900,560 font 'sans,14' background 'white'"},
-      {stem + ".png", "pngcairo size 900,560 font 'sans,11'"}};
+  if (std::none_of(plot.curves.begin(), plot.curves.end(), has_points)) return "";
+  std::ostringstream script;
+  script.precision(9);
+  write_data(plot, script);
+  write_frame(plot, script);
+  write_plot(plot, script);
+  return script.str();
+}
+
+void write_names(const char* axis, const std::vector<std::string>& names, std::size_t most,
+                 std::ostringstream& script) {
+  const std::size_t stride = (names.size() + most - 1) / most;
+  const char* separator = "";
+  script << "set " << axis << "tics (";
+  for (std::size_t i = 0; i < names.size(); i += stride, separator = ", ") {
+    script << separator << quoted(names[i]) << " " << i;
+  }
+  script << ") noenhanced\n";
+}
+
+bool has_values(const HeatMap& map) {
+  return std::ranges::any_of(map.values, [](const std::vector<double>& row) {
+    return std::ranges::any_of(row, [](double value) { return std::isfinite(value); });
+  });
+}
+
+/// Cividis' ends and middle: told apart by the colour-blind and in print.
+std::string script_of(const HeatMap& map) {
+  if (!has_values(map)) return "";
+  std::ostringstream script;
+  script.precision(9);
+  script << "$map << EOD\n";
+  for (const std::vector<double>& row : map.values) {
+    for (const double value : row) std::isfinite(value) ? script << value << " " : script << "NaN ";
+    script << "\n";
+  }
+  script << "EOD\nset title " << quoted(map.title) << " noenhanced\nset xlabel " << quoted(map.x_label)
+         << " noenhanced\nset cblabel " << quoted(map.value_label) << " noenhanced\n"
+         << "set palette defined (0 '#00224e', 1 '#7d7c78', 2 '#fee838')\nset yrange [*:*] reverse\nset tics nomirror "
+            "out\n"
+         << "set datafile missing 'NaN'\nunset key\n";
+  write_names("x", map.columns, 12, script);
+  write_names("y", map.rows, 30, script);
+  script << "plot $map matrix with image pixels\n";
+  return script.str();
+}
+
+std::vector<std::string> draw_script(const std::string& script, const std::string& stem) {
+  if (script.empty() || !has_gnuplot()) return {};
   std::vector<std::string> paths;
-  for (const auto& [path, terminal] : outputs) {
-    std::filesystem::remove(path);
-    run_gnuplot("set terminal " + terminal + "\nset output " + quoted(path) + "\n" + data.str() + frame.str() +
-                curves.str());
-    std::error_code ignored;
-    if (std::filesystem::file_size(path, ignored) == 0 || ignored) throw IoError("gnuplot wrote no picture", path);
-    paths.push_back(path);
+  for (const Terminal& terminal : {kSvg, kPng}) {
+    paths.push_back(stem + terminal.extension);
+    draw_to(paths.back(), terminal, script);
   }
   return paths;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// gnuplot calls the same things by the same names in every picture.
+std::string with_prefix(std::string svg, const std::string& prefix) {
+  for (const std::string& before : {std::string("id=\""), std::string("id='"), std::string("url(#"),
+                                    std::string("href='#"), std::string("href=\"#")}) {
+    for (std::size_t at = svg.find(before); at != std::string::npos; at = svg.find(before, at)) {
+      at += before.size();
+      svg.insert(at, prefix);
+    }
+  }
+  return svg;
+}
+
+/// Gone with all that is in it at the end.
+struct TemporaryFolder {
+  std::string path = (std::filesystem::temp_directory_path() / "onebit-plot-XXXXXX").string();
+
+  TemporaryFolder() {
+    if (mkdtemp(path.data()) == nullptr) throw IoError("cannot make a temporary folder", path);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+};
+
+std::string svg_of(const std::string& script, const std::string& prefix) {
+  if (script.empty() || !has_gnuplot()) return "";
+  const TemporaryFolder folder;
+  const std::string path = folder.path + "/plot.svg";
+  draw_to(path, kSvg, script);
+  const std::string svg = text_of(path);
+  const std::size_t start = svg.find("<svg");
+  if (start == std::string::npos) throw IoError("gnuplot wrote no picture", path);
+  return with_prefix(svg.substr(start), prefix);
+}
+
+}  // namespace
+
+std::vector<std::string> draw(const Plot& plot, const std::string& stem) {
+  return draw_script(script_of(plot), stem);
+}
+
+std::vector<std::string> draw(const HeatMap& map, const std::string& stem) {
+  return draw_script(script_of(map), stem);
+}
+
+std::string inline_svg(const Plot& plot, const std::string& prefix) {
+  return svg_of(script_of(plot), prefix);
+}
+
+std::string inline_svg(const HeatMap& map, const std::string& prefix) {
+  return svg_of(script_of(map), prefix);
 }
 
 }  // namespace onebit::analysis

@@ -108,7 +108,7 @@ std::vector<sim::TensorRow> tensor_rows(const sim::LogReader& log) {
 void add_tensors(const sim::LogReader& log, double threshold, VarianceView& view) {
   if (!log.header().per_tensor) return;
   const std::vector<sim::TensorRow> rows = tensor_rows(log);
-  std::vector<Index> steps;
+  std::vector<Index>& steps = view.tensor_steps;
   for (const sim::TensorRow& row : rows) {
     if (view.freeze_step > 0 && row.step > view.freeze_step) break;
     steps.push_back(row.step);
@@ -123,6 +123,7 @@ void add_tensors(const sim::LogReader& log, double threshold, VarianceView& view
       if (!std::isnan(value)) tensor.last_ratio = value;
     }
     if (view.freeze_step > 0 && !rows.empty()) tensor.drift = rows.back().shadow_l1[t] / rows.back().variance_l1[t];
+    tensor.ratio = ratio;
     view.tensors.push_back(std::move(tensor));
   }
 }

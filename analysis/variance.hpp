@@ -33,6 +33,7 @@ struct TensorStability {
   Index stable_step = 0;  ///< from which on its ratio stays at the threshold or above; 0: never
   double last_ratio = 0;  ///< before the freeze
   double drift = 0;       ///< l1 norm of the shadow over that of the frozen variance, last row; NaN without probes
+  std::vector<double> ratio = {};  ///< [tensor_steps of the view]
 };
 
 /// What became of a frozen variance.
@@ -51,6 +52,7 @@ struct VarianceView {
   Index rule_after = 0;        ///< steps of learning-rate warm-up
   std::vector<Stability> stability;
   std::vector<Threshold> thresholds;
+  std::vector<Index> tensor_steps;  ///< rows of /tensors until the freeze
   std::vector<TensorStability> tensors;
   Drift drift;
 };

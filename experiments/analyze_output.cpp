@@ -41,7 +41,9 @@ std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   return known;
 }
 
-void print_stability(const analysis::VarianceView& view, std::ostream& out) {
+}  // namespace
+
+Table stability_table(const analysis::VarianceView& view) {
   std::vector<std::string> header = {"stability of the variance at step"};
   for (const analysis::Stability& series : view.stability)
     header.push_back(series.norm + ", lag " + std::to_string(series.lag));
@@ -53,26 +55,28 @@ void print_stability(const analysis::VarianceView& view, std::ostream& out) {
     for (const analysis::Stability& series : view.stability) cells.push_back(number(series.ratio[row]));
     table.add(std::move(cells));
   }
-  if (!known.empty()) table.print(out);
+  return table;
 }
 
-void print_thresholds(const analysis::VarianceView& view, std::ostream& out) {
+std::string rule_of(const analysis::VarianceView& view) {
+  std::string text = "first step with a ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
+                     " steps at the threshold, after " + std::to_string(view.rule_after) +
+                     " steps of learning-rate warm-up";
+  if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
+  return text;
+}
+
+Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "freeze step", "DeepSpeed freeze_step", "of the run", "vs fp16", "loss then"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
     table.add({number(row.threshold), step_text(row.freeze_step), reached ? std::to_string(row.deepspeed_step) : "-",
                reached ? percent_text(row.share) : "-", ratio_text(row.volume_ratio), number(row.loss_then)});
   }
-  out << "first step with a ratio of ||v||_1 over " << view.rule_lag << " steps at the threshold, after "
-      << view.rule_after << " steps of learning-rate warm-up";
-  if (view.freeze_step > 0) out << "; the run froze its variance after step " << view.freeze_step;
-  out << "\n";
-  table.print(out);
+  return table;
 }
 
-/// Those that become stable last.
-void print_tensors(std::vector<analysis::TensorStability> tensors, std::ostream& out) {
-  if (tensors.empty()) return;
+Table tensors_table(std::vector<analysis::TensorStability> tensors) {
   const auto late = [](const analysis::TensorStability& tensor) {
     return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
   };
@@ -85,27 +89,33 @@ void print_tensors(std::vector<analysis::TensorStability> tensors, std::ostream&
   }
   if (tensors.size() > kTensorsShown)
     table.add({std::to_string(tensors.size() - kTensorsShown) + " more, stable earlier"});
-  table.print(out);
+  return table;
 }
 
-void print_drift(const analysis::Drift& drift, std::ostream& out) {
-  if (drift.steps.empty()) return;
+Table drift_table(const analysis::Drift& drift) {
   Table table({"since the freeze, at step", "||shadow|| / ||frozen||", "typical change of the rate", "moved"});
   for (const std::size_t row : spread(drift.steps.size(), kRowsShown)) {
     table.add({std::to_string(drift.steps[row]), number(drift.norm_ratio[row]),
                "x " + number(std::exp(drift.rate_drift[row])), percent_text(drift.moved_share[row])});
   }
+  return table;
+}
+
+namespace {
+
+/// With an empty line behind it, where there is something in it.
+void print_table(const Table& table, std::ostream& out) {
+  if (table.empty()) return;
+  out << "\n";
   table.print(out);
 }
 
 void print_variance(const analysis::VarianceView& view, std::ostream& out) {
-  print_stability(view, out);
-  out << "\n";
-  print_thresholds(view, out);
-  out << "\n";
-  print_tensors(view.tensors, out);
-  if (!view.drift.steps.empty()) out << "\n";
-  print_drift(view.drift, out);
+  print_table(stability_table(view), out);
+  out << "\n" << rule_of(view) << "\n";
+  thresholds_table(view).print(out);
+  print_table(tensors_table(view.tensors), out);
+  print_table(drift_table(view.drift), out);
 }
 
 /// Name, what it is, and the values.
@@ -127,43 +137,52 @@ std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c) {
           {"least denominator, mean", "least_denominator", c.least_denominator}};
 }
 
-void print_constants(const analysis::TheoryConstants& constants, std::ostream& out) {
+}  // namespace
+
+Table constants_table(const analysis::TheoryConstants& constants) {
   Table table({"measured", "value", "least", "most", "known"});
   for (const NamedMeasure& row : measures_of(constants)) {
     table.add({row.name, number(row.measured.value), number(row.measured.least), number(row.measured.most),
                number(row.measured.known)});
   }
   table.add({"epsilon, twice the larger error", number(constants.epsilon), "-", "-", "-"});
-  table.print(out);
+  return table;
 }
 
-void print_bound(const std::vector<analysis::BoundRow>& rows, std::ostream& out) {
-  if (rows.empty()) return;
+Table bound_table(const std::vector<analysis::BoundRow>& rows) {
   Table table({"bound of 1-bit Adam to step", "factor", "left", "right", "start", "errors", "noise", "momentum"});
   for (const std::size_t i : spread(rows.size(), kRowsShown)) {
     const analysis::BoundRow& row = rows[i];
     table.add({std::to_string(row.step), number(row.factor), number(row.left), number(row.right()), number(row.start),
                number(row.errors), number(row.noise), number(row.momentum)});
   }
-  table.print(out);
-  if (rows.back().factor <= 0)
-    out << "the factor is not positive: at this learning rate the theorem promises nothing\n";
+  return table;
 }
 
-void print_theory(const analysis::TheoryView& view, std::ostream& out) {
-  print_constants(view.constants, out);
-  if (!view.bound.empty()) out << "\n";
-  print_bound(view.bound, out);
+std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
+  std::vector<std::string> lines;
+  if (!view.bound.empty() && view.bound.back().factor <= 0)
+    lines.emplace_back("the factor is not positive: at this learning rate the theorem promises nothing");
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
-    out << "\ntelescoping of errors: what is missing is at most " << number(telescoping.worst, 2)
-        << " of what entered an exchange (step " << telescoping.step << ", " << telescoping.probes << " probes)\n";
+    lines.push_back("telescoping of errors: what is missing is at most " + number(telescoping.worst, 2) +
+                    " of what entered an exchange (step " + std::to_string(telescoping.step) + ", " +
+                    std::to_string(telescoping.probes) + " probes)");
   }
   if (std::isfinite(view.error.bound)) {
-    out << "error feedback: E||e||^2 " << number(view.error.error_square) << ", bound 4(1-delta)G^2/delta^2 "
-        << number(view.error.bound) << " (delta " << number(view.error.delta) << ", G^2 "
-        << number(view.error.input_square) << ")\n";
+    lines.push_back("error feedback: E||e||^2 " + number(view.error.error_square) + ", bound 4(1-delta)G^2/delta^2 " +
+                    number(view.error.bound) + " (delta " + number(view.error.delta) + ", G^2 " +
+                    number(view.error.input_square) + ")");
   }
+  return lines;
+}
+
+namespace {
+
+void print_theory(const analysis::TheoryView& view, std::ostream& out) {
+  constants_table(view.constants).print(out);
+  print_table(bound_table(view.bound), out);
+  for (const std::string& line : theory_lines(view)) out << line << "\n";
 }
 
 Json finding_json(const analysis::Finding& finding) {
@@ -246,13 +265,21 @@ Json theory_json(const analysis::TheoryView& view) {
 
 }  // namespace
 
+std::vector<std::string> problems_of(const analysis::LogSet& logs) {
+  std::vector<std::string> lines;
+  for (const analysis::Run& run : logs.runs) {
+    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
+      if (finding.severity == analysis::Severity::note) continue;
+      lines.push_back(run.summary.path + ": " + std::string(analysis::name(finding.severity)) + ": " + finding.text);
+    }
+  }
+  return lines;
+}
+
 void print_analysis(const LogAnalysis& analysis, std::ostream& out) {
   out << analysis.path << "\n";
   print_findings(analysis.findings, out);
-  if (analysis.variance) {
-    out << "\n";
-    print_variance(*analysis.variance, out);
-  }
+  if (analysis.variance) print_variance(*analysis.variance, out);
   if (analysis.theory) {
     out << "\n";
     print_theory(*analysis.theory, out);

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <optional>
 
+#include "analysis/arms.hpp"
 #include "analysis/diagnosis.hpp"
 #include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
@@ -19,6 +20,22 @@ struct LogAnalysis {
   std::optional<analysis::TheoryView> theory;
   std::vector<std::string> left_out;  ///< parts that the log has nothing on, each with the reason
 };
+
+/// The parts of an analysis; a long series is shown by a few of its rows.
+Table stability_table(const analysis::VarianceView& view);
+/// The rule whose outcome thresholds_table shows.
+std::string rule_of(const analysis::VarianceView& view);
+Table thresholds_table(const analysis::VarianceView& view);
+/// Those that become stable last.
+Table tensors_table(std::vector<analysis::TensorStability> tensors);
+Table drift_table(const analysis::Drift& drift);
+Table constants_table(const analysis::TheoryConstants& constants);
+Table bound_table(const std::vector<analysis::BoundRow>& rows);
+/// What stands below these two.
+std::vector<std::string> theory_lines(const analysis::TheoryView& view);
+
+/// What went wrong in each run but notes, a line each.
+std::vector<std::string> problems_of(const analysis::LogSet& logs);
 
 void print_analysis(const LogAnalysis& analysis, std::ostream& out);
 Json to_json(const LogAnalysis& analysis);

@@ -57,9 +57,10 @@ const std::vector<ExtraOption>& extra_options() {
       {"resume", "continue a log that is there, from its last checkpoint; a finished one stays as it is", false},
       {"resume.allow", "options that may differ from those of the log, separated by commas; bits: what is computed",
        true},
-      {"csv", "export: a line a row, fields separated by commas", false},
+      {"csv", "export: a line a row, fields separated by commas; report: its curves as one such table", false},
+      {"png", "report: its pictures as files too, SVG and PNG, beside it", false},
       {"jsonl", "export: a JSON object a row", false},
-      {"baseline", "analyze: the arm that the others are compared with; none: the first", true},
+      {"baseline", "analyze, report: the arm that the others are compared with; none: the first", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
       {"thresholds", "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them", true},
       {"group", "export: steps, workers, tensors, probes, evaluations, events or traffic; none: all", true},
@@ -174,6 +175,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.resume = true;
   } else if (name == "resume.allow") {
     line.resume_allow = split(value, ',');
+  } else if (name == "png") {
+    line.png = true;
   } else if (name == "csv") {
     line.csv = true;
   } else if (name == "jsonl") {

@@ -34,7 +34,8 @@ struct CommandLine {
   bool resume = false;                    ///< run, compare: continue logs that are there
   std::vector<std::string> resume_allow;  ///< options that may differ from those of the log
   bool json = false;
-  bool csv = false, jsonl = false;  ///< export: the form
+  bool csv = false, jsonl = false;  ///< export, report: the form
+  bool png = false;                 ///< report: pictures as files too
   std::string group;                ///< export: one group of rows; empty: all
   std::string lags, thresholds;     ///< analyze: lists; empty: the default
   std::string baseline;             ///< analyze: name of an arm; empty: the first

@@ -13,32 +13,31 @@ using analysis::Interval;
 /// 1.234 ± 0.056; the mean alone where there is no interval.
 std::string interval_text(const Interval& interval, int digits = 5) {
   const std::string mean = number(interval.mean, digits);
-  return std::isfinite(interval.half_width) ? mean + " ± " + number(interval.half_width, 2) : mean;
+  return std::isfinite(interval.half_width) ? mean + " +- " + number(interval.half_width, 2) : mean;
 }
 
 std::string percent_interval(const Interval& interval) {
   const std::string mean = percent_text(interval.mean);
-  return std::isfinite(interval.half_width) ? mean + " ± " + percent_text(interval.half_width) : mean;
+  return std::isfinite(interval.half_width) ? mean + " +- " + percent_text(interval.half_width) : mean;
 }
 
-void print_arms(const std::vector<ArmFigures>& arms, std::ostream& out) {
+}  // namespace
+
+Table arms_table(const std::vector<ArmFigures>& arms) {
   Table table({"arm", "finished", "final loss", "best loss", "accuracy", "bytes/worker", "vs fp16", "vs fp32"});
   for (const ArmFigures& arm : arms) {
     table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
                interval_text(arm.best_loss), percent_interval(arm.accuracy), bytes_text(arm.bytes.mean),
                ratio_text(arm.ratio_fp16.times.mean), ratio_text(arm.ratio_fp32.times.mean)});
   }
-  table.print(out);
-  if (!arms.empty()) {
-    out << "vs fp16: " << arms.front().ratio_fp16.baseline << "; vs fp32: " << arms.front().ratio_fp32.baseline << "\n";
-  }
-  for (const ArmFigures& arm : arms) {
-    for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
-  }
+  return table;
 }
 
-void print_targets(const analysis::Comparison& comparison, std::ostream& out) {
-  if (!std::isfinite(comparison.target)) return;
+std::string baselines_of(const std::vector<ArmFigures>& arms) {
+  return "vs fp16: " + arms.front().ratio_fp16.baseline + "; vs fp32: " + arms.front().ratio_fp32.baseline;
+}
+
+Table targets_table(const analysis::Comparison& comparison) {
   std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
                                      "bytes/worker"};
   for (const analysis::ClusterSeconds& time : comparison.arms.front().to_target.seconds) header.push_back(time.cluster);
@@ -50,8 +49,10 @@ void print_targets(const analysis::Comparison& comparison, std::ostream& out) {
     for (const analysis::ClusterSeconds& time : cost.seconds) row.push_back(seconds_text(time.seconds.mean));
     table.add(std::move(row));
   }
-  table.print(out);
+  return table;
 }
+
+namespace {
 
 void print_verdicts(const std::vector<analysis::Verdict>& verdicts, std::ostream& out) {
   for (const analysis::Verdict& verdict : verdicts) {
@@ -121,9 +122,13 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
 }  // namespace
 
 void print_comparison(const analysis::Comparison& comparison, std::ostream& out) {
-  print_arms(comparison.arms, out);
+  arms_table(comparison.arms).print(out);
+  out << baselines_of(comparison.arms) << "\n";
+  for (const ArmFigures& arm : comparison.arms) {
+    for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
+  }
   out << "\n";
-  print_targets(comparison, out);
+  if (std::isfinite(comparison.target)) targets_table(comparison).print(out);
   if (!comparison.verdicts.empty()) out << "\n";
   print_verdicts(comparison.verdicts, out);
   if (comparison.best_rates.empty()) return;

@@ -8,6 +8,13 @@
 
 namespace onebit::experiments {
 
+/// An arm a row, over its seeds.
+Table arms_table(const std::vector<analysis::ArmFigures>& arms);
+/// What the ratios of arms_table are against; there is an arm.
+std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
+/// What it took each arm to reach the target, which there is.
+Table targets_table(const analysis::Comparison& comparison);
+
 void print_comparison(const analysis::Comparison& comparison, std::ostream& out);
 Json to_json(const analysis::Comparison& comparison);
 

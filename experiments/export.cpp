@@ -88,13 +88,6 @@ std::string number_text(const ExportColumn& column, std::size_t row) {
   return column.whole ? std::to_string(static_cast<Index>(value)) : shortest(value);
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 bool is_text(const ExportColumn& column) {
   return !column.texts.empty();
 }

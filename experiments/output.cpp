@@ -100,4 +100,11 @@ std::string ratio_text(double ratio) {
   return std::isfinite(ratio) ? number(ratio, 3) + "x" : "-";
 }
 
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 }  // namespace onebit::experiments

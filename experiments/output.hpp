@@ -19,6 +19,10 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(std::ostream& out) const;
 
+  bool empty() const { return rows_.size() < 2; }                              ///< no row but the header
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< the header first
+  std::size_t text_columns() const { return text_columns_; }
+
  private:
   std::vector<std::vector<std::string>> rows_;
   std::size_t text_columns_;
@@ -49,5 +53,7 @@ std::string seconds_text(double seconds);
 std::string percent_text(double share);
 /// 5.66x
 std::string ratio_text(double ratio);
+/// A field of a CSV file, in quotes where it has to be.
+std::string csv_text(const std::string& text);
 
 }  // namespace onebit::experiments

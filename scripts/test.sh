@@ -177,6 +177,7 @@ race_job() {
 
 say "installing packages where they are missing"
 ensure_packages "${build_packages[@]}" "${test_packages[@]}"
+ensure_packages "${page_packages[@]}" # without them tests of pages are skipped
 if command -v apt-get >/dev/null && command -v clang >/dev/null; then
   clang_major=$(clang -dumpversion)
   ensure_packages "libclang-rt-${clang_major%%.*}-dev" # clang's sanitizers; no release-independent name on Ubuntu

@@ -66,18 +66,6 @@ std::vector<netmodel::Cluster> clusters_of(const PriceConfig& price) {
   return clusters;
 }
 
-/// What went wrong in each run, in a line.
-std::vector<std::string> problems_of(const analysis::LogSet& logs) {
-  std::vector<std::string> lines;
-  for (const analysis::Run& run : logs.runs) {
-    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
-      if (finding.severity == analysis::Severity::note) continue;
-      lines.push_back(run.summary.path + ": " + std::string(name(finding.severity)) + ": " + finding.text);
-    }
-  }
-  return lines;
-}
-
 void print_lines(const std::string& title, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   std::cout << "\n" << title << "\n";

@@ -1,0 +1,80 @@
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "device/error.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/price_options.hpp"
+#include "experiments/report/report.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// Whole, or not at all.
+void write_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  {
+    std::ofstream file(part, std::ios::binary);
+    file << text;
+    file.flush();
+    if (!file) {
+      std::error_code ignored;
+      std::filesystem::remove(part, ignored);
+      throw IoError("cannot write report", path);
+    }
+  }
+  std::filesystem::rename(part, path);
+}
+
+void check_output(const CommandLine& line) {
+  if (line.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
+  if (std::filesystem::is_directory(line.out)) throw ConfigError("output is a folder", line.out, "name a file");
+  if (std::filesystem::exists(line.out) && !line.overwrite)
+    throw ConfigError("output exists", line.out, "give --overwrite or another -o FILE");
+}
+
+/// <name of the report>-<figure>.png and .svg beside it.
+std::vector<std::string> draw_files(const Report& report, const std::string& out) {
+  const std::string stem = std::filesystem::path(out).replace_extension("").string();
+  std::vector<std::string> files;
+  for (const Figure& figure : figures_of(report)) {
+    std::string name = figure.name;
+    for (char& c : name) c = c == '/' || c == ' ' ? '_' : c;
+    const auto drawn = figure.map.values.empty() ? analysis::draw(figure.plot, stem + "-" + name)
+                                                 : analysis::draw(figure.map, stem + "-" + name);
+    files.insert(files.end(), drawn.begin(), drawn.end());
+  }
+  return files;
+}
+
+}  // namespace
+
+int report_command(const CommandLine& line) {
+  check_output(line);
+  if (line.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
+  const PriceConfig price = make_price_config(line.price);
+  ReportRequest request{.comparison = {.baseline = line.baseline, .target = price.target}, .variance = {}};
+  for (const std::string& name : price.clusters) {
+    request.comparison.clusters.push_back(load_cluster(name, price.cluster_settings));
+  }
+  const Report report = make_report(line.arguments, request, *netmodel::make_cost_model(price.cost_model));
+  std::ostringstream text;
+  if (line.csv) {
+    write_csv(report, text);
+  } else {
+    text << html_of(report);
+  }
+  write_file(line.out, text.str());
+  std::vector<std::string> files = {line.out};
+  if (line.png) {
+    const std::vector<std::string> drawn = draw_files(report, line.out);
+    files.insert(files.end(), drawn.begin(), drawn.end());
+  }
+  for (const std::string& file : files) std::cout << file << "\n";
+  for (const std::string& reason : report.left_out) std::cerr << "onebit: warning: left out: " << reason << "\n";
+  return kExitDone;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,157 @@
+#include "experiments/report/figures.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "experiments/output.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+analysis::Curve curve_of(const std::string& label, const analysis::LossCurve& curve) {
+  analysis::Curve result{.label = label, .x = {}, .y = {}};
+  for (const analysis::LossCurve::Point& point : curve.points) {
+    result.x.push_back(point.x);
+    result.y.push_back(point.loss.mean);
+    result.half_widths.push_back(point.loss.half_width);
+  }
+  return result;
+}
+
+/// Without what the axis says.
+Figure empty_loss_figure(const analysis::LossCurve& curve) {
+  const char* const band = "Mean over the seeds; band: 95% interval by Student's t.";
+  Figure figure{.name = "loss-steps", .caption = band};
+  figure.plot = {.title = "Evaluated loss", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
+  switch (curve.axis) {
+    case analysis::Axis::steps:
+      break;
+    case analysis::Axis::samples:
+      figure.name = "loss-samples";
+      figure.plot.x_label = "training samples";
+      break;
+    case analysis::Axis::bytes:
+      figure.name = "loss-bytes";
+      figure.plot.x_label = "bytes sent per worker";
+      figure.plot.log_x = true;
+      break;
+    case analysis::Axis::seconds:
+      figure.name = "loss-time-" + curve.cluster;
+      figure.plot.x_label = "seconds of communication on " + curve.cluster;
+      break;
+  }
+  return figure;
+}
+
+double as_number(const std::string& text) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Numbers by size, before words.
+bool before(const std::string& a, const std::string& b) {
+  const double x = as_number(a), y = as_number(b);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
+  return x < y;
+}
+
+/// Values of every option that is not the same in all arms.
+std::map<std::string, std::vector<std::string>> varied(std::span<const analysis::Arm> arms) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const analysis::Arm& arm : arms) {
+    for (const auto& [option, value] : arm.options) values[option].insert(value);
+  }
+  std::map<std::string, std::vector<std::string>> result;
+  for (const auto& [option, set] : values) {
+    if (set.size() < 2) continue;
+    result[option].assign(set.begin(), set.end());
+    std::ranges::sort(result[option], before);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
+  std::vector<Figure> figures;
+  const std::size_t curves = comparison.arms.front().curves.size();
+  for (std::size_t c = 0; c < curves; ++c) {
+    Figure figure = empty_loss_figure(comparison.arms.front().curves[c]);
+    if (figure.name == "loss-samples") continue;  // steps in another unit, but for arms of other batches
+    for (const analysis::ArmFigures& arm : comparison.arms) {
+      figure.plot.curves.push_back(curve_of(arm.name, arm.curves[c]));
+    }
+    figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
+  Figure figure{.name = "variance",
+                .caption =
+                    "min(r, 1/r), r = ||v||_1 now over its value a lag before; one run of each arm, dashed: its "
+                    "freeze step. Behind the freeze: the shadow variance, where the run was probed."};
+  figure.plot = {.title = "Stability of the variance",
+                 .x_label = "step",
+                 .y_label = "stability ratio",
+                 .legend = "bottom right",
+                 .curves = {}};
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    const analysis::Stability& series = views[a].stability[views[a].stability.size() - 2];  // l1 of the rule's lag
+    analysis::Curve curve{.label = arms[a] + ", lag " + std::to_string(series.lag), .x = {}, .y = series.ratio};
+    for (const Index step : views[a].steps) curve.x.push_back(static_cast<double>(step));
+    curve.mark_x = static_cast<double>(views[a].freeze_step);
+    figure.plot.curves.push_back(std::move(curve));
+  }
+  return figure;
+}
+
+Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
+  Figure figure{.name = "tensors-" + arm,
+                .caption = "Stability ratio of every tensor's variance until the freeze; bright: stable."};
+  figure.map = {.title = "Stability by tensor, " + arm,
+                .x_label = "step",
+                .rows = {},
+                .columns = {},
+                .values = {},
+                .value_label = "stability ratio"};
+  for (const Index step : view.tensor_steps) figure.map.columns.push_back(std::to_string(step));
+  for (const analysis::TensorStability& tensor : view.tensors) {
+    figure.map.rows.push_back(tensor.name);
+    figure.map.values.push_back(tensor.ratio);
+  }
+  return figure;
+}
+
+std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison) {
+  const auto options = varied(arms);
+  if (options.size() != 2) return {};
+  const auto& [row_option, row_values] = *options.begin();
+  const auto& [column_option, column_values] = *std::next(options.begin());
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Figure figure{.name = "sweep", .caption = "Mean final loss; blank: not run, or diverged."};
+  figure.map = {.title = "Final loss over " + row_option + " (rows) and " + column_option,
+                .x_label = column_option,
+                .rows = row_values,
+                .columns = column_values,
+                .values = std::vector(row_values.size(), std::vector(column_values.size(), nan)),
+                .value_label = "final loss"};
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    const auto place = [&](const std::vector<std::string>& values, const std::string& option) {
+      const auto found = arms[a].options.find(option);
+      const std::string value = found == arms[a].options.end() ? "" : found->second;
+      return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+    };
+    const std::size_t row = place(row_values, row_option), column = place(column_values, column_option);
+    if (row < row_values.size() && column < column_values.size())
+      figure.map.values[row][column] = comparison.arms[a].final_loss.mean;
+  }
+  return {figure};
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,34 @@
+#pragma once
+// What a report draws.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/comparison.hpp"
+#include "analysis/plot.hpp"
+#include "analysis/variance.hpp"
+
+namespace onebit::experiments {
+
+/// A picture: one of the two is drawn.
+struct Figure {
+  std::string name;  ///< of its files, and of what is in it
+  std::string caption;
+  analysis::Plot plot = {};
+  analysis::HeatMap map = {};
+};
+
+/// Loss against steps, bytes and the time on each cluster, a curve with its band for each arm.
+std::vector<Figure> loss_figures(const analysis::Comparison& comparison);
+
+/// Stability ratios of the variance, of one run of each arm that has one. The spans have one length.
+Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views);
+
+/// Stability of every tensor's variance over the steps of a run; without values where the log has no rows of tensors.
+Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view);
+
+/// Mean final losses over two options, where those alone tell the arms apart and each has several values.
+std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison);
+
+}  // namespace onebit::experiments

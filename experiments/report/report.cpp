@@ -1,0 +1,231 @@
+#include "experiments/report/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ostream>
+
+#include "analysis/theory.hpp"
+#include "device/error.hpp"
+#include "device/text.hpp"
+#include "experiments/analyze_output.hpp"
+#include "experiments/comparison_output.hpp"
+#include "experiments/report/html.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::Arm;
+using analysis::Run;
+
+/// The run that speaks for an arm where one log is looked at.
+const Run& example_of(const Arm& arm) {
+  const auto finished =
+      std::ranges::find_if(arm.runs, [](const Run& run) { return outcome_of(run) == analysis::Outcome::finished; });
+  return finished == arm.runs.end() ? arm.runs.front() : *finished;
+}
+
+void add_variances(const analysis::VarianceOptions& options, Report& report) {
+  for (const Arm& arm : report.arms) {
+    try {
+      report.variances.push_back(analysis::view_variance(sim::LogReader(example_of(arm).summary.path), options));
+      report.variance_arms.push_back(arm.name);
+    } catch (const ConfigError&) {
+      continue;  // an optimizer without a variance
+    }
+  }
+}
+
+std::string drawn(const Figure& figure, const std::string& prefix) {
+  const std::string svg =
+      figure.map.values.empty() ? analysis::inline_svg(figure.plot, prefix) : analysis::inline_svg(figure.map, prefix);
+  return html::figure(svg, figure.caption);
+}
+
+/// Figures whose names begin so.
+std::string figures_html(const std::vector<Figure>& figures, const std::string& name) {
+  std::string body;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    if (figures[i].name.starts_with(name)) body += drawn(figures[i], "f" + std::to_string(i) + "-");
+  }
+  return body;
+}
+
+std::string verdicts_html(const std::vector<analysis::Verdict>& verdicts) {
+  std::vector<std::string> lines;
+  for (const analysis::Verdict& verdict : verdicts) {
+    lines.push_back(verdict.sentence);
+    for (const std::string& warning : verdict.warnings) lines.push_back("Warning: " + warning);
+  }
+  return html::list(lines);
+}
+
+std::string summary_html(const Report& report) {
+  const analysis::Comparison& comparison = report.comparison;
+  std::string body = html::heading(2, "Summary") + html::table(arms_table(comparison.arms)) +
+                     html::paragraph(baselines_of(comparison.arms)) + verdicts_html(comparison.verdicts);
+  if (!comparison.best_rates.empty()) {
+    body += html::heading(3, "At the best learning rate of each grid") + verdicts_html(comparison.best_rates);
+  }
+  if (!report.problems.empty()) body += html::heading(3, "What went wrong") + html::list(report.problems);
+  if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
+  return body;
+}
+
+std::string variance_html(const Report& report, const std::vector<Figure>& figures) {
+  if (report.variances.empty()) return "";
+  std::string body = html::heading(2, "Variance and freeze") + figures_html(figures, "variance");
+  for (std::size_t a = 0; a < report.variances.size(); ++a) {
+    const analysis::VarianceView& view = report.variances[a];
+    body += html::heading(3, report.variance_arms[a]) + html::paragraph("Threshold: " + rule_of(view) + ".") +
+            html::table(thresholds_table(view)) + html::table(drift_table(view.drift)) +
+            html::table(tensors_table(view.tensors));
+    body += figures_html(figures, "tensors-" + std::to_string(a) + "-");
+  }
+  return body;
+}
+
+Table network_table(const Report& report) {
+  std::vector<std::string> header = {"arm", "dense step", "compressed step", "up", "down", "bytes/worker"};
+  for (const analysis::ClusterSeconds& time : report.comparison.arms.front().seconds) header.push_back(time.cluster);
+  Table table(header);
+  for (std::size_t a = 0; a < report.arms.size(); ++a) {
+    const analysis::Summary& run = example_of(report.arms[a]).summary;
+    std::vector<std::string> row = {
+        report.arms[a].name,      bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
+        bytes_text(run.up_bytes), bytes_text(run.down_bytes),       bytes_text(run.bytes)};
+    for (const analysis::ClusterSeconds& time : report.comparison.arms[a].seconds) {
+      row.push_back(seconds_text(time.seconds.mean));
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+std::string network_html(const Report& report, const std::vector<Figure>& figures) {
+  std::string body = html::heading(2, "Network") +
+                     html::paragraph(
+                         "Bytes that one worker sends; for clusters the communication of the whole run, as "
+                         "it was recorded, one exchange after the other.") +
+                     html::table(network_table(report));
+  if (std::isfinite(report.comparison.target)) body += html::table(targets_table(report.comparison));
+  return body + figures_html(figures, "loss-time");
+}
+
+/// Of the arms whose example was probed.
+std::string theory_html(const Report& report) {
+  std::string body;
+  for (const Arm& arm : report.arms) {
+    const Run& run = example_of(arm);
+    if (!run.header.probed) continue;
+    try {
+      const analysis::TheoryView view = analysis::view_theory(sim::LogReader(run.summary.path));
+      body += html::heading(3, arm.name) + html::table(constants_table(view.constants)) +
+              html::table(bound_table(view.bound)) + html::list(theory_lines(view));
+    } catch (const ConfigError& error) {
+      body += html::paragraph(error.what());
+    }
+  }
+  return body.empty() ? "" : html::heading(2, "Theory") + body;
+}
+
+/// 1 log, 2 logs.
+std::string counted(Index count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string status_text(const Run& run) {
+  const std::string reason = reason_of(run);
+  return reason.empty() ? "finished" : reason;
+}
+
+std::string runs_html(const Report& report) {
+  Table table({"arm", "seed", "status", "steps", "final loss", "freeze step", "bytes/worker", "wall"});
+  for (const Arm& arm : report.arms) {
+    for (const Run& run : arm.runs) {
+      const analysis::Summary& s = run.summary;
+      table.add({arm.name, std::to_string(s.seed), status_text(run), std::to_string(s.steps), number(s.final_loss, 5),
+                 s.freeze_step > 0 ? std::to_string(s.freeze_step) : "-", bytes_text(s.bytes),
+                 seconds_text(s.wall_seconds)});
+    }
+  }
+  return html::heading(2, "Runs") + html::table(table);
+}
+
+/// Commands once each, with what ran them.
+std::string repeat_html(const Report& report) {
+  std::map<std::string, std::vector<std::string>> logs;
+  for (const Arm& arm : report.arms) {
+    for (const Run& run : arm.runs) {
+      const sim::LogHeader& header = run.header;
+      const std::string by = "onebit " + header.program_version + " (" + header.git_commit + ") on " + header.host +
+                             " (" + header.devices + "), data " + header.data_hash;
+      logs[header.command_line + "\n  by " + by].push_back(run.summary.path);
+    }
+  }
+  std::string body = html::heading(2, "To repeat it");
+  for (const auto& [command, paths] : logs) body += html::preformatted(command + "\n  " + join(paths, "\n  "));
+  return body;
+}
+
+std::string csv_number(double value) {
+  return std::isfinite(value) ? shortest(value) : "";
+}
+
+}  // namespace
+
+Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
+                   const netmodel::CostModel& model) {
+  Report report;
+  analysis::LogSet logs = analysis::read_logs(paths);
+  report.left_out = std::move(logs.left_out);
+  report.problems = problems_of(logs);
+  report.arms = analysis::arms_of(std::move(logs.runs));
+  report.comparison = analysis::compare(report.arms, request.comparison, model);
+  add_variances(request.variance, report);
+  return report;
+}
+
+std::vector<Figure> figures_of(const Report& report) {
+  std::vector<Figure> figures = loss_figures(report.comparison);
+  for (Figure& figure : sweep_figures(report.arms, report.comparison)) figures.push_back(std::move(figure));
+  if (!report.variances.empty()) figures.push_back(stability_figure(report.variance_arms, report.variances));
+  for (std::size_t a = 0; a < report.variances.size(); ++a) {
+    if (report.variances[a].tensors.empty()) continue;
+    figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
+    figures.back().name = "tensors-" + std::to_string(a) + "-" + report.variance_arms[a];
+  }
+  return figures;
+}
+
+std::string html_of(const Report& report) {
+  const std::vector<Figure> figures = figures_of(report);
+  Index runs = 0;
+  for (const Arm& arm : report.arms) runs += std::ssize(arm.runs);
+  std::string body = html::heading(1, "onebit report");
+  const std::string left_out =
+      report.left_out.empty() ? "" : "; " + counted(std::ssize(report.left_out), "log") + " left out";
+  body += html::paragraph(counted(runs, "run") + " in " + counted(std::ssize(report.arms), "arm") + left_out + ".");
+  if (!analysis::has_gnuplot()) body += html::paragraph("There are no pictures: gnuplot is not installed.");
+  body += summary_html(report) + html::heading(2, "Loss") + figures_html(figures, "loss-steps") +
+          figures_html(figures, "loss-bytes") + figures_html(figures, "sweep") + variance_html(report, figures) +
+          network_html(report, figures) + theory_html(report) + runs_html(report) + repeat_html(report);
+  return html::page("onebit report", body);
+}
+
+void write_csv(const Report& report, std::ostream& out) {
+  out << "arm,seed,log,status,step,samples,bytes,loss,accuracy\n";
+  for (const Arm& arm : report.arms) {
+    for (const Run& run : arm.runs) {
+      const std::string start = csv_text(arm.name) + "," + std::to_string(run.summary.seed) + "," +
+                                csv_text(run.summary.path) + "," +
+                                std::string(sim::run_status_names[static_cast<std::size_t>(run.summary.status)]) + ",";
+      for (const sim::EvaluationRow& row : run.evaluations) {
+        out << start << row.step << "," << row.samples << "," << csv_number(row.bytes) << "," << csv_number(row.loss)
+            << "," << csv_number(row.accuracy) << "\n";
+      }
+    }
+  }
+}
+
+}  // namespace onebit::experiments

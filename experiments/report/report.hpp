@@ -1,0 +1,42 @@
+#pragma once
+// A report of many logs: one page with its pictures in it, or their numbers as one tidy table.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "analysis/comparison.hpp"
+#include "analysis/variance.hpp"
+#include "experiments/report/figures.hpp"
+
+namespace onebit::experiments {
+
+struct ReportRequest {
+  analysis::ComparisonRequest comparison;
+  analysis::VarianceOptions variance;
+};
+
+/// Everything that a report says, read once.
+struct Report {
+  std::vector<analysis::Arm> arms;
+  std::vector<std::string> left_out;  ///< logs of no use, a line each
+  std::vector<std::string> problems;  ///< of single runs, a line each
+  analysis::Comparison comparison;
+  /// Of one run of each arm, its first that finished; arms without a variance are left out.
+  std::vector<std::string> variance_arms;
+  std::vector<analysis::VarianceView> variances;
+};
+
+/// Throws what read_logs and compare throw.
+Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
+                   const netmodel::CostModel& model);
+
+std::vector<Figure> figures_of(const Report& report);
+
+/// The document. Without gnuplot it has no pictures, and says so.
+std::string html_of(const Report& report);
+
+/// A row an evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.
+void write_csv(const Report& report, std::ostream& out);
+
+}  // namespace onebit::experiments

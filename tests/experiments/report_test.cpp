@@ -1,0 +1,128 @@
+// Reports through the program: what is in the page, that it is HTML that browsers take, its table and its pictures.
+
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+/// Two optimizers at two learning rates, two seeds each, probed; one of the arms diverges.
+void run_arms(const Folder& folder) {
+  const Outcome run = run_onebit(folder, tiny_run("compare", {"-o",
+                                                              "arms",
+                                                              "--seeds",
+                                                              "2",
+                                                              "--steps",
+                                                              "40",
+                                                              "--probe.every",
+                                                              "5",
+                                                              "--optimizer.beta2",
+                                                              "0.9",
+                                                              "--freeze",
+                                                              "fixed:10",
+                                                              "--arm",
+                                                              "adam:optimizer=adam",
+                                                              "--arm",
+                                                              "onebit:optimizer=onebit-adam",
+                                                              "--arm",
+                                                              "a&b<c>:optimizer=onebit-adam,optimizer.lr=2e-3",
+                                                              "--arm",
+                                                              "mad:optimizer=adam,optimizer.lr=1e30"}));
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+}
+
+Outcome report(const Folder& folder, const Arguments& more = {}) {
+  return run_onebit(folder, joined({"report", "arms", "-o", "report.html"}, more));
+}
+
+/// Exit status of tests/experiments/check_page.py, and what it said.
+Outcome check_page(const Folder& folder, const std::string& kind, const std::string& page) {
+  Outcome result;
+  for (const std::string python : {"python3", "/usr/bin/python3"}) {  // the system's has what its packages brought
+    result = run_in(folder, {python, source_path("tests/experiments/check_page.py"), kind, page});
+    if (result.status != 77) break;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("report: one page with everything in it") {
+  const Folder folder;
+  run_arms(folder);
+  const Outcome run = report(folder);
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.out == "report.html\n");
+  const std::string page = read_file(folder / "report.html");
+  CHECK_THAT(page, StartsWith("<!DOCTYPE html>"));
+  for (const char* part :
+       {"Summary", "vs fp16:", "paired seeds", "Loss", "Variance and freeze", "DeepSpeed freeze_step", "Network",
+        "ib100", "Theory", "sigma of a worker", "telescoping of errors", "Runs", "diverged", "To repeat it",
+        "onebit compare", "a&amp;b&lt;c&gt;"}) {
+    INFO(part);
+    CHECK_THAT(page, Contains(part));
+  }
+  CHECK(page.find("a&b<c>") == std::string::npos);
+}
+
+TEST_CASE("report: the page is without a parse error and loads nothing") {
+  const Folder folder;
+  run_arms(folder);
+  REQUIRE(report(folder).status == 0);
+  const Outcome checked = check_page(folder, "html", "report.html");
+  ONEBIT_SKIP_UNLESS(checked.status != 77, "html5lib", "python3 has no html5lib");
+  CAPTURE(checked.out, checked.err);
+  CHECK(checked.status == 0);
+}
+
+TEST_CASE("report: a browser has nothing to say, wide and narrow, and nothing scrolls sideways") {
+  const Folder folder;
+  run_arms(folder);
+  REQUIRE(report(folder).status == 0);
+  const Outcome checked = check_page(folder, "browser", "report.html");
+  ONEBIT_SKIP_UNLESS(checked.status != 77, "chromium", "chromium, chromedriver or selenium is missing");
+  CAPTURE(checked.out, checked.err);
+  CHECK(checked.status == 0);
+}
+
+TEST_CASE("report: its curves as one tidy table, its pictures as files") {
+  const Folder folder;
+  run_arms(folder);
+  const Outcome table = run_onebit(folder, {"report", "arms", "-o", "report.csv", "--csv"});
+  REQUIRE(table.status == 0);
+  const std::string csv = read_file(folder / "report.csv");
+  CHECK_THAT(csv,
+             StartsWith("arm,seed,log,status,step,samples,bytes,loss,accuracy\nadam,1,arms/adam-1.h5,finished,0,0,0,"));
+  CHECK_THAT(csv, Contains("\nmad,2,arms/mad-2.h5,diverged,"));
+  ONEBIT_SKIP_UNLESS(std::system("command -v gnuplot >/dev/null 2>&1") == 0, "gnuplot", "not installed");
+  const Outcome pictures = report(folder, {"--png"});
+  CAPTURE(pictures.err);
+  REQUIRE(pictures.status == 0);
+  for (const char* file :
+       {"report-loss-steps.png", "report-loss-bytes.svg", "report-variance.png", "report-loss-time-eth10.svg"}) {
+    CHECK_THAT(pictures.out, Contains(file));
+    CHECK(std::filesystem::file_size(folder / file) > 1000);
+  }
+}
+
+TEST_CASE("report: damaged logs are left out and named, outputs are not overwritten unasked") {
+  const Folder folder;
+  run_arms(folder);
+  write_file(folder / "arms/adam-2.h5", "no log");
+  const Outcome run = report(folder);
+  REQUIRE(run.status == 0);
+  CHECK_THAT(run.err, StartsWith("onebit: warning: left out: ") && Contains("adam-2.h5"));
+  CHECK_THAT(read_file(folder / "report.html"), Contains("7 runs in 4 arms; 1 log left out"));
+  const Outcome again = report(folder);
+  CHECK(again.status == 2);
+  CHECK_THAT(again.err, Contains("output exists"));
+  CHECK(report(folder, {"--overwrite"}).status == 0);
+  CHECK(run_onebit(folder, {"report", "arms"}).status == 2);
+  CHECK(run_onebit(folder, {"report", "-o", "x.html"}).status == 2);
+  CHECK(run_onebit(folder, {"report", "arms", "-o", "arms"}).status == 2);
+}
