@@ -38,8 +38,9 @@ std::vector<std::string> logs_in(const std::string& folder) {
   return logs;
 }
 
-/// Every file once, folders opened.
-std::vector<std::string> files_of(std::span<const std::string> paths) {
+}  // namespace
+
+std::vector<std::string> log_paths(std::span<const std::string> paths) {
   std::vector<std::string> files;
   std::set<fs::path> seen;
   for (const std::string& path : paths) {
@@ -52,6 +53,8 @@ std::vector<std::string> files_of(std::span<const std::string> paths) {
   }
   return files;
 }
+
+namespace {
 
 void require_enough(const Run& run, Index rows) {
   const std::string& path = run.summary.path;
@@ -165,7 +168,7 @@ LogSet read_logs(std::span<const std::string> paths) {
   if (paths.empty()) throw ConfigError("no logs to read", "", "name logs, or folders that hold some");
   LogSet set;
   std::map<std::pair<OptionValues, std::uint32_t>, std::size_t> places;
-  for (const std::string& path : files_of(paths)) {
+  for (const std::string& path : log_paths(paths)) {
     try {
       take(read_run(path), places, set);
     } catch (const Error& error) {

@@ -31,12 +31,16 @@ struct LogSet {
   std::vector<std::string> left_out;  ///< a line each, with the file: damaged, empty, too short, or there twice
 };
 
+/// Every file once, a folder being every *.h5 directly in it but the tables of this program (a sweep's index), by name.
+/// Throws ConfigError for a folder without a log.
+std::vector<std::string> log_paths(std::span<const std::string> paths);
+
 /// Reads a log whole. Throws what the reader throws; IoError where it has exchanges of another number of workers than
 /// the run; ConfigError where there is too little to compare: fewer than two rows of steps, or no evaluation with a
 /// finite loss. A run that diverged or failed needs neither: that it did is what it says.
 Run read_run(const std::string& path);
 
-/// Logs and folders, a folder being every *.h5 directly in it but the tables of this program (a sweep's index). A log
+/// The logs of log_paths. A log
 /// that cannot be read becomes a line of left_out; so does the second of two runs of one configuration and seed, the
 /// unfinished one where one has finished. A file that is named twice is read once. Throws ConfigError where no path is
 /// given, a folder has no such file, or no log is left.

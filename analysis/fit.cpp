@@ -1,9 +1,11 @@
 #include "analysis/fit.hpp"
 
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
+#include "analysis/log_options.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 
@@ -64,6 +66,27 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable) {
   }
   if (count == 0) throw ConfigError("the log has no probe of the stage that is fitted", log.path());
   return {variable == Variable::steps ? last : static_cast<double>(log.header().workers), sum / count};
+}
+
+std::vector<RateFit> fit_rates(std::span<const std::string> paths, Variable variable) {
+  std::vector<RateFit> fits;
+  for (const std::string& path : paths) {
+    const sim::LogReader log(path);
+    const std::string optimizer = option_of(log.header(), "optimizer").value_or("");
+    auto fit = std::ranges::find(fits, optimizer, &RateFit::optimizer);
+    if (fit == fits.end()) fit = fits.insert(fit, {optimizer, {}, {}});
+    fit->points.push_back(rate_point(log, variable));
+  }
+  for (RateFit& fit : fits) {
+    std::ranges::stable_sort(fit.points, {}, &RatePoint::x);
+    std::vector<double> x, y;
+    for (const RatePoint& point : fit.points) {
+      x.push_back(point.x);
+      y.push_back(point.gradient_square);
+    }
+    fit.fit = fit_power(x, y);
+  }
+  return fits;
 }
 
 }  // namespace onebit::analysis

@@ -6,6 +6,7 @@
 
 #include "analysis/arms.hpp"
 #include "analysis/diagnosis.hpp"
+#include "analysis/fit.hpp"
 #include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
 #include "experiments/output.hpp"
@@ -33,6 +34,10 @@ Table constants_table(const analysis::TheoryConstants& constants);
 Table bound_table(const std::vector<analysis::BoundRow>& rows);
 /// What stands below these two.
 std::vector<std::string> theory_lines(const analysis::TheoryView& view);
+
+/// A fit each, with its points.
+void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
+Json to_json(const std::vector<analysis::RateFit>& fits);
 
 /// What went wrong in each run but notes, a line each.
 std::vector<std::string> problems_of(const analysis::LogSet& logs);

@@ -61,6 +61,7 @@ const std::vector<ExtraOption>& extra_options() {
       {"png", "report: its pictures as files too, SVG and PNG, beside it", false},
       {"jsonl", "export: a JSON object a row", false},
       {"baseline", "analyze, report: the arm that the others are compared with; none: the first", true},
+      {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, or in workers", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
       {"thresholds", "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them", true},
       {"group", "export: steps, workers, tensors, probes, evaluations, events or traffic; none: all", true},
@@ -181,6 +182,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.csv = true;
   } else if (name == "jsonl") {
     line.jsonl = true;
+  } else if (name == "fit") {
+    line.fit = value;
   } else if (name == "baseline") {
     line.baseline = value;
   } else if (name == "lags") {

@@ -38,6 +38,7 @@ struct CommandLine {
   bool png = false;                 ///< report: pictures as files too
   std::string group;                ///< export: one group of rows; empty: all
   std::string lags, thresholds;     ///< analyze: lists; empty: the default
+  std::string fit;                  ///< analyze: steps or workers; empty: no fit
   std::string baseline;             ///< analyze: name of an arm; empty: the first
   bool dry_run = false;
   bool progress = false;  ///< show progress although stderr is no terminal

@@ -75,7 +75,7 @@ const std::vector<Command>& commands() {
       {"analyze",
        "LOG.h5|DIR...",
        "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
-       {"lags", "thresholds", "baseline", "target", "json"},
+       {"lags", "thresholds", "fit", "baseline", "target", "json"},
        false,
        Accepted::Price::of_runs,
        analyze_command},

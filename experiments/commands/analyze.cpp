@@ -99,10 +99,24 @@ int compare_logs(const CommandLine& line) {
   return kExitDone;
 }
 
+int fit_logs(const CommandLine& line) {
+  if (line.fit != "steps" && line.fit != "workers")
+    throw ConfigError("nothing to fit against", "fit " + line.fit, "steps or workers");
+  const auto variable = line.fit == "steps" ? analysis::Variable::steps : analysis::Variable::workers;
+  const std::vector<analysis::RateFit> fits = analysis::fit_rates(analysis::log_paths(line.arguments), variable);
+  if (line.json) {
+    std::cout << to_json(fits).text() << "\n";
+  } else {
+    print_fits(fits, line.fit, std::cout);
+  }
+  return kExitDone;
+}
+
 }  // namespace
 
 int analyze_command(const CommandLine& line) {
   if (line.arguments.empty()) throw ConfigError("no log named", "analyze", "onebit analyze FILE.h5");
+  if (!line.fit.empty()) return fit_logs(line);
   const bool one = line.arguments.size() == 1 && !std::filesystem::is_directory(line.arguments.front());
   return one ? analyze_one(line) : compare_logs(line);
 }

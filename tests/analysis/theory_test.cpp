@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "analysis/fit.hpp"
 #include "device/error.hpp"
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
@@ -90,6 +91,63 @@ TEST_CASE("both sides of the bound of 1-bit Adam, one row a probe of the compres
     CHECK(row.right() == row.start + row.errors + row.noise + row.momentum);
     CHECK(row.factor < 1);
     CHECK(row.left <= row.right());  // holds here; in general the constants are not certain
+  }
+}
+
+namespace {
+
+/// Mean squared gradient behind the freeze of a run of T steps with n workers on a quadratic where noise dominates, the
+/// learning rate being c d sqrt(n / T). eps is far above sqrt(v), so that d is eps.
+double mean_square(const std::string& optimizer, Index workers, Index steps, std::uint32_t seed) {
+  constexpr double eps = 200;
+  sim::RunConfig config;
+  config.model = {.name = "quadratic", .layers = {}, .dimension = 64, .spectrum = "flat", .condition = 1, .noise = 45};
+  config.data = {.name = "none"};
+  config.workers = workers;
+  config.batch = 1;
+  config.steps = steps + 1;
+  config.seed = seed;
+  config.optimizer.name = optimizer;
+  config.optimizer.beta1 = optimizer == "onebit-adam" ? 0.9 : 0;
+  config.optimizer.eps = eps;
+  config.optimizer.lr = 0.25 * eps * std::sqrt(static_cast<double>(workers) / static_cast<double>(steps));
+  config.optimizer.freeze.policy = "fixed:1";
+  config.probe.every = std::max<Index>(1, steps / 50);
+  sim::VirtualCluster cluster(config);
+  double sum = 0, count = 0;
+  while (cluster.step() < cluster.steps()) {
+    const sim::StepOutcome outcome = cluster.advance();
+    if (!outcome.probe || outcome.step == 1) continue;
+    sum += outcome.probe->gradient_square;
+    ++count;
+  }
+  return sum / count;
+}
+
+PowerFit fitted(const std::string& optimizer, Variable variable, const std::vector<Index>& values) {
+  std::vector<double> x, y;
+  for (const Index value : values) {
+    double sum = 0;
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      sum += variable == Variable::workers ? mean_square(optimizer, value, 400, seed)
+                                           : mean_square(optimizer, 16, value, seed);
+    }
+    x.push_back(static_cast<double>(value));
+    y.push_back(sum / 3);
+  }
+  return fit_power(x, y);
+}
+
+}  // namespace
+
+TEST_CASE("where noise dominates the rate is -1/2 in steps and in workers") {
+  for (const char* optimizer : {"onebit-adam-32", "onebit-adam"}) {
+    const PowerFit steps = fitted(optimizer, Variable::steps, {100, 200, 400, 800, 1600, 3200});
+    const PowerFit workers = fitted(optimizer, Variable::workers, {1, 4, 16, 64, 256});
+    INFO(optimizer << ": steps " << steps.exponent << " +- " << steps.half_width << ", workers " << workers.exponent
+                   << " +- " << workers.half_width);
+    CHECK(std::fabs(steps.exponent + 0.5) < 0.05);
+    CHECK(std::fabs(workers.exponent + 0.5) < 0.05);
   }
 }
 
