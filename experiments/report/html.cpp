@@ -66,7 +66,7 @@ std::string text(const std::string& plain) {
 }
 
 std::string heading(int level, const std::string& plain) {
-  return element("h" + std::to_string(level), text(plain));
+  return element(std::string("h").append(std::to_string(level)), text(plain));
 }
 
 std::string paragraph(const std::string& plain) {

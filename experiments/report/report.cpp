@@ -46,7 +46,7 @@ std::string drawn(const Figure& figure, const std::string& prefix) {
 std::string figures_html(const std::vector<Figure>& figures, const std::string& name) {
   std::string body;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    if (figures[i].name.starts_with(name)) body += drawn(figures[i], "f" + std::to_string(i) + "-");
+    if (figures[i].name.starts_with(name)) body += drawn(figures[i], std::string("f").append(std::to_string(i)) + "-");
   }
   return body;
 }
@@ -77,10 +77,11 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
   std::string body = html::heading(2, "Variance and freeze") + figures_html(figures, "variance");
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     const analysis::VarianceView& view = report.variances[a];
-    body += html::heading(3, report.variance_arms[a]) + html::paragraph("Threshold: " + rule_of(view) + ".") +
+    body += html::heading(3, report.variance_arms[a]) +
+            html::paragraph(std::string("Threshold: ").append(rule_of(view)) + ".") +
             html::table(thresholds_table(view)) + html::table(drift_table(view.drift)) +
             html::table(tensors_table(view.tensors));
-    body += figures_html(figures, "tensors-" + std::to_string(a) + "-");
+    body += figures_html(figures, std::string("tensors-").append(std::to_string(a)) + "-");
   }
   return body;
 }
@@ -193,7 +194,7 @@ std::vector<Figure> figures_of(const Report& report) {
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     if (report.variances[a].tensors.empty()) continue;
     figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
-    figures.back().name = "tensors-" + std::to_string(a) + "-" + report.variance_arms[a];
+    figures.back().name = std::string("tensors-").append(std::to_string(a)) + "-" + report.variance_arms[a];
   }
   return figures;
 }
@@ -204,7 +205,8 @@ std::string html_of(const Report& report) {
   for (const Arm& arm : report.arms) runs += std::ssize(arm.runs);
   std::string body = html::heading(1, "onebit report");
   const std::string left_out =
-      report.left_out.empty() ? "" : "; " + counted(std::ssize(report.left_out), "log") + " left out";
+      report.left_out.empty() ? ""
+                              : std::string("; ").append(counted(std::ssize(report.left_out), "log")) + " left out";
   body += html::paragraph(counted(runs, "run") + " in " + counted(std::ssize(report.arms), "arm") + left_out + ".");
   if (!analysis::has_gnuplot()) body += html::paragraph("There are no pictures: gnuplot is not installed.");
   body += summary_html(report) + html::heading(2, "Loss") + figures_html(figures, "loss-steps") +
