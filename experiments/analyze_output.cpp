@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <ostream>
 
 namespace onebit::experiments {
@@ -295,13 +296,23 @@ Json to_json(const std::vector<analysis::RateFit>& fits) {
   });
 }
 
+/// Runs of which the same is found share a line.
 std::vector<std::string> problems_of(const analysis::LogSet& logs) {
-  std::vector<std::string> lines;
+  std::map<std::string, std::vector<std::string>> runs;
+  std::vector<std::string> order;
   for (const analysis::Run& run : logs.runs) {
     for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
       if (finding.severity == analysis::Severity::note) continue;
-      lines.push_back(run.summary.path + ": " + std::string(analysis::name(finding.severity)) + ": " + finding.text);
+      const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
+      if (!runs.contains(text)) order.push_back(text);
+      runs[text].push_back(run.summary.path);
     }
+  }
+  std::vector<std::string> lines;
+  for (const std::string& text : order) {
+    const std::vector<std::string>& paths = runs[text];
+    const std::string more = paths.size() == 1 ? "" : " and " + std::to_string(paths.size() - 1) + " more";
+    lines.push_back(paths.front() + more + ": " + text);
   }
   return lines;
 }

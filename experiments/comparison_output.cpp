@@ -129,11 +129,10 @@ void print_comparison(const analysis::Comparison& comparison, std::ostream& out)
   }
   out << "\n";
   if (std::isfinite(comparison.target)) targets_table(comparison).print(out);
-  if (!comparison.verdicts.empty()) out << "\n";
-  print_verdicts(comparison.verdicts, out);
-  if (comparison.best_rates.empty()) return;
-  out << "\nat the best learning rate of each grid\n";
+  if (!comparison.best_rates.empty()) out << "\nat the best learning rate of each grid\n";
   print_verdicts(comparison.best_rates, out);
+  if (!comparison.verdicts.empty()) out << (comparison.best_rates.empty() ? "\n" : "\nevery arm\n");
+  print_verdicts(comparison.verdicts, out);
 }
 
 Json to_json(const analysis::Comparison& comparison) {

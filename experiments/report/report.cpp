@@ -63,10 +63,12 @@ std::string verdicts_html(const std::vector<analysis::Verdict>& verdicts) {
 std::string summary_html(const Report& report) {
   const analysis::Comparison& comparison = report.comparison;
   std::string body = html::heading(2, "Summary") + html::table(arms_table(comparison.arms)) +
-                     html::paragraph(baselines_of(comparison.arms)) + verdicts_html(comparison.verdicts);
+                     html::paragraph(baselines_of(comparison.arms));
   if (!comparison.best_rates.empty()) {
-    body += html::heading(3, "At the best learning rate of each grid") + verdicts_html(comparison.best_rates);
+    body += html::heading(3, "At the best learning rate of each grid") + verdicts_html(comparison.best_rates) +
+            html::heading(3, "Every arm");
   }
+  body += verdicts_html(comparison.verdicts);
   if (!report.problems.empty()) body += html::heading(3, "What went wrong") + html::list(report.problems);
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;

@@ -45,12 +45,12 @@ def check_browser(path, stem):
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
             driver.get(path.absolute().as_uri())
-            inner, whole = driver.execute_script(
-                "return [document.documentElement.clientWidth, document.documentElement.scrollWidth]")
+            window, inner, whole = driver.execute_script(
+                "const page = document.documentElement; return [innerWidth, page.clientWidth, page.scrollWidth]")
             if whole > inner:
                 errors.append(f"at {width} pixels the page is {whole} wide, the window {inner}")
-            if inner != width:
-                errors.append(f"the window is {inner} wide, not {width}")
+            if window != width:
+                errors.append(f"the window is {window} wide, not {width}")
             errors += [f"console at {width} pixels: {entry['message']}" for entry in driver.get_log("browser")]
             if stem:
                 driver.save_screenshot(f"{stem}-{width}.png")

@@ -28,7 +28,7 @@ void run_arms(const Folder& folder) {
                                                               "--arm",
                                                               "onebit:optimizer=onebit-adam",
                                                               "--arm",
-                                                              "a&b<c>:optimizer=onebit-adam,optimizer.lr=2e-3",
+                                                              "fast:optimizer=onebit-adam,optimizer.lr=2e-3",
                                                               "--arm",
                                                               "mad:optimizer=adam,optimizer.lr=1e30"}));
   CAPTURE(run.err);
@@ -67,7 +67,16 @@ TEST_CASE("report: one page with everything in it") {
     INFO(part);
     CHECK_THAT(page, Contains(part));
   }
-  CHECK(page.find("a&b<c>") == std::string::npos);
+}
+
+TEST_CASE("report: texts of users are text, not HTML") {
+  const Folder folder;
+  const std::string name = "a&b<script>.h5";
+  REQUIRE(run_onebit(folder, tiny_run("run", {"-o", name, "--steps", "20"})).status == 0);
+  REQUIRE(run_onebit(folder, {"report", name, "-o", "report.html"}).status == 0);
+  const std::string page = read_file(folder / "report.html");
+  CHECK_THAT(page, Contains("a&amp;b&lt;script&gt;.h5"));
+  CHECK(page.find("<script>") == std::string::npos);
 }
 
 TEST_CASE("report: the page is without a parse error and loads nothing") {
