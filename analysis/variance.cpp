@@ -39,7 +39,8 @@ Index freeze_of(const sim::LogReader& log) {
 }
 
 /// Norms of the variance while it moves, of its shadow afterwards.
-void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::ProbeRow>& probes, VarianceView& view) {
+void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::ProbeRow>& probes, const std::string& path,
+               VarianceView& view) {
   std::map<Index, const sim::ProbeRow*> shadow;
   for (const sim::ProbeRow& probe : probes) shadow.emplace(probe.step, &probe);
   for (const sim::StepRow& row : rows) {
@@ -51,7 +52,7 @@ void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::Pro
     view.l2.push_back(!frozen ? row.variance_l2 : probe == nullptr ? nan : probe->shadow_l2);
   }
   if (std::ranges::none_of(view.l1, [](double norm) { return norm > 0; }))
-    throw ConfigError("the run has no variance to look at", "", "an optimizer of the Adam family has one");
+    throw ConfigError("the run has no variance to look at", path, "an optimizer of the Adam family has one");
 }
 
 void add_stability(const std::vector<Index>& lags, VarianceView& view) {
@@ -172,11 +173,7 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   VarianceView view;
   view.freeze_step = freeze_of(log);
   view.rule_after = static_cast<Index>(number_of(log.header(), "schedule.warmup", 0));
-  try {
-    add_norms(rows, probes, view);
-  } catch (const ConfigError& error) {
-    throw ConfigError(error.what(), log.path());
-  }
+  add_norms(rows, probes, log.path(), view);
   const std::vector<Index> lags = lags_or_default(options.lags, log.header().variance_lag, rows.back().step);
   view.rule_lag = lags.back();
   add_stability(lags, view);

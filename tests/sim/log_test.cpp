@@ -20,13 +20,16 @@ netmodel::TrafficList sample_traffic() {
           {Collective::all_reduce, Direction::both, WireType::fp32, 3, 4, Index{1} << 40, 1, true}};
 }
 
-void write_sample(const std::string& path) {
-  LogWriter log(path, sample_header(), false);
+void write_sample(const std::string& path, bool probed = false) {
+  LogHeader header = sample_header();
+  header.probed = probed;
+  LogWriter log(path, header, false);
   append_samples(log, 0, 20);
   log.append(WorkerRow{0, {1, 2, 3}, {not_applicable, 5, 6}});
   log.append(WorkerRow{10, {4, 5, 6}, {7, 8, 9}});
   const double none = not_applicable;
-  log.append(TensorRow{10, {0.5, 0.25}, {1e-300, 1e300}, {2, 3}, {0.3, 10}, {4, 5}, {6, 7}, {none, 8}});
+  log.append(TensorRow{10, {0.5, 0.25}, {1e-300, 1e300}, {2, 3}, {0.3, 10}, {4, 5}, {6, 7}, {none, 8}, {9, 10}});
+  if (probed) log.append(ProbeRow{.step = 10, .noise_square = 11, .moved_share = 12});
   log.flush();
   log.append(EvaluationRow{20, 640, 0.25, 0.9, 2000});
   log.append(Event{7, "freeze", "variance frozen"});
@@ -201,9 +204,29 @@ TEST_CASE("log: 2000 steps make a small file") {
   CHECK(std::filesystem::file_size(folder / "run.h5") < 1'000'000);
 }
 
+TEST_CASE("log: probes and their columns are in logs of probed runs alone") {
+  const Folder folder;
+  write_sample(folder / "probed.h5", true);
+  write_sample(folder / "plain.h5");
+  const LogReader probed(folder / "probed.h5"), plain(folder / "plain.h5");
+  CHECK(probed.header().probed);
+  REQUIRE(probed.probes().size() == 1);
+  CHECK(probed.probes()[0].step == 10);
+  CHECK(probed.probes()[0].noise_square == 11);
+  CHECK(probed.probes()[0].moved_share == 12);
+  CHECK(std::isnan(probed.probes()[0].rate_drift));
+  CHECK(probed.tensors()[0].shadow_l1 == std::vector<double>{9, 10});
+  CHECK_FALSE(plain.header().probed);
+  CHECK(plain.committed_rows("probes") == 0);
+  CHECK(plain.probes().empty());
+  CHECK(std::isnan(plain.tensors()[0].shadow_l1[1]));
+  LogWriter log(folder / "more.h5", sample_header(), false);
+  CHECK_THROWS_WITH(log.append(ProbeRow{}), Contains("without rows of this kind"));
+}
+
 TEST_CASE("log: every dataset carries units and doc, and the docs list it") {
   const Folder folder;
-  write_sample(folder / "run.h5");
+  write_sample(folder / "run.h5", true);
   const h5::Object file = h5::open_file(folder / "run.h5", false);
   const std::string doc = read_file(docs_path("log-format.md"));
   std::string expected;
