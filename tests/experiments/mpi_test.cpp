@@ -49,6 +49,7 @@ std::vector<std::pair<std::string, std::vector<double>>> numbers_of(const sim::L
     const bool rows = column.shape == sim::Shape::rows || column.shape == sim::Shape::rows_by_workers ||
                       column.shape == sim::Shape::rows_by_tensors;
     if (!number || !rows || is_time(column.name) || column.group == "events") continue;
+    if ((column.probed || column.group == "probes") && !log.header().probed) continue;
     columns.emplace_back(sim::path_of(column), log.column(sim::path_of(column)));
   }
   return columns;
@@ -170,6 +171,7 @@ TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one pr
     const Folder folder;
     Arguments more = {"--optimizer.lr", "0.01", "--optimizer.clip", "0.5"};
     if (optimizer.starts_with("onebit")) more = joined(more, {"--freeze", "fixed:4"});
+    if (optimizer == "onebit-adam") more = joined(more, {"--probe.every", "2", "--probe.curvature", "2"});
     if (optimizer == "zeroone-adam") {
       more = {"--optimizer.lr", "0.01", "--optimizer.var-freeze-step", "4", "--optimizer.local-step-scaler", "2"};
     }
