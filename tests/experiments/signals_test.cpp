@@ -115,7 +115,7 @@ TEST_CASE("signals: a killed run opens in h5py, with all committed rows") {
   const std::string python = find_python("h5py");
   ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
   const Folder folder;
-  Process process(folder / "", endless("run", {"-o", "run.h5"}));
+  Process process(folder / "", endless("run", {"-o", "run.h5", "--probe.every", "10"}));
   REQUIRE(wait_for_rows(process, folder / "run.h5", 120));
   process.send(SIGKILL);
   process.finish();
