@@ -38,24 +38,6 @@ std::vector<std::string> logs_in(const std::string& folder) {
   return logs;
 }
 
-}  // namespace
-
-std::vector<std::string> log_paths(std::span<const std::string> paths) {
-  std::vector<std::string> files;
-  std::set<fs::path> seen;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    const bool folder = fs::is_directory(path, error);
-    for (const std::string& file : folder ? logs_in(path) : std::vector{path}) {
-      const fs::path place = fs::weakly_canonical(file, error);
-      if (seen.insert(error ? fs::path(file) : place).second) files.push_back(file);
-    }
-  }
-  return files;
-}
-
-namespace {
-
 void require_enough(const Run& run, Index rows) {
   const std::string& path = run.summary.path;
   if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
@@ -136,6 +118,20 @@ void name_by_options(std::vector<Arm>& arms) {
 }
 
 }  // namespace
+
+std::vector<std::string> log_paths(std::span<const std::string> paths) {
+  std::vector<std::string> files;
+  std::set<fs::path> seen;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const bool folder = fs::is_directory(path, error);
+    for (const std::string& file : folder ? logs_in(path) : std::vector{path}) {
+      const fs::path place = fs::weakly_canonical(file, error);
+      if (seen.insert(error ? fs::path(file) : place).second) files.push_back(file);
+    }
+  }
+  return files;
+}
 
 Outcome outcome_of(const Run& run) {
   if (run.summary.status == sim::RunStatus::diverged) return Outcome::diverged;

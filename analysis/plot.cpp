@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -60,6 +61,21 @@ void write_data(const Plot& plot, std::ostringstream& script) {
   }
 }
 
+/// With bands the curves alone decide what is seen: over few seeds a band can be many times as wide.
+void write_range(const Plot& plot, std::ostringstream& script) {
+  if (std::ranges::none_of(plot.curves, [](const Curve& curve) { return has_band(curve); })) return;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const Curve& curve : plot.curves) {
+    for (const double y : curve.y) {
+      if (!std::isfinite(y)) continue;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  const double margin = most > least ? 0.1 * (most - least) : 1;
+  script << "set yrange [" << least - margin << ":" << most + margin << "]\n";
+}
+
 void write_frame(const Plot& plot, std::ostringstream& script) {
   script << "set title " << quoted(plot.title) << " noenhanced\n"
          << "set xlabel " << quoted(plot.x_label) << " noenhanced\nset ylabel " << quoted(plot.y_label)
@@ -67,6 +83,7 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
          << "set grid lc rgb '#dddddd'\nset key " << plot.legend
          << " noenhanced\nset border 3\nset tics nomirror out\n";
   if (plot.log_x) script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  write_range(plot, script);
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;
     if (x <= 0) continue;
@@ -108,14 +125,6 @@ void run_gnuplot(const std::string& script) {
   if (!pipe) throw IoError("cannot start gnuplot", "");
   std::fputs(script.c_str(), pipe.get());
 }
-
-}  // namespace
-
-bool has_gnuplot() {
-  return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
-}
-
-namespace {
 
 struct Terminal {
   std::string extension, settings;
@@ -237,6 +246,10 @@ std::string svg_of(const std::string& script, const std::string& prefix) {
 }
 
 }  // namespace
+
+bool has_gnuplot() {
+  return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
+}
 
 std::vector<std::string> draw(const Plot& plot, const std::string& stem) {
   return draw_script(script_of(plot), stem);

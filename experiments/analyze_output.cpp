@@ -8,21 +8,6 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::size_t kTensorsShown = 12;
-constexpr std::size_t kRowsShown = 8;
-
-std::string step_text(Index step) {
-  return step > 0 ? std::to_string(step) : "never";
-}
-
-/// Some `most` indices of `count`, evenly spread, the last among them.
-std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
-  std::vector<std::size_t> indices;
-  const std::size_t shown = std::min(count, most);
-  for (std::size_t i = 1; i <= shown; ++i) indices.push_back(count * i / shown - 1);
-  return indices;
-}
-
 void print_findings(const std::vector<analysis::Finding>& findings, std::ostream& out) {
   if (findings.empty()) out << "nothing wrong was found\n";
   for (const analysis::Finding& finding : findings) {
@@ -31,78 +16,6 @@ void print_findings(const std::vector<analysis::Finding>& findings, std::ostream
     out << "\n";
   }
 }
-
-/// Rows in which some ratio is known.
-std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
-  std::vector<std::size_t> known;
-  for (std::size_t row = 0; row < view.steps.size(); ++row) {
-    const auto has_ratio = [row](const analysis::Stability& series) { return !std::isnan(series.ratio[row]); };
-    if (std::ranges::any_of(view.stability, has_ratio)) known.push_back(row);
-  }
-  return known;
-}
-
-}  // namespace
-
-Table stability_table(const analysis::VarianceView& view) {
-  std::vector<std::string> header = {"stability of the variance at step"};
-  for (const analysis::Stability& series : view.stability)
-    header.push_back(series.norm + ", lag " + std::to_string(series.lag));
-  Table table(header);
-  const std::vector<std::size_t> known = known_rows(view);
-  for (const std::size_t i : spread(known.size(), kRowsShown)) {
-    const std::size_t row = known[i];
-    std::vector<std::string> cells = {std::to_string(view.steps[row])};
-    for (const analysis::Stability& series : view.stability) cells.push_back(number(series.ratio[row]));
-    table.add(std::move(cells));
-  }
-  return table;
-}
-
-std::string rule_of(const analysis::VarianceView& view) {
-  std::string text = "first step with a ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
-                     " steps at the threshold, after " + std::to_string(view.rule_after) +
-                     " steps of learning-rate warm-up";
-  if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
-  return text;
-}
-
-Table thresholds_table(const analysis::VarianceView& view) {
-  Table table({"threshold", "freeze step", "DeepSpeed freeze_step", "of the run", "vs fp16", "loss then"});
-  for (const analysis::Threshold& row : view.thresholds) {
-    const bool reached = row.freeze_step > 0;
-    table.add({number(row.threshold), step_text(row.freeze_step), reached ? std::to_string(row.deepspeed_step) : "-",
-               reached ? percent_text(row.share) : "-", ratio_text(row.volume_ratio), number(row.loss_then)});
-  }
-  return table;
-}
-
-Table tensors_table(std::vector<analysis::TensorStability> tensors) {
-  const auto late = [](const analysis::TensorStability& tensor) {
-    return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
-  };
-  std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) { return late(a) > late(b); });
-  Table table({"tensor, last stable first", "elements", "stable from", "last ratio", "shadow / frozen"});
-  for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
-    const analysis::TensorStability& tensor = tensors[i];
-    table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step), number(tensor.last_ratio),
-               number(tensor.drift)});
-  }
-  if (tensors.size() > kTensorsShown)
-    table.add({std::to_string(tensors.size() - kTensorsShown) + " more, stable earlier"});
-  return table;
-}
-
-Table drift_table(const analysis::Drift& drift) {
-  Table table({"since the freeze, at step", "||shadow|| / ||frozen||", "typical change of the rate", "moved"});
-  for (const std::size_t row : spread(drift.steps.size(), kRowsShown)) {
-    table.add({std::to_string(drift.steps[row]), number(drift.norm_ratio[row]),
-               "x " + number(std::exp(drift.rate_drift[row])), percent_text(drift.moved_share[row])});
-  }
-  return table;
-}
-
-namespace {
 
 /// With an empty line behind it, where there is something in it.
 void print_table(const Table& table, std::ostream& out) {
@@ -118,67 +31,6 @@ void print_variance(const analysis::VarianceView& view, std::ostream& out) {
   print_table(tensors_table(view.tensors), out);
   print_table(drift_table(view.drift), out);
 }
-
-/// Name, what it is, and the values.
-struct NamedMeasure {
-  const char* name;
-  const char* key;
-  analysis::Measured measured;
-};
-
-std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c) {
-  return {{"L along the path, largest", "path_smoothness", c.path_smoothness},
-          {"L by power iteration, largest", "smoothness", c.smoothness},
-          {"sigma of a worker's gradient", "noise", c.noise},
-          {"zeta between workers", "heterogeneity", c.heterogeneity},
-          {"delta of the workers' codec, mean", "worker_delta", c.worker_delta},
-          {"delta of the servers' codec, mean", "server_delta", c.server_delta},
-          {"||e|| of the workers, largest rms", "worker_error", c.worker_error},
-          {"||e|| of the servers, largest", "server_error", c.server_error},
-          {"least denominator, mean", "least_denominator", c.least_denominator}};
-}
-
-}  // namespace
-
-Table constants_table(const analysis::TheoryConstants& constants) {
-  Table table({"measured", "value", "least", "most", "known"});
-  for (const NamedMeasure& row : measures_of(constants)) {
-    table.add({row.name, number(row.measured.value), number(row.measured.least), number(row.measured.most),
-               number(row.measured.known)});
-  }
-  table.add({"epsilon, twice the larger error", number(constants.epsilon), "-", "-", "-"});
-  return table;
-}
-
-Table bound_table(const std::vector<analysis::BoundRow>& rows) {
-  Table table({"bound of 1-bit Adam to step", "factor", "left", "right", "start", "errors", "noise", "momentum"});
-  for (const std::size_t i : spread(rows.size(), kRowsShown)) {
-    const analysis::BoundRow& row = rows[i];
-    table.add({std::to_string(row.step), number(row.factor), number(row.left), number(row.right()), number(row.start),
-               number(row.errors), number(row.noise), number(row.momentum)});
-  }
-  return table;
-}
-
-std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
-  std::vector<std::string> lines;
-  if (!view.bound.empty() && view.bound.back().factor <= 0)
-    lines.emplace_back("the factor is not positive: at this learning rate the theorem promises nothing");
-  const analysis::Telescoping& telescoping = view.telescoping;
-  if (telescoping.probes > 0) {
-    lines.push_back("telescoping of errors: what is missing is at most " + number(telescoping.worst, 2) +
-                    " of what entered an exchange (step " + std::to_string(telescoping.step) + ", " +
-                    std::to_string(telescoping.probes) + " probes)");
-  }
-  if (std::isfinite(view.error.bound)) {
-    lines.push_back("error feedback: E||e||^2 " + number(view.error.error_square) + ", bound 4(1-delta)G^2/delta^2 " +
-                    number(view.error.bound) + " (delta " + number(view.error.delta) + ", G^2 " +
-                    number(view.error.input_square) + ")");
-  }
-  return lines;
-}
-
-namespace {
 
 void print_theory(const analysis::TheoryView& view, std::ostream& out) {
   constants_table(view.constants).print(out);

@@ -9,7 +9,7 @@
 #include "analysis/fit.hpp"
 #include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
-#include "experiments/output.hpp"
+#include "experiments/analyze_tables.hpp"
 
 namespace onebit::experiments {
 
@@ -21,19 +21,6 @@ struct LogAnalysis {
   std::optional<analysis::TheoryView> theory;
   std::vector<std::string> left_out;  ///< parts that the log has nothing on, each with the reason
 };
-
-/// The parts of an analysis; a long series is shown by a few of its rows.
-Table stability_table(const analysis::VarianceView& view);
-/// The rule whose outcome thresholds_table shows.
-std::string rule_of(const analysis::VarianceView& view);
-Table thresholds_table(const analysis::VarianceView& view);
-/// Those that become stable last.
-Table tensors_table(std::vector<analysis::TensorStability> tensors);
-Table drift_table(const analysis::Drift& drift);
-Table constants_table(const analysis::TheoryConstants& constants);
-Table bound_table(const std::vector<analysis::BoundRow>& rows);
-/// What stands below these two.
-std::vector<std::string> theory_lines(const analysis::TheoryView& view);
 
 /// A fit each, with its points.
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);

@@ -21,39 +21,6 @@ std::string percent_interval(const Interval& interval) {
   return std::isfinite(interval.half_width) ? mean + " +- " + percent_text(interval.half_width) : mean;
 }
 
-}  // namespace
-
-Table arms_table(const std::vector<ArmFigures>& arms) {
-  Table table({"arm", "finished", "final loss", "best loss", "accuracy", "bytes/worker", "vs fp16", "vs fp32"});
-  for (const ArmFigures& arm : arms) {
-    table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
-               interval_text(arm.best_loss), percent_interval(arm.accuracy), bytes_text(arm.bytes.mean),
-               ratio_text(arm.ratio_fp16.times.mean), ratio_text(arm.ratio_fp32.times.mean)});
-  }
-  return table;
-}
-
-std::string baselines_of(const std::vector<ArmFigures>& arms) {
-  return "vs fp16: " + arms.front().ratio_fp16.baseline + "; vs fp32: " + arms.front().ratio_fp32.baseline;
-}
-
-Table targets_table(const analysis::Comparison& comparison) {
-  std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
-                                     "bytes/worker"};
-  for (const analysis::ClusterSeconds& time : comparison.arms.front().to_target.seconds) header.push_back(time.cluster);
-  Table table(header);
-  for (const ArmFigures& arm : comparison.arms) {
-    const analysis::TargetCost& cost = arm.to_target;
-    std::vector<std::string> row = {arm.name, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
-                                    number(cost.steps.mean), number(cost.samples.mean), bytes_text(cost.bytes.mean)};
-    for (const analysis::ClusterSeconds& time : cost.seconds) row.push_back(seconds_text(time.seconds.mean));
-    table.add(std::move(row));
-  }
-  return table;
-}
-
-namespace {
-
 void print_verdicts(const std::vector<analysis::Verdict>& verdicts, std::ostream& out) {
   for (const analysis::Verdict& verdict : verdicts) {
     out << verdict.sentence << "\n";
@@ -120,6 +87,35 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
 }
 
 }  // namespace
+
+Table arms_table(const std::vector<ArmFigures>& arms) {
+  Table table({"arm", "finished", "final loss", "best loss", "accuracy", "bytes/worker", "vs fp16", "vs fp32"});
+  for (const ArmFigures& arm : arms) {
+    table.add({arm.name, std::to_string(arm.finished) + "/" + std::to_string(arm.runs), interval_text(arm.final_loss),
+               interval_text(arm.best_loss), percent_interval(arm.accuracy), bytes_text(arm.bytes.mean),
+               ratio_text(arm.ratio_fp16.times.mean), ratio_text(arm.ratio_fp32.times.mean)});
+  }
+  return table;
+}
+
+std::string baselines_of(const std::vector<ArmFigures>& arms) {
+  return "vs fp16: " + arms.front().ratio_fp16.baseline + "; vs fp32: " + arms.front().ratio_fp32.baseline;
+}
+
+Table targets_table(const analysis::Comparison& comparison) {
+  std::vector<std::string> header = {"to a loss of " + number(comparison.target, 5), "reached", "steps", "samples",
+                                     "bytes/worker"};
+  for (const analysis::ClusterSeconds& time : comparison.arms.front().to_target.seconds) header.push_back(time.cluster);
+  Table table(header);
+  for (const ArmFigures& arm : comparison.arms) {
+    const analysis::TargetCost& cost = arm.to_target;
+    std::vector<std::string> row = {arm.name, std::to_string(cost.reached) + "/" + std::to_string(cost.runs),
+                                    number(cost.steps.mean), number(cost.samples.mean), bytes_text(cost.bytes.mean)};
+    for (const analysis::ClusterSeconds& time : cost.seconds) row.push_back(seconds_text(time.seconds.mean));
+    table.add(std::move(row));
+  }
+  return table;
+}
 
 void print_comparison(const analysis::Comparison& comparison, std::ostream& out) {
   arms_table(comparison.arms).print(out);
