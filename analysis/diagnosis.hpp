@@ -24,6 +24,7 @@ enum class Cause {
   not_finished,
   many_masked,
   no_feedback,
+  damaged,
 };
 
 struct Finding {

@@ -68,14 +68,19 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable) {
   return {variable == Variable::steps ? last : static_cast<double>(log.header().workers), sum / count};
 }
 
-std::vector<RateFit> fit_rates(std::span<const std::string> paths, Variable variable) {
+std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable) {
   std::vector<RateFit> fits;
-  for (const std::string& path : paths) {
-    const sim::LogReader log(path);
-    const std::string optimizer = option_of(log.header(), "optimizer").value_or("");
-    auto fit = std::ranges::find(fits, optimizer, &RateFit::optimizer);
-    if (fit == fits.end()) fit = fits.insert(fit, {optimizer, {}, {}});
-    fit->points.push_back(rate_point(log, variable));
+  std::vector<OptionValues> kinds;
+  for (const Run& run : runs) {
+    OptionValues kind = arm_options(run);
+    for (const char* option : {"optimizer.lr", "epochs", variable == Variable::steps ? "steps" : "workers"})
+      kind.erase(option);
+    const auto place = static_cast<std::size_t>(std::ranges::find(kinds, kind) - kinds.begin());
+    if (place == kinds.size()) {
+      fits.push_back({option_of(run.header, "optimizer").value_or(""), {}, {}});
+      kinds.push_back(std::move(kind));
+    }
+    fits[place].points.push_back(rate_point(sim::LogReader(run.summary.path), variable));
   }
   for (RateFit& fit : fits) {
     std::ranges::stable_sort(fit.points, {}, &RatePoint::x);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/arms.hpp"
 #include "analysis/paired.hpp"
 #include "sim/log/reader.hpp"
 
@@ -35,16 +36,16 @@ struct RatePoint {
 /// Throws ConfigError where the log has no probes.
 RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
-/// The runs of one optimizer, and the power law through them.
+/// Runs that differ in their number, learning rate and seed alone, and the power law through them.
 struct RateFit {
   std::string optimizer;
   std::vector<RatePoint> points;  ///< by x, then in the order of the logs
   PowerFit fit;
 };
 
-/// Of every optimizer among the logs, in the order of their first ones. Theory on 1-bit Adam (Corollary 1) has
+/// In the order of their first runs. Theory on 1-bit Adam (Corollary 1) has
 /// exponents of -1/2 in steps and in workers where noise dominates and the learning rate goes with sqrt(workers /
 /// steps). Throws what the reader, rate_point and fit_power throw.
-std::vector<RateFit> fit_rates(std::span<const std::string> paths, Variable variable);
+std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);
 
 }  // namespace onebit::analysis

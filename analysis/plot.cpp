@@ -39,10 +39,14 @@ bool has_band(const Curve& curve) {
   return false;
 }
 
-/// A string in gnuplot's single quotes: the only character with a meaning is the quote.
+/// A string in gnuplot's single quotes, where quotes have a meaning, and the ends of lines: they would end the command.
 std::string quoted(const std::string& text) {
   std::string result = "'";
-  for (char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\'') result += c;
+    result += code < 0x20 || code == 0x7f ? ' ' : c;
+  }
   return result + "'";
 }
 

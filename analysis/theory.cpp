@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "analysis/log_options.hpp"
 #include "device/error.hpp"
@@ -85,17 +87,33 @@ struct Stage {
   double lr = 0;    ///< mean
 };
 
-std::optional<Stage> compression_stage(const std::vector<sim::StepRow>& steps) {
-  std::optional<Stage> stage;
+/// The last evaluation up to a step; a training loss is that of a few examples.
+double loss_before(const sim::LogReader& log, Index step) {
+  double loss = nan;
+  for (const sim::EvaluationRow& row : log.evaluations()) {
+    if (row.step <= step) loss = row.loss;
+  }
+  return loss;
+}
+
+std::optional<Stage> compression_stage(const sim::LogReader& log, const std::vector<sim::StepRow>& steps) {
+  Index freeze = 0;
+  for (const sim::Event& event : log.events()) {
+    if (event.kind == "freeze") freeze = event.step;
+  }
   double sum = 0, count = 0;
   for (const sim::StepRow& row : steps) {
     if (!compresses(row.phase)) continue;
-    if (!stage) stage = Stage{row.step, row.loss, 0};
     sum += row.lr;
     ++count;
   }
-  if (stage) stage->lr = sum / count;
-  return stage;
+  if (freeze == 0 || count == 0) return std::nullopt;
+  return Stage{freeze + 1, loss_before(log, freeze), sum / count};
+}
+
+bool is_any_of(const sim::LogHeader& header, std::initializer_list<std::string_view> optimizers) {
+  const std::string name = option_of(header, "optimizer").value_or("");
+  return std::ranges::find(optimizers, name) != optimizers.end();
 }
 
 std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants& c, const Stage& stage,
@@ -108,7 +126,7 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   double sum = 0;
   Index before = stage.first - 1;
   for (const sim::ProbeRow& probe : probes) {
-    if (probe.step < stage.first) continue;
+    if (probe.step < stage.first || std::isnan(probe.least_denominator)) continue;
     const auto weight = static_cast<double>(probe.step - before);  // a probe stands for the steps since the last
     before = probe.step;
     sum += weight * probe.scaled_gradient_square;
@@ -125,8 +143,13 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   return rows;
 }
 
-ErrorBound error_bound(const TheoryConstants& c, const std::vector<sim::ProbeRow>& probes) {
+/// The optimizers are those whose workers feed gradients, or averages of them.
+ErrorBound error_bound(const sim::LogHeader& header, const TheoryConstants& c,
+                       const std::vector<sim::ProbeRow>& probes) {
   ErrorBound result;
+  const bool feeds = option_of(header, "feedback").value_or("auto") != "none";
+  if (!feeds || !is_any_of(header, {"onebit-adam", "adam-naive-ec", "ef-sgd", "onebit-sgd"})) return result;
+  if (!(c.worker_delta.least > 0 && c.worker_delta.least <= 1)) return result;
   result.error_square = c.worker_error.most * c.worker_error.most;
   result.delta = c.worker_delta.least;
   for (const sim::ProbeRow& probe : probes)
@@ -138,10 +161,10 @@ ErrorBound error_bound(const TheoryConstants& c, const std::vector<sim::ProbeRow
 Telescoping telescoping_of(const std::vector<sim::ProbeRow>& probes) {
   Telescoping result;
   for (const sim::ProbeRow& probe : probes) {
-    if (!(probe.feedback_size > 0)) continue;
-    ++result.probes;
+    if (std::isnan(probe.feedback_size) || probe.feedback_size == 0) continue;
     const double relative = probe.feedback_residual / probe.feedback_size;
-    if (relative <= result.worst) continue;
+    const bool first = ++result.probes == 1;
+    if (!first && (std::isnan(result.worst) || relative <= result.worst)) continue;  // not a number is the worst
     result.worst = relative;
     result.step = probe.step;
   }
@@ -159,10 +182,10 @@ TheoryView view_theory(const sim::LogReader& log) {
   if (steps.empty() || probes.empty()) throw ConfigError("the log has no probe yet", log.path());
   TheoryView view;
   view.constants = constants_of(log.header(), steps, probes);
-  if (const std::optional<Stage> stage = compression_stage(steps)) {
+  const std::optional<Stage> stage = compression_stage(log, steps);
+  if (stage && is_any_of(log.header(), {"onebit-adam", "onebit-adam-32"}))
     view.bound = bound_of(log, view.constants, *stage, probes);
-    view.error = error_bound(view.constants, probes);
-  }
+  view.error = error_bound(log.header(), view.constants, probes);
   view.telescoping = telescoping_of(probes);
   return view;
 }

@@ -47,7 +47,8 @@ struct BoundRow {
 };
 
 /// Error feedback's bound E||e||^2 <= 4 (1 - delta) G^2 / delta^2 (Karimireddy et al. 2019, Lemma 3; G^2 the mean
-/// square of what is fed), in units of what is exchanged. For workers, whose input is theirs alone.
+/// square of what is fed), in units of what is exchanged. For workers, whose input is theirs alone, of optimizers that
+/// feed gradients or averages of them, and where delta is in (0, 1]; else NaN.
 struct ErrorBound {
   double error_square = std::numeric_limits<double>::quiet_NaN();  ///< largest mean square over workers
   double bound = std::numeric_limits<double>::quiet_NaN();

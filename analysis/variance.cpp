@@ -106,6 +106,14 @@ std::vector<sim::TensorRow> tensor_rows(const sim::LogReader& log) {
   return rows;
 }
 
+/// 1 - beta2^t where the optimizer corrects for it.
+double bias(const sim::LogHeader& header, Index updates) {
+  const bool corrects = option_of(header, "optimizer.bias-correction").value_or("true") == "true" &&
+                        option_of(header, "optimizer.semantics").value_or("paper") == "paper";
+  if (!corrects) return 1;
+  return 1 - std::pow(number_of(header, "optimizer.beta2", 0.999), static_cast<double>(updates));
+}
+
 void add_tensors(const sim::LogReader& log, double threshold, VarianceView& view) {
   if (!log.header().per_tensor) return;
   const std::vector<sim::TensorRow> rows = tensor_rows(log);
@@ -123,28 +131,22 @@ void add_tensors(const sim::LogReader& log, double threshold, VarianceView& view
     for (const double value : ratio) {
       if (!std::isnan(value)) tensor.last_ratio = value;
     }
-    if (view.freeze_step > 0 && !rows.empty()) tensor.drift = rows.back().shadow_l1[t] / rows.back().variance_l1[t];
+    if (view.freeze_step > 0 && !rows.empty()) {
+      const double corrected = bias(log.header(), view.freeze_step) / bias(log.header(), rows.back().step);
+      tensor.drift = corrected * rows.back().shadow_l1[t] / rows.back().variance_l1[t];
+    }
     tensor.ratio = ratio;
     view.tensors.push_back(std::move(tensor));
   }
 }
 
-/// 1 - beta2^t where the optimizer corrects for it.
-double bias(const sim::LogHeader& header, Index updates) {
-  const bool corrects = option_of(header, "optimizer.bias-correction").value_or("true") == "true" &&
-                        option_of(header, "optimizer.semantics").value_or("paper") == "paper";
-  if (!corrects) return 1;
-  return 1 - std::pow(number_of(header, "optimizer.beta2", 0.999), static_cast<double>(updates));
-}
-
 void add_drift(const sim::LogReader& log, const std::vector<sim::StepRow>& rows,
                const std::vector<sim::ProbeRow>& probes, VarianceView& view) {
   if (view.freeze_step == 0) return;
-  double frozen = nan;
-  for (const sim::StepRow& row : rows) {
-    if (row.step <= view.freeze_step) frozen = row.variance_l1;
-  }
-  frozen /= bias(log.header(), view.freeze_step);
+  // From the freeze on every row has the frozen variance.
+  const auto row = std::ranges::find_if(rows, [&](const sim::StepRow& each) { return each.step >= view.freeze_step; });
+  if (row == rows.end()) return;
+  const double frozen = row->variance_l1 / bias(log.header(), view.freeze_step);
   for (const sim::ProbeRow& probe : probes) {
     if (probe.step <= view.freeze_step || std::isnan(probe.shadow_l1)) continue;
     view.drift.steps.push_back(probe.step);
@@ -157,7 +159,7 @@ void add_drift(const sim::LogReader& log, const std::vector<sim::StepRow>& rows,
 /// The run's own lag, or a tenth of the run where that is too long to be seen twice.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index last_step) {
   if (!lags.empty()) return lags;
-  const Index rule = 2 * own <= last_step ? own : std::max<Index>(1, last_step / 10);
+  const Index rule = own > 0 && own <= last_step / 2 ? own : std::max<Index>(1, last_step / 10);
   for (const Index lag : {rule / 10, rule / 3, rule}) {
     if (lag > 0) lags.push_back(lag);
   }
@@ -172,7 +174,8 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   const std::vector<sim::ProbeRow> probes = log.header().probed ? log.probes() : std::vector<sim::ProbeRow>();
   VarianceView view;
   view.freeze_step = freeze_of(log);
-  view.rule_after = static_cast<Index>(number_of(log.header(), "schedule.warmup", 0));
+  view.rule_after = static_cast<Index>(
+      std::max(number_of(log.header(), "schedule.warmup", 0), number_of(log.header(), "freeze.after", 0)));
   add_norms(rows, probes, log.path(), view);
   const std::vector<Index> lags = lags_or_default(options.lags, log.header().variance_lag, rows.back().step);
   view.rule_lag = lags.back();

@@ -49,7 +49,7 @@ struct VarianceView {
   std::vector<double> l1, l2;  ///< the shadow's where there are probes at all steps, else the variance's
   Index freeze_step = 0;       ///< 0: not frozen
   Index rule_lag = 0;          ///< of the thresholds
-  Index rule_after = 0;        ///< steps of learning-rate warm-up
+  Index rule_after = 0;        ///< the rule waits for so many steps: learning-rate warm-up, freeze.after
   std::vector<Stability> stability;
   std::vector<Threshold> thresholds;
   std::vector<Index> tensor_steps;  ///< rows of /tensors until the freeze

@@ -109,7 +109,11 @@ ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& t
 void CompressedMean::audit(const float* result) {
   balance_.reset();
   if (audits(step_)) balance_ = audit_->close(worker_errors_, server_error_, result);
-  if (audits(step_ + 1)) audit_->remember(worker_errors_, server_error_);
+  if (audits(step_ + 1)) {
+    audit_->remember(worker_errors_, server_error_);
+  } else if (audit_) {
+    audit_->forget();  // what was remembered for a step without an exchange
+  }
 }
 
 void CompressedMean::visit_state(device::StateVisitor& visitor) {

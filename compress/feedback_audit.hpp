@@ -38,6 +38,7 @@ class FeedbackAudit {
   /// Errors that the next exchange is to carry in. Collective.
   void remember(const device::Buffer<float>& worker_errors, const device::Buffer<float>& server_error);
   bool remembers() const { return remembers_; }
+  void forget() { remembers_ = false; }
 
   /// After the exchange, with the errors that it left and what it yielded [parameters]. Forgets what it remembered.
   /// Collective.

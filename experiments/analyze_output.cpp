@@ -5,6 +5,8 @@
 #include <map>
 #include <ostream>
 
+#include "device/error.hpp"
+
 namespace onebit::experiments {
 namespace {
 
@@ -148,12 +150,25 @@ Json to_json(const std::vector<analysis::RateFit>& fits) {
   });
 }
 
+namespace {
+
+/// Of a log that has been read once; a part that nobody has read yet may be damaged.
+std::vector<analysis::Finding> findings_of(const std::string& path) {
+  try {
+    return analysis::diagnose(sim::LogReader(path));
+  } catch (const Error& error) {
+    return {{analysis::Severity::problem, analysis::Cause::damaged, error.what(), ""}};
+  }
+}
+
+}  // namespace
+
 /// Runs of which the same is found share a line.
 std::vector<std::string> problems_of(const analysis::LogSet& logs) {
   std::map<std::string, std::vector<std::string>> runs;
   std::vector<std::string> order;
   for (const analysis::Run& run : logs.runs) {
-    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
+    for (const analysis::Finding& finding : findings_of(run.summary.path)) {
       if (finding.severity == analysis::Severity::note) continue;
       const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
       if (!runs.contains(text)) order.push_back(text);

@@ -63,8 +63,7 @@ Table stability_table(const analysis::VarianceView& view) {
 
 std::string rule_of(const analysis::VarianceView& view) {
   std::string text = "first step with a ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
-                     " steps at the threshold, after " + std::to_string(view.rule_after) +
-                     " steps of learning-rate warm-up";
+                     " steps at the threshold, not before step " + std::to_string(std::max<Index>(1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
   return text;
 }

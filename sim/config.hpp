@@ -21,7 +21,7 @@ struct LogConfig {
   Index compression = 0;      ///< of the columns once the run has finished: deflate level 1 to 9; 0: none
 };
 
-/// What costs passes of its own, to hold a run against theory (sim/prober.hpp). The run itself stays as it is.
+/// What costs passes of its own, to hold a run against theory (sim/theory_probe.hpp). The run itself stays as it is.
 struct ProbeConfig {
   Index every = 0;      ///< steps between rows of /probes; 0: none
   Index curvature = 0;  ///< steps of the power iteration for the largest curvature; 0: it is not measured

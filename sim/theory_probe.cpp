@@ -117,7 +117,7 @@ ProbeRow TheoryProbe::after(Replica& replica, Index step) {
   measure_path(replica, step, row);
   measure_variance(state, row);
   if (config_.probe.curvature > 0) row.smoothness = largest_curvature(replica, step);
-  if (state.exchange != nullptr && state.exchange->balance()) {
+  if (state.exchange != nullptr && state.exchanged && state.exchange->balance()) {
     const compress::FeedbackBalance& balance = *state.exchange->balance();
     row.feedback_size = balance.size;
     row.feedback_residual = balance.residual;
@@ -179,7 +179,7 @@ double TheoryProbe::largest_curvature(Replica& replica, Index step) {
   double curvature = 0;
   for (Index iteration = 0; iteration < config_.probe.curvature; iteration += 2) {
     const double size = norm(direction);
-    if (!(size > 0)) return 0;
+    if (!(size > 0)) return size;  // flat, or not finite
     const auto factor = static_cast<float>(length / size);
     for_each(shard_.device, parameters_, AlongKernel{point_.data(), direction.data(), factor, moved_point_.data()});
     mean_gradient(replica, step, moved_point_, scratch_);

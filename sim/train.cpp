@@ -122,7 +122,7 @@ class Run {
     const bool workers_due = due(config_.log.workers_every) || (config_.log.workers_every > 0 && outcome.probe);
     WorkerRow workers;
     if (workers_due) workers = measure_workers(cluster_, outcome);
-    if (due(config_.log.every) || workers_due) {
+    if (due(config_.log.every) || workers_due || outcome.probe) {
       StepRow row = measure_step(cluster_, outcome);
       if (workers_due) measure_errors(cluster_, workers, row);
       if (outcome.probe && outcome.report.phase == optim::Phase::compression) row.lr_drift = outcome.probe->rate_drift;

@@ -102,13 +102,18 @@ int compare_logs(const CommandLine& line) {
 int fit_logs(const CommandLine& line) {
   if (line.fit != "steps" && line.fit != "workers")
     throw ConfigError("nothing to fit against", "fit " + line.fit, "steps or workers");
+  if (!line.lags.empty() || !line.thresholds.empty() || !line.baseline.empty() || !line.price.empty())
+    throw ConfigError("options that a fit does not take", "fit " + line.fit, "leave out those of other analyses");
   const auto variable = line.fit == "steps" ? analysis::Variable::steps : analysis::Variable::workers;
-  const std::vector<analysis::RateFit> fits = analysis::fit_rates(analysis::log_paths(line.arguments), variable);
+  const analysis::LogSet logs = analysis::read_logs(line.arguments);
+  const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variable);
   if (line.json) {
-    std::cout << to_json(fits).text() << "\n";
-  } else {
-    print_fits(fits, line.fit, std::cout);
+    const Json json = Json::object({{"fits", to_json(fits)}, {"left_out", array_of(logs.left_out)}});
+    std::cout << json.text() << "\n";
+    return kExitDone;
   }
+  print_fits(fits, line.fit, std::cout);
+  print_lines("left out", logs.left_out);
   return kExitDone;
 }
 

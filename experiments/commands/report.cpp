@@ -25,7 +25,12 @@ void write_file(const std::string& path, const std::string& text) {
       throw IoError("cannot write report", path);
     }
   }
-  std::filesystem::rename(part, path);
+  std::error_code error;
+  std::filesystem::rename(part, path, error);
+  if (!error) return;
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  throw IoError("cannot write report: " + error.message(), path);
 }
 
 void check_output(const CommandLine& line) {
@@ -35,15 +40,28 @@ void check_output(const CommandLine& line) {
     throw ConfigError("output exists", line.out, "give --overwrite or another -o FILE");
 }
 
-/// <name of the report>-<figure>.png and .svg beside it.
+/// <name of the report>-<figure>, of files beside it.
+std::string stem_of(const Figure& figure, const std::string& out) {
+  std::string name = figure.name;
+  for (char& c : name) c = c == '/' || c == ' ' ? '_' : c;
+  return std::filesystem::path(out).replace_extension("").string() + "-" + name;
+}
+
+void check_pictures(const Report& report, const CommandLine& line) {
+  for (const Figure& figure : figures_of(report)) {
+    for (const char* extension : {".svg", ".png"}) {
+      const std::string path = stem_of(figure, line.out) + extension;
+      if (std::filesystem::exists(path) && !line.overwrite)
+        throw ConfigError("output exists", path, "give --overwrite or another -o FILE");
+    }
+  }
+}
+
 std::vector<std::string> draw_files(const Report& report, const std::string& out) {
-  const std::string stem = std::filesystem::path(out).replace_extension("").string();
   std::vector<std::string> files;
   for (const Figure& figure : figures_of(report)) {
-    std::string name = figure.name;
-    for (char& c : name) c = c == '/' || c == ' ' ? '_' : c;
-    const auto drawn = figure.map.values.empty() ? analysis::draw(figure.plot, stem + "-" + name)
-                                                 : analysis::draw(figure.map, stem + "-" + name);
+    const std::string stem = stem_of(figure, out);
+    const auto drawn = figure.map.values.empty() ? analysis::draw(figure.plot, stem) : analysis::draw(figure.map, stem);
     files.insert(files.end(), drawn.begin(), drawn.end());
   }
   return files;
@@ -60,6 +78,7 @@ int report_command(const CommandLine& line) {
     request.comparison.clusters.push_back(load_cluster(name, price.cluster_settings));
   }
   const Report report = make_report(line.arguments, request, *netmodel::make_cost_model(price.cost_model));
+  if (line.png) check_pictures(report, line);
   std::ostringstream text;
   if (line.csv) {
     write_csv(report, text);

@@ -30,8 +30,8 @@ void add_variances(const analysis::VarianceOptions& options, Report& report) {
     try {
       report.variances.push_back(analysis::view_variance(sim::LogReader(example_of(arm).summary.path), options));
       report.variance_arms.push_back(arm.name);
-    } catch (const ConfigError&) {
-      continue;  // an optimizer without a variance
+    } catch (const Error& error) {  // no variance, or a part of the log that is damaged
+      report.without_variance.push_back(arm.name + ": " + error.what());
     }
   }
 }
@@ -85,6 +85,9 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
             html::table(tensors_table(view.tensors));
     body += figures_html(figures, std::string("tensors-").append(std::to_string(a)) + "-");
   }
+  if (!report.without_variance.empty()) {
+    body += html::heading(3, "Arms that have no such view") + html::list(report.without_variance);
+  }
   return body;
 }
 
@@ -125,8 +128,8 @@ std::string theory_html(const Report& report) {
       const analysis::TheoryView view = analysis::view_theory(sim::LogReader(run.summary.path));
       body += html::heading(3, arm.name) + html::table(constants_table(view.constants)) +
               html::table(bound_table(view.bound)) + html::list(theory_lines(view));
-    } catch (const ConfigError& error) {
-      body += html::paragraph(error.what());
+    } catch (const Error& error) {
+      body += html::paragraph(arm.name + ": " + error.what());
     }
   }
   return body.empty() ? "" : html::heading(2, "Theory") + body;

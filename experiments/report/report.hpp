@@ -25,6 +25,7 @@ struct Report {
   /// Of one run of each arm, its first that finished; arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;
+  std::vector<std::string> without_variance;  ///< those, a line each with the reason
 };
 
 /// Throws what read_logs and compare throw.

@@ -149,7 +149,7 @@ constexpr Column table[] = {
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
     row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
         "mean over coordinates of the absolute logarithm of the ratio of the rates 1/d: of the shadow to the frozen "
-        "variance; until the freeze of the variance to that of the row before"),
+        "variance; before the freeze of the variance to that of the row before"),
     row("probes", "moved_share", &ProbeRow::moved_share, "1",
         "share of the coordinates whose sqrt(v) differs by more than probe.moved between these variances"),
 

@@ -102,3 +102,27 @@ TEST_CASE("plot: a picture that cannot be written is an error with its path") {
   CHECK_THROWS_AS(draw(sample(), folder / "absent/p"), IoError);
   CHECK_THROWS_WITH(draw(sample(), folder / "absent/p"), Contains(folder / "absent/p.svg"));
 }
+
+TEST_CASE("a text that looks like commands is a text") {
+  ONEBIT_SKIP_UNLESS(has_gnuplot(), "gnuplot", "not installed");
+  const Folder folder;
+  const std::string evil = "x'\n!touch " + (folder / "seen") + "\nset title 'y";
+  const Plot plot{.title = evil, .x_label = evil, .y_label = evil, .curves = {{evil, {1, 2}, {3, 4}}}};
+  CHECK_FALSE(draw(plot, folder / "plot").empty());
+  CHECK_FALSE(inline_svg(plot, "p-").empty());
+  const HeatMap map{
+      .title = evil, .x_label = evil, .rows = {evil}, .columns = {evil}, .values = {{1}}, .value_label = evil};
+  CHECK_FALSE(draw(map, folder / "map").empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "seen"));
+}
+
+TEST_CASE("pictures in one page have names of their own") {
+  ONEBIT_SKIP_UNLESS(has_gnuplot(), "gnuplot", "not installed");
+  const Plot plot{.title = "t", .x_label = "x", .y_label = "y", .curves = {{"a", {1, 2}, {3, 4}, 0, {0.5, 0.25}}}};
+  const std::string svg = inline_svg(plot, "first-");
+  CHECK(svg.starts_with("<svg"));
+  CHECK(svg.find("id=\"first-") != std::string::npos);
+  CHECK(svg.find("id=\"gp") == std::string::npos);
+  CHECK(inline_svg(Plot{}, "p-").empty());
+  CHECK(inline_svg(HeatMap{}, "p-").empty());
+}

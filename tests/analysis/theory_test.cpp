@@ -34,7 +34,8 @@ sim::RunConfig quadratic() {
 TheoryView view_of(const sim::RunConfig& config) {
   const Folder folder;
   sim::VirtualCluster cluster(config);
-  const sim::RunIdentity identity{"", "", "", {{"batch", std::to_string(config.batch)}}};
+  const sim::RunIdentity identity{
+      "", "", "", {{"batch", std::to_string(config.batch)}, {"optimizer", config.optimizer.name}}};
   train(cluster, config, folder / "run.h5", sim::Existing::refuse, identity, {});
   return view_theory(sim::LogReader(folder / "run.h5"));
 }

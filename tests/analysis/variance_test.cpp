@@ -131,10 +131,29 @@ TEST_CASE("tensors by themselves: from when on they are stable, and how far they
   CHECK(view.tensors[0].name == "w");
   CHECK(view.tensors[0].stable_step == 18);  // (14/18)^2 = 0.605
   CHECK(view.tensors[0].last_ratio == Approx(0.64));
-  CHECK(view.tensors[0].drift == 4);
-  CHECK(view.tensors[1].stable_step == 10);  // 6/10
+  CHECK(view.tensors[0].drift == Approx(4).epsilon(1e-5));  // the bias is next to nothing
+  CHECK(view.tensors[1].stable_step == 10);                 // 6/10
   CHECK(view.tensors[1].last_ratio == 1);
-  CHECK(view.tensors[1].drift == 2);
+  CHECK(view.tensors[1].drift == Approx(2).epsilon(1e-5));
+}
+
+TEST_CASE("the rule waits as long as the run's own does") {
+  const Folder folder;
+  sim::LogHeader after = header();
+  after.config.emplace_back("freeze.after", "15");
+  {
+    sim::LogWriter log(folder / "run.h5", after, false);
+    for (Index step = 1; step <= kSteps; ++step) {
+      sim::StepRow row;
+      row.step = step;
+      row.variance_l1 = 1;
+      log.append(row);
+    }
+    log.close(sim::RunStatus::finished);
+  }
+  const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"));
+  CHECK(view.rule_after == 15);
+  CHECK(at(view, 0.96).freeze_step == 15);
 }
 
 TEST_CASE("in the released code's own counting the dry run is in the step already") {

@@ -23,6 +23,16 @@ RunConfig onebit_adam(RunConfig config) {
   return config;
 }
 
+/// Exchanges at some steps alone.
+RunConfig zero_one_adam() {
+  RunConfig config = mlp_config();
+  config.steps = 40;
+  config.optimizer.name = "zeroone-adam";
+  config.optimizer.zeroone = {
+      .var_freeze_step = 6, .var_update_scaler = 2, .local_step_scaler = 4, .local_step_clipper = 4};
+  return config;
+}
+
 RunConfig quadratic() {
   RunConfig config;
   config.model = {.name = "quadratic", .layers = {}, .dimension = 400, .condition = 10, .noise = 3, .heterogeneity = 2};
@@ -85,6 +95,7 @@ TEST_CASE("a probed run is the run that it probes") {
   runs.back().optimizer.freeze.policy = "fixed:4";
   runs.push_back(mlp_config());
   runs.back().optimizer.name = "cada2";
+  runs.push_back(zero_one_adam());
   for (RunConfig config : runs) {
     INFO(config.optimizer.name << ", " << config.model.name);
     const std::vector<float> expected = final_weights(config);
@@ -191,6 +202,38 @@ TEST_CASE("shadow and frozen variance: drift after the freeze, changes since the
     CHECK((row.step == 2 || row.rate_drift == 0));
     CHECK((row.step == 2 || row.moved_share == 0));
   }
+}
+
+TEST_CASE("the errors of 0/1 Adam balance, at the steps that exchange") {
+  for (const Index every : {1, 3, 4, 5}) {
+    RunConfig config = zero_one_adam();
+    config.probe.every = every;
+    Index balances = 0;
+    for (const ProbeRow& row : probes_of(config)) {
+      if (std::isnan(row.feedback_size)) continue;
+      ++balances;
+      CHECK(row.feedback_residual < 1e-5 * row.feedback_size);
+    }
+    CHECK(balances > 0);
+    CHECK((every > 1 || balances < 40));
+  }
+}
+
+TEST_CASE("a resumed probed run that exchanges at some steps has the rows of one that was left alone") {
+  const Folder folder;
+  RunConfig config = zero_one_adam();
+  config.probe.every = 1;
+  config.checkpoint.every = 5;
+  const auto run = [&](const std::string& path, Index stop_after) {
+    VirtualCluster cluster(config);
+    RunControl control;
+    control.stop_requested = [&] { return stop_after > 0 && cluster.step() >= stop_after; };
+    train(cluster, config, path, Existing::resume, {}, control);
+    return LogReader(path);
+  };
+  const LogReader whole = run(folder / "whole.h5", 0);
+  for (const Index stop : {7, 12, 19, 30}) run(folder / "stopped.h5", stop);
+  CHECK(numbers_of(run(folder / "stopped.h5", 0).probes()) == numbers_of(whole.probes()));
 }
 
 TEST_CASE("a resumed probed run has the rows of one that was left alone") {
