@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/log_options.hpp"
+#include "analysis/summary.hpp"
 #include "device/text.hpp"
 #include "optim/optimizer.hpp"
 
@@ -31,11 +32,8 @@ struct Facts {
       : log(reader),
         steps(reader.steps()),
         probes(reader.header().probed ? reader.probes() : std::vector<sim::ProbeRow>()),
-        events(reader.events()) {
-    for (const sim::Event& event : events) {
-      if (event.kind == "freeze") freeze_step = event.step;
-    }
-  }
+        events(reader.events()),
+        freeze_step(freeze_step_of(events)) {}
 };
 
 using Found = std::vector<Finding>;

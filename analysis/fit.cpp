@@ -53,10 +53,7 @@ PowerFit fit_power(std::span<const double> x, std::span<const double> y) {
 
 RatePoint rate_point(const sim::LogReader& log, Variable variable) {
   if (!log.header().probed) throw ConfigError("the log has no probes", log.path(), "log runs with --probe.every K");
-  Index freeze = 0;
-  for (const sim::Event& event : log.events()) {
-    if (event.kind == "freeze") freeze = event.step;
-  }
+  const Index freeze = freeze_step_of(log.events());
   double sum = 0, count = 0, last = 0;
   for (const sim::ProbeRow& probe : log.probes()) {
     if (probe.step <= freeze || std::isnan(probe.gradient_square)) continue;

@@ -1,8 +1,9 @@
 #include "analysis/log_options.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 
+#include "analysis/arm_names.hpp"
 #include "device/error.hpp"
 
 namespace onebit::analysis {
@@ -17,10 +18,8 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
   const std::optional<std::string> text = option_of(header, option);
   if (!text && fallback) return *fallback;
   if (!text) throw ConfigError("log lacks an option that this analysis needs", option, "it is of an older program");
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size())
-    throw ConfigError("an option in the log is not a number", option + " " + *text);
+  const double value = number_in(*text);
+  if (std::isnan(value)) throw ConfigError("an option in the log is not a number", option + " " + *text);
   return value;
 }
 

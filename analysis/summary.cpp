@@ -81,9 +81,7 @@ void add_evaluations(const sim::LogReader& log, Summary& summary) {
 
 void add_events(const sim::LogReader& log, Summary& summary) {
   const std::vector<sim::Event> events = log.events();
-  for (const sim::Event& event : events) {
-    if (event.kind == "freeze") summary.freeze_step = event.step;
-  }
+  summary.freeze_step = freeze_step_of(events);
   summary.reason = sim::reason_of_end(events);
 }
 
@@ -104,6 +102,14 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
 }
 
 }  // namespace
+
+Index freeze_step_of(const std::vector<sim::Event>& events) {
+  Index step = 0;
+  for (const sim::Event& event : events) {
+    if (event.kind == "freeze") step = event.step;
+  }
+  return step;
+}
 
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model) {

@@ -48,6 +48,9 @@ struct Summary {
   std::vector<CommunicationTime> communication;  ///< one per cluster asked for
 };
 
+/// The step after which the variance was frozen; 0: never.
+Index freeze_step_of(const std::vector<sim::Event>& events);
+
 /// Throws ConfigError, IoError as the reader does, ConfigError where a cluster cannot hold the workers.
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model = netmodel::LinkLoad());

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/log_options.hpp"
+#include "analysis/summary.hpp"
 #include "device/error.hpp"
 #include "optim/optimizer.hpp"
 
@@ -97,10 +98,7 @@ double loss_before(const sim::LogReader& log, Index step) {
 }
 
 std::optional<Stage> compression_stage(const sim::LogReader& log, const std::vector<sim::StepRow>& steps) {
-  Index freeze = 0;
-  for (const sim::Event& event : log.events()) {
-    if (event.kind == "freeze") freeze = event.step;
-  }
+  const Index freeze = freeze_step_of(log.events());
   double sum = 0, count = 0;
   for (const sim::StepRow& row : steps) {
     if (!compresses(row.phase)) continue;

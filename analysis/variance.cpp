@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/log_options.hpp"
+#include "analysis/summary.hpp"
 #include "device/error.hpp"
 
 namespace onebit::analysis {
@@ -27,15 +28,6 @@ std::vector<double> ratios(const std::vector<Index>& steps, const std::vector<do
     if (steps[before] == steps[now] - lag) result[now] = symmetric(norms[now], norms[before]);
   }
   return result;
-}
-
-/// The last step with a moving variance; the run's last where it is not frozen.
-Index freeze_of(const sim::LogReader& log) {
-  Index freeze = 0;
-  for (const sim::Event& event : log.events()) {
-    if (event.kind == "freeze") freeze = event.step;
-  }
-  return freeze;
 }
 
 /// Norms of the variance while it moves, of its shadow afterwards.
@@ -173,7 +165,7 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   if (rows.empty()) throw ConfigError("the log has no steps yet", log.path());
   const std::vector<sim::ProbeRow> probes = log.header().probed ? log.probes() : std::vector<sim::ProbeRow>();
   VarianceView view;
-  view.freeze_step = freeze_of(log);
+  view.freeze_step = freeze_step_of(log.events());
   view.rule_after = static_cast<Index>(
       std::max(number_of(log.header(), "schedule.warmup", 0), number_of(log.header(), "freeze.after", 0)));
   add_norms(rows, probes, log.path(), view);

@@ -24,7 +24,7 @@ struct LogConfig {
 /// What costs passes of its own, to hold a run against theory (sim/theory_probe.hpp). The run itself stays as it is.
 struct ProbeConfig {
   Index every = 0;      ///< steps between rows of /probes; 0: none
-  Index curvature = 0;  ///< steps of the power iteration for the largest curvature; 0: it is not measured
+  Index curvature = 0;  ///< gradients for a power iteration, two a step, for the largest curvature; 0: none
   double moved = 0.1;   ///< relative change of sqrt(v) from which on a coordinate has moved
 };
 

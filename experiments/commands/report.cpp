@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -8,30 +7,10 @@
 #include "experiments/price_options.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/session.hpp"
+#include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {
 namespace {
-
-/// Whole, or not at all.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  {
-    std::ofstream file(part, std::ios::binary);
-    file << text;
-    file.flush();
-    if (!file) {
-      std::error_code ignored;
-      std::filesystem::remove(part, ignored);
-      throw IoError("cannot write report", path);
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(part, path, error);
-  if (!error) return;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  throw IoError("cannot write report: " + error.message(), path);
-}
 
 void check_output(const CommandLine& line) {
   if (line.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
@@ -47,8 +26,8 @@ std::string stem_of(const Figure& figure, const std::string& out) {
   return std::filesystem::path(out).replace_extension("").string() + "-" + name;
 }
 
-void check_pictures(const Report& report, const CommandLine& line) {
-  for (const Figure& figure : figures_of(report)) {
+void check_pictures(const std::vector<Figure>& figures, const CommandLine& line) {
+  for (const Figure& figure : figures) {
     for (const char* extension : {".svg", ".png"}) {
       const std::string path = stem_of(figure, line.out) + extension;
       if (std::filesystem::exists(path) && !line.overwrite)
@@ -57,9 +36,9 @@ void check_pictures(const Report& report, const CommandLine& line) {
   }
 }
 
-std::vector<std::string> draw_files(const Report& report, const std::string& out) {
+std::vector<std::string> draw_files(const std::vector<Figure>& figures, const std::string& out) {
   std::vector<std::string> files;
-  for (const Figure& figure : figures_of(report)) {
+  for (const Figure& figure : figures) {
     const std::string stem = stem_of(figure, out);
     const auto drawn = figure.map.values.empty() ? analysis::draw(figure.plot, stem) : analysis::draw(figure.map, stem);
     files.insert(files.end(), drawn.begin(), drawn.end());
@@ -78,17 +57,18 @@ int report_command(const CommandLine& line) {
     request.comparison.clusters.push_back(load_cluster(name, price.cluster_settings));
   }
   const Report report = make_report(line.arguments, request, *netmodel::make_cost_model(price.cost_model));
-  if (line.png) check_pictures(report, line);
+  const std::vector<Figure> figures = figures_of(report);
+  if (line.png) check_pictures(figures, line);
   std::ostringstream text;
   if (line.csv) {
     write_csv(report, text);
   } else {
-    text << html_of(report);
+    text << html_of(report, figures);
   }
   write_file(line.out, text.str());
   std::vector<std::string> files = {line.out};
   if (line.png) {
-    const std::vector<std::string> drawn = draw_files(report, line.out);
+    const std::vector<std::string> drawn = draw_files(figures, line.out);
     files.insert(files.end(), drawn.begin(), drawn.end());
   }
   for (const std::string& file : files) std::cout << file << "\n";

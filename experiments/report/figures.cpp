@@ -1,13 +1,12 @@
 #include "experiments/report/figures.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 
-#include "experiments/output.hpp"
+#include "analysis/arm_names.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -47,15 +46,9 @@ Figure empty_loss_figure(const analysis::LossCurve& curve) {
   return figure;
 }
 
-double as_number(const std::string& text) {
-  double value = std::numeric_limits<double>::quiet_NaN();
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 /// Numbers by size, before words.
 bool before(const std::string& a, const std::string& b) {
-  const double x = as_number(a), y = as_number(b);
+  const double x = analysis::number_in(a), y = analysis::number_in(b);
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
   return x < y;
 }

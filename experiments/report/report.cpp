@@ -204,8 +204,7 @@ std::vector<Figure> figures_of(const Report& report) {
   return figures;
 }
 
-std::string html_of(const Report& report) {
-  const std::vector<Figure> figures = figures_of(report);
+std::string html_of(const Report& report, const std::vector<Figure>& figures) {
   Index runs = 0;
   for (const Arm& arm : report.arms) runs += std::ssize(arm.runs);
   std::string body = html::heading(1, "onebit report");

@@ -34,8 +34,8 @@ Report make_report(const std::vector<std::string>& paths, const ReportRequest& r
 
 std::vector<Figure> figures_of(const Report& report);
 
-/// The document. Without gnuplot it has no pictures, and says so.
-std::string html_of(const Report& report);
+/// The document, with its figures_of. Without gnuplot it has no pictures, and says so.
+std::string html_of(const Report& report, const std::vector<Figure>& figures);
 
 /// A row an evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.
 void write_csv(const Report& report, std::ostream& out);

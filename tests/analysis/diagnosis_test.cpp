@@ -6,6 +6,7 @@
 
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
+#include "tests/drop_state.hpp"
 #include "tests/sim/log_fixture.hpp"
 #include "tests/sim/small_runs.hpp"
 
@@ -28,27 +29,6 @@ sim::RunConfig config(Index freeze = 40) {
   return result;
 }
 
-/// Zeroes the state of this name: what a bug that loses it does.
-class Drop final : public device::StateVisitor {
- public:
-  Drop(const device::Shard& shard, std::string name) : StateVisitor(shard), name_(std::move(name)) {}
-  bool loads() const override { return false; }
-
- private:
-  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
-              Held) override {
-    if (!path.ends_with("/" + name_)) return;
-    for (const device::Piece& piece : pieces) {
-      const std::vector<float> zeros(static_cast<std::size_t>(piece.count));
-      elements.upload(zeros.data(), piece.first, piece.count);
-    }
-  }
-  void host(const std::string&, std::vector<double>&) override {}
-  void host(const std::string&, std::vector<Index>&) override {}
-
-  std::string name_;
-};
-
 /// What is found in the log of a run that loses the state `lost` after each step; empty: that loses nothing.
 std::vector<Finding> findings(const sim::RunConfig& run, const std::string& lost = "") {
   const Folder folder;
@@ -57,7 +37,7 @@ std::vector<Finding> findings(const sim::RunConfig& run, const std::string& lost
   control.on_step = [&](const sim::Progress&) {
     if (lost.empty()) return;
     cluster.visit_state([&](const device::Shard& shard, const VirtualCluster::Visit& visit) {
-      Drop drop(shard, lost);
+      DropState drop(shard, lost);
       visit(drop);
     });
   };

@@ -5,6 +5,7 @@
 #include "device/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
+#include "tests/drop_state.hpp"
 #include "tests/oracle/random.hpp"
 
 using namespace onebit;
@@ -76,30 +77,9 @@ class Run {
   Index step_ = 0;
 };
 
-/// Zeroes what has this name between two exchanges: a bug that drops it.
-class Drop final : public device::StateVisitor {
- public:
-  Drop(const device::Shard& shard, std::string name) : StateVisitor(shard), name_(std::move(name)) {}
-  bool loads() const override { return false; }
-
- private:
-  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
-              Held) override {
-    if (path != name_) return;
-    for (const device::Piece& piece : pieces) {
-      const std::vector<float> zeros(static_cast<std::size_t>(piece.count));
-      elements.upload(zeros.data(), piece.first, piece.count);
-    }
-  }
-  void host(const std::string&, std::vector<double>&) override {}
-  void host(const std::string&, std::vector<Index>&) override {}
-
-  std::string name_;
-};
-
 void drop(Run& run, const std::string& name) {
   const device::Shard shard = device::whole(device_of("cpu", 1), kWorkers);
-  Drop visitor(shard, name);
+  DropState visitor(shard, name);
   run.means().front()->visit_state(visitor);
 }
 

@@ -49,6 +49,17 @@ Outcome check_page(const Folder& folder, const std::string& kind, const std::str
   return result;
 }
 
+/// Skipped where what the check needs is not installed.
+void check_report(const std::string& kind, const std::string& capability) {
+  const Folder folder;
+  run_arms(folder);
+  REQUIRE(report(folder).status == 0);
+  const Outcome checked = check_page(folder, kind, "report.html");
+  ONEBIT_SKIP_UNLESS(checked.status != 77, capability, "python3 has nothing for it, or a program is missing");
+  CAPTURE(checked.out, checked.err);
+  CHECK(checked.status == 0);
+}
+
 }  // namespace
 
 TEST_CASE("report: one page with everything in it") {
@@ -79,23 +90,11 @@ TEST_CASE("report: texts of users are text, not HTML") {
 }
 
 TEST_CASE("report: the page is without a parse error and loads nothing") {
-  const Folder folder;
-  run_arms(folder);
-  REQUIRE(report(folder).status == 0);
-  const Outcome checked = check_page(folder, "html", "report.html");
-  ONEBIT_SKIP_UNLESS(checked.status != 77, "html5lib", "python3 has no html5lib");
-  CAPTURE(checked.out, checked.err);
-  CHECK(checked.status == 0);
+  check_report("html", "html5lib");
 }
 
 TEST_CASE("report: a browser has nothing to say, wide and narrow, and nothing scrolls sideways") {
-  const Folder folder;
-  run_arms(folder);
-  REQUIRE(report(folder).status == 0);
-  const Outcome checked = check_page(folder, "browser", "report.html");
-  ONEBIT_SKIP_UNLESS(checked.status != 77, "chromium", "chromium, chromedriver or selenium is missing");
-  CAPTURE(checked.out, checked.err);
-  CHECK(checked.status == 0);
+  check_report("browser", "chromium");
 }
 
 TEST_CASE("report: its curves as one tidy table, its pictures as files") {

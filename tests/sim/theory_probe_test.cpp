@@ -75,6 +75,15 @@ std::vector<double> numbers_of(const std::vector<ProbeRow>& rows) {
   return numbers;
 }
 
+/// The log of a run that goes on where it was, and is stopped after a step; 0: trained to its end.
+LogReader run_log(const RunConfig& config, const std::string& path, Index stop_after = 0) {
+  VirtualCluster cluster(config);
+  RunControl control;
+  control.stop_requested = [&] { return stop_after > 0 && cluster.step() >= stop_after; };
+  train(cluster, config, path, Existing::resume, {}, control);
+  return LogReader(path);
+}
+
 double mean_of(const std::vector<ProbeRow>& rows, double ProbeRow::*column) {
   double sum = 0;
   for (const ProbeRow& row : rows) sum += row.*column;
@@ -224,16 +233,9 @@ TEST_CASE("a resumed probed run that exchanges at some steps has the rows of one
   RunConfig config = zero_one_adam();
   config.probe.every = 1;
   config.checkpoint.every = 5;
-  const auto run = [&](const std::string& path, Index stop_after) {
-    VirtualCluster cluster(config);
-    RunControl control;
-    control.stop_requested = [&] { return stop_after > 0 && cluster.step() >= stop_after; };
-    train(cluster, config, path, Existing::resume, {}, control);
-    return LogReader(path);
-  };
-  const LogReader whole = run(folder / "whole.h5", 0);
-  for (const Index stop : {7, 12, 19, 30}) run(folder / "stopped.h5", stop);
-  CHECK(numbers_of(run(folder / "stopped.h5", 0).probes()) == numbers_of(whole.probes()));
+  const LogReader whole = run_log(config, folder / "whole.h5");
+  for (const Index stop : {7, 12, 19, 30}) run_log(config, folder / "stopped.h5", stop);
+  CHECK(numbers_of(run_log(config, folder / "stopped.h5").probes()) == numbers_of(whole.probes()));
 }
 
 TEST_CASE("a resumed probed run has the rows of one that was left alone") {
@@ -242,16 +244,9 @@ TEST_CASE("a resumed probed run has the rows of one that was left alone") {
   config.probe = {.every = 1, .curvature = 2};
   config.log.tensors_every = 2;
   config.checkpoint.every = 5;
-  const auto run = [&](const std::string& path, Index stop_after) {
-    VirtualCluster cluster(config);
-    RunControl control;
-    control.stop_requested = [&] { return stop_after > 0 && cluster.step() >= stop_after; };
-    train(cluster, config, path, Existing::resume, {}, control);
-    return LogReader(path);
-  };
-  const LogReader whole = run(folder / "whole.h5", 0);
-  run(folder / "stopped.h5", 6);
-  const LogReader resumed = run(folder / "stopped.h5", 0);
+  const LogReader whole = run_log(config, folder / "whole.h5");
+  run_log(config, folder / "stopped.h5", 6);
+  const LogReader resumed = run_log(config, folder / "stopped.h5");
   CHECK(resumed.status() == RunStatus::finished);
   CHECK(numbers_of(resumed.probes()) == numbers_of(whole.probes()));
   CHECK(whole.probes().size() == 9);
