@@ -14,7 +14,7 @@ namespace onebit::sim {
 /// every one of /workers.
 struct LogConfig {
   Index every = 1;            ///< steps between rows of /steps
-  Index workers_every = 100;  ///< steps between rows of /workers; they read every worker's errors
+  Index workers_every = 200;  ///< steps between rows of /workers; they read every worker's errors
   Index tensors_every = 10;   ///< steps between rows of /tensors
   double flush_seconds = 2;   ///< longest time between flushes
   Index flush_every = 0;      ///< most steps between flushes; 0: any number

@@ -12,35 +12,28 @@
 namespace onebit::sim {
 namespace {
 
-/// Sum over the parameters of a vector, or of the first worker's where there is one for each.
-template <class Term>
-double sum(const Replica& replica, const Term& term) {
-  return sums(replica.shard.device, 1, device::Chunks(replica.model->parameters()), term)[0];
-}
+/// A measure of a vector; of none where there is no vector.
+struct Measured {
+  const device::Buffer<float>* vector;
+  Measure measure;
+};
 
-/// Norms of several vectors, all in one pass: to start one takes as long as to read a small vector.
-std::array<double, VectorSquareTerm::most> norms(
-    const Replica& replica, const std::array<const device::Buffer<float>*, VectorSquareTerm::most>& vectors) {
-  VectorSquareTerm term{};
+/// Sums over the parameters of several vectors, or of the first worker's where there is one for each: all in one pass,
+/// because to start one takes as long as to read a small vector.
+std::array<double, MeasureTerm::most> measures(const Replica& replica,
+                                               const std::array<Measured, MeasureTerm::most>& wanted) {
+  MeasureTerm term{};
   Index count = 0;
-  for (const device::Buffer<float>* vector : vectors) {
-    if (vector != nullptr) term.vectors[count++] = vector->data();
+  for (const Measured& one : wanted) {
+    if (one.vector != nullptr) term.rows[count++] = {one.vector->data(), one.measure};
   }
-  const std::vector<double> squares =
+  const std::vector<double> sums_of_rows =
       sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
-  std::array<double, VectorSquareTerm::most> result;
-  auto square = squares.begin();
-  std::ranges::transform(vectors, result.begin(),
-                         [&](auto* vector) { return vector == nullptr ? not_applicable : std::sqrt(*square++); });
+  std::array<double, MeasureTerm::most> result;
+  auto sum = sums_of_rows.begin();
+  std::ranges::transform(wanted, result.begin(),
+                         [&](const Measured& one) { return one.vector == nullptr ? not_applicable : *sum++; });
   return result;
-}
-
-double l1(const Replica& replica, const device::Buffer<float>* values) {
-  return values == nullptr ? not_applicable : sum(replica, optim::AbsoluteTerm{values->data()});
-}
-
-double positive_share(const Replica& replica, const device::Buffer<float>& values) {
-  return sum(replica, PositiveTerm{values.data()}) / static_cast<double>(replica.model->parameters());
 }
 
 void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
@@ -63,14 +56,18 @@ double server_error_norm(const optim::StateView& state) {
 void measure_shared(const Replica& replica, const device::Buffer<float>& weights, const StepOutcome& outcome,
                     StepRow& row) {
   const optim::StateView state = replica.optimizer->state();
-  const auto l2 = norms(replica, {&weights, state.momentum, state.variance});
-  row.param_norm = l2[0];
-  row.momentum_norm = l2[1];
-  row.variance_l2 = l2[2];
-  row.variance_l1 = l1(replica, state.variance);
-  if (outcome.report.phase == optim::Phase::compression && state.momentum != nullptr) {
-    row.sign_density = positive_share(replica, *state.momentum);
-  }
+  const bool compressed = outcome.report.phase == optim::Phase::compression;
+  const auto [weight_squares, momentum_squares, positive, variance_squares, variance_sum] =
+      measures(replica, {{{&weights, Measure::square},
+                          {state.momentum, Measure::square},
+                          {compressed ? state.momentum : nullptr, Measure::positive},
+                          {state.variance, Measure::square},
+                          {state.variance, Measure::absolute}}});
+  row.param_norm = std::sqrt(weight_squares);
+  row.momentum_norm = std::sqrt(momentum_squares);
+  row.sign_density = positive / static_cast<double>(replica.model->parameters());
+  row.variance_l2 = std::sqrt(variance_squares);
+  row.variance_l1 = variance_sum;
 }
 
 /// Of the workers from their mean, root mean square. Collective.

@@ -26,24 +26,24 @@ struct DistanceTerm {
   }
 };
 
-struct PositiveTerm {
-  const float* values;
-  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const { return values[i] > 0.0f ? 1.0 : 0.0; }
-};
+/// What is summed of a vector.
+enum class Measure { square, absolute, positive };
 
-/// Squares of another vector for each row.
-struct VectorSquareTerm {
-  static constexpr std::size_t most = 3;
-  const float* vectors[most];
+/// A measure of a vector for each row.
+struct MeasureTerm {
+  static constexpr std::size_t most = 5;
 
   struct Element {
     const float* values;
+    Measure measure;
     ONEBIT_HOST_DEVICE double operator()(Index i) const {
       const auto value = static_cast<double>(values[i]);
-      return value * value;
+      const double size = measure == Measure::square ? value * value : (value < 0 ? -value : value);
+      return measure == Measure::positive ? (value > 0 ? 1.0 : 0.0) : size;
     }
   };
-  ONEBIT_HOST_DEVICE Element bind(Index row, Index) const { return {vectors[row]}; }
+  Element rows[most];
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index) const { return rows[row]; }
 };
 
 }  // namespace onebit::sim
