@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "device/error.hpp"
+#include "device/temporary_folder.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -87,6 +88,7 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
          << "set grid lc rgb '#dddddd'\nset key " << plot.legend
          << " noenhanced\nset border 3\nset tics nomirror out\n";
   if (plot.log_x) script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  if (plot.log_y) script << "set logscale y\n";
   write_range(plot, script);
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
     const double x = plot.curves[c].mark_x;
@@ -107,8 +109,13 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
              << "' notitle";
       separator = ", ";
     }
-    script << separator << "$curve" << c << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '" << kColours[c % 7]
-           << "' title " << quoted(plot.curves[c].label);
+    script << separator << "$curve" << c;
+    if (plot.curves[c].dots) {
+      script << " with points pt 7 lc rgb '" << kColours[(c + 6) % 7] << "' notitle";
+    } else {
+      script << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '" << kColours[c % 7] << "' title "
+             << quoted(plot.curves[c].label);
+    }
     separator = ", ";
   }
   script << "\n";
@@ -118,7 +125,9 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
 Plot drawable(Plot plot) {
   for (Curve& curve : plot.curves) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      if (!std::isfinite(curve.x[i]) || (plot.log_x && curve.x[i] <= 0)) curve.y[i] = std::nan("");
+      const bool drawn =
+          std::isfinite(curve.x[i]) && (!plot.log_x || curve.x[i] > 0) && (!plot.log_y || curve.y[i] > 0);
+      if (!drawn) curve.y[i] = std::nan("");
     }
   }
   return plot;
@@ -223,25 +232,10 @@ std::string with_prefix(std::string svg, const std::string& prefix) {
   return svg;
 }
 
-/// Gone with all that is in it at the end.
-struct TemporaryFolder {
-  std::string path = (std::filesystem::temp_directory_path() / "onebit-plot-XXXXXX").string();
-
-  TemporaryFolder() {
-    if (mkdtemp(path.data()) == nullptr) throw IoError("cannot make a temporary folder", path);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-};
-
 std::string svg_of(const std::string& script, const std::string& prefix) {
   if (script.empty() || !has_gnuplot()) return "";
-  const TemporaryFolder folder;
-  const std::string path = folder.path + "/plot.svg";
+  const TemporaryFolder folder("onebit-plot");
+  const std::string path = folder.path() + "/plot.svg";
   draw_to(path, kSvg, script);
   const std::string svg = text_of(path);
   const std::size_t start = svg.find("<svg");

@@ -11,12 +11,14 @@ struct Curve {
   std::vector<double> x, y;              ///< points with a value that is not finite break the line
   double mark_x = 0;                     ///< a vertical mark (the freeze step); 0: none
   std::vector<double> half_widths = {};  ///< of a band about the points; empty: none
+  bool dots = false;                     ///< no line but dots, in the colour of the curve before
 };
 
 struct Plot {
   std::string title, x_label, y_label;
   bool log_x = false;
-  std::string x_unit = "B";          ///< of a logarithmic axis: 12 kB
+  std::string x_unit = "B";  ///< of a logarithmic axis: 12 kB
+  bool log_y = false;
   std::string legend = "top right";  ///< corner, as gnuplot's `set key` takes it
   std::vector<Curve> curves;
 };

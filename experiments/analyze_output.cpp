@@ -118,40 +118,6 @@ Json theory_json(const analysis::TheoryView& view) {
                                                      {"input_square", view.error.input_square}})}});
 }
 
-}  // namespace
-
-void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out) {
-  Table table({"optimizer", variable, "mean ||grad f||^2", "on the line"});
-  for (const analysis::RateFit& fit : fits) {
-    for (const analysis::RatePoint& point : fit.points) {
-      table.add({fit.optimizer, number(point.x, 6), number(point.gradient_square),
-                 number(fit.fit.factor * std::pow(point.x, fit.fit.exponent))});
-    }
-  }
-  table.print(out);
-  out << "\n";
-  for (const analysis::RateFit& fit : fits) {
-    out << fit.optimizer << ": ||grad f||^2 goes with " << variable << " to the power of "
-        << number(fit.fit.exponent, 3) << " +- " << number(fit.fit.half_width, 2) << " (95%, " << fit.fit.points
-        << " runs)\n";
-  }
-}
-
-Json to_json(const std::vector<analysis::RateFit>& fits) {
-  return array_of(fits, [](const analysis::RateFit& fit) {
-    const auto point = [](const analysis::RatePoint& at) {
-      return Json::object({{"x", at.x}, {"gradient_square", at.gradient_square}});
-    };
-    return Json::object({{"optimizer", fit.optimizer},
-                         {"exponent", fit.fit.exponent},
-                         {"half_width", fit.fit.half_width},
-                         {"factor", fit.fit.factor},
-                         {"points", array_of(fit.points, point)}});
-  });
-}
-
-namespace {
-
 /// Of a log that has been read once; a part that nobody has read yet may be damaged.
 std::vector<analysis::Finding> findings_of(const std::string& path) {
   try {

@@ -6,7 +6,6 @@
 
 #include "analysis/arms.hpp"
 #include "analysis/diagnosis.hpp"
-#include "analysis/fit.hpp"
 #include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
 #include "experiments/analyze_tables.hpp"
@@ -21,10 +20,6 @@ struct LogAnalysis {
   std::optional<analysis::TheoryView> theory;
   std::vector<std::string> left_out;  ///< parts that the log has nothing on, each with the reason
 };
-
-/// A fit each, with its points.
-void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
-Json to_json(const std::vector<analysis::RateFit>& fits);
 
 /// What went wrong in each run but notes, a line each.
 std::vector<std::string> problems_of(const analysis::LogSet& logs);

@@ -26,7 +26,10 @@ struct ExtraOption {
 
 const std::vector<ExtraOption>& extra_options() {
   static const std::vector<ExtraOption> table = {
-      {"out,o", "output: a file, for compare a folder", true},
+      {"out,o",
+       "output: a file; a folder for compare, sweep, verify and --validate; with --fit the beginning of the pictures' "
+       "names",
+       true},
       {"weights-out", "run: write the final weights to this file", true},
       {"config", "INI file with options", true},
       {"preset", "a named INI file, see 'onebit list presets'", true},
@@ -61,9 +64,12 @@ const std::vector<ExtraOption>& extra_options() {
       {"png", "report: its pictures as files too, SVG and PNG, beside it", false},
       {"jsonl", "export: a JSON object a row", false},
       {"baseline", "analyze, report: the arm that the others are compared with; none: the first", true},
+      {"validate", "analyze: a dense run a seed and a continuation frozen at each threshold; needs -o DIR", false},
       {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, or in workers", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
-      {"thresholds", "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them", true},
+      {"thresholds",
+       "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with --validate",
+       true},
       {"group", "export: steps, workers, tensors, probes, evaluations, events or traffic; none: all", true},
       {"json", "print one JSON object instead of tables", false},
       {"dry-run", "check and show everything, run nothing", false},
@@ -184,6 +190,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.jsonl = true;
   } else if (name == "fit") {
     line.fit = value;
+  } else if (name == "validate") {
+    line.validate = true;
   } else if (name == "baseline") {
     line.baseline = value;
   } else if (name == "lags") {
@@ -273,7 +281,13 @@ void take_files(CommandLine& line, const po::parsed_options& parsed, const Accep
       if (option.string_key == name) take(option.value.front());
     }
   };
-  each("preset", [&](const std::string& name) { take_file(line, find_preset(name), accepted); });
+  each("preset", [&](const std::string& name) {
+    if (!line.preset.empty()) throw ConfigError("two presets", line.preset + " and " + name, "give one");
+    line.preset = name;
+  });
+  const auto asks_for_help = [](const po::option& option) { return option.string_key == "help"; };
+  if (line.preset.empty() && std::ranges::none_of(parsed.options, asks_for_help)) line.preset = accepted.preset;
+  if (!line.preset.empty()) take_file(line, find_preset(line.preset), accepted);
   each("deepspeed-config", [&](const std::string& path) { take_deepspeed(line, path); });
   each("config", [&](const std::string& path) { take_file(line, path, accepted); });
 }
@@ -317,6 +331,11 @@ CommandLine parse_command_line(const std::string& command, const std::vector<std
       typed.arguments.insert(typed.arguments.end(), option.value.begin(), option.value.end());
   }
   return typed;
+}
+
+void check_seeds(const CommandLine& line) {
+  if (line.seeds < 1 || line.seeds > 10000)
+    throw ConfigError("option out of range", "seeds " + std::to_string(line.seeds), "from 1 to 10000");
 }
 
 std::string options_help(const Accepted& accepted) {

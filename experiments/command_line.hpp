@@ -16,6 +16,7 @@ struct CommandLine {
   Settings run;
   Settings price;  ///< clusters, workload, step
   std::optional<DeepspeedConfig> deepspeed;
+  std::string preset;                  ///< its name; empty: none
   std::string text;                    ///< the command as typed
   std::vector<std::string> arguments;  ///< positional
   std::string out;
@@ -38,6 +39,7 @@ struct CommandLine {
   bool png = false;                 ///< report: pictures as files too
   std::string group;                ///< export: one group of rows; empty: all
   std::string lags, thresholds;     ///< analyze: lists; empty: the default
+  bool validate = false;            ///< analyze: run dense, freeze at every threshold
   std::string fit;                  ///< analyze: steps or workers; empty: no fit
   std::string baseline;             ///< analyze: name of an arm; empty: the first
   bool dry_run = false;
@@ -51,12 +53,16 @@ struct Accepted {
   bool run = false;  ///< the options of a run
   /// The options of pricing: none, those that say what and how, all.
   enum class Price { none, of_runs, all } price = Price::none;
+  std::string preset = {};  ///< taken where none is named
 };
 
 /// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,
 /// unreadable file.
 CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
                                const Accepted& accepted);
+
+/// Throws ConfigError where --seeds is out of range.
+void check_seeds(const CommandLine& line);
 
 /// Help text for a command's options.
 std::string options_help(const Accepted& accepted);

@@ -4,22 +4,12 @@
 #include <cmath>
 #include <ostream>
 
+#include "experiments/interval_output.hpp"
+
 namespace onebit::experiments {
 namespace {
 
 using analysis::ArmFigures;
-using analysis::Interval;
-
-/// 1.234 ± 0.056; the mean alone where there is no interval.
-std::string interval_text(const Interval& interval, int digits = 5) {
-  const std::string mean = number(interval.mean, digits);
-  return std::isfinite(interval.half_width) ? mean + " +- " + number(interval.half_width, 2) : mean;
-}
-
-std::string percent_interval(const Interval& interval) {
-  const std::string mean = percent_text(interval.mean);
-  return std::isfinite(interval.half_width) ? mean + " +- " + percent_text(interval.half_width) : mean;
-}
 
 void print_verdicts(const std::vector<analysis::Verdict>& verdicts, std::ostream& out) {
   for (const analysis::Verdict& verdict : verdicts) {
@@ -32,10 +22,6 @@ std::string_view name(analysis::Judgement judgement) {
   constexpr std::array<std::string_view, 6> names = {"no_difference",           "better",   "worse", "too_few_seeds",
                                                      "not_comparable_diverged", "undefined"};
   return names[static_cast<std::size_t>(judgement)];
-}
-
-Json interval_json(const Interval& interval) {
-  return Json::object({{"mean", interval.mean}, {"half_width", interval.half_width}, {"count", interval.count}});
 }
 
 Json texts_json(const std::vector<std::string>& texts) {

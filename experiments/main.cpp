@@ -75,8 +75,9 @@ const std::vector<Command>& commands() {
       {"analyze",
        "LOG.h5|DIR...",
        "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
-       {"lags", "thresholds", "fit", "baseline", "target", "json"},
-       false,
+       {"lags", "thresholds", "fit", "baseline", "target", "json", "validate", "seeds", "out", "overwrite", "config",
+        "preset", "progress"},
+       true,
        Accepted::Price::of_runs,
        analyze_command},
       {"report",
@@ -100,6 +101,15 @@ const std::vector<Command>& commands() {
        false,
        Accepted::Price::none,
        export_command},
+      {"verify",
+       "[TRACE.h5...]",
+       "whether this build on this machine gives the recorded numbers: of a preset, and of golden traces",
+       {"out", "preset", "config", "optimizers", "arm", "seeds", "json", "overwrite", "progress"},
+       true,
+       Accepted::Price::none,
+       verify_command,
+       false,
+       "verify"},
   };
   return table;
 }
@@ -132,12 +142,13 @@ int dispatch(const std::vector<std::string>& arguments) {
     return kExitDone;
   }
   const Command& command = find_command(arguments[0]);
-  const CommandLine line = parse_command_line(arguments[0], {arguments.begin() + 1, arguments.end()},
-                                              {command.extras, command.takes_run_options, command.price_options});
+  const Accepted accepted{command.extras, command.takes_run_options, command.price_options,
+                          std::string(command.preset)};
+  const CommandLine line = parse_command_line(arguments[0], {arguments.begin() + 1, arguments.end()}, accepted);
   if (line.help) {
     std::cout << "usage: onebit " << command.name << " " << command.usage << " [options]\n"
               << command.doc << "\n\n"
-              << options_help({command.extras, command.takes_run_options, command.price_options});
+              << options_help(accepted);
     return kExitDone;
   }
   if (line.ranks < 1 || line.ranks > 1024)

@@ -19,4 +19,7 @@ std::vector<Preset> presets();
 /// Path of a preset's file. Throws ConfigError with the nearest names.
 std::string find_preset(const std::string& name);
 
+/// Path of the runs that were recorded of a preset, beside it. Throws ConfigError where there are none.
+std::string find_expected(const std::string& name);
+
 }  // namespace onebit::experiments

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "device/error.hpp"
+#include "experiments/replay.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -80,6 +82,30 @@ void compare_step(const sim::GradientTrace& trace, const std::string& name, Inde
   for (std::size_t worker = 0; worker < static_cast<std::size_t>(trace.workers()); ++worker) {
     deviation.all.take(displacement_difference(row(x, worker), row(reference, worker), trace.x0()), step);
   }
+}
+
+sim::RunConfig case_config(const sim::GradientTrace& trace, const std::string& name, const Settings& more) {
+  Settings settings;
+  if (!name.empty()) settings = case_settings(trace, name);
+  settings.insert(settings.end(), more.begin(), more.end());
+  return make_config(settings);
+}
+
+CaseDeviation replay_case(const sim::GradientTrace& trace, const sim::RunConfig& config, const std::string& name,
+                          const std::string& out, bool overwrite) {
+  Replay replay(trace, config);
+  std::optional<sim::TraceWriter> writer;  // only now: what cannot be replayed leaves no file
+  if (!out.empty()) {
+    writer.emplace(out, trace.parameters(), overwrite, replay.local_weights() ? trace.workers() : 0, trace.steps());
+  }
+  CaseDeviation deviation;
+  deviation.has_all = !name.empty() && trace.has_worker_reference(name);
+  replay.run([&](Index step, const std::vector<float>& x) {
+    if (writer) writer->write_step(step - 1, x);
+    if (!name.empty()) compare_step(trace, name, step, x, deviation);
+  });
+  if (writer) writer->close();
+  return deviation;
 }
 
 }  // namespace onebit::experiments

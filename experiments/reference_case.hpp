@@ -28,4 +28,12 @@ struct CaseDeviation {
 void compare_step(const sim::GradientTrace& trace, const std::string& name, Index step, const std::vector<float>& x,
                   CaseDeviation& deviation);
 
+/// Hyper-parameters of the case, if one is named, and `more`, which win. Throws ConfigError.
+sim::RunConfig case_config(const sim::GradientTrace& trace, const std::string& name, const Settings& more);
+
+/// Replays a trace and compares with the case, if one is named; the parameters go to `out`, if that is a path.
+/// Throws what Replay throws, IoError where nothing can be written.
+CaseDeviation replay_case(const sim::GradientTrace& trace, const sim::RunConfig& config, const std::string& name,
+                          const std::string& out = "", bool overwrite = false);
+
 }  // namespace onebit::experiments

@@ -58,6 +58,13 @@ class ProgressLine {
 
 }  // namespace
 
+void make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!std::filesystem::is_directory(path))
+    throw ConfigError("cannot create output folder", path, error ? error.message() : "");
+}
+
 void warn(const std::string& text) {
   std::fprintf(stderr, "onebit: warning: %s\n", text.c_str());
 }
@@ -86,14 +93,40 @@ bool stop_requested() {
   return stop_flag.load();
 }
 
+namespace {
+
+sim::RunIdentity identity_of(const sim::RunConfig& config, const CommandLine& line) {
+  return {.program_version = program_version(),
+          .git_commit = ONEBIT_GIT_COMMIT,
+          .command_line = line.text,
+          .options = values_of(config)};
+}
+
+bool shows_progress(const CommandLine& line) {
+  return line.progress || isatty(STDERR_FILENO) == 1;
+}
+
+void compress_finished(const sim::RunResult& result, const sim::RunConfig& config, const std::string& path) {
+  if (result.status == sim::RunStatus::finished && config.log.compression > 0)
+    sim::compress_log(path, static_cast<int>(config.log.compression));
+}
+
+}  // namespace
+
+sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig& config, const std::string& path,
+                              const CommandLine& line, const std::string& label, const sim::LogReader& parent) {
+  ProgressLine progress(label, shows_progress(line));
+  const sim::RunControl control{.on_step = [&](const sim::Progress& step) { progress.show(step); },
+                                .stop_requested = stop_requested};
+  const sim::RunResult result = sim::branch(cluster, config, path, identity_of(config, line), control, parent);
+  compress_finished(result, config, path);
+  return result;
+}
+
 Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::Existing existing,
                     const CommandLine& line, const std::string& label, const std::function<void()>& on_start) {
   sim::VirtualCluster cluster = run.start();
-  const sim::RunIdentity identity{.program_version = program_version(),
-                                  .git_commit = ONEBIT_GIT_COMMIT,
-                                  .command_line = line.text,
-                                  .options = values_of(run.config)};
-  ProgressLine progress(label, cluster.leads() && (line.progress || isatty(STDERR_FILENO) == 1));
+  ProgressLine progress(label, cluster.leads() && shows_progress(line));
   // Weights of an earlier run must not be taken for those of this one.
   const auto begin = [&] {
     if (!line.weights_out.empty()) std::filesystem::remove(line.weights_out);
@@ -103,16 +136,14 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
                                 .on_warning = warn,
                                 .on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};
-  Session session{sim::train(cluster, run.config, path, existing, identity, control), {}};
+  Session session{sim::train(cluster, run.config, path, existing, identity_of(run.config, line), control), {}};
   const sim::RunStatus status = session.result.status;
   const bool complete = status == sim::RunStatus::finished || status == sim::RunStatus::stopped;
   if (complete && !line.weights_out.empty()) {
     const std::vector<float> weights = cluster.final_weights();
     if (cluster.leads()) sim::write_weights(line.weights_out, cluster.model().tensors(), weights);
   }
-  if (cluster.leads() && status == sim::RunStatus::finished && run.config.log.compression > 0) {
-    sim::compress_log(path, static_cast<int>(run.config.log.compression));
-  }
+  if (cluster.leads()) compress_finished(session.result, run.config, path);
   session.shares = cluster.shares();
   return session;
 }

@@ -17,6 +17,9 @@ inline constexpr int kExitStopped = 130;
 
 std::string program_version();
 
+/// Where there is none yet. Throws ConfigError.
+void make_folder(const std::string& path);
+
 /// A line on stderr.
 void warn(const std::string& text);
 
@@ -37,6 +40,11 @@ struct Session {
 Session run_and_log(
     const sim::PreparedRun& run, const std::string& path, sim::Existing existing, const CommandLine& line,
     const std::string& label, const std::function<void()>& on_start = [] {});
+
+/// The same for a cluster that branches off from the run of `parent` (sim::branch), into a new log, without final
+/// weights.
+sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig& config, const std::string& path,
+                              const CommandLine& line, const std::string& label, const sim::LogReader& parent);
 
 /// Warns where a run is asked to compress and its optimizer does not.
 void warn_of_idle_options(const CommandLine& line, const sim::RunConfig& config);

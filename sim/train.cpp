@@ -261,6 +261,39 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
   return result;
 }
 
+/// Rows of another run's log up to a step.
+template <class Row>
+void copy_rows(const std::vector<Row>& rows, Index step, LogWriter& log) {
+  for (const Row& row : rows) {
+    if (row.step <= step) log.append(row);
+  }
+}
+
+void check_parent(const LogReader& parent, const LogHeader& header, Index step) {
+  const LogHeader& other = parent.header();
+  const bool same_groups =
+      other.per_worker == header.per_worker && other.per_tensor == header.per_tensor && other.probed == header.probed;
+  if (!same_groups || other.data_hash != header.data_hash || parent.committed_rows() < step)
+    throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
+}
+
+/// The bytes that they have sent.
+double copy_log(const LogReader& parent, Index step, LogWriter& log) {
+  copy_rows(parent.steps(), step, log);
+  if (parent.header().per_worker) copy_rows(parent.workers(), step, log);
+  if (parent.header().per_tensor) copy_rows(parent.tensors(), step, log);
+  if (parent.header().probed) copy_rows(parent.probes(), step, log);
+  copy_rows(parent.evaluations(), step, log);
+  copy_rows(parent.events(), step, log);
+  double bytes = 0;
+  for (const StepTraffic& row : parent.traffic()) {
+    if (row.step > step) break;
+    log.append(row.step, {row.traffic});
+    bytes += netmodel::sent_bytes({row.traffic}).value;
+  }
+  return bytes;
+}
+
 /// In a process that does not lead.
 RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                  bool resumes, const RunControl& control) {
@@ -270,6 +303,23 @@ RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::st
 }
 
 }  // namespace
+
+RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,
+                 const RunControl& control, const LogReader& parent) {
+  const LogHeader header = make_header(cluster, config, identity);
+  check_parent(parent, header, cluster.step());
+  refuse_stray_checkpoints(path, Existing::refuse);
+  LogWriter writer(path, header, false);
+  control.on_start();
+  RunState state;
+  state.log = identity_of(header);
+  state.bytes = copy_log(parent, cluster.step(), writer);
+  RunLog log(writer, {});
+  state.rows = log.rows();
+  const RunResult result = Run(cluster, config, path, &log, state, control).train();
+  writer.close(result.status);
+  return result;
+}
 
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control) {

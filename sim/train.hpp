@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "sim/log/reader.hpp"
 #include "sim/log/writer.hpp"
 #include "sim/virtual_cluster.hpp"
 
@@ -48,5 +49,11 @@ struct RunResult {
 /// Throws ConfigError (path; a log that does not fit), IoError (log or checkpoint cannot be written).
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
+
+/// Trains a cluster that stands at some step, as `read_checkpoint` brought it there, to its end, in one process. The
+/// new log begins with the rows of `parent` up to that step, from whose run it branches off: with the same groups of
+/// rows, every step logged. Throws what train throws, ConfigError for a parent that is shorter or has other rows.
+RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,
+                 const RunControl& control, const LogReader& parent);
 
 }  // namespace onebit::sim

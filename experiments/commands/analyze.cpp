@@ -7,8 +7,12 @@
 #include "experiments/analyze_output.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/comparison_output.hpp"
+#include "experiments/fit_output.hpp"
+#include "experiments/pictures.hpp"
 #include "experiments/price_options.hpp"
 #include "experiments/session.hpp"
+#include "experiments/validation.hpp"
+#include "experiments/validation_output.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -99,27 +103,70 @@ int compare_logs(const CommandLine& line) {
   return kExitDone;
 }
 
+/// Thresholds of the freeze rule that are tried by runs, each once; fewer than what costs nothing to look at.
+std::vector<double> tried_thresholds(const CommandLine& line) {
+  if (line.thresholds.empty()) return {0.5, 0.8, 0.9, 0.96, 0.99, 0.999};
+  std::vector<double> thresholds = variance_options(line).thresholds;
+  std::ranges::sort(thresholds);
+  if (std::ranges::adjacent_find(thresholds) != thresholds.end())
+    throw ConfigError("a threshold twice", "thresholds " + line.thresholds);
+  return thresholds;
+}
+
+int validate(const CommandLine& line) {
+  if (!line.arguments.empty())
+    throw ConfigError("logs are not validated, but a run that is described by options", line.arguments.front());
+  if (!line.lags.empty() || !line.fit.empty() || !line.baseline.empty() || !line.price.empty())
+    throw ConfigError("options of other analyses with --validate", "analyze", "leave them out");
+  const auto [validation, complete, problem] = run_validation(line, tried_thresholds(line));
+  const std::vector<std::string> pictures = draw_validation(validation, line.out + "/validation");
+  if (line.json) {
+    const Json json = to_json(validation).with("complete", Json::boolean(complete && problem.empty()));
+    std::cout << json.with("pictures", array_of(pictures)).text() << "\n";
+  } else {
+    print_validation(validation, std::cout);
+    print_pictures(pictures, std::cout);
+  }
+  if (!problem.empty()) std::cerr << "onebit: error: " << problem << "\n";
+  if (!complete) return kExitStopped;
+  return problem.empty() ? kExitDone : kExitFailed;
+}
+
 int fit_logs(const CommandLine& line) {
   if (line.fit != "steps" && line.fit != "workers")
     throw ConfigError("nothing to fit against", "fit " + line.fit, "steps or workers");
   if (!line.lags.empty() || !line.thresholds.empty() || !line.baseline.empty() || !line.price.empty())
     throw ConfigError("options that a fit does not take", "fit " + line.fit, "leave out those of other analyses");
+  for (const char* extension : {".svg", ".png"}) {
+    if (!line.out.empty() && !line.overwrite && std::filesystem::exists(line.out + extension))
+      throw ConfigError("output exists", line.out + extension, "give --overwrite or another -o STEM");
+  }
   const auto variable = line.fit == "steps" ? analysis::Variable::steps : analysis::Variable::workers;
   const analysis::LogSet logs = analysis::read_logs(line.arguments);
   const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variable);
+  std::vector<std::string> pictures;
+  if (!line.out.empty()) pictures = draw_fits(fits, line.fit, line.out);
   if (line.json) {
-    const Json json = Json::object({{"fits", to_json(fits)}, {"left_out", array_of(logs.left_out)}});
+    const Json json = Json::object(
+        {{"fits", to_json(fits)}, {"left_out", array_of(logs.left_out)}, {"pictures", array_of(pictures)}});
     std::cout << json.text() << "\n";
     return kExitDone;
   }
   print_fits(fits, line.fit, std::cout);
   print_lines("left out", logs.left_out);
+  if (!line.out.empty()) print_pictures(pictures, std::cout);
   return kExitDone;
 }
 
 }  // namespace
 
 int analyze_command(const CommandLine& line) {
+  if (line.validate) return validate(line);
+  if (!line.run.empty() || line.seeds > 1)
+    throw ConfigError("options of a run without one", line.run.empty() ? "seeds" : line.run.front().first,
+                      "give --validate to train, or leave them out");
+  if ((!line.out.empty() || line.overwrite || line.progress) && line.fit.empty())
+    throw ConfigError("nothing to write", "analyze", "--validate writes logs, --fit a picture; or see 'onebit report'");
   if (line.arguments.empty()) throw ConfigError("no log named", "analyze", "onebit analyze FILE.h5");
   if (!line.fit.empty()) return fit_logs(line);
   const bool one = line.arguments.size() == 1 && !std::filesystem::is_directory(line.arguments.front());

@@ -18,6 +18,7 @@ struct Command {
   Accepted::Price price_options;
   int (*run)(const CommandLine&);  ///< exit status; throws Error
   bool over_ranks = false;         ///< whether it may be one of several MPI processes
+  std::string_view preset = {};    ///< taken where none is named
 };
 
 int run_command(const CommandLine& line);
@@ -33,5 +34,6 @@ int analyze_command(const CommandLine& line);
 int report_command(const CommandLine& line);
 int inspect_command(const CommandLine& line);
 int export_command(const CommandLine& line);
+int verify_command(const CommandLine& line);
 
 }  // namespace onebit::experiments

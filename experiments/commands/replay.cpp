@@ -1,9 +1,6 @@
-#include "experiments/replay.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <optional>
 
 #include "device/error.hpp"
 #include "experiments/commands/commands.hpp"
@@ -31,31 +28,6 @@ void check_options(const Settings& settings, const sim::GradientTrace& trace) {
                       "the trace has " + std::to_string(trace.workers()) + " workers and " +
                           std::to_string(trace.steps()) + " steps");
   }
-}
-
-/// The case's hyper-parameters, if one is named, and the command line's, which win.
-sim::RunConfig config_of(const sim::GradientTrace& trace, const CommandLine& line, const std::string& reference) {
-  Settings settings;
-  if (!reference.empty()) settings = case_settings(trace, reference);
-  settings.insert(settings.end(), line.run.begin(), line.run.end());
-  return make_config(settings);
-}
-
-CaseDeviation replay(const sim::GradientTrace& trace, const sim::RunConfig& config, const std::string& reference,
-                     const std::string& path, bool overwrite) {
-  Replay replay(trace, config);
-  std::optional<sim::TraceWriter> out;  // only now: what cannot be replayed leaves no file
-  if (!path.empty()) {
-    out.emplace(path, trace.parameters(), overwrite, replay.local_weights() ? trace.workers() : 0, trace.steps());
-  }
-  CaseDeviation deviation;
-  deviation.has_all = !reference.empty() && trace.has_worker_reference(reference);
-  replay.run([&](Index step, const std::vector<float>& x) {
-    if (out) out->write_step(step - 1, x);
-    if (!reference.empty()) compare_step(trace, reference, step, x, deviation);
-  });
-  if (out) out->close();
-  return deviation;
 }
 
 using Members = std::vector<std::pair<std::string, Json>>;
@@ -101,8 +73,8 @@ void replay_all(const CommandLine& line, const sim::GradientTrace& trace) {
   Table table({"case", "optimizer", "worst difference", "at step", "all workers", "at step"}, 2);
   std::vector<Json> items;
   for (const std::string& name : trace.cases()) {
-    const sim::RunConfig config = config_of(trace, line, name);
-    const CaseDeviation deviation = replay(trace, config, name, "", false);
+    const sim::RunConfig config = case_config(trace, name, line.run);
+    const CaseDeviation deviation = replay_case(trace, config, name);
     Members members = {{"reference", name}, {"optimizer", config.optimizer.name}};
     add(deviation, members);
     items.push_back(Json::object(members));
@@ -133,7 +105,8 @@ int replay_command(const CommandLine& line) {
   if (line.reference == kAllCases) {
     replay_all(line, trace);
   } else {
-    print(line, trace, replay(trace, config_of(trace, line, line.reference), line.reference, line.out, line.overwrite));
+    const sim::RunConfig config = case_config(trace, line.reference, line.run);
+    print(line, trace, replay_case(trace, config, line.reference, line.out, line.overwrite));
   }
   return kExitDone;
 }

@@ -20,9 +20,7 @@ namespace {
 void check(const CommandLine& line) {
   if (!line.arguments.empty())
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
-  if (line.seeds < 1 || line.seeds > 10000) {
-    throw ConfigError("option out of range", "seeds " + std::to_string(line.seeds), "from 1 to 10000");
-  }
+  check_seeds(line);
   if (line.out.empty()) throw ConfigError("no output folder", "sweep", "give -o DIR");
 }
 

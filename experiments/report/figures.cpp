@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -118,6 +119,34 @@ Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view)
     figure.map.rows.push_back(tensor.name);
     figure.map.values.push_back(tensor.ratio);
   }
+  return figure;
+}
+
+Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
+  Figure figure{.name = "bound-" + arm,
+                .caption =
+                    "Sums over the steps behind the freeze. A left side that is not positive is not drawn: at such a "
+                    "learning rate the theorem says nothing."};
+  figure.plot = {.title = "Both sides of the bound of 1-bit Adam, " + arm,
+                 .x_label = "step",
+                 .y_label = "sum",
+                 .log_y = true,
+                 .legend = "bottom right",
+                 .curves = {}};
+  const auto add = [&](const std::string& label, const auto& value) {
+    analysis::Curve curve{.label = label, .x = {}, .y = {}};
+    for (const analysis::BoundRow& row : view.bound) {
+      curve.x.push_back(static_cast<double>(row.step));
+      curve.y.push_back(std::invoke(value, row));
+    }
+    figure.plot.curves.push_back(std::move(curve));
+  };
+  add("left side", &analysis::BoundRow::left);
+  add("right side", &analysis::BoundRow::right);
+  add("start", &analysis::BoundRow::start);
+  add("errors", &analysis::BoundRow::errors);
+  add("noise", &analysis::BoundRow::noise);
+  add("momentum", &analysis::BoundRow::momentum);
   return figure;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/comparison.hpp"
 #include "analysis/plot.hpp"
+#include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
 
 namespace onebit::experiments {
@@ -27,6 +28,9 @@ Figure stability_figure(std::span<const std::string> arms, std::span<const analy
 
 /// Stability of every tensor's variance over the steps of a run; without values where the log has no rows of tensors.
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view);
+
+/// Both sides of 1-bit Adam's bound over the steps of a run, and the terms of the right one.
+Figure bound_figure(const std::string& arm, const analysis::TheoryView& view);
 
 /// Mean final losses over two options, where those alone tell the arms apart and each has several values.
 std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison);

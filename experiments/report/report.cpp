@@ -5,7 +5,6 @@
 #include <map>
 #include <ostream>
 
-#include "analysis/theory.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "experiments/analyze_output.hpp"
@@ -34,6 +33,24 @@ void add_variances(const analysis::VarianceOptions& options, Report& report) {
       report.without_variance.push_back(arm.name + ": " + error.what());
     }
   }
+}
+
+void add_theories(Report& report) {
+  for (const Arm& arm : report.arms) {
+    const Run& run = example_of(arm);
+    if (!run.header.probed) continue;
+    try {
+      report.theories.push_back(analysis::view_theory(sim::LogReader(run.summary.path)));
+      report.theory_arms.push_back(arm.name);
+    } catch (const Error& error) {
+      report.without_theory.push_back(arm.name + ": " + error.what());
+    }
+  }
+}
+
+/// Figures of a part of the page and of its arms by their number: arms may be called alike in their first letters.
+std::string numbered(const std::string& part, std::size_t arm) {
+  return std::string(part).append("-").append(std::to_string(arm)).append("-");
 }
 
 std::string drawn(const Figure& figure, const std::string& prefix) {
@@ -83,7 +100,7 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
             html::paragraph(std::string("Threshold: ").append(rule_of(view)) + ".") +
             html::table(thresholds_table(view)) + html::table(drift_table(view.drift)) +
             html::table(tensors_table(view.tensors));
-    body += figures_html(figures, std::string("tensors-").append(std::to_string(a)) + "-");
+    body += figures_html(figures, numbered("tensors", a));
   }
   if (!report.without_variance.empty()) {
     body += html::heading(3, "Arms that have no such view") + html::list(report.without_variance);
@@ -119,20 +136,16 @@ std::string network_html(const Report& report, const std::vector<Figure>& figure
 }
 
 /// Of the arms whose example was probed.
-std::string theory_html(const Report& report) {
-  std::string body;
-  for (const Arm& arm : report.arms) {
-    const Run& run = example_of(arm);
-    if (!run.header.probed) continue;
-    try {
-      const analysis::TheoryView view = analysis::view_theory(sim::LogReader(run.summary.path));
-      body += html::heading(3, arm.name) + html::table(constants_table(view.constants)) +
-              html::table(bound_table(view.bound)) + html::list(theory_lines(view));
-    } catch (const Error& error) {
-      body += html::paragraph(arm.name + ": " + error.what());
-    }
+std::string theory_html(const Report& report, const std::vector<Figure>& figures) {
+  if (report.theories.empty() && report.without_theory.empty()) return "";
+  std::string body = html::heading(2, "Theory");
+  for (std::size_t a = 0; a < report.theories.size(); ++a) {
+    const analysis::TheoryView& view = report.theories[a];
+    body += html::heading(3, report.theory_arms[a]) + html::table(constants_table(view.constants)) +
+            html::table(bound_table(view.bound)) + figures_html(figures, numbered("bound", a)) +
+            html::list(theory_lines(view));
   }
-  return body.empty() ? "" : html::heading(2, "Theory") + body;
+  return body + html::list(report.without_theory);
 }
 
 /// 1 log, 2 logs.
@@ -189,6 +202,7 @@ Report make_report(const std::vector<std::string>& paths, const ReportRequest& r
   report.arms = analysis::arms_of(std::move(logs.runs));
   report.comparison = analysis::compare(report.arms, request.comparison, model);
   add_variances(request.variance, report);
+  add_theories(report);
   return report;
 }
 
@@ -199,7 +213,12 @@ std::vector<Figure> figures_of(const Report& report) {
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     if (report.variances[a].tensors.empty()) continue;
     figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
-    figures.back().name = std::string("tensors-").append(std::to_string(a)) + "-" + report.variance_arms[a];
+    figures.back().name = numbered("tensors", a) + report.variance_arms[a];
+  }
+  for (std::size_t a = 0; a < report.theories.size(); ++a) {
+    if (report.theories[a].bound.empty()) continue;
+    figures.push_back(bound_figure(report.theory_arms[a], report.theories[a]));
+    figures.back().name = numbered("bound", a) + report.theory_arms[a];
   }
   return figures;
 }
@@ -215,7 +234,7 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures) {
   if (!analysis::has_gnuplot()) body += html::paragraph("There are no pictures: gnuplot is not installed.");
   body += summary_html(report) + html::heading(2, "Loss") + figures_html(figures, "loss-steps") +
           figures_html(figures, "loss-bytes") + figures_html(figures, "sweep") + variance_html(report, figures) +
-          network_html(report, figures) + theory_html(report) + runs_html(report) + repeat_html(report);
+          network_html(report, figures) + theory_html(report, figures) + runs_html(report) + repeat_html(report);
   return html::page("onebit report", body);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/comparison.hpp"
+#include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
 #include "experiments/report/figures.hpp"
 
@@ -26,6 +27,10 @@ struct Report {
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;
   std::vector<std::string> without_variance;  ///< those, a line each with the reason
+  /// Of the same runs where they were probed.
+  std::vector<std::string> theory_arms;
+  std::vector<analysis::TheoryView> theories;
+  std::vector<std::string> without_theory;  ///< probed runs that have no such view, a line each with the reason
 };
 
 /// Throws what read_logs and compare throw.

@@ -54,6 +54,17 @@ TEST_CASE("plot: an SVG and a PNG are written") {
   CHECK(read_file(folder / "p.png").size() > 2000);
 }
 
+TEST_CASE("plot: dots, and logarithmic axes without what has no logarithm") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  Plot plot = sample();
+  plot.log_x = plot.log_y = true;
+  plot.curves = {{.label = "line", .x = {1, 10, 100}, .y = {1, 0, 0.01}},
+                 {.label = "", .x = {1, 10}, .y = {1, -1}, .dots = true}};
+  CHECK(draw(plot, folder / "p").size() == 2);
+  CHECK_THAT(read_file(folder / "p.svg"), Contains("line") && Contains("</svg>"));
+}
+
 TEST_CASE("plot: texts are drawn as they are, and run nothing") {
   ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
   const Folder folder;

@@ -100,8 +100,114 @@ TEST_CASE("analyze: what cannot be is refused in a line") {
   refused({"arms/adam-1.h5", "--baseline", "adam"}, "options of a comparison");
   refused({"arms/adam-1.h5", "--thresholds", "1.5"}, "thresholds 1.5");
   refused({"arms/adam-1.h5", "--lags", "0"}, "lags 0");
+  refused({"arms", "-o", "out"}, "nothing to write");
+  refused({"arms", "--workers", "3"}, "options of a run without one");
   refused({"arms", "--sweep.bandwidth", "1e8:1e9:3"}, "option of another command");
   const Outcome other = run_onebit(folder, tiny_run("run", {"-o", "other.h5", "--data.examples", "333"}));
   REQUIRE(other.status == 0);
   refused({"arms", "other.h5"}, "cannot be compared");
+}
+
+TEST_CASE("analyze: --validate runs a dense run a seed, and one from it for each step that a threshold chooses") {
+  const Folder folder;
+  const Arguments run =
+      tiny_run("analyze", {"--validate", "--optimizer", "onebit-adam", "--steps", "60", "--freeze.lag", "5",
+                           "--optimizer.beta2", "0.9", "--thresholds", "0.2,0.5,1"});
+  const Outcome result = run_onebit(folder, joined(run, {"--seeds", "2", "-o", "out"}));
+  CAPTURE(result.err, result.out);
+  REQUIRE(result.status == 0);
+  CHECK_THAT(result.out, Contains("threshold") && Contains("2/2") && Contains("0/2") && Contains("dense"));
+  CHECK(std::filesystem::exists(folder / "out/dense-1.h5"));
+  CHECK(std::filesystem::exists(folder / "out/dense-2.h5"));
+  Index branches = 0;
+  for (const std::string& path : entries(folder)) {
+    CHECK(path.find("trunk") == std::string::npos);
+    if (path.find("frozen-") == std::string::npos) continue;
+    ++branches;
+    const sim::LogReader log(path);
+    CHECK(log.status() == sim::RunStatus::finished);
+    CHECK(log.steps().size() == 60);
+  }
+  CHECK(branches >= 2);
+  const Outcome again = run_onebit(folder, joined(run, {"--seeds", "2", "-o", "out"}));
+  CHECK(again.status == 2);
+  CHECK_THAT(again.err, Contains("output exists (out/"));
+  const Outcome json = run_onebit(folder, joined(run, {"--seeds", "2", "-o", "out", "--overwrite", "--json"}));
+  REQUIRE(json.status == 0);
+  CHECK_THAT(json.out, Contains("\"dense_loss\":") && Contains("\"freeze_step\":") && Contains("\"verdict\":") &&
+                           Contains("\"complete\": true"));
+}
+
+TEST_CASE("analyze: --validate refuses what it cannot vary") {
+  const Folder folder;
+  const auto refused = [&](const Arguments& more, const std::string& why) {
+    const Outcome result = run_onebit(folder, joined(tiny_run("analyze", {"--validate", "--seeds", "2"}), more));
+    CAPTURE(result.err);
+    CHECK(result.status == 2);
+    CHECK_THAT(result.err, Contains(why));
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    CHECK(entries(folder).empty());
+  };
+  refused({"-o", "out"}, "adam");
+  const std::string own = "onebit-adam";
+  refused({"--optimizer", own}, "no output folder");
+  refused({"--optimizer", own, "-o", "out", "--freeze", "fixed:3"}, "is what --validate varies");
+  refused({"--optimizer", own, "-o", "out", "--freeze.threshold", "0.5"}, "is what --validate varies");
+  refused({"--optimizer", own, "-o", "out", "--thresholds", "0.5,0.5"}, "twice");
+  refused({"--optimizer", own, "-o", "out", "--seeds", "1"}, "one seed");
+  refused({"--optimizer", own, "-o", "out"}, "never");
+  refused({"--optimizer", own, "-o", "out", "--log.every", "2"}, "log.every");
+  refused({"--optimizer", own, "-o", "out", "--lags", "3"}, "other analyses");
+  refused({"--optimizer", own, "-o", "out", "--seeds", "0"}, "seeds 0");
+  refused({"--optimizer", own, "-o", "out", "log.h5"}, "log.h5");
+  const Outcome without = run_onebit(folder, tiny_run("analyze", {}));
+  CHECK(without.status == 2);
+  CHECK_THAT(without.err, Contains("--validate"));
+}
+
+TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to") {
+  const Folder folder;
+  const Arguments fit = {"arms", "--fit", "workers"};
+  const Outcome runs = run_onebit(folder, {"compare",
+                                           "--model",
+                                           "quadratic",
+                                           "--data",
+                                           "none",
+                                           "--model.dimension",
+                                           "8",
+                                           "--batch",
+                                           "1",
+                                           "--steps",
+                                           "20",
+                                           "--optimizer",
+                                           "onebit-adam",
+                                           "--freeze",
+                                           "fixed:1",
+                                           "--probe.every",
+                                           "2",
+                                           "--arm",
+                                           "n1:workers=1",
+                                           "--arm",
+                                           "n2:workers=2",
+                                           "--arm",
+                                           "n4:workers=4",
+                                           "--threads",
+                                           "1",
+                                           "-o",
+                                           "arms"});
+  CAPTURE(runs.err);
+  REQUIRE(runs.status == 0);
+  const Outcome alone = analyze(folder, fit);
+  CHECK(alone.status == 0);
+  CHECK_THAT(alone.out, Contains("goes with workers to the power of") && !Contains("picture"));
+  const Outcome drawn = analyze(folder, joined(fit, {"-o", "rate"}));
+  CAPTURE(drawn.err, drawn.out);
+  REQUIRE(drawn.status == 0);
+  if (std::filesystem::exists(folder / "rate.svg")) {
+    CHECK_THAT(read_file(folder / "rate.svg"), Contains("Rates of convergence") && Contains("-1/2"));
+    CHECK(analyze(folder, joined(fit, {"-o", "rate"})).status == 2);
+    CHECK(analyze(folder, joined(fit, {"-o", "rate", "--overwrite"})).status == 0);
+  } else {
+    CHECK_THAT(drawn.out, Contains("no pictures"));
+  }
 }

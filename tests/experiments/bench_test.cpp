@@ -41,7 +41,7 @@ else:
     floor = value['flops'] / value['flops_per_second'] + value['bytes'] / value['copy_bytes_per_second']
     assert math.isclose(floor, value['floor_seconds'], rel_tol=1e-9)
     assert [(part['part'], part['every']) for part in value['log'][:4]] == [
-        ('row of /steps', 1), ('rows of /traffic', 1), ('row of /workers', 100), ('row of /tensors', 10)], value['log']
+        ('row of /steps', 1), ('rows of /traffic', 1), ('row of /workers', 200), ('row of /tensors', 10)], value['log']
     log = sum(part['seconds'] / part['every'] for part in value['log'])
     assert len(value['log']) == 5 and log > 0 and math.isclose(log, value['log_seconds'], rel_tol=1e-9)
     assert value['step_seconds'] > 0 and value['big_batch_seconds'] > 0

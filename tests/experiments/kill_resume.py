@@ -22,9 +22,9 @@ import numpy as np
 
 EVERY = 7  # steps between checkpoints
 STEPS = 63
-FLUSH_POINTS = {"log.rows": 30, "log.flushed": 30, "log.counts": 180}  # with how often a run passes them
+FLUSH_POINTS = {"log.rows": 30, "log.flushed": 30, "log.counts": 210}  # with how often a run passes them
 CHECKPOINT_POINTS = {"checkpoint.data": 60, "checkpoint.written": 8, "checkpoint.named": 8}
-GROUPS = ["steps", "workers", "tensors", "evaluations", "events", "traffic"]
+GROUPS = ["steps", "workers", "tensors", "probes", "evaluations", "events", "traffic"]
 
 
 def command(program, optimizer, out):
@@ -32,7 +32,7 @@ def command(program, optimizer, out):
             "--data.classes", "3", "--data.examples", "300", "--workers", "8", "--batch", "2", "--threads", "1",
             "--optimizer", optimizer, "--optimizer.var-freeze-step", "20", "--freeze", "fixed:20", "--optimizer.clip",
             "3", "--steps", str(STEPS), "--eval.every", "9", "--log.workers-every", "4", "--log.tensors-every", "5",
-            "--log.flush-every", "2", "--checkpoint.every", str(EVERY), "--resume", "-o", out]
+            "--log.flush-every", "2", "--probe.every", "5", "--checkpoint.every", str(EVERY), "--resume", "-o", out]
 
 
 def count_path(group):

@@ -32,6 +32,7 @@ constexpr Rows all_rows[] = {
     {"steps", [](const sim::LogReader& log) { return log.steps().size(); }},
     {"workers", [](const sim::LogReader& log) { return log.workers().size(); }},
     {"tensors", [](const sim::LogReader& log) { return log.tensors().size(); }},
+    {"probes", [](const sim::LogReader& log) { return log.probes().size(); }},
     {"evaluations", [](const sim::LogReader& log) { return log.evaluations().size(); }},
     {"events", [](const sim::LogReader& log) { return log.events().size(); }},
     {"traffic", [](const sim::LogReader& log) { return log.traffic().size(); }},

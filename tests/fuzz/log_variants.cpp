@@ -32,6 +32,7 @@ void fill(sim::LogWriter& log) {
   for (Index step = 1; step <= 3; ++step) {
     log.append(sim::StepRow{.step = step, .samples = 8 * step});
     log.append(sim::WorkerRow{step, {1, 2}, {3, 4}});
+    log.append(sim::ProbeRow{.step = step});
     log.append(sim::EvaluationRow{step, 8 * step, 1, 0.5, 100});
     log.append(sim::Event{step, "freeze", "text"});
     log.append(step, {netmodel::Traffic{}});
@@ -44,6 +45,7 @@ sim::LogHeader header() {
   header.tensors = {{"weight", 0, 6, 2}, {"bias", 6, 2}};
   header.config = {{"optimizer", "adam"}};
   header.per_tensor = false;
+  header.probed = true;
   return header;
 }
 

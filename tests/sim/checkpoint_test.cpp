@@ -94,6 +94,7 @@ void check_same_log(const LogReader& a, const LogReader& b) {
   CHECK(same_rows(a.steps(), b.steps()));
   CHECK(same_rows(a.workers(), b.workers()));
   CHECK(same_rows(a.tensors(), b.tensors()));
+  if (a.header().probed) CHECK(same_rows(a.probes(), b.probes()));
   CHECK(same_rows(a.evaluations(), b.evaluations()));
   CHECK(a.traffic() == b.traffic());
   CHECK(events_of_training(a) == events_of_training(b));
@@ -222,6 +223,33 @@ TEST_CASE(
   check_same_log(LogReader(folder / "whole.h5"), log);
   for (std::size_t i = 0; i < before.size(); ++i) CHECK(log.steps()[i].wall_seconds == before[i].wall_seconds);
   CHECK(checkpoints_of(path).front().step == 8);
+}
+
+TEST_CASE("checkpoint: a run that leaves a dense one for its freeze is the run that was frozen there") {
+  for (const char* optimizer : {"onebit-adam", "onebit-lamb"}) {
+    const Folder folder;
+    RunConfig dense = small(optimizer);
+    dense.optimizer.freeze.policy = "never";
+    dense.probe.every = 3;
+    CHECK(run(dense, folder / "dense.h5", Existing::refuse).result.status == RunStatus::finished);
+    VirtualCluster trunk(dense);
+    for (const Index step : {2, 5, 8}) {
+      CAPTURE(optimizer, step);
+      const std::string name = std::to_string(step);
+      RunConfig frozen = dense;
+      frozen.optimizer.freeze.policy = "fixed:" + name;
+      const Ended whole = run(frozen, folder / ("whole" + name + ".h5"), Existing::refuse);
+      while (trunk.step() < step - 1) trunk.advance();
+      write_checkpoint(folder / "trunk", trunk, {});
+      VirtualCluster cluster(frozen);
+      read_checkpoint(checkpoint_path(folder / "trunk", trunk.step()), cluster);
+      const LogReader parent(folder / "dense.h5");
+      const std::string path = folder / ("branch" + name + ".h5");
+      CHECK(branch(cluster, frozen, path, {}, {}, parent).status == RunStatus::finished);
+      CHECK(different(whole.state, state_of(cluster)) == std::vector<std::string>{});
+      check_same_log(LogReader(folder / ("whole" + name + ".h5")), LogReader(path));
+    }
+  }
 }
 
 TEST_CASE("checkpoint: a run that is stopped before its first step, and again, evaluates once at its start") {

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <optional>
+
+#include "device/error.hpp"
+#include "device/temporary_folder.hpp"
+#include "experiments/arm_runs.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/expected.hpp"
+#include "experiments/interval_output.hpp"
+#include "experiments/presets.hpp"
+#include "experiments/reference_case.hpp"
+#include "experiments/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// Relative difference of the displacement up to which a trace counts as reproduced: of 32-bit arithmetic.
+constexpr double kTraceLimit = 1e-4;
+
+/// A case of a golden trace, in the semantics that reproduce it best.
+struct TraceCheck {
+  std::string trace, name, optimizer, semantics;
+  double worst = std::numeric_limits<double>::infinity();
+  std::string reason;  ///< why it could not be replayed in any
+  bool reproduced() const { return worst <= kTraceLimit; }
+};
+
+double worst_of(const CaseDeviation& deviation) {
+  const double worst = deviation.has_all ? std::max(deviation.first.worst, deviation.all.worst) : deviation.first.worst;
+  return std::isfinite(worst) ? worst : std::numeric_limits<double>::infinity();
+}
+
+/// Where a replay computes.
+Settings place_of(const Settings& run) {
+  Settings place;
+  for (const auto& setting : run) {
+    if (setting.first == "devices" || setting.first == "threads") place.push_back(setting);
+  }
+  return place;
+}
+
+TraceCheck check_case(const sim::GradientTrace& trace, const std::string& path, const std::string& name,
+                      const Settings& place) {
+  TraceCheck best{.trace = path, .name = name, .optimizer = {}, .semantics = {}, .reason = {}};
+  for (const char* semantics : {"paper", "deepspeed"}) {
+    Settings more = place;
+    more.emplace_back("optimizer.semantics", semantics);
+    try {
+      const sim::RunConfig config = case_config(trace, name, more);
+      best.optimizer = config.optimizer.name;
+      const double worst = worst_of(replay_case(trace, config, name));
+      if (!best.semantics.empty() && worst >= best.worst) continue;
+      best.semantics = semantics;
+      best.worst = worst;
+    } catch (const Error& error) {  // a case may have a meaning in one of them alone
+      best.reason = error.what();
+    }
+  }
+  if (!best.semantics.empty()) best.reason.clear();
+  return best;
+}
+
+std::vector<TraceCheck> check_traces(const CommandLine& line) {
+  std::vector<TraceCheck> checks;
+  for (const std::string& path : line.arguments) {
+    const sim::GradientTrace trace(path);
+    if (trace.cases().empty()) throw ConfigError("the trace has no cases to compare with", path);
+    for (const std::string& name : trace.cases()) checks.push_back(check_case(trace, path, name, place_of(line.run)));
+  }
+  return checks;
+}
+
+void print(const std::vector<TraceCheck>& checks, std::ostream& out) {
+  if (checks.empty()) return;
+  Table table({"trace", "case", "optimizer", "semantics", "worst difference", "reproduced"}, 4);
+  for (const TraceCheck& check : checks) {
+    table.add({check.trace, check.name, check.optimizer, check.semantics, number(check.worst, 3),
+               check.reproduced() ? "yes" : ("no " + check.reason)});
+  }
+  table.print(out);
+  out << "\n";
+}
+
+constexpr const char* kAgreements[] = {"same", "close", "differs"};
+
+const char* name_of(Agreement agreement) {
+  return kAgreements[static_cast<std::size_t>(agreement)];
+}
+
+void print(const std::vector<ArmAgreement>& arms, const std::string& preset, std::ostream& out) {
+  Table table({"arm of " + preset, "recorded loss", "loss now", "largest difference of a run", "agreement", "why"});
+  for (const ArmAgreement& arm : arms) {
+    table.add({arm.arm, interval_text(arm.expected), interval_text(arm.measured), number(arm.largest, 2),
+               name_of(arm.agreement), arm.reason});
+  }
+  table.print(out);
+}
+
+struct PresetCheck {
+  std::vector<ArmAgreement> arms;
+  bool complete = true;
+};
+
+PresetCheck check_preset(const CommandLine& asked) {
+  const std::vector<ExpectedRun> expected = read_expected(find_expected(asked.preset));
+  CommandLine line = asked;
+  std::optional<TemporaryFolder> folder;
+  if (line.out.empty()) line.out = folder.emplace("onebit-verify").path();
+  const std::vector<Arm> arms = arms_of(line);
+  const Prices prices = prices_of(make_price_config({}));
+  check_arms(line, arms, prices);
+  const ArmResults results = run_arms(line, arms, prices);
+  return {agreements(expected, results.arms), results.complete};
+}
+
+Json to_json(const TraceCheck& check) {
+  return Json::object({{"trace", check.trace},
+                       {"case", check.name},
+                       {"optimizer", check.optimizer},
+                       {"semantics", check.semantics},
+                       {"worst_relative_difference", check.worst},
+                       {"reproduced", Json::boolean(check.reproduced())},
+                       {"reason", check.reason}});
+}
+
+Json to_json(const ArmAgreement& arm) {
+  return Json::object({{"arm", arm.arm},
+                       {"expected", interval_json(arm.expected)},
+                       {"measured", interval_json(arm.measured)},
+                       {"largest_relative_difference", arm.largest},
+                       {"agreement", name_of(arm.agreement)},
+                       {"reason", arm.reason}});
+}
+
+template <class Check>
+Json array_of(const std::vector<Check>& checks) {
+  std::vector<Json> items;
+  for (const Check& check : checks) items.push_back(to_json(check));
+  return Json::array(items);
+}
+
+std::string verdict(bool agrees, const std::vector<ArmAgreement>& arms) {
+  if (!agrees) return "this build on this machine does not give the recorded numbers";
+  const bool same = std::ranges::all_of(arms, [](const auto& arm) { return arm.agreement == Agreement::same; });
+  return std::string("this build on this machine gives the recorded numbers") + (same ? ", bit for bit" : "");
+}
+
+}  // namespace
+
+int verify_command(const CommandLine& line) {
+  const std::vector<TraceCheck> traces = check_traces(line);
+  if (!line.json) print(traces, std::cout);
+  const PresetCheck runs = check_preset(line);
+  if (!runs.complete) {
+    std::cerr << "onebit: stopped before the last run of the preset: nothing is said of it\n";
+    return kExitStopped;
+  }
+  const auto differs = [](const ArmAgreement& arm) { return arm.agreement == Agreement::differs; };
+  const bool agrees = std::ranges::all_of(traces, &TraceCheck::reproduced) && std::ranges::none_of(runs.arms, differs);
+  if (line.json) {
+    const Json json = Json::object({{"preset", line.preset},
+                                    {"traces", array_of(traces)},
+                                    {"arms", array_of(runs.arms)},
+                                    {"agrees", Json::boolean(agrees)}});
+    std::cout << json.text() << "\n";
+  } else {
+    print(runs.arms, line.preset, std::cout);
+    std::cout << verdict(agrees, runs.arms) << "\n";
+  }
+  return agrees ? kExitDone : kExitFailed;
+}
+
+}  // namespace onebit::experiments
