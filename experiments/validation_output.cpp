@@ -66,7 +66,10 @@ void print_validation(const analysis::FreezeValidation& validation, std::ostream
   out << "safe: every seed reached it, none diverged, and its loss is not higher by "
       << percent_text(analysis::freeze_margin) << " (95%)\n";
   if (!validation.earliest) {
-    out << "no threshold is safe behind which none costs anything\n";
+    const bool any = std::ranges::any_of(validation.rows,
+                                         [](const auto& row) { return row.verdict == analysis::FreezeVerdict::safe; });
+    out << "earliest safe freeze: none" << (any ? ", behind those that are safe stands one that costs something" : "")
+        << "\n";
     return;
   }
   const analysis::FreezeRow& row = validation.rows[*validation.earliest];
