@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analysis/log_options.hpp"
+#include "analysis/theory.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 
@@ -27,6 +28,23 @@ double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum / static_cast<double>(values.size());
+}
+
+double variable_of(const sim::LogReader& log, Variable variable, double steps) {
+  if (variable == Variable::steps) return steps;
+  if (variable == Variable::workers) return static_cast<double>(log.header().workers);
+  const double errors = view_theory(log).constants.epsilon;
+  if (!(errors > 0)) throw ConfigError("the run has no errors to fit against", log.path(), "it does not compress");
+  return errors;
+}
+
+/// Options in which runs of one fit may differ.
+bool may_differ(const std::string& option, Variable variable) {
+  if (option == "optimizer.lr" || option == "epochs") return true;
+  if (variable == Variable::steps) return option == "steps";
+  if (variable == Variable::workers) return option == "workers";
+  const auto of = [&](const std::string& group) { return option == group || option.starts_with(group + "."); };
+  return of("codec") || of("channel") || of("feedback") || option == "model.noise" || option == "model.heterogeneity";
 }
 
 }  // namespace
@@ -62,7 +80,7 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable) {
     last = static_cast<double>(probe.step - freeze);
   }
   if (count == 0) throw ConfigError("the log has no probe of the stage that is fitted", log.path());
-  return {variable == Variable::steps ? last : static_cast<double>(log.header().workers), sum / count};
+  return {variable_of(log, variable, last), sum / count};
 }
 
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable) {
@@ -70,8 +88,7 @@ std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable) {
   std::vector<OptionValues> kinds;
   for (const Run& run : runs) {
     OptionValues kind = arm_options(run);
-    for (const char* option : {"optimizer.lr", "epochs", variable == Variable::steps ? "steps" : "workers"})
-      kind.erase(option);
+    std::erase_if(kind, [&](const auto& option) { return may_differ(option.first, variable); });
     const auto place = static_cast<std::size_t>(std::ranges::find(kinds, kind) - kinds.begin());
     if (place == kinds.size()) {
       fits.push_back({option_of(run.header, "optimizer").value_or(""), {}, {}});

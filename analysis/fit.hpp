@@ -23,8 +23,8 @@ struct PowerFit {
 /// The spans have one length. Throws ConfigError where a number is not positive and finite, or all x are the same.
 PowerFit fit_power(std::span<const double> x, std::span<const double> y);
 
-/// What is fitted against.
-enum class Variable { steps, workers };
+/// What is fitted against: T, n, or epsilon as it was measured (TheoryConstants).
+enum class Variable { steps, workers, errors };
 
 /// One run: its number, and the mean of ||grad f(x)||^2 over its steps behind the freeze (all steps where nothing
 /// freezes), as its probes measured it.
@@ -33,10 +33,11 @@ struct RatePoint {
   double gradient_square = 0;
 };
 
-/// Throws ConfigError where the log has no probes.
+/// Throws ConfigError where the log has no probes, or no errors to fit against.
 RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
-/// Runs that differ in their number, learning rate and seed alone, and the power law through them.
+/// Runs that differ in their number, learning rate and seed alone (for errors in what makes them: codecs, and the
+/// quadratic's noise and heterogeneity), and the power law through them.
 struct RateFit {
   std::string optimizer;
   std::vector<RatePoint> points;  ///< by x, then in the order of the logs
@@ -45,7 +46,8 @@ struct RateFit {
 
 /// In the order of their first runs. Theory on 1-bit Adam (Corollary 1) has
 /// exponents of -1/2 in steps and in workers where noise dominates and the learning rate goes with sqrt(workers /
-/// steps). Throws what the reader, rate_point and fit_power throw.
+/// steps), and of 2/3 in errors where they dominate and the rate goes with errors^(-2/3). Throws what the reader,
+/// rate_point and fit_power throw.
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);
 
 }  // namespace onebit::analysis

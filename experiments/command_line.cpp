@@ -65,7 +65,7 @@ const std::vector<ExtraOption>& extra_options() {
       {"jsonl", "export: a JSON object a row", false},
       {"baseline", "analyze, report: the arm that the others are compared with; none: the first", true},
       {"validate", "analyze: a dense run a seed and a continuation frozen at each threshold; needs -o DIR", false},
-      {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, or in workers", true},
+      {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, workers or errors", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
       {"thresholds",
        "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with --validate",

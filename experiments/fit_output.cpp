@@ -81,8 +81,10 @@ std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, c
     plot.curves.push_back(dots(fit));
   }
   const analysis::RatePoint& first = fits.front().points.front();
-  const double root = first.gradient_square * std::sqrt(first.x);
-  plot.curves.push_back(line("-1/2", fits.front(), {.exponent = -0.5, .factor = root}));
+  const double theory = variable == "errors" ? 2.0 / 3 : -0.5;
+  const double factor = first.gradient_square / std::pow(first.x, theory);
+  plot.curves.push_back(
+      line(variable == "errors" ? "2/3" : "-1/2", fits.front(), {.exponent = theory, .factor = factor}));
   return analysis::draw(plot, stem);
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <map>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
@@ -133,17 +134,19 @@ int validate(const CommandLine& line) {
 }
 
 int fit_logs(const CommandLine& line) {
-  if (line.fit != "steps" && line.fit != "workers")
-    throw ConfigError("nothing to fit against", "fit " + line.fit, "steps or workers");
+  const std::map<std::string, analysis::Variable> variables = {{"steps", analysis::Variable::steps},
+                                                               {"workers", analysis::Variable::workers},
+                                                               {"errors", analysis::Variable::errors}};
+  if (!variables.contains(line.fit))
+    throw ConfigError("nothing to fit against", "fit " + line.fit, "steps, workers or errors");
   if (!line.lags.empty() || !line.thresholds.empty() || !line.baseline.empty() || !line.price.empty())
     throw ConfigError("options that a fit does not take", "fit " + line.fit, "leave out those of other analyses");
   for (const char* extension : {".svg", ".png"}) {
     if (!line.out.empty() && !line.overwrite && std::filesystem::exists(line.out + extension))
       throw ConfigError("output exists", line.out + extension, "give --overwrite or another -o STEM");
   }
-  const auto variable = line.fit == "steps" ? analysis::Variable::steps : analysis::Variable::workers;
   const analysis::LogSet logs = analysis::read_logs(line.arguments);
-  const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variable);
+  const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variables.at(line.fit));
   std::vector<std::string> pictures;
   if (!line.out.empty()) pictures = draw_fits(fits, line.fit, line.out);
   if (line.json) {

@@ -203,6 +203,9 @@ TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to")
   const Outcome drawn = analyze(folder, joined(fit, {"-o", "rate"}));
   CAPTURE(drawn.err, drawn.out);
   REQUIRE(drawn.status == 0);
+  CHECK(analyze(folder, {"arms", "--fit", "seeds"}).status == 2);
+  const Outcome dense = analyze(folder, {"arms/n1-1.h5", "--fit", "errors"});
+  CHECK(dense.status == 2);
   if (std::filesystem::exists(folder / "rate.svg")) {
     CHECK_THAT(read_file(folder / "rate.svg"), Contains("Rates of convergence") && Contains("-1/2"));
     CHECK(analyze(folder, joined(fit, {"-o", "rate"})).status == 2);
@@ -210,4 +213,47 @@ TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to")
   } else {
     CHECK_THAT(drawn.out, Contains("no pictures"));
   }
+}
+
+TEST_CASE("analyze: --fit errors goes over runs whose errors were made differently") {
+  const Folder folder;
+  const Outcome runs = run_onebit(folder, {"compare",
+                                           "--model",
+                                           "quadratic",
+                                           "--data",
+                                           "none",
+                                           "--model.dimension",
+                                           "16",
+                                           "--model.noise",
+                                           "0",
+                                           "--batch",
+                                           "1",
+                                           "--workers",
+                                           "4",
+                                           "--steps",
+                                           "60",
+                                           "--optimizer",
+                                           "onebit-adam",
+                                           "--optimizer.eps",
+                                           "200",
+                                           "--freeze",
+                                           "fixed:1",
+                                           "--probe.every",
+                                           "2",
+                                           "--arm",
+                                           "h20:model.heterogeneity=20,optimizer.lr=20",
+                                           "--arm",
+                                           "h80:model.heterogeneity=80,optimizer.lr=8",
+                                           "--arm",
+                                           "h320:model.heterogeneity=320,optimizer.lr=3",
+                                           "--threads",
+                                           "1",
+                                           "-o",
+                                           "arms"});
+  CAPTURE(runs.err);
+  REQUIRE(runs.status == 0);
+  const Outcome fit = analyze(folder, {"arms", "--fit", "errors"});
+  CAPTURE(fit.out, fit.err);
+  REQUIRE(fit.status == 0);
+  CHECK_THAT(fit.out, Contains("onebit-adam: ||grad f||^2 goes with errors") && Contains("3 runs"));
 }
