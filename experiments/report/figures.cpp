@@ -69,6 +69,16 @@ std::map<std::string, std::vector<std::string>> varied(std::span<const analysis:
   return result;
 }
 
+/// Whether a step of some arms takes more samples than one of others.
+bool batches_differ(const analysis::Comparison& comparison) {
+  std::set<double> samples;
+  for (const analysis::ArmFigures& arm : comparison.arms) {
+    const auto& steps = arm.curves[0].points;
+    if (!steps.empty() && steps.back().x > 0) samples.insert(arm.curves[1].points.back().x / steps.back().x);
+  }
+  return samples.size() > 1;
+}
+
 }  // namespace
 
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
@@ -76,7 +86,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
   const std::size_t curves = comparison.arms.front().curves.size();
   for (std::size_t c = 0; c < curves; ++c) {
     Figure figure = empty_loss_figure(comparison.arms.front().curves[c]);
-    if (figure.name == "loss-samples") continue;  // steps in another unit, but for arms of other batches
+    if (figure.name == "loss-samples" && !batches_differ(comparison)) continue;  // steps in another unit
     for (const analysis::ArmFigures& arm : comparison.arms) {
       figure.plot.curves.push_back(curve_of(arm.name, arm.curves[c]));
     }

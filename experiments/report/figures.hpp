@@ -20,7 +20,8 @@ struct Figure {
   analysis::HeatMap map = {};
 };
 
-/// Loss against steps, bytes and the time on each cluster, a curve with its band for each arm.
+/// Loss against steps, samples (where arms take other numbers of them a step), bytes and the time on each cluster, a
+/// curve with its band for each arm.
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison);
 
 /// Stability ratios of the variance, of one run of each arm that has one. The spans have one length.

@@ -233,8 +233,9 @@ std::string html_of(const Report& report, const std::vector<Figure>& figures) {
   body += html::paragraph(counted(runs, "run") + " in " + counted(std::ssize(report.arms), "arm") + left_out + ".");
   if (!analysis::has_gnuplot()) body += html::paragraph("There are no pictures: gnuplot is not installed.");
   body += summary_html(report) + html::heading(2, "Loss") + figures_html(figures, "loss-steps") +
-          figures_html(figures, "loss-bytes") + figures_html(figures, "sweep") + variance_html(report, figures) +
-          network_html(report, figures) + theory_html(report, figures) + runs_html(report) + repeat_html(report);
+          figures_html(figures, "loss-samples") + figures_html(figures, "loss-bytes") + figures_html(figures, "sweep") +
+          variance_html(report, figures) + network_html(report, figures) + theory_html(report, figures) +
+          runs_html(report) + repeat_html(report);
   return html::page("onebit report", body);
 }
 

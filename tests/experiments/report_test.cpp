@@ -118,6 +118,23 @@ TEST_CASE("report: its curves as one tidy table, its pictures as files") {
   }
 }
 
+TEST_CASE("report: loss against samples where arms take other numbers of them a step") {
+  ONEBIT_SKIP_UNLESS(std::system("command -v gnuplot >/dev/null 2>&1") == 0, "gnuplot", "not installed");
+  const Folder folder;
+  const auto samples = [&](const std::string& other) {
+    const Outcome runs = run_onebit(folder, tiny_run("compare", {"-o", "arms", "--overwrite", "--eval.every", "2",
+                                                                 "--arm", "a:batch=2", "--arm", "b:" + other}));
+    CAPTURE(runs.err);
+    REQUIRE(runs.status == 0);
+    const Outcome page = run_onebit(folder, {"report", "arms", "-o", "report.html", "--overwrite", "--png"});
+    CAPTURE(page.err);
+    REQUIRE(page.status == 0);
+    return page.out.find("loss-samples.png") != page.out.npos;
+  };
+  CHECK(samples("batch=4"));
+  CHECK_FALSE(samples("optimizer.lr=1e-2"));
+}
+
 TEST_CASE("report: damaged logs are left out and named, outputs are not overwritten unasked") {
   const Folder folder;
   run_arms(folder);
