@@ -9,6 +9,7 @@
 #include "analysis/paired.hpp"
 #include "analysis/plot.hpp"
 #include "device/error.hpp"
+#include "experiments/interval_output.hpp"
 #include "experiments/summary_output.hpp"
 
 namespace onebit::experiments {
@@ -27,9 +28,8 @@ std::string freeze_text(const Summary& run) {
 
 std::string interval_text(const Interval& interval, double factor, int digits, const std::string& unit) {
   if (!std::isfinite(interval.mean)) return "-";
-  std::string text = number(factor * interval.mean, digits);
-  if (std::isfinite(interval.half_width)) text += " +- " + number(factor * interval.half_width, 2);
-  return text + unit;
+  const Interval scaled{factor * interval.mean, factor * interval.half_width, interval.count};
+  return experiments::interval_text(scaled, digits) + unit;
 }
 
 bool several_seeds(const std::vector<ArmRuns>& arms) {

@@ -181,7 +181,7 @@ ValidationResult run_validation(const CommandLine& line, const std::vector<doubl
   ValidationResult result;
   std::vector<analysis::DenseTrial> dense;
   std::vector<analysis::FreezeTrial> trials;
-  for (Index seed = 0; seed < line.seeds && result.complete && result.problem.empty(); ++seed) {
+  for (Index seed = 0; seed < line.seeds; ++seed) {
     SeedRuns runs(line, seed);
     try {
       result.complete = runs.run(thresholds);

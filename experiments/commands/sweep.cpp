@@ -9,7 +9,6 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/deepspeed_output.hpp"
 #include "experiments/session.hpp"
-#include "experiments/sweep/files.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/output.hpp"
 #include "experiments/sweep/session.hpp"
@@ -106,7 +105,7 @@ int sweep_command(const CommandLine& line) {
   session.plans();  // every point is checked before the folder is touched
   const Shard shard = parse_shard(line.points.shard);
   if (shard.of_slurm) std::cerr << "onebit: shard " << shard.text() << " by SLURM_PROCID and SLURM_NTASKS\n";
-  make_sweep_folder(line.out);
+  make_folder(line.out);
   install_stop_handler();
   definitions_in(line.out, definition_of(line), line.points.extend, true);
   const bool complete = session.run();

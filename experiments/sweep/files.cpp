@@ -62,12 +62,6 @@ void replace(const std::string& path, const std::function<void(const std::string
 
 }  // namespace
 
-void make_sweep_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (!fs::is_directory(path)) throw ConfigError("cannot create output folder", path, error ? error.message() : "");
-}
-
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -6,9 +6,6 @@
 
 namespace onebit::experiments {
 
-/// The folder, made where it is missing. Throws ConfigError.
-void make_sweep_folder(const std::string& path);
-
 /// The whole file; empty where there is none.
 std::string file_text(const std::string& path);
 

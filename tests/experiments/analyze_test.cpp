@@ -27,6 +27,16 @@ void run_arms(const Folder& folder) {
   REQUIRE(run.status == 0);
 }
 
+/// Arms of 1-bit Adam on the quadratic, probed.
+void run_quadratics(const Folder& folder, const Arguments& more) {
+  const Outcome run = run_onebit(
+      folder, joined({"compare", "--model", "quadratic", "--data", "none", "--batch", "1", "--optimizer", "onebit-adam",
+                      "--freeze", "fixed:1", "--probe.every", "2", "--threads", "1", "-o", "arms"},
+                     more));
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+}
+
 }  // namespace
 
 TEST_CASE("analyze: a probed log has all parts, as tables and as JSON") {
@@ -168,35 +178,8 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
 TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to") {
   const Folder folder;
   const Arguments fit = {"arms", "--fit", "workers"};
-  const Outcome runs = run_onebit(folder, {"compare",
-                                           "--model",
-                                           "quadratic",
-                                           "--data",
-                                           "none",
-                                           "--model.dimension",
-                                           "8",
-                                           "--batch",
-                                           "1",
-                                           "--steps",
-                                           "20",
-                                           "--optimizer",
-                                           "onebit-adam",
-                                           "--freeze",
-                                           "fixed:1",
-                                           "--probe.every",
-                                           "2",
-                                           "--arm",
-                                           "n1:workers=1",
-                                           "--arm",
-                                           "n2:workers=2",
-                                           "--arm",
-                                           "n4:workers=4",
-                                           "--threads",
-                                           "1",
-                                           "-o",
-                                           "arms"});
-  CAPTURE(runs.err);
-  REQUIRE(runs.status == 0);
+  run_quadratics(folder, {"--model.dimension", "8", "--steps", "20", "--arm", "n1:workers=1", "--arm", "n2:workers=2",
+                          "--arm", "n4:workers=4"});
   const Outcome alone = analyze(folder, fit);
   CHECK(alone.status == 0);
   CHECK_THAT(alone.out, Contains("goes with workers to the power of") && !Contains("picture"));
@@ -217,41 +200,10 @@ TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to")
 
 TEST_CASE("analyze: --fit errors goes over runs whose errors were made differently") {
   const Folder folder;
-  const Outcome runs = run_onebit(folder, {"compare",
-                                           "--model",
-                                           "quadratic",
-                                           "--data",
-                                           "none",
-                                           "--model.dimension",
-                                           "16",
-                                           "--model.noise",
-                                           "0",
-                                           "--batch",
-                                           "1",
-                                           "--workers",
-                                           "4",
-                                           "--steps",
-                                           "60",
-                                           "--optimizer",
-                                           "onebit-adam",
-                                           "--optimizer.eps",
-                                           "200",
-                                           "--freeze",
-                                           "fixed:1",
-                                           "--probe.every",
-                                           "2",
-                                           "--arm",
-                                           "h20:model.heterogeneity=20,optimizer.lr=20",
-                                           "--arm",
-                                           "h80:model.heterogeneity=80,optimizer.lr=8",
-                                           "--arm",
-                                           "h320:model.heterogeneity=320,optimizer.lr=3",
-                                           "--threads",
-                                           "1",
-                                           "-o",
-                                           "arms"});
-  CAPTURE(runs.err);
-  REQUIRE(runs.status == 0);
+  run_quadratics(folder,
+                 {"--model.dimension", "16", "--model.noise", "0", "--workers", "4", "--steps", "60", "--optimizer.eps",
+                  "200", "--arm", "h20:model.heterogeneity=20,optimizer.lr=20", "--arm",
+                  "h80:model.heterogeneity=80,optimizer.lr=8", "--arm", "h320:model.heterogeneity=320,optimizer.lr=3"});
   const Outcome fit = analyze(folder, {"arms", "--fit", "errors"});
   CAPTURE(fit.out, fit.err);
   REQUIRE(fit.status == 0);
