@@ -9,6 +9,10 @@ if(CCACHE_PROGRAM)
   endforeach()
 endif()
 
+if(ONEBIT_HAS_CUDA AND NOT ONEBIT_EMULATES_CUDA)
+  list(PREPEND CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/scripts/keep-ptxas.sh)
+endif()
+
 # Flags of the C++ compiler, also where nvcc calls it for host code.
 # -ffp-contract=off: numerics are a contract, a*b+c rounds twice on every machine. The other two change no result:
 # nobody reads errno or floating-point traps, and sqrt and selections can be vectorised without them.
@@ -30,23 +34,35 @@ target_compile_options(onebit_build INTERFACE
 # Optimisation beyond -O2 pays in the kernels: the launchers' inner loops are written to be vectorised.
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
-if(ONEBIT_HAS_CUDA)
+if(ONEBIT_EMULATES_CUDA)
+  target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
+  target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR}/tests/emulator) # in place of CUDA's headers
+elseif(ONEBIT_HAS_CUDA)
   target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
   list(JOIN ONEBIT_HOST_FLAGS "," host_flags)
   # -std: CMake before 3.26 does not know that nvcc speaks C++20. -fmad=false and -ftz=true: as the CPU's kernels, which
-  # neither fuse nor keep denormals.
+  # neither fuse nor keep denormals. -Xptxas=-v: what each kernel takes, for scripts/check-registers. -warn-spills: an error
+  # with ONEBIT_WERROR, as "all warnings" are ptxas's too.
   target_compile_options(onebit_build INTERFACE
-    "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;-ftz=true;-Xcompiler=${host_flags},-Wall,-Wextra,-Wno-unknown-pragmas>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;-ftz=true;-Xptxas=-v,-warn-spills;-Xcompiler=${host_flags},-Wall,-Wextra,-Wno-unknown-pragmas>"
     "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ONEBIT_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
 endif()
 
 if(ONEBIT_SANITIZE)
-  if(ONEBIT_HAS_CUDA)
-    message(FATAL_ERROR "ONEBIT_SANITIZE needs ONEBIT_CUDA=OFF")
+  if(ONEBIT_HAS_CUDA AND NOT ONEBIT_EMULATES_CUDA)
+    message(FATAL_ERROR "ONEBIT_SANITIZE needs ONEBIT_CUDA=OFF or EMULATED")
   endif()
   target_compile_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE})
 endif()
+
+# onebit_add_cuda(<target> a.cu ...)
+function(onebit_add_cuda target)
+  if(ONEBIT_EMULATES_CUDA AND ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX)
+  endif()
+  target_sources(${target} PRIVATE ${ARGN})
+endfunction()
 
 # onebit_room(<name> SOURCES a.cpp ... CUDA a.cu ... STUB a.cpp ... DEPENDS other-rooms-or-libraries ...)
 # CUDA: compiled where there is nvcc, STUB where there is not.
@@ -56,7 +72,7 @@ function(onebit_room name)
   add_library(onebit::${name} ALIAS onebit_${name})
   target_link_libraries(onebit_${name} PUBLIC onebit_build ${ROOM_DEPENDS})
   if(ONEBIT_HAS_CUDA)
-    target_sources(onebit_${name} PRIVATE ${ROOM_CUDA})
+    onebit_add_cuda(onebit_${name} ${ROOM_CUDA})
   else()
     target_sources(onebit_${name} PRIVATE ${ROOM_STUB})
   endif()

@@ -1,13 +1,19 @@
 # Whether this build has the CUDA backend: sets ONEBIT_HAS_CUDA. AUTO takes it where nvcc is found, so that the same
-# configuration builds on a laptop and on a GPU machine; ON fails where it is not.
+# configuration builds on a laptop and on a GPU machine; ON fails where it is not. EMULATED compiles the backend by the
+# C++ compiler and runs it on this machine's processor (tests/emulator): for tests, hundreds of times slower than the CPU
+# backend.
 
-set_property(CACHE ONEBIT_CUDA PROPERTY STRINGS AUTO ON OFF)
+set_property(CACHE ONEBIT_CUDA PROPERTY STRINGS AUTO ON OFF EMULATED)
 set(ONEBIT_HAS_CUDA OFF)
+set(ONEBIT_EMULATES_CUDA OFF)
 set(missing "ONEBIT_CUDA=OFF")
-if(NOT ONEBIT_CUDA MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "ONEBIT_CUDA is '${ONEBIT_CUDA}': AUTO, ON or OFF")
+if(NOT ONEBIT_CUDA MATCHES "^(AUTO|ON|OFF|EMULATED)$")
+  message(FATAL_ERROR "ONEBIT_CUDA is '${ONEBIT_CUDA}': AUTO, ON, OFF or EMULATED")
 endif()
-if(NOT ONEBIT_CUDA STREQUAL "OFF")
+if(ONEBIT_CUDA STREQUAL "EMULATED")
+  set(ONEBIT_HAS_CUDA ON)
+  set(ONEBIT_EMULATES_CUDA ON)
+elseif(NOT ONEBIT_CUDA STREQUAL "OFF")
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "GPU architectures: A100 and H100/H200")
   endif()
@@ -35,7 +41,9 @@ if(NOT ONEBIT_CUDA STREQUAL "OFF")
     message(FATAL_ERROR "ONEBIT_CUDA=ON, but ${missing}; or configure with AUTO or OFF")
   endif()
 endif()
-if(ONEBIT_HAS_CUDA)
+if(ONEBIT_EMULATES_CUDA)
+  message(STATUS "CUDA backend: emulated, for tests")
+elseif(ONEBIT_HAS_CUDA)
   message(STATUS "CUDA backend: yes, nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 else()
   message(STATUS "CUDA backend: no (${missing})")

@@ -22,14 +22,19 @@ struct PlaceErrorsKernel {
 
 /// Squares of a FeedbackBalance, in the order of its members.
 struct BalanceTerm {
-  static constexpr Index count = 4;
+  static constexpr Index count = 5;
   const float* input;
   const float* result;
   const float* workers_before;
   const float* servers_before;
-  const float* workers_after;
+  const float* workers_kept;
+  const float* workers_after;  ///< before they were rounded to what is kept
   const float* servers_after;
   ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    if (row == 4) {
+      const double rounded = static_cast<double>(workers_after[i]) - static_cast<double>(workers_kept[i]);
+      return rounded * rounded;
+    }
     const double workers = workers_before[i], servers = servers_before[i];
     const double left = static_cast<double>(input[i]) + workers + servers;
     double value = left;

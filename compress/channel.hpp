@@ -4,7 +4,9 @@
 // collective: every device of the run calls them.
 
 #include "compress/codec.hpp"
+#include "compress/stored_errors.hpp"
 #include "device/dense_sum.hpp"
+#include "device/mark.hpp"
 #include "device/state.hpp"
 #include "netmodel/traffic.hpp"
 
@@ -32,9 +34,9 @@ class DenseMean {
 
 /// Where the time of a compressed exchange went.
 struct ExchangeSeconds {
-  double encode = 0;    ///< workers, where they can only start when all vectors are there
-  double exchange = 0;  ///< moving payloads between devices
-  double server = 0;    ///< mean, second compression, decoding
+  device::Seconds encode = 0;    ///< workers, where they can only start when all vectors are there
+  device::Seconds exchange = 0;  ///< moving payloads between devices
+  device::Seconds server = 0;    ///< mean, second compression, decoding
 };
 
 /// Squared norms of what the codecs of an exchange were given, y, and left, e.
@@ -44,30 +46,31 @@ struct CodecSquares {
 };
 
 /// A compressed mean. Errors are the caller's: worker_errors is [workers of this device][error_stride], server_error
-/// [server_state_size].
+/// [server_state_size]. A channel that does not revisit the workers' errors sees them a group at a time.
 class Channel {
  public:
   virtual ~Channel() = default;
 
   virtual Index error_stride() const = 0;
   virtual Index server_state_size() const { return 0; }
+  /// Whether exchange needs the errors that absorb left, of all workers of this device: worker_errors of another type
+  /// than float32 have no such rows.
+  virtual bool revisits_errors() const { return false; }
   /// How the errors of this device's servers lie; null: there are none.
   virtual const Side* servers() const { return nullptr; }
 
-  /// Takes the group's vectors. Throws NotFinite.
-  virtual void absorb(Range group, const EncodeInput& input, const Draw& draw,
-                      device::Buffer<float>& worker_errors) = 0;
+  /// Takes the group's vectors; errors are the group's. Throws NotFinite.
+  virtual void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) = 0;
 
   /// Writes the decoded mean to `result` [parameters], where the channel has elements. Appends the traffic.
-  virtual ExchangeSeconds exchange(const Draw& draw, device::Buffer<float>& worker_errors,
-                                   device::Buffer<float>& server_error, float* result,
-                                   netmodel::TrafficList& traffic) = 0;
+  virtual ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+                                   float* result, netmodel::TrafficList& traffic) = 0;
 
   /// The traffic of one exchange, without data; where payloads differ in size, the most that it can be.
   virtual netmodel::TrafficList plan() const = 0;
 
   /// Of every worker of this device in the last exchange, over real elements.
-  virtual std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const = 0;
+  virtual std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const = 0;
   /// Of all servers together. Collective.
   virtual CodecSquares server_squares(const device::Buffer<float>&) const { return {}; }
   /// ||e||_2^2 over all servers. Collective.

@@ -44,6 +44,14 @@ struct EncodeInput {
   Index stride = 0;
   const float* factors = nullptr;  ///< [group], device memory
   const float* weights = nullptr;  ///< [parameters], with `shared` only; null: 1
+
+  /// The group without its first `count` workers.
+  EncodeInput behind(Index count) const {
+    EncodeInput rest = *this;
+    rest.rows += count * stride;
+    rest.factors += count;
+    return rest;
+  }
 };
 
 class Codec {
@@ -80,9 +88,9 @@ class Codec {
   /// An empty payload for `rows` rows of a side; constant parts (padding) are filled in.
   Payload make_payload(const device::Device& device, const Side& side, Index rows) const;
 
-  /// Encodes rows [range] of `errors` (row w at errors + w * stride) into rows [range] of the payload and leaves the
-  /// new error y - decode(encode(y)) in `errors`. Where traits ask for it, payload.shared_max is set before. A row that
-  /// is not finite decodes to NaN or throws NotFinite.
+  /// Encodes rows into rows [range] of the payload, that of row range.first + r with the error at errors + r * stride,
+  /// and leaves the new error y - decode(encode(y)) there. Where traits ask for it, payload.shared_max is set before. A
+  /// row that is not finite decodes to NaN or throws NotFinite.
   virtual void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
                       const Draw& draw, float* errors, Index stride, Payload& payload) const = 0;
 

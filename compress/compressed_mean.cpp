@@ -61,12 +61,28 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
       seed_(config.seed),
       channel_(make_channel(shard, layout_, tensors_, *up_, *down_, config)),
       dense_(shard, tensors, dense_marks_),
-      worker_errors_(device::Buffer<float>::zeros(shard.device, shard.own().count * channel_->error_stride())),
+      worker_errors_(shard.device, shard.own().count, channel_->error_stride(), config.error_type),
       server_error_(device::Buffer<float>::zeros(shard.device, channel_->server_state_size())),
       audit_every_(config.audit_every) {
+  check_error_type(config);
   if (audit_every_ == 0) return;
   audit_.emplace(shard, layout_.parameters(),
                  FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
+}
+
+/// Throws ConfigError where errors of the type cannot be, or are not, carried.
+void CompressedMean::check_error_type(const ExchangeConfig& config) const {
+  if (config.error_type == ErrorType::fp32) return;
+  const std::string where =
+      "codec " + config.up.name + ", feedback.dtype " + (config.error_type == ErrorType::bf16 ? "bf16" : "int8");
+  if (channel_->revisits_errors()) {
+    throw ConfigError("this exchange needs the errors of all workers at once, as float32", where,
+                      "leave out feedback.dtype, or take another codec or channel");
+  }
+  if (!worker_feedback_) {
+    throw ConfigError("the workers carry no errors that could be kept in fewer bytes", where,
+                      "leave out feedback.dtype, or use --feedback ef");
+  }
 }
 
 Draw CompressedMean::draw() const {
@@ -85,7 +101,12 @@ void CompressedMean::begin(Index step) {
 void CompressedMean::absorb(Range group, const EncodeInput& input) {
   if (audits(step_)) audit_->absorb(group, input);
   try {
-    channel_->absorb(group, input, draw(), worker_errors_);
+    const Index before = shard_.own().first;
+    worker_errors_.edit({group.first - before, group.count}, [&](Range rows, float* errors) {
+      const Range part{before + rows.first, rows.count};
+      channel_->absorb(part, input.behind(part.first - group.first), draw(), errors);
+      if (audits(step_) && !worker_errors_.exact()) audit_->leave(part, errors);
+    });
   } catch (const NotFinite&) {
     throw NumericError(first_bad() + " is not finite", "step " + std::to_string(step_),
                        "lower the learning rate or clip gradients");
@@ -117,7 +138,7 @@ void CompressedMean::audit(const float* result) {
 }
 
 void CompressedMean::visit_state(device::StateVisitor& visitor) {
-  visitor.rows("worker_error", worker_errors_, error_stride());
+  worker_errors_.visit_state(visitor);
   channel_->visit_state(visitor, server_error_);
   if (audit_) visitor.group("audit", [&] { audit_->visit_state(visitor); });
 }
@@ -140,10 +161,11 @@ void CompressedMean::restart() {
 }
 
 void CompressedMean::scale_errors(float factor) {
-  for (device::Buffer<float>* errors : {&worker_errors_, &server_error_}) {
-    for_each(shard_.device, errors->size(), ScaleErrorsKernel{errors->data(), factor});
-  }
-  if (audit_) audit_->scale(factor, factor);
+  worker_errors_.scale(factor);
+  for_each(shard_.device, server_error_.size(), ScaleErrorsKernel{server_error_.data(), factor});
+  if (!audit_) return;
+  if (worker_errors_.exact() || !audit_->remembers()) return audit_->scale(factor, factor);
+  audit_->remember(worker_errors_, server_error_);  // what scaling rounded away is not the next exchange's
 }
 
 void CompressedMean::set_density(double density) {
@@ -169,12 +191,11 @@ double CompressedMean::server_error_norm() const {
 }
 
 std::string CompressedMean::first_bad() const {
-  const std::vector<float> errors = worker_errors_.to_host();
-  const Index stride = error_stride();
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    if (std::isfinite(errors[i])) continue;
-    const Index worker = shard_.own().first + static_cast<Index>(i) / stride;
-    return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(static_cast<Index>(i) % stride);
+  for (Index row = 0; row < shard_.own().count; ++row) {
+    const std::vector<float> errors = worker_errors_.to_host({row, 1});
+    const auto bad = std::ranges::find_if(errors, [](float error) { return !std::isfinite(error); });
+    if (bad == errors.end()) continue;
+    return "worker " + std::to_string(shard_.own().first + row) + "'s vector for " + tensor_at(bad - errors.begin());
   }
   return "";
 }

@@ -46,8 +46,8 @@ class CompressedMean {
 
   /// Elements of a worker's errors.
   Index error_stride() const { return channel_->error_stride(); }
-  /// [workers of this device][error_stride]
-  const device::Buffer<float>& worker_errors() const { return worker_errors_; }
+  /// A row of error_stride for each worker of this device.
+  const StoredErrors& worker_errors() const { return worker_errors_; }
   const device::Buffer<float>& server_error() const { return server_error_; }
   const Codec& up() const { return *up_; }
   const Codec& down() const { return *down_; }
@@ -69,6 +69,7 @@ class CompressedMean {
  private:
   bool audits(Index step) const { return audit_ && step % audit_every_ == 0; }
   void audit(const float* result);
+  void check_error_type(const ExchangeConfig& config) const;
   Draw draw() const;
   std::string tensor_at(Index state) const;
 
@@ -81,7 +82,7 @@ class CompressedMean {
   std::uint32_t seed_;
   std::unique_ptr<Channel> channel_;
   DensePart dense_;
-  device::Buffer<float> worker_errors_;
+  StoredErrors worker_errors_;
   device::Buffer<float> server_error_;
   Index audit_every_;
   std::optional<FeedbackAudit> audit_;

@@ -24,14 +24,17 @@ struct FeedKernel {
     float* error;
     float shared_factor, factor;
     Term term;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+    ONEBIT_HOST_DEVICE float load(Index i) const {
       float fresh = factor * row[i];
       if (kind != Feed::rows) fresh = shared_factor * shared[i] + fresh;
       if (kind == Feed::weighted) fresh = weights[i] * fresh;
-      const float y = fresh + error[i];
+      return fresh + error[i];
+    }
+    ONEBIT_HOST_DEVICE double store(Index i, float y) const {
       error[i] = y;
       return term(y);
     }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
     const Segment& s = segments[segment];

@@ -34,10 +34,14 @@ enum class Meeting { automatic, server, gather, linear, tree };
 /// unbiased or its error may be longer than the vector.
 enum class Feedback { automatic, ef, none };
 
+/// What the workers' errors are kept as from step to step.
+enum class ErrorType { fp32, bf16, int8 };
+
 struct ExchangeConfig {
   CodecConfig up;    ///< of the workers' vectors
   std::string down;  ///< name of the codec of the servers' vectors, with the parameters of `up`; empty: as up
   Feedback feedback = Feedback::automatic;
+  ErrorType error_type = ErrorType::fp32;  ///< of the workers' errors; the servers' are float32
   Meeting meeting = Meeting::automatic;
   Granularity granularity = Granularity::tensor;
   Padding padding = Padding::wire_only;

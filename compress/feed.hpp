@@ -42,11 +42,10 @@ void feed_terms(const device::Device& device, const Side& side, Index rows, cons
   for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
 }
 
-/// Feeds a group of a device's workers; errors is [workers of this device][state_size]. Throws NotFinite.
-inline void feed_group(const device::Shard& shard, const ExchangeLayout& layout, const Side& side, Range group,
-                       const EncodeInput& input, device::Buffer<float>& errors) {
-  float* rows = errors.data() + (group.first - shard.own().first) * layout.state_size();
-  require_finite(feed(shard.device, side, group.count, input, rows, layout.state_size()), side.count(), group.first);
+/// Feeds a group of a device's workers; errors is [group][state_size]. Throws NotFinite.
+inline void feed_group(const device::Device& device, const ExchangeLayout& layout, const Side& side, Range group,
+                       const EncodeInput& input, float* errors) {
+  require_finite(feed(device, side, group.count, input, errors, layout.state_size()), side.count(), group.first);
 }
 
 }  // namespace onebit::compress

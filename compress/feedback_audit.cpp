@@ -34,18 +34,28 @@ void FeedbackAudit::absorb(Range group, const EncodeInput& input) {
   inputs_.absorb(group, out, parameters_);
 }
 
+void FeedbackAudit::leave(Range group, const float* errors) {
+  if (!left_) left_.emplace(shard_, parameters_);
+  add_errors(group, errors, *left_);
+}
+
 /// Left-out tensors have no errors.
-void FeedbackAudit::mean_of_workers(const device::Buffer<float>& errors, device::Buffer<float>& mean) {
+void FeedbackAudit::add_errors(Range group, const float* errors, device::DenseSum& sum) {
   float* out = rows(kGroup);
   rows_.zero();
-  const Range own = shard_.own();
-  for (Index first = 0; first < own.count; first += kGroup) {
-    const Index count = std::min(kGroup, own.count - first);
+  for (Index first = 0; first < group.count; first += kGroup) {
+    const Index count = std::min(kGroup, group.count - first);
     const PlaceErrorsKernel place{
-        places_.worker->device_segments(), errors.data() + first * places_.stride, places_.stride, 1, out, parameters_};
+        places_.worker->device_segments(), errors + first * places_.stride, places_.stride, 1, out, parameters_};
     device::sums(shard_.device, count, places_.worker->real(), place);
-    errors_.absorb({own.first + first, count}, out, parameters_);
+    sum.absorb({group.first + first, count}, out, parameters_);
   }
+}
+
+void FeedbackAudit::mean_of_workers(const StoredErrors& errors, device::Buffer<float>& mean) {
+  errors.read([&](Range part, const float* values) {
+    add_errors({shard_.own().first + part.first, part.count}, values, errors_);
+  });
   errors_.take_mean(mean.data());
 }
 
@@ -63,24 +73,31 @@ void FeedbackAudit::join_servers(const device::Buffer<float>& errors, device::Bu
   errors_.take_mean(joined.data());
 }
 
-void FeedbackAudit::remember(const device::Buffer<float>& worker_errors, const device::Buffer<float>& server_error) {
+void FeedbackAudit::remember(const StoredErrors& worker_errors, const device::Buffer<float>& server_error) {
   mean_of_workers(worker_errors, workers_);
   join_servers(server_error, servers_);
   remembers_ = true;
 }
 
-FeedbackBalance FeedbackAudit::close(const device::Buffer<float>& worker_errors,
-                                     const device::Buffer<float>& server_error, const float* result) {
+FeedbackBalance FeedbackAudit::close(const StoredErrors& worker_errors, const device::Buffer<float>& server_error,
+                                     const float* result) {
   device::Buffer<float> input(shard_.device, parameters_), workers(shard_.device, parameters_),
-      servers(shard_.device, parameters_);
+      servers(shard_.device, parameters_), unrounded;
   inputs_.take_mean(input.data());
   mean_of_workers(worker_errors, workers);
   join_servers(server_error, servers);
-  const BalanceTerm term{input.data(), result, workers_.data(), servers_.data(), workers.data(), servers.data()};
+  if (left_) {
+    unrounded = device::Buffer<float>(shard_.device, parameters_);
+    left_->take_mean(unrounded.data());
+  }
+  const BalanceTerm term{input.data(),    result,         workers_.data(),
+                         servers_.data(), workers.data(), left_ ? unrounded.data() : workers.data(),
+                         servers.data()};
   const std::vector<double> squares =
       device::sums(shard_.device, BalanceTerm::count, device::Chunks(parameters_), term);
   remembers_ = false;
-  return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3])};
+  return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3]),
+          std::sqrt(squares[4])};
 }
 
 void FeedbackAudit::scale(float workers, float servers) {

@@ -18,6 +18,9 @@ struct FeedbackBalance {
   /// happened.
   double residual_without_workers = 0;
   double residual_without_servers = 0;
+  /// ||what rounding took from mean(e'_w)|| before it was carried on, where errors are kept in fewer bytes than
+  /// float32's. The other norms are of the e'_w before that.
+  double rounding = 0;
 };
 
 /// Stands beside an exchange and is told what goes in and what comes out. Its sums do not depend on how workers are
@@ -35,14 +38,18 @@ class FeedbackAudit {
   /// What the group's workers hand in; groups in order.
   void absorb(Range group, const EncodeInput& input);
 
+  /// What the group's workers are left with, before it is rounded; groups in order. Not for errors that are kept as
+  /// they are.
+  void leave(Range group, const float* errors);
+
   /// Errors that the next exchange is to carry in. Collective.
-  void remember(const device::Buffer<float>& worker_errors, const device::Buffer<float>& server_error);
+  void remember(const StoredErrors& worker_errors, const device::Buffer<float>& server_error);
   bool remembers() const { return remembers_; }
   void forget() { remembers_ = false; }
 
   /// After the exchange, with the errors that it left and what it yielded [parameters]. Forgets what it remembered.
   /// Collective.
-  FeedbackBalance close(const device::Buffer<float>& worker_errors, const device::Buffer<float>& server_error,
+  FeedbackBalance close(const StoredErrors& worker_errors, const device::Buffer<float>& server_error,
                         const float* result);
 
   /// Errors were multiplied with factors, of the workers and of the servers, for a reason; 0: dropped.
@@ -51,7 +58,8 @@ class FeedbackAudit {
   void visit_state(device::StateVisitor& visitor);
 
  private:
-  void mean_of_workers(const device::Buffer<float>& errors, device::Buffer<float>& mean);
+  void add_errors(Range group, const float* errors, device::DenseSum& sum);
+  void mean_of_workers(const StoredErrors& errors, device::Buffer<float>& mean);
   void join_servers(const device::Buffer<float>& errors, device::Buffer<float>& joined);
   float* rows(Index count);
 
@@ -59,6 +67,7 @@ class FeedbackAudit {
   Index parameters_;
   Places places_;
   device::DenseSum inputs_, errors_;
+  std::optional<device::DenseSum> left_;     ///< errors before they are rounded
   device::Buffer<float> rows_;               ///< of a group
   device::Buffer<float> workers_, servers_;  ///< [parameters], remembered
   bool remembers_ = false;

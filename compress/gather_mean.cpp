@@ -32,11 +32,11 @@ void GatherMean::renew_payloads() {
   }
 }
 
-void GatherMean::absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) {
+void GatherMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
   Draw own = draw;
   own.first_row = group.first;
-  codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own,
-                worker_errors.data(), layout_.state_size(), payload_);
+  codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own, errors,
+                layout_.state_size(), payload_);
 }
 
 const Payload& GatherMean::gather() {
@@ -46,7 +46,7 @@ const Payload& GatherMean::gather() {
   return gathered_;
 }
 
-ExchangeSeconds GatherMean::exchange(const Draw&, device::Buffer<float>&, device::Buffer<float>&, float* result,
+ExchangeSeconds GatherMean::exchange(const Draw&, StoredErrors&, device::Buffer<float>&, float* result,
                                      TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
@@ -74,7 +74,7 @@ TrafficList GatherMean::plan() const {
   return traffic;
 }
 
-std::vector<CodecSquares> GatherMean::worker_squares(const device::Buffer<float>& worker_errors) const {
+std::vector<CodecSquares> GatherMean::worker_squares(const StoredErrors& worker_errors) const {
   return row_squares(shard_.device, layout_, codec_, layout_.worker(), payload_, worker_errors);
 }
 

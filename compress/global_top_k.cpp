@@ -30,12 +30,11 @@ void GlobalTopKMean::renew_payloads() {
   merged_ = codec_.make_payload(shard_.device, layout_.worker(), layout_.workers() / 2);
 }
 
-void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const Draw& draw,
-                            device::Buffer<float>& worker_errors) {
-  gather_.absorb(group, input, draw, worker_errors);
+void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
+  gather_.absorb(group, input, draw, errors);
 }
 
-ExchangeSeconds GlobalTopKMean::exchange(const Draw&, device::Buffer<float>& worker_errors, device::Buffer<float>&,
+ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&,
                                          float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
@@ -46,7 +45,7 @@ ExchangeSeconds GlobalTopKMean::exchange(const Draw&, device::Buffer<float>& wor
   for (Index distance = 1; distance < layout_.workers(); distance *= 2) merge(distance);
   for (Index w = 0; w < shard_.own().count; ++w) {
     place(gather_.worker_payload(), w, sent_.data());
-    correct(shard_.own().first + w, worker_errors.data() + w * layout_.state_size());
+    correct(shard_.own().first + w, worker_errors.floats().data() + w * layout_.state_size());
   }
   const Side& side = layout_.worker();
   for_each_item(shard_.device, side.count(),

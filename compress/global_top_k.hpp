@@ -25,12 +25,13 @@ class GlobalTopKMean final : public Channel {
   static bool fits(const Codec& codec);
 
   Index error_stride() const override { return gather_.error_stride(); }
-  void absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) override;
-  ExchangeSeconds exchange(const Draw& draw, device::Buffer<float>& worker_errors, device::Buffer<float>& server_error,
+  bool revisits_errors() const override { return true; }
+  void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
+  ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   /// Of the workers' own encodings, before anything went back to their errors.
-  std::vector<CodecSquares> worker_squares(const device::Buffer<float>&) const override { return squares_; }
+  std::vector<CodecSquares> worker_squares(const StoredErrors&) const override { return squares_; }
   void renew_payloads() override;
 
  private:

@@ -12,6 +12,7 @@
 #include "compress/scaled_codecs.hpp"
 #include "compress/segment_kernels.hpp"
 #include "compress/sign_kernels.hpp"
+#include "compress/stored_error_kernels.hpp"
 #include "compress/threshold.hpp"
 #include "compress/top_k.hpp"
 
@@ -19,13 +20,17 @@ ONEBIT_FOR_EACH(onebit::compress::AddKernel);
 ONEBIT_FOR_EACH(onebit::compress::ClearKernel);
 ONEBIT_FOR_EACH(onebit::compress::CopyKernel);
 ONEBIT_FOR_EACH(onebit::compress::EstimateKernel);
+ONEBIT_FOR_EACH(onebit::compress::ExpandBfloatKernel);
+ONEBIT_FOR_EACH(onebit::compress::KeepBfloatKernel);
 ONEBIT_FOR_EACH(onebit::compress::PlaceKernel);
+ONEBIT_FOR_EACH(onebit::compress::ScaleBfloatKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleErrorsKernel);
 ONEBIT_FOR_EACH(onebit::compress::ScaleKernel);
 ONEBIT_FOR_EACH(onebit::compress::RestoreKernel);
 ONEBIT_FOR_EACH(onebit::compress::RememberKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestIndicesKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestOfBlockKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::OrthonormalKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::ReviveKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::SketchKernel);
@@ -34,6 +39,8 @@ ONEBIT_FOR_EACH_ITEM(onebit::compress::GlobalMeanKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SumKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::KeepKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::ExpandByteKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::KeepByteKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::PickKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SubtractKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::ZeroPickedKernel);

@@ -46,7 +46,7 @@ std::vector<CodecSquares> row_squares(const device::Shard& shard, const Exchange
 
 // Rows are decoded a few at a time: their errors are then still in the cache for the second sum.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
-                                      const Side& side, const Payload& payload, const device::Buffer<float>& errors) {
+                                      const Side& side, const Payload& payload, const StoredErrors& errors) {
   constexpr Index values_at_once = Index{1} << 18;
   const Index parameters = layout.parameters();
   const Index most = std::min(payload.rows, 1 + values_at_once / (1 + parameters));
@@ -57,8 +57,10 @@ std::vector<CodecSquares> row_squares(const device::Device& device, const Exchan
     for (Index row = 0; row < rows; ++row) {
       codec.decode(device, side, payload, first + row, decoded.data() + row * parameters);
     }
-    append_squares(device, side, rows, {errors.data() + first * layout.state_size(), layout.state_size()},
-                   {decoded.data(), parameters}, result);
+    errors.read({first, rows}, [&](Range part, const float* values) {
+      append_squares(device, side, part.count, {values, layout.state_size()},
+                     {decoded.data() + (part.first - first) * parameters, parameters}, result);
+    });
   }
   return result;
 }

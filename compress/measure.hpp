@@ -25,6 +25,6 @@ std::vector<CodecSquares> row_squares(const device::Shard& shard, const Exchange
 
 /// Of every row of a payload, over real elements.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
-                                      const Side& side, const Payload& payload, const device::Buffer<float>& errors);
+                                      const Side& side, const Payload& payload, const StoredErrors& errors);
 
 }  // namespace onebit::compress

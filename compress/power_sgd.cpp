@@ -74,8 +74,8 @@ std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout
   return matrices;
 }
 
-void PowerSgdMean::absorb(Range group, const EncodeInput& input, const Draw&, device::Buffer<float>& worker_errors) {
-  feed_group(shard_, layout_, layout_.worker(), group, input, worker_errors);
+void PowerSgdMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
+  feed_group(shard_.device, layout_, layout_.worker(), group, input, errors);
 }
 
 /// Every worker's M Q.
@@ -96,17 +96,18 @@ void PowerSgdMean::multiply_transposed(const device::Buffer<float>& errors) {
   }
 }
 
-ExchangeSeconds PowerSgdMean::exchange(const Draw&, device::Buffer<float>& worker_errors, device::Buffer<float>&,
-                                       float* result, TrafficList& traffic) {
+ExchangeSeconds PowerSgdMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&, float* result,
+                                       TrafficList& traffic) {
   ExchangeSeconds seconds;
+  device::Buffer<float>& errors = worker_errors.floats();
   const device::Device& device = shard_.device;
   const auto matrices = static_cast<Index>(matrices_.size());
   device::Stopwatch watch(device);
-  multiply(worker_errors);
+  multiply(errors);
   left_sum_.absorb(shard_.own(), left_rows_.data(), left_size_);
   left_sum_.take_mean(left_.data());
   for_each_item(device, matrices, OrthonormalKernel{left_shapes_.data(), rank_, left_.data()});
-  multiply_transposed(worker_errors);
+  multiply_transposed(errors);
   right_sum_.absorb(shard_.own(), right_rows_.data(), right_size_);
   right_sum_.take_mean(right_.data());
   seconds.encode = watch.lap();
@@ -115,7 +116,7 @@ ExchangeSeconds PowerSgdMean::exchange(const Draw&, device::Buffer<float>& worke
          {right_.data() + m.right, rank_, 0}, {decoded_.data() + m.parameter, m.columns, 0});
     for_each(device, m.rows * m.columns, CopyKernel{decoded_.data() + m.parameter, result + m.parameter});
     for_each_row(device, shard_.own().count, m.rows * m.columns,
-                 SubtractKernel{worker_errors.data() + m.state, layout_.state_size(), decoded_.data() + m.parameter});
+                 SubtractKernel{errors.data() + m.state, layout_.state_size(), decoded_.data() + m.parameter});
   }
   for_each_item(device, matrices, ReviveKernel{right_shapes_.data(), rank_, first_right_.data(), right_.data()});
   for (const netmodel::Traffic& exchange : plan()) traffic.push_back(exchange);
@@ -134,8 +135,8 @@ TrafficList PowerSgdMean::plan() const {
   return {all_reduce(left_size_), all_reduce(right_size_)};
 }
 
-std::vector<CodecSquares> PowerSgdMean::worker_squares(const device::Buffer<float>& worker_errors) const {
-  return row_squares(shard_, layout_, worker_errors, decoded_.data());
+std::vector<CodecSquares> PowerSgdMean::worker_squares(const StoredErrors& worker_errors) const {
+  return row_squares(shard_, layout_, worker_errors.floats(), decoded_.data());
 }
 
 }  // namespace onebit::compress

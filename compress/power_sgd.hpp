@@ -20,11 +20,12 @@ class PowerSgdMean final : public Channel {
                std::uint32_t seed);
 
   Index error_stride() const override { return layout_.state_size(); }
-  void absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) override;
-  ExchangeSeconds exchange(const Draw& draw, device::Buffer<float>& worker_errors, device::Buffer<float>& server_error,
+  bool revisits_errors() const override { return true; }
+  void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
+  ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
-  std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
+  std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>&) override {
     visitor.shared("right_factors", right_);
   }

@@ -61,13 +61,12 @@ class SegmentCodec final : public Codec {
 
   void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
               float* errors, Index stride, Payload& payload) const override {
-    float* rows = errors + range.first * stride;
-    const device::Buffer<double> squares = feed(device, side, range.count, input, rows, stride);
+    const device::Buffer<double> squares = feed(device, side, range.count, input, errors, stride);
     require_finite(squares, side.count(), draw.first_row);
     const Index first = range.first * side.count();
     for_each_item(device, range.count * side.count(),
                   EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),
-                                         squares.data(), payload.shared_max.data(), draw, rows, stride,
+                                         squares.data(), payload.shared_max.data(), draw, errors, stride,
                                          payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
                                          from(payload.sizes, first), from(payload.memory, first)});
   }

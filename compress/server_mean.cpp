@@ -105,15 +105,15 @@ void ServerMean::plan_blocks() {
   }
 }
 
-void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) {
+void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
-    feed_group(shard_, layout_, up_side(), group, input, worker_errors);
+    feed_group(shard_.device, layout_, up_side(), group, input, errors);
     return;  // encoded once the largest of all workers is known
   }
   Draw own = draw;
   own.first_row = group.first;
-  up_.encode(shard_.device, up_side(), rows, input, own, worker_errors.data(), layout_.state_size(), worker_payload_);
+  up_.encode(shard_.device, up_side(), rows, input, own, errors, layout_.state_size(), worker_payload_);
 }
 
 /// The largest magnitude of every exchanged vector over all workers. Collective.
@@ -138,15 +138,16 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   worker_payload_.shared_max.upload(largest);
 }
 
-ExchangeSeconds ServerMean::exchange(const Draw& draw, device::Buffer<float>& worker_errors,
-                                     device::Buffer<float>& server_error, float* result, TrafficList& traffic) {
+ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+                                     float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
   if (up_.traits().shared_max) {
-    share_largest(worker_errors);
+    device::Buffer<float>& errors = worker_errors.floats();
+    share_largest(errors);
     Draw own = draw;
     own.first_row = shard_.own().first;
-    up_.encode(shard_.device, up_side(), {0, shard_.own().count}, {}, own, worker_errors.data(), layout_.state_size(),
+    up_.encode(shard_.device, up_side(), {0, shard_.own().count}, {}, own, errors.data(), layout_.state_size(),
                worker_payload_);
     seconds.encode += watch.lap();
   }
@@ -210,7 +211,7 @@ TrafficList ServerMean::plan() const {
   return traffic;
 }
 
-std::vector<CodecSquares> ServerMean::worker_squares(const device::Buffer<float>& worker_errors) const {
+std::vector<CodecSquares> ServerMean::worker_squares(const StoredErrors& worker_errors) const {
   return row_squares(shard_.device, layout_, up_, up_side(), worker_payload_, worker_errors);
 }
 

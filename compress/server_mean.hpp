@@ -14,13 +14,14 @@ class ServerMean final : public Channel {
   ServerMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& up, const Codec& down);
 
   Index error_stride() const override { return layout_.state_size(); }
+  bool revisits_errors() const override { return up_.traits().shared_max; }
   Index server_state_size() const override { return part_.state_size(); }
   const Side* servers() const override { return &part_.chunks(); }
-  void absorb(Range group, const EncodeInput& input, const Draw& draw, device::Buffer<float>& worker_errors) override;
-  ExchangeSeconds exchange(const Draw& draw, device::Buffer<float>& worker_errors, device::Buffer<float>& server_error,
+  void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
+  ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
-  std::vector<CodecSquares> worker_squares(const device::Buffer<float>& worker_errors) const override;
+  std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
   CodecSquares server_squares(const device::Buffer<float>& server_error) const override;
   double server_error_square(const device::Buffer<float>& server_error) const override;
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) override;

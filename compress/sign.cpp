@@ -51,13 +51,12 @@ void SignCodec::finish(const device::Device& device, const Side& side, Range ran
 void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
                        const Draw& draw, float* errors, Index stride, Payload& payload) const {
   device::Buffer<double> sums(device, range.count * side.count());
-  float* rows = errors + range.first * stride;
-  const SecondPass second = second_pass(side, range, rows, stride, sums.data(), payload);
+  const SecondPass second = second_pass(side, range, errors, stride, sums.data(), payload);
   if (leaves_padding(side, input)) {
-    feed_terms(device, side, range.count, input, rows, stride, ScaleTerm{norm_}, sums.data());
+    feed_terms(device, side, range.count, input, errors, stride, ScaleTerm{norm_}, sums.data());
     finish(device, side, range, second, payload);
   } else {
-    with_feed(side, input, rows, stride, ScaleTerm{norm_}, [&]<class Kernel>(const auto& chunks, const Kernel& feed) {
+    with_feed(side, input, errors, stride, ScaleTerm{norm_}, [&]<class Kernel>(const auto& chunks, const Kernel& feed) {
       reduce_and_pack(device, range.count, chunks, BothPasses<Kernel>{second, feed}, sums.data(),
                       sign_rows(side, payload, range));
     });

@@ -48,12 +48,13 @@ struct SignKernel {
   struct Element {
     float* error;
     float scale;
-    ONEBIT_HOST_DEVICE bool operator()(Index i) const {
-      const float y = error[i];
+    ONEBIT_HOST_DEVICE float load(Index i) const { return error[i]; }
+    ONEBIT_HOST_DEVICE bool store(Index i, float y) const {
       const bool plus = device::sent_as_plus(y);
       error[i] = y - (plus ? scale : -scale);
       return plus;
     }
+    ONEBIT_HOST_DEVICE bool operator()(Index i) const { return store(i, load(i)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index row, Index segment) const {
     return {errors + row * stride + segments[segment].state, scales[row * segment_count + segment]};
@@ -81,11 +82,13 @@ struct ServeKernel {
   struct Element {
     float* state;
     ScaleTerm term;
-    ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const {
-      const float y = state[i] + static_cast<float>(mean);
+    ONEBIT_HOST_DEVICE float load(Index i) const { return state[i]; }
+    ONEBIT_HOST_DEVICE double store(Index i, float before, double mean) const {
+      const float y = before + static_cast<float>(mean);
       state[i] = y;
       return term(y);
     }
+    ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const { return store(i, load(i), mean); }
     /// On the CPU: the 16 elements from i on will be written soon.
     void prefetch(Index i) const { __builtin_prefetch(state + i, 1); }
   };

@@ -40,8 +40,8 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
       sketch_sum_(shard, shape_.rows * shape_.columns),
       exact_sum_(shard, candidates_) {}
 
-void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, device::Buffer<float>& worker_errors) {
-  feed_group(shard_, layout_, layout_.worker(), group, input, worker_errors);
+void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
+  feed_group(shard_.device, layout_, layout_.worker(), group, input, errors);
 }
 
 /// The mean of the workers' sketches.
@@ -65,20 +65,21 @@ void SketchMean::choose(const device::Buffer<float>& errors) {
   for_each_item(device, 1, LargestIndicesKernel{exact_.data(), candidates_, chosen_, picks_.data()});
 }
 
-ExchangeSeconds SketchMean::exchange(const Draw&, device::Buffer<float>& worker_errors, device::Buffer<float>&,
-                                     float* result, netmodel::TrafficList& traffic) {
+ExchangeSeconds SketchMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&, float* result,
+                                     netmodel::TrafficList& traffic) {
   ExchangeSeconds seconds;
+  device::Buffer<float>& errors = worker_errors.floats();
   const device::Device& device = shard_.device;
   device::Stopwatch watch(device);
-  sketch(worker_errors);
+  sketch(errors);
   seconds.encode = watch.lap();
-  choose(worker_errors);
+  choose(errors);
   for_each(device, decoded_.size(), ClearKernel{decoded_.data()});
   for_each(device, chosen_,
            PlaceKernel{places_.data(), indices_.data(), picks_.data(), exact_.data(), decoded_.data()});
   for_each(device, decoded_.size(), CopyKernel{decoded_.data(), result});
   for_each_row(device, shard_.own().count, chosen_,
-               ZeroPickedKernel{worker_errors.data(), layout_.state_size(), indices_.data(), picks_.data()});
+               ZeroPickedKernel{errors.data(), layout_.state_size(), indices_.data(), picks_.data()});
   for (const netmodel::Traffic& exchange : plan()) traffic.push_back(exchange);
   seconds.server = watch.lap();
   return seconds;
@@ -94,8 +95,8 @@ netmodel::TrafficList SketchMean::plan() const {
   return traffic;
 }
 
-std::vector<CodecSquares> SketchMean::worker_squares(const device::Buffer<float>& worker_errors) const {
-  return row_squares(shard_, layout_, worker_errors, decoded_.data());
+std::vector<CodecSquares> SketchMean::worker_squares(const StoredErrors& worker_errors) const {
+  return row_squares(shard_, layout_, worker_errors.floats(), decoded_.data());
 }
 
 }  // namespace onebit::compress

@@ -10,6 +10,10 @@ namespace onebit::device {
 
 /// Elements per chunk of every deterministic sum.
 inline constexpr Index kChunk = 4096;
+/// Within a chunk a sum is made of kSumLanes interleaved partial sums, and each of these, run by run of kSumRun
+/// elements.
+inline constexpr Index kSumLanes = 16;
+inline constexpr Index kSumRun = 256;
 
 /// A run of at most kChunk elements [begin, end) of one segment, counted from the segment's start.
 struct Chunk {

@@ -1,7 +1,8 @@
 #pragma once
 // Convolutions over images [height][width][channels] with filters [kernel][kernel][channels][filters]: a filter's
 // numbers for one tap and channel lie side by side, and so do the channels of a pixel, so that every product below runs
-// along them. Zeros lie around an image.
+// along them. Zeros lie around an image. Images, filters and gradients by results are taken in the device's precision,
+// biases as they are.
 
 #include <cstdint>
 

@@ -78,11 +78,21 @@ Device Device::cuda(int ordinal) {
 
 Device Device::plan() const {
   const auto memory = std::make_shared<plan::PlanMemory>();
-  return Device(name_, cpu::Queue(threads(), memory), memory);
+  return Device(name_, cpu::Queue(threads(), memory), memory).with_precision(precision());
 }
 
 bool Device::plans() const {
   return dynamic_cast<const plan::PlanMemory*>(memory_.get()) != nullptr;
+}
+
+Device Device::with_precision(Precision precision) const {
+  Device other = *this;
+  std::visit([precision](auto& queue) { queue.set_precision(precision); }, other.queue_);
+  return other;
+}
+
+Precision Device::precision() const {
+  return run([](const auto& queue) { return queue.precision(); });
 }
 
 int Device::threads() const {

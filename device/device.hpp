@@ -30,6 +30,10 @@ class Device {
   Device plan() const;
   bool plans() const;
 
+  /// This device, with matrix products of operands rounded so. A new device's are not.
+  Device with_precision(Precision precision) const;
+  Precision precision() const;
+
   const std::string& name() const { return name_; }
   /// OpenMP threads of its kernels; 1 for a GPU.
   int threads() const;
@@ -40,6 +44,11 @@ class Device {
   template <class Work>
   decltype(auto) run(Work&& work) const {
     return std::visit(std::forward<Work>(work), queue_);
+  }
+
+  /// A mark behind all that was launched; null for a device that has done it when a launch returns.
+  std::shared_ptr<const Mark> mark() const {
+    return run([](const auto& queue) { return queue.mark(); });
   }
 
   /// Waits until every kernel and copy is done.

@@ -10,7 +10,7 @@ namespace onebit {
 /// and shortened in the middle where they are very long.
 class Error : public std::runtime_error {
  public:
-  Error(const std::string& what, const std::string& where, const std::string& hint = "");
+  explicit Error(const std::string& what, const std::string& where = "", const std::string& hint = "");
 };
 
 /// The user asked for something that cannot be: a bad option, configuration or input file. Exit status 2.
@@ -30,6 +30,11 @@ class NumericError : public Error {
 
 /// A program of the user's that computes for a run failed in it. Exit status 1.
 class WorkerError : public Error {
+  using Error::Error;
+};
+
+/// A GPU failed while it computed; what it held is lost. Exit status 1.
+class DeviceError : public Error {
   using Error::Error;
 };
 

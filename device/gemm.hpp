@@ -5,8 +5,8 @@
 
 namespace onebit::device {
 
-/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked. On the CPU the bits of an
-/// element depend on its row of op(A), its column of op(B) and k alone.
+/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked. A and B are taken in the
+/// device's precision. On the CPU the bits of an element depend on its row of op(A), its column of op(B) and k alone.
 struct GemmShape {
   Index m = 0, n = 0, k = 0;
   bool transpose_a = false;

@@ -57,7 +57,8 @@ void for_each(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each(queue, n, kernel); });
 }
 
-/// Calls kernel(item) for items that are too large to be elements: a row each.
+/// Calls kernel(item) for items that are too large to be elements: a row each. A kernel that shares an item out takes
+/// lanes too, kernel(item, lanes): cpu/lanes.hpp says what they do.
 template <class Kernel>
 void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });
@@ -70,9 +71,10 @@ void for_each_row(const Device& device, Index rows, Index columns, const Kernel&
 }
 
 /// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), i counted from the segment's start,
-/// in double: 16 interleaved partial sums in each chunk, combined like the chunks by a fixed pairwise tree. The kernel
-/// may write to its own element. A kernel may offer bind(row, segment), which looks pointers and scales up once a chunk
-/// and yields a function of i.
+/// in double: in each chunk 16 interleaved partial sums, each of runs of 256 elements, which are combined like the
+/// chunks by a fixed pairwise tree. The kernel may write to its own element. A kernel may offer bind(row, segment),
+/// which looks pointers and scales up once a chunk and yields a function of i; and that function load(i) and store(i,
+/// loaded), which together are what it does, so that a GPU can read several elements before it writes the first.
 template <class Kernel>
 void reduce(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums) {
   device.run([&](const auto& queue) { reduce(queue, rows, chunks.view(), kernel, sums); });

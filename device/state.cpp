@@ -10,7 +10,10 @@ Index bytes_of(ElementType type) {
       return sizeof(double);
     case ElementType::int64:
       return sizeof(Index);
+    case ElementType::uint16:
+      return sizeof(std::uint16_t);
     case ElementType::uint8:
+    case ElementType::int8:
       return 1;
   }
   return 0;

@@ -12,7 +12,7 @@
 
 namespace onebit::device {
 
-enum class ElementType { float32, float64, int64, uint8 };
+enum class ElementType { float32, float64, int64, uint16, uint8, int8 };
 
 Index bytes_of(ElementType type);
 
@@ -103,7 +103,9 @@ class StateVisitor {
     if constexpr (std::is_same_v<T, float>) return ElementType::float32;
     if constexpr (std::is_same_v<T, double>) return ElementType::float64;
     if constexpr (std::is_same_v<T, Index>) return ElementType::int64;
+    if constexpr (std::is_same_v<T, std::uint16_t>) return ElementType::uint16;
     if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
+    if constexpr (std::is_same_v<T, std::int8_t>) return ElementType::int8;
   }
 
   const Shard& shard_;

@@ -1,20 +1,25 @@
 #pragma once
-// Wall-clock time of work on a device.
+// Time of work on a device.
 
 #include <chrono>
 
 #include "device/device.hpp"
+#include "device/mark.hpp"
 
 namespace onebit::device {
 
-/// Starts running; a lap ends when the device has done all that was launched.
+/// Starts running. A lap ends when the device has done all that was launched; on a GPU the host does not wait for that,
+/// and the time is the GPU's.
 class Stopwatch {
  public:
   explicit Stopwatch(const Device& device) : device_(device) { lap(); }
 
-  /// Seconds since the start or the lap before.
-  double lap() {
-    device_.synchronize();
+  /// Since the start or the lap before.
+  Seconds lap() {
+    if (std::shared_ptr<const Mark> mark = device_.mark()) {
+      mark_.swap(mark);
+      return mark == nullptr ? Seconds() : Seconds(mark, mark_);
+    }
     const Clock::time_point now = Clock::now();
     const std::chrono::duration<double> seconds = now - last_;
     last_ = now;
@@ -25,6 +30,7 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   const Device& device_;
   Clock::time_point last_ = {};
+  std::shared_ptr<const Mark> mark_;
 };
 
 }  // namespace onebit::device

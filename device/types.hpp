@@ -7,8 +7,10 @@
 // A function that kernels call on the device as well as on the host.
 #if defined(__CUDACC__)
 #define ONEBIT_HOST_DEVICE __host__ __device__
+#define ONEBIT_DEVICE __device__  // one that calls what only the backend's own code can
 #else
 #define ONEBIT_HOST_DEVICE
+#define ONEBIT_DEVICE
 #endif
 
 namespace onebit {

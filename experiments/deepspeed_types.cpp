@@ -68,7 +68,9 @@ std::vector<Parameter> operator+(std::vector<Parameter> first, const std::vector
 
 constexpr Unused kBeside[] = {
     {"fp16", "all is computed in fp32; its one exchange per parameter group is --optimizer.granularity fused"},
-    {"bf16", "all is computed in fp32; its one exchange per parameter group is --optimizer.granularity fused"},
+    {"bf16",
+     "all is stored in fp32, --model.precision bf16 rounds what is multiplied; its one exchange per parameter group is "
+     "--optimizer.granularity fused"},
     {"amp", "all is computed in fp32"},
     {"zero_optimization", "no optimizer state is sharded; the released code refuses it with compressed optimizers"},
     {"scheduler", "its warm-up and decay have no exact counterpart; choose --schedule, --schedule.warmup"},

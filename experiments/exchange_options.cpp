@@ -41,6 +41,7 @@ std::vector<RunOption> codec_options() {
 }  // namespace
 
 std::vector<RunOption> exchange_options() {
+  using compress::ErrorType;
   using compress::Feedback;
   using compress::Granularity;
   using compress::Meeting;
@@ -48,6 +49,10 @@ std::vector<RunOption> exchange_options() {
   all.push_back(choice(
       "feedback", "error feedback; auto: unless the codec is unbiased", ONEBIT_PLACE(optimizer.exchange.feedback),
       std::map<std::string, Feedback>{{"auto", Feedback::automatic}, {"ef", Feedback::ef}, {"none", Feedback::none}}));
+  all.push_back(choice("feedback.dtype", "what the workers' errors are kept as; int8: with a scale for each 256",
+                       ONEBIT_PLACE(optimizer.exchange.error_type),
+                       std::map<std::string, ErrorType>{
+                           {"fp32", ErrorType::fp32}, {"bf16", ErrorType::bf16}, {"int8", ErrorType::int8}}));
   all.push_back(choice("channel", "how the workers' vectors meet; auto: as the codec's traits allow",
                        ONEBIT_PLACE(optimizer.exchange.meeting),
                        std::map<std::string, Meeting>{{"auto", Meeting::automatic},

@@ -216,7 +216,7 @@ std::vector<std::string> without_effect(const Settings& settings, const sim::Run
   std::vector<std::string> names;
   if (optim::codecs_of(config.optimizer) != optim::Codecs::none) return names;
   for (const auto& [name, value] : settings) {
-    const bool of_codec = name.starts_with("codec") || name == "feedback" || name == "channel";
+    const bool of_codec = name.starts_with("codec") || name.starts_with("feedback") || name == "channel";
     const std::string option = "--" + name;
     if (of_codec && std::find(names.begin(), names.end(), option) == names.end()) names.push_back(option);
   }

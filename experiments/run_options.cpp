@@ -5,6 +5,7 @@
 namespace onebit::experiments {
 namespace {
 
+using device::Precision;
 using Split = sim::DataSource::Split;
 
 RunOption layers_option() {
@@ -61,6 +62,10 @@ std::vector<RunOption> model_and_data_options() {
       layers_option(),
       field("model.init", "file of initial weights, as --weights-out writes it; empty: drawn by the seed",
             ONEBIT_PLACE(model.init)),
+      choice("model.precision", "format that the operands of matrix products are rounded to",
+             ONEBIT_PLACE(model.precision),
+             std::map<std::string, Precision>{
+                 {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}}),
       field("model.activation", "mlp, ngram: relu or gelu", ONEBIT_PLACE(model.activation)),
       field("model.context", "tokens of an example; 0: the model's own number", ONEBIT_PLACE(model.context)),
       field("model.embedding", "ngram: numbers per byte", ONEBIT_PLACE(model.embedding)),

@@ -132,7 +132,8 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
     if (!line.weights_out.empty()) std::filesystem::remove(line.weights_out);
     on_start();
   };
-  const sim::RunControl control{.on_start = begin,
+  const sim::RunControl control{.memory_plan = run.plan.text(),
+                                .on_start = begin,
                                 .on_warning = warn,
                                 .on_step = [&](const sim::Progress& step) { progress.show(step); },
                                 .stop_requested = stop_requested};

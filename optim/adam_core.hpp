@@ -76,7 +76,7 @@ class AdamCore {
 
  private:
   device::Device device_;
-  double absorb_seconds_ = 0;  ///< of the running step
+  device::Seconds absorb_seconds_;  ///< of the running step
   OptimizerConfig config_;
   FreezePolicy policy_;
   StabilityRatio stability_;

@@ -30,7 +30,7 @@ class AdamNaiveEc final : public Optimizer {
   AdamCore core_;
   LocalClipping clipping_;
   compress::CompressedMean exchange_;
-  double encode_seconds_ = 0;  ///< of the running step
+  device::Seconds encode_seconds_;  ///< of the running step
 };
 
 }  // namespace onebit::optim

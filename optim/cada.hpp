@@ -68,7 +68,7 @@ class Cada final : public Optimizer {
   std::vector<std::uint8_t> uploads_;  ///< of this device's workers in this step so far
   std::vector<Index> last_upload_;     ///< steps, of this device's workers
   std::deque<double> moves_;           ///< the last squared steps, at most `window`
-  double absorb_seconds_ = 0;          ///< of the running step
+  device::Seconds absorb_seconds_;     ///< of the running step
 };
 
 std::unique_ptr<Optimizer> make_cada1(const Problem& problem, const OptimizerConfig& config);

@@ -66,7 +66,7 @@ class CompressedSgd : public Optimizer {
   device::Buffer<float> ones_;  ///< [workers of this device]
   bool exchanged_ = false;
   double last_lr_ = 0;
-  double encode_seconds_ = 0;  ///< of the running step
+  device::Seconds encode_seconds_;  ///< of the running step
 };
 
 std::unique_ptr<Optimizer> make_ef_sgd(const Problem& problem, const OptimizerConfig& config);

@@ -30,6 +30,10 @@ Dgc::Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod&
   if (!traits.sparse || traits.linear) {
     throw ConfigError("dgc needs a sparse codec", "codec " + method.exchange.up.name, "use top-k");
   }
+  if (exchange().worker_errors().type() == compress::ErrorType::int8) {
+    throw ConfigError("dgc takes what left no error for sent, and int8 rounds small errors to none",
+                      "optimizer dgc, feedback.dtype int8", "use bf16");
+  }
   if (ramp_ > 0 && !exchange().up().has_density()) {
     throw ConfigError("the ramp of dgc needs a codec with a density",
                       "codec " + method.exchange.up.name + ", optimizer.ramp " + std::to_string(ramp_), "use top-k");
@@ -55,10 +59,12 @@ void Dgc::do_begin() {
 void Dgc::after_exchange() {
   const compress::Side& side = exchange().layout().worker();
   device::Buffer<double> sent(device(), own_workers() * side.count());
-  reduce(device(), own_workers(), side.real(),
-         ForgetSentKernel{side.device_segments(), exchange().worker_errors().data(), exchange().error_stride(),
-                          worker_momentum().data(), parameters()},
-         sent.data());
+  exchange().worker_errors().read([&](Range rows, const float* errors) {
+    reduce(device(), rows.count, side.real(),
+           ForgetSentKernel{side.device_segments(), errors, exchange().error_stride(),
+                            worker_momentum().data() + rows.first * parameters(), parameters()},
+           sent.data() + rows.first * side.count());
+  });
 }
 
 std::unique_ptr<Optimizer> make_dgc(const Problem& problem, const OptimizerConfig& config) {

@@ -30,6 +30,11 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
+/// A coordinate before its step, with the moments behind it.
+struct Moved {
+  float x, momentum, variance, move;
+};
+
 /// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is clipped.
 ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float gradient, float& m, float& v) {
   const float g = gradient * s.gradient_factor;
@@ -64,12 +69,19 @@ struct AdamKernel {
     float* momentum;
     float* variance;
     const float* gradient;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      adam_moments(s, gradient[i], momentum[i], variance[i]);
-      const float move = rate * adam_direction(s, weight_decay, x[i], momentum[i], variance[i]);
-      x[i] = x[i] - move;
-      return static_cast<double>(move) * static_cast<double>(move);
+    ONEBIT_HOST_DEVICE Moved load(Index i) const {
+      Moved to{x[i], momentum[i], variance[i], 0};
+      adam_moments(s, gradient[i], to.momentum, to.variance);
+      to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
+      return to;
     }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moved& to) const {
+      momentum[i] = to.momentum;
+      variance[i] = to.variance;
+      x[i] = to.x - to.move;
+      return static_cast<double>(to.move) * static_cast<double>(to.move);
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];
@@ -100,13 +112,18 @@ struct MoveKernel {
     float* x;
     float* momentum;
     const float* variance;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      const float m = mask && variance[i] == 0.0f ? 0.0f : momentum[i];
-      momentum[i] = m;
-      const float move = rate * adam_direction(s, weight_decay, x[i], m, variance[i]);
-      x[i] = x[i] - move;
-      return static_cast<double>(move) * static_cast<double>(move);
+    ONEBIT_HOST_DEVICE Moved load(Index i) const {
+      Moved to{x[i], momentum[i], variance[i], 0};
+      if (mask && to.variance == 0.0f) to.momentum = 0.0f;
+      to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
+      return to;
     }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moved& to) const {
+      momentum[i] = to.momentum;
+      x[i] = to.x - to.move;
+      return static_cast<double>(to.move) * static_cast<double>(to.move);
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];

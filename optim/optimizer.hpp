@@ -10,6 +10,7 @@
 
 #include "compress/compressed_mean.hpp"
 #include "device/buffer.hpp"
+#include "device/mark.hpp"
 #include "device/state.hpp"
 #include "netmodel/traffic.hpp"
 #include "optim/config.hpp"
@@ -31,10 +32,10 @@ struct Event {
 
 /// Where the time of an optimizer's step went, on this device.
 struct StageSeconds {
-  double encode = 0;    ///< workers: feedback and compression, or the dense sum over them
-  double exchange = 0;  ///< moving bytes between devices
-  double server = 0;    ///< mean, second compression, decoding
-  double update = 0;    ///< of the parameters
+  device::Seconds encode = 0;    ///< workers: feedback and compression, or the dense sum over them
+  device::Seconds exchange = 0;  ///< moving bytes between devices
+  device::Seconds server = 0;    ///< mean, second compression, decoding
+  device::Seconds update = 0;    ///< of the parameters
   double codec() const { return encode + exchange + server; }
 };
 

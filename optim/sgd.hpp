@@ -60,7 +60,7 @@ class MomentumSgd final : public Optimizer {
   compress::DenseMean channel_;
   SgdUpdate update_;
   device::Buffer<float> mean_;
-  double absorb_seconds_ = 0;  ///< of the running step
+  device::Seconds absorb_seconds_;  ///< of the running step
 };
 
 std::unique_ptr<Optimizer> make_sgd(const Problem& problem, const OptimizerConfig& config);

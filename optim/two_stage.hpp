@@ -76,8 +76,8 @@ class TwoStage : public Optimizer {
   std::optional<ShadowVariance> shadow_;
   Phase phase_;
   Index updates_ = 0;
-  Index frozen_updates_ = 0;   ///< dense updates in the frozen variance
-  double encode_seconds_ = 0;  ///< of the running step
+  Index frozen_updates_ = 0;        ///< dense updates in the frozen variance
+  device::Seconds encode_seconds_;  ///< of the running step
 };
 
 /// What is exchanged; the released code treats padding as data.

@@ -71,7 +71,7 @@ class ZeroOneAdam final : public Optimizer {
   Round round_ = Round::full;                ///< of this step
   Index updates_ = 0;                        ///< parameter updates so far
   Index variance_updates_ = 0;
-  double encode_seconds_ = 0;
+  device::Seconds encode_seconds_;
 };
 
 }  // namespace onebit::optim

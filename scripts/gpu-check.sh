@@ -53,7 +53,7 @@ bundle() {
   cp -r -- "$shared/golden" "$dir/shared/"
   cp -r -- "$shared/data/mnist" "$shared/data/text" "$dir/shared/data/"
   git ls-files -z docs 'tests/optim/*.hpp' | xargs -0 cp --parents -t "$dir" -- # read by tests
-  cp -- scripts/{gpu-check.sh,gpu-report.py,gpu-peers.py,count-tests,lib.sh} "$dir/scripts/"
+  cp -- scripts/{gpu-check.sh,gpu-report.py,count-tests,lib.sh} "$dir/scripts/"
   chmod -R u+w -- "$dir"
   git describe --always --dirty --abbrev=12 >"$dir/COMMIT"
   bytes=$(du -sb -- "$dir" | cut -f 1)
@@ -157,8 +157,57 @@ figures() {
   fi
 }
 
+# step NAME SECONDS DEVICES OPTIONS...: a step of 1-bit Adam's compression stage beside its floor
+step() {
+  local name=$1 limit=$2 devices=$3
+  shift 3
+  figures "step-$name" "$limit" "${on_gpu[@]}" bin/onebit bench step --optimizer onebit-adam --devices "$devices" \
+    --json "$@"
+}
+
+steps() {
+  local -a mlp=(--model mlp --model.layers "784,256,256,10" --batch 16 --data synthetic --data.features 784)
+  local -a text=(--data text --data.path shared/data/text/tinyshakespeare.txt)
+  step mlp-64 30 cuda "${mlp[@]}" --workers 64
+  step mlp-256 30 cuda "${mlp[@]}" --workers 256
+  step mlp-4096 45 cuda "${mlp[@]}" --workers 4096 --rounds 10
+  step mlp-64-two-devices 30 cuda:0,0 "${mlp[@]}" --workers 64
+  step bert-nano-64 30 cuda --model bert-nano "${text[@]}" --workers 64 --batch 4
+  step resnet20-16 30 cuda --model resnet20 --workers 16 --batch 16 --data synthetic
+  step bert-base-8 45 cuda --model bert-base "${text[@]}" --workers 8 --batch 2 --rounds 5
+  step bert-base-128 60 cuda --model bert-base "${text[@]}" --workers 128 --batch 1 --rounds 3
+  step bert-large-32 60 cuda --model bert-large "${text[@]}" --workers 32 --batch 1 --rounds 3
+}
+
+# Two runs of the same command leave the same weights.
+repeat() {
+  local turn status=0
+  for turn in 1 2; do
+    attempt "repeat-$turn" 30 "${on_gpu[@]}" bin/onebit run --model mlp --data synthetic --steps 100 --workers 64 \
+      --optimizer onebit-adam --freeze fixed:20 --devices cuda -o "$work/repeat-$turn.h5" \
+      --weights-out "$work/weights-$turn.h5" || status=$?
+  done
+  if ((status)); then
+    row "two runs" FAILED "$(why repeat-2 "$status")"
+  elif cmp -s -- "$work/weights-1.h5" "$work/weights-2.h5"; then
+    row "two runs" passed "the same weights"
+  else
+    row "two runs" FAILED "the weights differ"
+  fi
+}
+
+peers() {
+  if ! python3 -c 'import torch' 2>/dev/null; then
+    row peers "not run" "python3 has no torch"
+    return 0
+  fi
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec "%s" "$@"\n' "$library_path" "$PWD/bin/onebit" >"$work/onebit"
+  chmod +x -- "$work/onebit"
+  figures peers 120 python3 docs/benchmarks/peers.py "$work/onebit" --device cuda --variants loop,vmap --rounds 3 --json
+}
+
 run() {
-  local gpu tool program libraries
+  local gpu tool program library_path
   gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed -n 1p) || gpu=
   if [[ -z "$gpu" ]]; then
     echo "gpu-check.sh: no GPU here: nvidia-smi names none"
@@ -171,19 +220,17 @@ run() {
   printf '%s\t%s\n' gpu "${gpu%,*}" driver "${gpu##*, }" date "$(date -u +%Y-%m-%dT%H:%M:%SZ)" \
     commit "$(cat COMMIT)" >"$work/facts.tsv"
 
-  libraries=$PWD/lib:$(cuda_folders | paste -s -d :)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  library_path=$PWD/lib:$(cuda_folders | paste -s -d :)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   # Not for python3, whose packages have libraries of their own. A test that finds no GPU has to fail.
-  on_gpu=(env "LD_LIBRARY_PATH=$libraries" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda)
+  on_gpu=(env "LD_LIBRARY_PATH=$library_path" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda)
   check_device
   for program in "${programs[@]}"; do tests "$program"; done
   figures bench-kernels 60 "${on_gpu[@]}" bin/onebit bench kernels --devices cuda --json
-  figures bench-step 40 "${on_gpu[@]}" bin/onebit bench step --model mlp --model.layers 784,256,256,10 --workers 64 \
-    --batch 16 --optimizer onebit-adam --devices cuda --data synthetic --data.features 784 --json
-  if python3 -c 'import torch' 2>/dev/null; then
-    figures peers 60 python3 scripts/gpu-peers.py
-  else
-    row peers "not run" "python3 has no torch"
-  fi
+  repeat
+  steps
+  figures bench-scaling 40 "${on_gpu[@]}" bin/onebit bench scaling --model mlp --model.layers 784,256,256,10 \
+    --data synthetic --data.features 784 --optimizer onebit-adam --devices cuda --json
+  peers
   for tool in memcheck racecheck; do sanitizer "$tool"; done
 
   mkdir -p -- "$out"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints one table of what gpu-check.sh found and writes it to OUT with the figures behind it. Usage: gpu-report.py
-FOLDER OUT, where FOLDER holds facts.tsv (name, value), parts.tsv (part, result, detail), bench-*.log and peers.log
-(JSON)."""
+FOLDER OUT, where FOLDER holds facts.tsv (name, value), parts.tsv (part, result, detail) and, of parts that measured,
+PART.log (JSON)."""
 import json
 import pathlib
 import re
@@ -25,29 +25,36 @@ def part_of(part, result, detail):
     return {"part": part, "result": result, "detail": detail, **numbers}
 
 
+STEP_PARTS = ["floor", "big_batch", "sample", "forward", "backward", "encode", "exchange", "server", "update"]
+
+
 def milliseconds(value):
     return f"{1000 * value:.3f} ms"
 
 
 def details(figures):
     """Rows for the figures of those parts that gave some."""
-    for report in (figures["bench-kernels"] or {}).get("devices", []):
+    for report in (figures.get("bench-kernels") or {}).get("devices", []):
         yield "", report["device"], f"copies {report['copy_bytes_per_second'] / 1e9:.0f} GB/s (read + written)"
         for row in report["kernels"]:
             yield "", row["kernel"], f"{milliseconds(row['seconds'])}, {row['share_of_copy']:.0%} of the copy"
-    step, peer = figures["bench-step"], figures["peers"]
-    for key in ["step", "floor", "big_batch", "forward", "backward", "encode", "exchange", "server", "update"]:
-        if step:
-            yield "", f"onebit {key}", milliseconds(step[f"{key}_seconds"])
-    for key in ["onebit_step", "big_batch"]:
-        if peer:
-            yield "", f"PyTorch {key}", milliseconds(peer[f"{key}_seconds"])
+    for part, step in figures.items():
+        if part.startswith("step-") and step:
+            ratio = step["step_seconds"] / step["floor_seconds"]
+            yield part[5:], milliseconds(step["step_seconds"]), f"{ratio:.2f} x floor; " + ", ".join(
+                f"{key} {milliseconds(step[key + '_seconds'])}" for key in STEP_PARTS)
+    for row in (figures.get("bench-scaling") or {}).get("rows", []):
+        yield "scaling", f"{row['workers']} workers", f"step {milliseconds(row['step_seconds'])}"
+    for row in (figures.get("peers") or {}).get("steps", []):
+        for program, seconds in row["seconds"].items():
+            times = f"{seconds / row['seconds']['onebit']:.1f} x onebit's"
+            yield row["step"], program, f"{milliseconds(seconds)}, {times}"
 
 
 def main():
     folder, out = map(pathlib.Path, sys.argv[1:])
     facts, parts = dict(table_of(folder / "facts.tsv")), table_of(folder / "parts.tsv")
-    figures = {name: json_of(folder / f"{name}.log") for name in ["bench-kernels", "bench-step", "peers"]}
+    figures = {part: json_of(folder / f"{part}.log") for part, result, _ in parts if result == "measured"}
     document = {**facts, "parts": [part_of(*row) for row in parts], **figures}
     out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     try:

@@ -191,6 +191,7 @@ export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
 check check-rooms scripts/check-rooms
 check check-kernels scripts/check-kernels
 check "check-kernels --self-test" scripts/check-kernels --self-test
+check "check-registers --self-test" scripts/check-registers --self-test
 check_format
 check_shell
 job ci "$(cores)"

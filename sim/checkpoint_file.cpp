@@ -62,8 +62,12 @@ hid_t h5_type(device::ElementType type) {
       return H5T_NATIVE_DOUBLE;
     case device::ElementType::int64:
       return H5T_NATIVE_INT64;
+    case device::ElementType::uint16:
+      return H5T_NATIVE_UINT16;
     case device::ElementType::uint8:
       return H5T_NATIVE_UINT8;
+    case device::ElementType::int8:
+      return H5T_NATIVE_INT8;
   }
   return H5I_INVALID_HID;
 }

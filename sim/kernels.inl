@@ -13,7 +13,6 @@
 #include "sim/theory_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
-ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH(onebit::sim::AddKernel);
 ONEBIT_FOR_EACH(onebit::sim::AlongKernel);
@@ -23,13 +22,10 @@ ONEBIT_FOR_EACH(onebit::sim::MarginLogitsKernel);
 ONEBIT_FOR_EACH(onebit::sim::MinusKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionDeltaKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::AttentionKernel);
-ONEBIT_FOR_EACH_ITEM(onebit::sim::ChannelGradientKernel);
-ONEBIT_FOR_EACH_ITEM(onebit::sim::ChannelSumsKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::CrossEntropyKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormDeltaKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::LayerNormKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::MaxPoolGradientKernel);
-ONEBIT_FOR_EACH_ITEM(onebit::sim::MaxPoolKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::sim::RunningStatisticsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::AveragePoolGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::AveragePoolKernel);
@@ -37,10 +33,12 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::ChannelSumsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::DropoutKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::LayerNormGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::MaxPoolKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::NormDeltaKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::NormDeltaTermsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::NormGradientKernel);

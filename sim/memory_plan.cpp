@@ -1,6 +1,7 @@
 #include "sim/memory_plan.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 #include "device/error.hpp"
@@ -70,7 +71,7 @@ Rows device_rows(Replica& replica) {
   const device::Memory& memory = replica.shard.device.memory();
   const optim::StateView state = replica.optimizer->state();
   const Index moments = bytes_of(state.momentum) + bytes_of(state.variance);
-  const Index worker_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->worker_errors());
+  const Index worker_errors = state.exchange == nullptr ? 0 : state.exchange->worker_errors().bytes();
   const Index server_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->server_error());
   Rows rows = {{"weights", take_apart(memory, replica.weights)},
                {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients)},
@@ -202,12 +203,7 @@ class Planner {
   }
 
   [[noreturn]] void refuse(const MemoryPlan& plan) const {
-    const auto most = std::max_element(plan.rows.begin(), plan.rows.end(),
-                                       [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-    const auto text = [](Index bytes) { return bytes_text(static_cast<double>(bytes)); };
-    throw ConfigError("the run does not fit in memory",
-                      "it needs at least " + text(plan.total()) + ", " + text(most->bytes) + " of it for " +
-                          most->name + ", and may take " + text(plan.limit),
+    throw ConfigError("the run does not fit in memory", "it needs at least " + plan.text(),
                       plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
                                             : "fewer workers, a smaller batch or a smaller model");
   }
@@ -224,10 +220,22 @@ class Planner {
 
 }  // namespace
 
+namespace {
+
+/// What a device may take of what is free: several of one GPU share it.
+Index share_of_memory(const device::Device& device, const Site& site) {
+  const Index free = device.memory().available();
+  if (!has_own_memory(device)) return free;
+  return free / std::count_if(site.devices.begin(), site.devices.end(),
+                              [&](const device::Device& other) { return other.name() == device.name(); });
+}
+
+}  // namespace
+
 Index memory_limit(const RunConfig& config, const Site& site) {
   if (config.memory > 0) return config.memory;
   Index least = site.devices.front().memory().available();
-  for (const device::Device& device : site.devices) least = std::min(least, device.memory().available());
+  for (const device::Device& device : site.devices) least = std::min(least, share_of_memory(device, site));
   least /= site.world->neighbours();
   if (!has_own_memory(site.devices.front())) least += device::resident_memory().total();
   return least - least / 10;  // the plan is that exact
@@ -237,10 +245,26 @@ Index MemoryPlan::total() const {
   return total_of(rows);
 }
 
+std::string MemoryPlan::text() const {
+  const auto most =
+      std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  const auto words = [](Index bytes) { return bytes_text(static_cast<double>(bytes)); };
+  return words(total()) + ", " + words(most->bytes) + " of it for " + most->name + ", and may take " + words(limit);
+}
+
 VirtualCluster PreparedRun::start() const {
   RunConfig fitting = config;
   fitting.worker_group = plan.worker_group;
-  return VirtualCluster(fitting, site);
+  try {
+    return VirtualCluster(fitting, site);
+  } catch (const std::bad_alloc&) {
+    throw Error(out_of_memory(plan.text()));
+  }
+}
+
+std::string out_of_memory(const std::string& plan) {
+  return std::string("out of memory") + (plan.empty() ? "" : " (the run was to take " + plan + ")") +
+         "; other programs may have taken some: look what runs, or take a smaller --worker-group or --memory";
 }
 
 MemoryPlan plan_memory(const RunConfig& config, const Site& site) {

@@ -17,6 +17,8 @@ struct MemoryPlan {
 
   Index total() const;
   bool fits() const { return total() <= limit; }
+  /// The total, the largest row and the limit, in words.
+  std::string text() const;
 };
 
 /// A run that fits.
@@ -25,9 +27,12 @@ struct PreparedRun {
   Site site;
   MemoryPlan plan;
 
-  /// Ready for the first step.
+  /// Ready for the first step. Throws Error with the plan where there is less memory than there was.
   VirtualCluster start() const;
 };
+
+/// The error of a run for which there is less memory than it planned with.
+std::string out_of_memory(const std::string& plan);
 
 /// Bytes that the run may take: what it was given, else nine tenths of what its devices have free.
 Index memory_limit(const RunConfig& config, const Site& site);

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "device/buffer.hpp"
+#include "device/mark.hpp"
+#include "device/precision.hpp"
 #include "device/state.hpp"
 #include "sim/constants.hpp"
 #include "sim/data/data.hpp"
@@ -41,8 +43,8 @@ struct Evaluation {
 
 /// Where the time of a batch of gradients went.
 struct GradientSeconds {
-  double forward = 0;
-  double backward = 0;
+  device::Seconds forward = 0;
+  device::Seconds backward = 0;
 };
 
 class Model {
@@ -104,6 +106,7 @@ struct ModelConfig {
   Index groups = 8;             ///< resnet: of GroupNorm
   std::string command = {};     ///< external: starts the worker program
   double timeout = 60;          ///< external: seconds that an answer of it may take
+  device::Precision precision = device::Precision::fp32;  ///< of matrix products
 };
 
 /// What a model reads.

@@ -171,11 +171,13 @@ WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
     const optim::StateView state = replica.optimizer->state();
     if (state.exchange == nullptr) return;
     const Index stride = state.exchange->error_stride();
-    const Range own = replica.shard.own();
-    const std::vector<double> squares = sums(replica.shard.device, own.count, device::Chunks(stride),
-                                             optim::SquareTerm{state.exchange->worker_errors().data(), stride});
     std::vector<double> norms;
-    for (const double square : squares) norms.push_back(std::sqrt(square));
+    state.exchange->worker_errors().read([&](Range part, const float* errors) {
+      const device::Chunks whole(stride);
+      for (const double square : sums(replica.shard.device, part.count, whole, optim::SquareTerm{errors, stride})) {
+        norms.push_back(std::sqrt(square));
+      }
+    });
     norms = replica.shard.exchange->all_gather(norms);
     if (replica.shard.rank() == 0) row.error_norm = std::move(norms);
   });

@@ -123,6 +123,7 @@ ProbeRow TheoryProbe::after(Replica& replica, Index step) {
     row.feedback_residual = balance.residual;
     row.residual_without_workers = balance.residual_without_workers;
     row.residual_without_servers = balance.residual_without_servers;
+    if (!state.exchange->worker_errors().exact()) row.feedback_rounding = balance.rounding;
   }
   return row;
 }

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <new>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "sim/memory_plan.hpp"
 #include "sim/probe.hpp"
 #include "sim/resume.hpp"
 #include "sim/run_log.hpp"
@@ -69,6 +71,7 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
   header.per_worker = config.log.workers_every > 0;
   header.per_tensor = config.log.tensors_every > 0;
   header.probed = config.probe.every > 0;
+  header.rounded = header.probed && config.optimizer.exchange.error_type != compress::ErrorType::fp32;
   return header;
 }
 
@@ -93,6 +96,10 @@ class Run {
       return end(RunStatus::diverged, error.what(), "divergence");
     } catch (const WorkerError& error) {
       return end(RunStatus::failed, error.what(), "failure");
+    } catch (const DeviceError& error) {
+      return end(RunStatus::failed, error.what() + way_on(), "failure");
+    } catch (const std::bad_alloc&) {
+      return end(RunStatus::failed, out_of_memory(control_.memory_plan), "failure");
     }
     const std::string unfulfilled = cluster_.optimizer().unfulfilled();
     if (!unfulfilled.empty()) return end(RunStatus::failed, unfulfilled, "failure");
@@ -200,6 +207,13 @@ class Run {
     control_.on_step({outcome.step, cluster_.steps(), outcome.loss, rate});
   }
 
+  /// What a device held is lost, what is on the disk is not.
+  std::string way_on() const {
+    const std::vector<CheckpointFile> files = checkpoints_of(path_);
+    if (files.empty()) return "; there is no checkpoint: with --checkpoint.every a run can go on";
+    return "; --resume goes on from the checkpoint of step " + std::to_string(files.front().step);
+  }
+
   RunResult end(RunStatus status, const std::string& reason, const std::string& kind) {
     append(Event{cluster_.step(), kind, reason});
     return {status, reason};
@@ -271,8 +285,8 @@ void copy_rows(const std::vector<Row>& rows, Index step, LogWriter& log) {
 
 void check_parent(const LogReader& parent, const LogHeader& header, Index step) {
   const LogHeader& other = parent.header();
-  const bool same_groups =
-      other.per_worker == header.per_worker && other.per_tensor == header.per_tensor && other.probed == header.probed;
+  const bool same_groups = other.per_worker == header.per_worker && other.per_tensor == header.per_tensor &&
+                           other.probed == header.probed && other.rounded == header.rounded;
   if (!same_groups || other.data_hash != header.data_hash || parent.committed_rows() < step)
     throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
 }

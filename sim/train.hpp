@@ -25,6 +25,7 @@ struct Progress {
 };
 
 struct RunControl {
+  std::string memory_plan = {};  ///< what the run was to take, in words: for when memory runs out all the same
   std::function<void()> on_start = [] {};  ///< once the log is open, before the first step
   std::function<void(const std::string&)> on_warning = [](const std::string&) {};  ///< a checkpoint that was of no use
   std::function<void(const Progress&)> on_step = [](const Progress&) {};

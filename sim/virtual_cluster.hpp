@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "device/mark.hpp"
 #include "device/team.hpp"
 #include "sim/config.hpp"
 #include "sim/replica.hpp"
@@ -13,9 +14,9 @@ namespace onebit::sim {
 
 /// Where the time before the optimizer went, on the first device.
 struct ComputeSeconds {
-  double sample = 0;
-  double forward = 0;
-  double backward = 0;
+  device::Seconds sample = 0;
+  device::Seconds forward = 0;
+  device::Seconds backward = 0;
   double total() const { return sample + forward + backward; }
 };
 

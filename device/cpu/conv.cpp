@@ -5,6 +5,7 @@
 
 #include "device/cpu/conv_tiles.hpp"
 #include "device/cpu/queue.hpp"
+#include "device/cpu/rounding.hpp"
 
 namespace onebit::device::cpu {
 namespace {
@@ -60,9 +61,20 @@ const float* pack(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, bo
   parallel(queue, batch.filter_sets() * panels.count(), [&](Index unit) {
     const Index set = unit / panels.count(), panel = unit % panels.count();
     const float* bias = transposed || batch.bias == nullptr ? nullptr : batch.bias + set * batch.stride;
-    packing.pack(batch.weights + set * batch.stride, bias, panel, packed + set * panels.size() + panels.offset(panel));
+    float* const own = packed + set * panels.size() + panels.offset(panel);
+    packing.pack(batch.weights + set * batch.stride, bias, panel, own);
+    if (queue.precision() == Precision::fp32) return;
+    const Index width = panels.packets(panel) * kLanes;
+    round_numbers(queue.precision(), own + width, panels.depth * width, own + width);
   });
   return packed;
+}
+
+/// Images, or gradients by results, of `size` numbers each, as products take them.
+const float* rounded(const Queue& queue, const ConvBatch& batch, const float* images, Index size) {
+  MatrixIn matrix{images, size, 0};
+  round_operands(queue, {{matrix, batch.workers * batch.images, size, 1}});
+  return matrix.data;
 }
 
 /// Images times packed filters.
@@ -183,7 +195,7 @@ void conv_forward(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, co
   queue.check(output);
   const Product product{plan.forward(), taps_of(plan.forward(), shape, shape.channels, plan.scratch()),
                         Packing{shape, false}.panels(), pack(queue, plan, batch, false), batch.relu};
-  run(queue, product, batch, input, shape.inputs(), output, shape.outputs());
+  run(queue, product, batch, rounded(queue, batch, input, shape.inputs()), shape.inputs(), output, shape.outputs());
 }
 
 void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* delta,
@@ -194,7 +206,8 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
   queue.check(input_delta);
   const Product product{plan.backward(), taps_of(plan.backward(), shape, shape.filters, plan.scratch()),
                         Packing{shape, true}.panels(), pack(queue, plan, batch, true), false};
-  run(queue, product, batch, delta, shape.outputs(), input_delta, shape.inputs());
+  run(queue, product, batch, rounded(queue, batch, delta, shape.outputs()), shape.outputs(), input_delta,
+      shape.inputs());
 }
 
 /// A worker's images are taken in parts of about kPartPixels pixels, which stay in the nearest cache over all taps; a
@@ -206,6 +219,9 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
   queue.check(input);
   queue.check(delta);
   queue.check(gradient);
+  const Index all_images = batch.workers * batch.images;
+  MatrixIn inputs{input, shape.inputs(), 0}, deltas{delta, shape.outputs(), 0};
+  round_operands(queue, {{inputs, all_images, shape.inputs(), 1}, {deltas, all_images, shape.outputs(), 1}});
   const Taps taps = taps_of(plan.forward(), shape, shape.channels, plan.scratch());
   const Index splits = batch.workers % queue.threads() == 0 ? 1 : shape.taps();  // changes no bits
   const Index part_images = std::max<Index>(1, kPartPixels / taps.pixels);
@@ -213,8 +229,8 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
     const Index worker = unit / splits, first_tap = unit % splits;
     const PixelPart all{{0, batch.images},
                         {0, taps.pixels},
-                        input + worker * batch.images * shape.inputs(),
-                        delta + worker * batch.images * shape.outputs(),
+                        inputs.data + worker * batch.images * shape.inputs(),
+                        deltas.data + worker * batch.images * shape.outputs(),
                         shape.inputs(),
                         shape.outputs(),
                         shape.filters,

@@ -8,6 +8,7 @@
 
 #include "device/cpu/packet.hpp"
 #include "device/cpu/queue.hpp"
+#include "device/cpu/rounding.hpp"
 
 namespace onebit::device::cpu {
 namespace {
@@ -178,6 +179,11 @@ class RowsOfProduct {
   MatrixOut result_;
 };
 
+/// Matrices of a batch that differ.
+Index different(const MatrixIn& matrix, Index batch) {
+  return matrix.stride == 0 ? std::min<Index>(batch, 1) : batch;
+}
+
 /// Rows of a unit: many, in parts of like size, unless threads would idle.
 Index unit_rows(const Queue& queue, Index m, Index batch) {
   Index units = ceil_div(m, kUnitRows);
@@ -192,6 +198,9 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
   queue.check(b);
   queue.check(c);
   if (shape.m == 0) return;
+  const auto& [m, n, k, a_turned, b_turned, accumulate] = shape;
+  round_operands(queue, {{a, a_turned ? k : m, a_turned ? m : k, different(a, batch)},
+                         {b, b_turned ? n : k, b_turned ? k : n, different(b, batch)}});
   const Index rows = unit_rows(queue, shape.m, batch);
   const Index units = ceil_div(shape.m, rows);
   parallel(queue, batch * units, [&](Index unit) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "device/cpu/lanes.hpp"
 #include "device/launch.hpp"
 
 namespace onebit::device::cpu {
@@ -24,7 +25,13 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   queue.check(kernel);
-  parallel(queue, n, [&](Index item) { kernel(item); });
+  parallel(queue, n, [&](Index item) {
+    if constexpr (requires(const Lanes& lanes) { kernel(item, lanes); }) {
+      kernel(item, Lanes{});
+    } else {
+      kernel(item);
+    }
+  });
 }
 
 /// A kernel that walks through memory at every column may have a function columns<count>(row, first): it is called for
@@ -70,29 +77,52 @@ inline double tree_sum(double* values, Index n) {
 
 namespace detail {
 
-inline constexpr Index kLanes = 16;
-
-/// A sum in 16 interleaved partial sums, then a tree. Fixed order, and it vectorises.
+/// A sum in interleaved partial sums, which vectorise: those of a run of elements one after the other, then the runs'
+/// and at last the lanes' by a tree of neighbours.
 class LaneSum {
  public:
-  /// Adds term(i) for i in [0, n). Only the last run may have an n that is no multiple of 16.
+  /// Adds term(i) for i in [0, n). Only the last n may be no multiple of kSumRun.
   template <class Term>
   void add(Index n, Term term) {
-    std::array<double, kLanes> lanes = lanes_;  // in registers: the terms may write to memory
-    Index i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-#pragma omp simd
-      for (Index lane = 0; lane < kLanes; ++lane) lanes[static_cast<std::size_t>(lane)] += term(i + lane);
-    }
-    for (Index lane = 0; i < n; ++i, ++lane) lanes[static_cast<std::size_t>(lane)] += term(i);
-    lanes_ = lanes;
+    for (Index first = 0; first < n; first += kSumRun) push(run(first, std::min(first + kSumRun, n), term));
   }
   double total() {
-    return tree_sum(lanes_.data(), kLanes);
+    if (depth_ == 0) return 0;
+    Sums sums = stack_[--depth_];
+    while (depth_ > 0) sums = plus(stack_[--depth_], sums);
+    return tree_sum(sums.data(), kSumLanes);
   }
 
  private:
-  std::array<double, kLanes> lanes_{};
+  using Sums = std::array<double, static_cast<std::size_t>(kSumLanes)>;
+
+  template <class Term>
+  static Sums run(Index first, Index end, const Term& term) {
+    Sums sums{};
+    Index i = first;
+    for (; i + kSumLanes <= end; i += kSumLanes) {
+#pragma omp simd
+      for (Index lane = 0; lane < kSumLanes; ++lane) sums[static_cast<std::size_t>(lane)] += term(i + lane);
+    }
+    for (Index lane = 0; i < end; ++i, ++lane) sums[static_cast<std::size_t>(lane)] += term(i);
+    return sums;
+  }
+  static Sums plus(const Sums& a, const Sums& b) {
+    Sums sums;
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] = a[lane] + b[lane];
+    return sums;
+  }
+  /// The sums of pairs of neighbours, of pairs of pairs and so on are on the stack, the longest below.
+  void push(Sums sums) {
+    for (Index left = runs_++; left % 2 != 0; left /= 2) sums = plus(stack_[--depth_], sums);
+    stack_[depth_++] = sums;
+  }
+
+  static constexpr std::size_t kMostDepth = 8;  // of a chunk's 16 runs: 5
+  static_assert(kChunk / kSumRun < (1 << (kMostDepth - 1)));
+  std::array<Sums, kMostDepth> stack_;
+  std::size_t depth_ = 0;
+  Index runs_ = 0;
 };
 
 /// Sum of term(i) over [begin, end).

@@ -8,7 +8,9 @@
 #include <exception>
 
 #include "device/debug/memory.hpp"
+#include "device/mark.hpp"
 #include "device/plan/memory.hpp"
+#include "device/precision.hpp"
 #include "device/types.hpp"
 
 namespace onebit::device::cpu {
@@ -53,6 +55,8 @@ class Queue {
   int threads() const { return threads_; }
   bool plans() const { return plans_; }
   debug::GuardedMemory* guard() const { return guard_.get(); }
+  Precision precision() const { return precision_; }
+  void set_precision(Precision precision) { precision_ = precision; }
 
   /// Room for the launch that runs now.
   double* workspace(Index count) const { return workspace_->reserve(count); }
@@ -63,6 +67,7 @@ class Queue {
     if (guard_ && debug::kChecksPointers) check_words(kernel);
   }
   void synchronize() const {}
+  std::shared_ptr<const Mark> mark() const { return nullptr; }
 
  private:
   template <class Kernel>
@@ -74,6 +79,7 @@ class Queue {
   }
 
   int threads_;
+  Precision precision_ = Precision::fp32;
   bool plans_;
   std::shared_ptr<debug::GuardedMemory> guard_;
   std::shared_ptr<Workspace> workspace_;

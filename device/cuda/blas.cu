@@ -38,8 +38,7 @@ Blas load() {
   return {.create = ONEBIT_FIND(cublasCreate),
           .destroy = ONEBIT_FIND(cublasDestroy),
           .set_stream = ONEBIT_FIND(cublasSetStream),
-          .set_math_mode = ONEBIT_FIND(cublasSetMathMode),
-          .gemm_batched = ONEBIT_FIND(cublasSgemmStridedBatched_64),
+          .gemm_batched = ONEBIT_FIND(cublasGemmStridedBatchedEx_64),
           .status_string = ONEBIT_FIND(cublasGetStatusString)};
 }
 

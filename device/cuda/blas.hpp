@@ -11,8 +11,7 @@ struct Blas {
   decltype(&cublasCreate) create;
   decltype(&cublasDestroy) destroy;
   decltype(&cublasSetStream) set_stream;
-  decltype(&cublasSetMathMode) set_math_mode;
-  decltype(&cublasSgemmStridedBatched_64) gemm_batched;
+  decltype(&cublasGemmStridedBatchedEx_64) gemm_batched;
   decltype(&cublasGetStatusString) status_string;
 };
 

@@ -23,6 +23,8 @@ const char* hint(cudaError_t status) {
       return "build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native";
     case cudaErrorDevicesUnavailable:
       return "another program has the GPU for itself";
+    case cudaErrorECCUncorrectable:
+      return "the GPU's memory is damaged: nvidia-smi -q says how much";
     default:
       return "a kernel launched before may be to blame: CUDA_LAUNCH_BLOCKING=1 shows which";
   }
@@ -31,8 +33,8 @@ const char* hint(cudaError_t status) {
 [[noreturn]] void fail(cudaError_t status, const std::string& call, const std::string& kernel) {
   cudaGetLastError();  // forgets it, so that a later launch is not blamed
   if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
-  throw Error("CUDA call failed: " + call + ": " + cudaGetErrorString(status),
-              current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));
+  throw DeviceError("CUDA call failed: " + call + ": " + cudaGetErrorString(status),
+                    current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   cudaGetLastError();
   if (status == CUBLAS_STATUS_ALLOC_FAILED) throw std::bad_alloc();
-  throw Error("cuBLAS call failed: " + std::string(call) + ": " + blas().status_string(status), current_gpu());
+  throw DeviceError("cuBLAS call failed: " + std::string(call) + ": " + blas().status_string(status), current_gpu());
 }
 
 void check_launch(const std::type_info& kernel) {

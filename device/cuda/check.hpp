@@ -8,8 +8,8 @@
 
 namespace onebit::device::cuda {
 
-/// Throws unless the call succeeded: std::bad_alloc where it found no memory, else Error with the call's name, the
-/// reason and the GPU.
+/// Throws unless the call succeeded: std::bad_alloc where it found no memory, else DeviceError with the call's name,
+/// the reason and the GPU.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 

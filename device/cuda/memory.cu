@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "device/cuda/context.cuh"
 
@@ -45,10 +46,12 @@ class GpuMemory final : public Memory {
 
  private:
   void copy_run(void* target, const Context& from, const void* source, Index bytes);
+  void reach(int other);
 
   std::shared_ptr<Context> context_;
   Index allocations_ = 0;
-  Index most_pitch_;  ///< bytes between the rows of a rectangle that CUDA copies in one call
+  std::set<int> reached_;  ///< GPUs whose memory this one can read, where the machine allows it
+  Index most_pitch_;       ///< bytes between the rows of a rectangle that CUDA copies in one call
 };
 
 GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {
@@ -101,12 +104,10 @@ void GpuMemory::fill(void* target, int byte, Index bytes) {
   check(cudaMemsetAsync(target, byte, wide(bytes), context_->stream()), "cudaMemsetAsync");
 }
 
-/// Waits, because the caller may change the source at once, and not every system copies it aside first.
 void GpuMemory::upload(void* target, const void* source, Index bytes) {
   if (bytes == 0) return;
   context_->make_current();
-  check(cudaMemcpyAsync(target, source, wide(bytes), cudaMemcpyHostToDevice, context_->stream()), "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
+  context_->staging().upload(target, source, bytes, context_->stream());
 }
 
 void GpuMemory::download(void* target, const void* source, Index bytes) {
@@ -139,9 +140,25 @@ void GpuMemory::copy_run(void* target, const Context& from, const void* source, 
     check(cudaMemcpyAsync(target, source, wide(bytes), cudaMemcpyDeviceToDevice, context_->stream()),
           "cudaMemcpyAsync");
   } else {
+    reach(from.ordinal());
     check(cudaMemcpyPeerAsync(target, context_->ordinal(), source, from.ordinal(), wide(bytes), context_->stream()),
           "cudaMemcpyPeerAsync");
   }
+}
+
+/// Lets this GPU read the other's memory itself, once. Where it cannot, CUDA copies by way of the host.
+void GpuMemory::reach(int other) {
+  if (!reached_.insert(other).second) return;
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, context_->ordinal(), other), "cudaDeviceCanAccessPeer");
+  if (can == 0) return;
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, other), "cudaDeviceGetDefaultMemPool");
+  cudaMemAccessDesc access{};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = context_->ordinal();
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  check(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "device/mark.hpp"
 #include "device/memory.hpp"
+#include "device/precision.hpp"
 
 namespace onebit::device::cuda {
 
@@ -16,12 +18,17 @@ class Queue {
   explicit Queue(std::shared_ptr<Context> context) : context_(std::move(context)) {}
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
+  Precision precision() const { return precision_; }
+  void set_precision(Precision precision) { precision_ = precision; }
 
-  /// Waits for the stream. Throws Error with CUDA's reason.
+  /// Waits for the stream. Throws DeviceError with CUDA's reason.
   void synchronize() const;
+  /// An event in the stream.
+  std::shared_ptr<const Mark> mark() const;
 
  private:
   std::shared_ptr<Context> context_;
+  Precision precision_ = Precision::fp32;
 };
 
 /// Throws ConfigError where there is no such GPU or it is older than compute capability 8.0.

@@ -1,34 +1,62 @@
 // The second half of a reduction: the sums of chunks are added up by segment.
 
-#include "device/cuda/launch.cuh"
+#include "device/cuda/chunk_sum.cuh"
 
 namespace onebit::device::cuda::detail {
 namespace {
 
-/// Sums n values by the tree of cpu::tree_sum, all threads of a block together. A level is read from one array and
-/// written to the other. Thread 0's result is the sum.
-__device__ double tree_sum(double* values, double* spare, Index n) {
-  if (n == 0) return 0;
-  for (; n > 1; n = (n + 1) / 2) {
-    for (Index i = threadIdx.x; i < n / 2; i += blockDim.x) spare[i] = values[2 * i] + values[2 * i + 1];
-    if (n % 2 != 0 && threadIdx.x == 0) spare[n / 2] = values[n - 1];
-    __syncthreads();
-    double* const written = spare;
-    spare = values;
-    values = written;
+/// Numbers that a block adds up.
+constexpr Index kFold = 4 * Index{kThreads};
+
+/// Where the sums of a row's segment lie: those of its chunks at first, those of kFold of them after each fold.
+struct Fold {
+  const double* from;
+  double* to;    ///< a segment's sums at the place of its first chunk, or at that of the segment where it is the last
+  bool last;     ///< to one number a segment
+  Index folded;  ///< chunks behind a number of `from`
+  Index most;    ///< blocks for the longest segment
+};
+
+/// Sum of n <= kFold numbers by the tree of cpu::tree_sum; the first thread has it. What is not there adds nothing.
+__device__ double tree_sum(const double* values, Index n, double* sums) {
+  const Index first = 4 * Index{threadIdx.x};
+  const auto value = [&](Index k) { return first + k < n ? values[first + k] : 0.0; };
+  double sum = (value(0) + value(1)) + (value(2) + value(3));
+  for (int neighbour = 1; neighbour < 32; neighbour *= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, neighbour);
+  constexpr unsigned warps = kThreads / 32;
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32) return 0;
+  sum = sums[threadIdx.x % warps];
+  for (int neighbour = 1; neighbour < static_cast<int>(warps); neighbour *= 2) {
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, neighbour);
   }
-  return values[0];
+  return sum;
 }
 
-/// A block sums a row's segment.
-__global__ void tree_sums(Index rows, const __grid_constant__ ChunkView chunks, double* partial, double* spare,
-                          double* sums) {
-  for (Index unit = blockIdx.x; unit < rows * chunks.segments; unit += gridDim.x) {
-    const Index segment = unit % chunks.segments;
+/// A block adds up kFold numbers of a row's segment.
+__global__ void __launch_bounds__(kThreads)
+    fold(Index rows, const __grid_constant__ ChunkView chunks, const __grid_constant__ Fold job) {
+  __shared__ double sums[2][kThreads / 32];
+  unsigned turn = 0;
+  for (Index unit = blockIdx.x; unit < rows * chunks.segments * job.most; unit += gridDim.x) {
+    const Index block = unit % job.most, segment = unit / job.most % chunks.segments;
+    const Index row = unit / job.most / chunks.segments;
     const Index first = chunks.first(segment);
-    const Index start = unit / chunks.segments * chunks.count + first;
-    const double sum = tree_sum(partial + start, spare + start, chunks.first(segment + 1) - first);
-    if (threadIdx.x == 0) sums[unit] = sum;
+    const Index count = ceil_div(chunks.first(segment + 1) - first, job.folded);
+    if (block > 0 && block * kFold >= count) continue;  // an empty segment has the sum 0
+    const Index begin = block * kFold;
+    const Index here = count - begin < kFold ? count - begin : kFold;
+    const double* from = job.from + row * chunks.count + first + begin;
+    double sum = 0;
+    if (here == 1) {
+      sum = *from;
+    } else if (here > 1) {
+      sum = tree_sum(from, here, sums[turn]);
+      turn ^= 1;
+    }
+    if (threadIdx.x != 0) continue;
+    job.to[job.last ? row * chunks.segments + segment : row * chunks.count + first + block] = sum;
   }
 }
 
@@ -36,11 +64,17 @@ __global__ void tree_sums(Index rows, const __grid_constant__ ChunkView chunks, 
 
 void sum_segments(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* spare,
                   double* sums) {
-  const Index units = rows * chunks.segments;
-  if (units <= 0) return;
-  queue.context().make_current();
-  tree_sums<<<blocks(units), kThreads, 0, queue.context().stream()>>>(rows, chunks, partial, spare, sums);
-  check(cudaGetLastError(), "launch of tree_sums");
+  if (rows * chunks.segments <= 0) return;
+  Index longest = std::max<Index>(chunks.count, 1);
+  for (Index folded = 1;; folded *= kFold) {
+    const Index most = ceil_div(longest, kFold);
+    const bool last = most == 1;
+    launch(queue, blocks(rows * chunks.segments * most), kThreads, typeid(Fold), fold, rows, chunks,
+           Fold{partial, last ? sums : spare, last, folded, most});
+    if (last) return;
+    std::swap(partial, spare);
+    longest = most;
+  }
 }
 
 }  // namespace onebit::device::cuda::detail

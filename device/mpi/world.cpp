@@ -25,7 +25,7 @@ struct Unwind {
 };
 
 /// Kinds of errors that keep their type from rank to rank.
-enum class Kind : char { other, config, not_compiled, io, numeric, worker, memory };
+enum class Kind : char { other, config, not_compiled, io, numeric, worker, device, memory };
 
 template <class T>
 bool is(const std::exception& error) {
@@ -38,6 +38,7 @@ Kind kind_of(const std::exception& error) {
   if (is<IoError>(error)) return Kind::io;
   if (is<NumericError>(error)) return Kind::numeric;
   if (is<WorkerError>(error)) return Kind::worker;
+  if (is<DeviceError>(error)) return Kind::device;
   return is<std::bad_alloc>(error) ? Kind::memory : Kind::other;
 }
 
@@ -63,6 +64,8 @@ std::exception_ptr unpacked(const std::string& reason) {
       return std::make_exception_ptr(NumericError(text, ""));
     case Kind::worker:
       return std::make_exception_ptr(WorkerError(text, ""));
+    case Kind::device:
+      return std::make_exception_ptr(DeviceError(text, ""));
     case Kind::memory:
       return std::make_exception_ptr(std::bad_alloc());
     default:

@@ -102,6 +102,8 @@ class Step:
 
     def __call__(self):
         self._step(self.state)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
 
 
 VARIANTS = {"PyTorch, loop": "loop", "PyTorch, vmap": "vmap", "PyTorch, vmap, compiled": "compiled"}

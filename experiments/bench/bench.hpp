@@ -28,7 +28,7 @@ double median(std::vector<double> values);
 /// `rounds` measured ones and one that does not count.
 std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds);
 
-/// The limits of a device, measured: copying (bytes read + written) and float32 matrix products.
+/// The limits of a device, measured: copying (bytes read + written) and matrix products in the model's precision.
 struct Limits {
   double copy_bytes_per_second = 0;
   double flops_per_second = 0;

@@ -70,13 +70,13 @@ struct Part {
   double (*seconds)(const sim::StepOutcome&);
 };
 constexpr Part kParts[] = {
-    {"sample", [](const sim::StepOutcome& o) { return o.seconds.sample; }},
-    {"forward", [](const sim::StepOutcome& o) { return o.seconds.forward; }},
-    {"backward", [](const sim::StepOutcome& o) { return o.seconds.backward; }},
-    {"encode", [](const sim::StepOutcome& o) { return o.report.seconds.encode; }},
-    {"exchange", [](const sim::StepOutcome& o) { return o.report.seconds.exchange; }},
-    {"server", [](const sim::StepOutcome& o) { return o.report.seconds.server; }},
-    {"update", [](const sim::StepOutcome& o) { return o.report.seconds.update; }},
+    {"sample", [](const sim::StepOutcome& o) -> double { return o.seconds.sample; }},
+    {"forward", [](const sim::StepOutcome& o) -> double { return o.seconds.forward; }},
+    {"backward", [](const sim::StepOutcome& o) -> double { return o.seconds.backward; }},
+    {"encode", [](const sim::StepOutcome& o) -> double { return o.report.seconds.encode; }},
+    {"exchange", [](const sim::StepOutcome& o) -> double { return o.report.seconds.exchange; }},
+    {"server", [](const sim::StepOutcome& o) -> double { return o.report.seconds.server; }},
+    {"update", [](const sim::StepOutcome& o) -> double { return o.report.seconds.update; }},
 };
 
 double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes) {
@@ -94,7 +94,8 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const double gpus = device.name().starts_with("cuda") ? static_cast<double>(cluster->replicas().size()) : 1.0;
   StepBench bench;
   bench.rounds = rounds;
-  LimitProbe probe(device);
+  const Device products = device.with_precision(config.model.precision);
+  LimitProbe probe(products);
   std::vector<sim::StepOutcome> outcomes;
   LogProbe log(*cluster, outcomes);
   std::vector<Candidate> candidates = {{"big batch", [&] { plain->advance(); }},

@@ -78,9 +78,14 @@ void print_log(const StepBench& bench) {
   table.print(std::cout);
 }
 
+std::string precision_of(const sim::RunConfig& config) {
+  return run_option("model.precision").get(config);
+}
+
 void print_step(const sim::RunConfig& config, const StepBench& bench) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << config.workers << " workers x "
-            << config.batch << ", " << config.device << ": medians of " << bench.rounds << " steps\n\n";
+            << config.batch << ", " << config.device << ", " << precision_of(config) << ": medians of " << bench.rounds
+            << " steps\n\n";
   Table table({"part", "time", "of the step"});
   const auto add = [&](const std::string& name, double seconds) {
     table.add({name, seconds_text(seconds), percent_text(seconds / bench.step)});
@@ -98,10 +103,16 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
 }
 
 Json to_json(const sim::RunConfig& config, const StepBench& bench) {
-  std::vector<std::pair<std::string, Json>> members = {
-      {"devices", config.device},   {"model", config.model.name},     {"optimizer", config.optimizer.name},
-      {"workers", config.workers},  {"batch", config.batch},          {"rounds", bench.rounds},
-      {"step_seconds", bench.step}, {"floor_seconds", bench.floor()}, {"big_batch_seconds", bench.big_batch}};
+  std::vector<std::pair<std::string, Json>> members = {{"devices", config.device},
+                                                       {"model", config.model.name},
+                                                       {"precision", precision_of(config)},
+                                                       {"optimizer", config.optimizer.name},
+                                                       {"workers", config.workers},
+                                                       {"batch", config.batch},
+                                                       {"rounds", bench.rounds},
+                                                       {"step_seconds", bench.step},
+                                                       {"floor_seconds", bench.floor()},
+                                                       {"big_batch_seconds", bench.big_batch}};
   for (const auto& [name, seconds] : bench.parts) members.emplace_back(name + "_seconds", seconds);
   std::vector<Json> log;
   for (const LogPart& part : bench.log) {

@@ -1,7 +1,6 @@
 #pragma once
 // The maths of attention, a row of scores at a time. Row r belongs to the query at position r modulo `positions`.
 
-#include "sim/layers/row_sum.hpp"
 #include "sim/layers/softmax.hpp"
 
 namespace onebit::sim {
@@ -17,15 +16,19 @@ struct AttentionKernel {
   bool causal;
   float scale;
   float* scores;
-  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
     float* s = scores + row * positions;
     const Index keys = keys_of(row, positions, causal);
-#pragma omp simd
-    for (Index j = 0; j < keys; ++j) s[j] *= scale;
-    const auto factor = static_cast<float>(1.0 / exponentiate(s, keys, row_max(s, keys)));
-#pragma omp simd
-    for (Index j = 0; j < keys; ++j) s[j] *= factor;
-    for (Index j = keys; j < positions; ++j) s[j] = 0.0f;
+    const float by = scale;
+    lanes.each(keys, [=](Index j) { s[j] *= by; });
+    lanes.meet();
+    const float top = lanes.largest(s, keys);
+    lanes.meet();
+    const auto factor = static_cast<float>(1.0 / exponentiate(lanes, s, keys, top));
+    lanes.each(keys, [=](Index j) { s[j] *= factor; });
+    lanes.each(positions - keys, [=](Index j) { s[keys + j] = 0.0f; });
   }
 };
 
@@ -36,14 +39,17 @@ struct AttentionDeltaKernel {
   float scale;
   const float* probabilities;
   float* delta;
-  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
     const float* p = probabilities + row * positions;
     float* d = delta + row * positions;
     const Index keys = keys_of(row, positions, causal);
-    const auto mean = static_cast<float>(row_sum(keys, Product{p, d}));
-#pragma omp simd
-    for (Index j = 0; j < keys; ++j) d[j] = scale * p[j] * (d[j] - mean);
-    for (Index j = keys; j < positions; ++j) d[j] = 0.0f;
+    const auto product = [=](Index j) { return static_cast<double>(p[j]) * static_cast<double>(d[j]); };
+    const auto mean = static_cast<float>(lanes.sum(keys, product));
+    const float by = scale;
+    lanes.each(keys, [=](Index j) { d[j] = by * p[j] * (d[j] - mean); });
+    lanes.each(positions - keys, [=](Index j) { d[keys + j] = 0.0f; });
   }
 };
 

@@ -1,7 +1,6 @@
 #include "sim/layers/conv.hpp"
 
 #include "device/launch.hpp"
-#include "sim/layers/image_kernels.hpp"
 #include "sim/layers/kernels.hpp"
 
 namespace onebit::sim {
@@ -41,13 +40,9 @@ void Conv::backward(const Pass& pass, const float* input, const float* output, f
                        {rows.data + weight_, rows.stride, rows.add});
   if (options_.bias) {
     const Index filters = plan_.shape().filters;
-    const ChannelGradientKernel kernel{.rows = pass.batch * plan_.shape().out_pixels(),
-                                       .channels = filters,
-                                       .add = rows.add,
-                                       .delta = output_delta,
-                                       .gradient = rows.data + bias_,
-                                       .gradient_stride = rows.stride};
-    for_each_item(pass.device, pass.workers * kernel.blocks(), kernel);
+    const BiasGradientKernel kernel{
+        pass.batch * plan_.shape().out_pixels(), filters, rows.add, output_delta, rows.data + bias_, rows.stride};
+    for_each_row(pass.device, pass.workers, filters, kernel);
   }
   if (input_delta != nullptr) conv_input_gradient(pass.device, plan_, batch_of(pass), output_delta, input_delta);
 }

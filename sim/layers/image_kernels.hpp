@@ -27,27 +27,27 @@ struct PoolShape {
   ONEBIT_HOST_DEVICE Index out_pixels() const { return out_height() * out_width(); }
 };
 
-/// output[window][channel] = the largest of its pixels. An item is a row of windows of an image.
+/// output[window][channel] = the largest of its pixels. A row is a window.
 struct MaxPoolKernel {
   PoolShape shape;
   const float* input;
   float* output;
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
-    const Index image = item / shape.out_height(), y = item % shape.out_height() * shape.window;
-    const Index line = shape.width * shape.channels;
-    const float* first = input + (image * shape.height + y) * line;
-    float* largest = output + item * shape.out_width() * shape.channels;
-    for (Index x = 0; x < shape.out_width(); ++x, largest += shape.channels) {
-      for (Index down = 0; down < shape.window; ++down) {
-        for (Index right = 0; right < shape.window; ++right) {
-          const float* pixel = first + down * line + (x * shape.window + right) * shape.channels;
-          const bool begins = down == 0 && right == 0;
-          for (Index c = 0; c < shape.channels; ++c) {
-            largest[c] = begins || !(pixel[c] <= largest[c]) ? pixel[c] : largest[c];
-          }
-        }
+  ONEBIT_HOST_DEVICE void operator()(Index window, Index channel) const { columns<1>(window, channel); }
+
+  template <Index count>
+  ONEBIT_HOST_DEVICE void columns(Index window, Index channel) const {
+    const Index row = window / shape.out_width(), x = window % shape.out_width() * shape.window;
+    const Index image = row / shape.out_height(), y = row % shape.out_height() * shape.window;
+    const float* corner = input + ((image * shape.height + y) * shape.width + x) * shape.channels + channel;
+    float largest[static_cast<std::size_t>(count)];
+    for (Index c = 0; c < count; ++c) largest[c] = corner[c];
+    for (Index down = 0; down < shape.window; ++down, corner += shape.width * shape.channels) {
+      for (Index right = 0; right < shape.window; ++right) {
+        const float* pixel = corner + right * shape.channels;
+        for (Index c = 0; c < count; ++c) largest[c] = pixel[c] <= largest[c] ? largest[c] : pixel[c];
       }
     }
+    for (Index c = 0; c < count; ++c) output[window * shape.channels + channel + c] = largest[c];
   }
 };
 
@@ -60,57 +60,31 @@ struct MaxPoolGradientKernel {
   const float* output_delta;
   float* input_delta;
 
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
     const Index image = item / shape.height, y = item % shape.height, line = shape.width * shape.channels;
     float* delta = input_delta + item * line;
-    for (Index i = 0; i < line; ++i) delta[i] = 0.0f;
+    lanes.each(line, [=](Index i) { delta[i] = 0.0f; });
+    lanes.meet();
     if (y / shape.window >= shape.out_height()) return;
     const Index window_row = (image * shape.out_height() + y / shape.window) * shape.out_width();
     for (Index x = 0; x < shape.out_width() * shape.window; ++x) {
       const Index window = (window_row + x / shape.window) * shape.channels;
-      give(input + item * line + x * shape.channels, y % shape.window, x % shape.window, output + window,
+      give(lanes, input + item * line + x * shape.channels, y % shape.window, x % shape.window, output + window,
            output_delta + window, delta + x * shape.channels);
     }
   }
 
   /// The gradient of the pixel at (down, right) in its window.
-  ONEBIT_HOST_DEVICE void give(const float* pixel, Index down, Index right, const float* largest, const float* from,
-                               float* to) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void give(const Lanes& lanes, const float* pixel, Index down, Index right, const float* largest,
+                          const float* from, float* to) const {
     const Index line = shape.width * shape.channels;
-    for (Index c = 0; c < shape.channels; ++c) to[c] = pixel[c] == largest[c] ? from[c] : 0.0f;
+    lanes.each(shape.channels, [=](Index c) { to[c] = pixel[c] == largest[c] ? from[c] : 0.0f; });
     const float* corner = pixel - down * line - right * shape.channels;
     for (Index i = 0; i < down * shape.window + right; ++i) {  // pixels before it that are as large
       const float* before = corner + i / shape.window * line + i % shape.window * shape.channels;
-      for (Index c = 0; c < shape.channels; ++c) to[c] = before[c] == largest[c] ? 0.0f : to[c];
-    }
-  }
-};
-
-/// Gradient of a convolution's bias: the sum of a worker's rows of delta, in row order, for a block of channels: the
-/// workers' blocks are the items.
-struct ChannelGradientKernel {
-  static constexpr Index kBlock = 16;
-
-  Index rows;  ///< of a worker
-  Index channels;
-  bool add;
-  const float* delta;
-  float* gradient;
-  Index gradient_stride;
-
-  ONEBIT_HOST_DEVICE Index blocks() const { return (channels + kBlock - 1) / kBlock; }
-
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
-    const Index worker = item / blocks(), first = item % blocks() * kBlock;
-    const Index count = channels - first < kBlock ? channels - first : kBlock;
-    double sums[kBlock] = {};
-    for (Index row = worker * rows; row < (worker + 1) * rows; ++row) {
-      const float* from = delta + row * channels + first;
-      for (Index c = 0; c < count; ++c) sums[c] += static_cast<double>(from[c]);
-    }
-    float* out = gradient + worker * gradient_stride + first;
-    for (Index c = 0; c < count; ++c) {
-      out[c] = static_cast<float>(add ? static_cast<double>(out[c]) + sums[c] : sums[c]);
+      lanes.each(shape.channels, [=](Index c) { to[c] = before[c] == largest[c] ? 0.0f : to[c]; });
     }
   }
 };

@@ -22,7 +22,6 @@ ONEBIT_HOST_DEVICE inline float normal_cdf(float x) {
 struct Identity {
   static constexpr bool kKeepsSlope = false;
   ONEBIT_HOST_DEVICE static float value(float x) { return x; }
-  ONEBIT_HOST_DEVICE static float slope(float) { return 1.0f; }
 };
 
 struct Relu {
@@ -118,24 +117,31 @@ struct CrossEntropyKernel {
   float* logits;               ///< becomes the gradient
   double* loss;
   std::uint8_t* correct;
-  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
     float* z = logits + row * classes;
     const Index label = labels[row];
     if (label < 0) {
-      for (Index c = 0; c < classes; ++c) z[c] = 0.0f;
-      loss[row] = 0;
-      correct[row] = 0;
+      lanes.each(classes, [=](Index c) { z[c] = 0.0f; });
+      lanes.once([=, this] { put(row, 0, false); });
       return;
     }
     const float factor = factors[row / own_rows];
-    const float top = row_max(z, classes);
+    const float top = lanes.largest(z, classes);
     const float label_logit = z[label];
-    correct[row] = label_logit == top && first_of_equals(z, label) ? 1 : 0;
-    const double total = exponentiate(z, classes, top);
+    const bool hit = label_logit == top && !lanes.any(label, [=](Index c) { return z[c] == label_logit; });
+    lanes.meet();
+    const double total = exponentiate(lanes, z, classes, top);
     const auto scale = static_cast<float>(static_cast<double>(factor) / total);
-    for (Index c = 0; c < classes; ++c) z[c] *= scale;
-    z[label] -= factor;
-    loss[row] = std::log(total) - static_cast<double>(label_logit - top);
+    lanes.each(classes, [=](Index c) { z[c] = c == label ? z[c] * scale - factor : z[c] * scale; });
+    lanes.once([=, this] { put(row, std::log(total) - static_cast<double>(label_logit - top), hit); });
+  }
+
+ private:
+  ONEBIT_DEVICE void put(Index row, double row_loss, bool hit) const {
+    loss[row] = row_loss;
+    correct[row] = hit ? 1 : 0;
   }
 };
 

@@ -3,19 +3,9 @@
 
 #include <cmath>
 
-#include "sim/layers/row_sum.hpp"
+#include "device/types.hpp"
 
 namespace onebit::sim {
-
-/// (x[i] - mean)^2.
-struct SquaredDeviation {
-  const float* x;
-  double mean;
-  ONEBIT_HOST_DEVICE double operator()(Index i) const {
-    const double difference = static_cast<double>(x[i]) - mean;
-    return difference * difference;
-  }
-};
 
 /// output = (input - mean) * rate * weight + bias; keeps mean and rate, 1 / standard deviation, of the row.
 struct LayerNormKernel {
@@ -28,38 +18,28 @@ struct LayerNormKernel {
   float* output;
   float* means;
   float* rates;
-  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
     const float* x = input + row * width;
     const float* w = weight + row / own_rows * stride;
     const float* b = bias + row / own_rows * stride;
     float* y = output + row * width;
     const auto n = static_cast<double>(width);
-    const double exact_mean = row_sum(width, Value{x}) / n;
-    const double variance = row_sum(width, SquaredDeviation{x, exact_mean}) / n;
+    const double exact_mean = lanes.sum(width, [=](Index i) { return static_cast<double>(x[i]); }) / n;
+    const auto squared = [=](Index i) {
+      const double difference = static_cast<double>(x[i]) - exact_mean;
+      return difference * difference;
+    };
+    const double variance = lanes.sum(width, squared) / n;
     const auto mean = static_cast<float>(exact_mean);
     const auto rate = static_cast<float>(1.0 / std::sqrt(variance + 1e-5));
-    means[row] = mean;
-    rates[row] = rate;
-#pragma omp simd
-    for (Index i = 0; i < width; ++i) y[i] = (x[i] - mean) * rate * w[i] + b[i];
+    lanes.each(width, [=](Index i) { y[i] = (x[i] - mean) * rate * w[i] + b[i]; });
+    lanes.once([=, this] {
+      means[row] = mean;
+      rates[row] = rate;
+    });
   }
-};
-
-/// delta[i] weight[i], what reaches the normalised number i.
-struct NormDelta {
-  const float* delta;
-  const float* weight;
-  ONEBIT_HOST_DEVICE double operator()(Index i) const {
-    return static_cast<double>(delta[i]) * static_cast<double>(weight[i]);
-  }
-};
-
-/// The same times the normalised number.
-struct NormDeltaProduct {
-  NormDelta delta;
-  const float* x;
-  float mean, rate;
-  ONEBIT_HOST_DEVICE double operator()(Index i) const { return delta(i) * static_cast<double>((x[i] - mean) * rate); }
 };
 
 /// With g = output_delta * weight and h the normalised row: input_delta = rate * (g - mean(g) - h * mean(g h)).
@@ -73,18 +53,20 @@ struct LayerNormDeltaKernel {
   const float* rates;
   const float* output_delta;
   float* input_delta;
-  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
     const float* x = input + row * width;
     const float* w = weight + row / own_rows * stride;
     const float* dy = output_delta + row * width;
     float* dx = input_delta + row * width;
     const float mean = means[row], rate = rates[row];
     const auto n = static_cast<double>(width);
-    const NormDelta g{dy, w};
-    const auto along_one = static_cast<float>(row_sum(width, g) / n);
-    const auto along_row = static_cast<float>(row_sum(width, NormDeltaProduct{g, x, mean, rate}) / n);
-#pragma omp simd
-    for (Index i = 0; i < width; ++i) dx[i] = rate * (dy[i] * w[i] - along_one - (x[i] - mean) * rate * along_row);
+    const auto g = [=](Index i) { return static_cast<double>(dy[i]) * static_cast<double>(w[i]); };
+    const auto product = [=](Index i) { return g(i) * static_cast<double>((x[i] - mean) * rate); };
+    const auto along_one = static_cast<float>(lanes.sum(width, g) / n);
+    const auto along_row = static_cast<float>(lanes.sum(width, product) / n);
+    lanes.each(width, [=](Index i) { dx[i] = rate * (dy[i] * w[i] - along_one - (x[i] - mean) * rate * along_row); });
   }
 };
 

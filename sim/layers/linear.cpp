@@ -1,5 +1,7 @@
 #include "sim/layers/linear.hpp"
 
+#include <type_traits>
+
 #include "device/gemm.hpp"
 #include "device/launch.hpp"
 
@@ -33,12 +35,12 @@ void Linear::forward(const Pass& pass, const float* input, float* output) {
 void Linear::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                       float* input_delta) {
   const Index own = pass.batch * shape_.positions;
-  if (shape_.activation != Activation::none) {
-    with_type(shape_.activation, [&]<class Function>(Function) {
+  with_type(shape_.activation, [&]<class Function>(Function) {
+    if constexpr (!std::is_same_v<Function, Identity>) {
       const ActivationSlopeKernel<Function> slope{keeps_slopes() ? slopes_.data() : output, output_delta};
       for_each(pass.device, pass.workers * own * shape_.outputs, slope);
-    });
-  }
+    }
+  });
   const GradientRows& rows = pass.gradients;
   device::gemm_batched(
       pass.device, {.m = shape_.inputs, .n = shape_.outputs, .k = own, .transpose_a = true, .accumulate = rows.add},

@@ -26,33 +26,18 @@ struct ChannelSums {
   ONEBIT_HOST_DEVICE double* second(Index image) const { return first(image) + channels; }
 };
 
-/// first = sum of a, second = sum of a * b, over the pixels of an image in their order, for a block of channels: the
-/// images' blocks are the items.
+/// first = sum of a, second = sum of a * b, over the pixels of an image in their order.
 struct ChannelSumsKernel {
-  static constexpr Index kBlock = 16;
-
   Index pixels;
   const float* a;
   const float* b;
   ChannelSums sums;
 
-  ONEBIT_HOST_DEVICE Index blocks() const { return (sums.channels + kBlock - 1) / kBlock; }
+  ONEBIT_HOST_DEVICE void operator()(Index image, Index channel) const { columns<1>(image, channel); }
 
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
-    const Index image = item / blocks(), channel = item % blocks() * kBlock;
-    const Index left = sums.channels - channel;
-    if (left >= kBlock) {
-      sum<kBlock>(image, channel, kBlock);
-    } else {
-      sum<0>(image, channel, left);
-    }
-  }
-
-  /// Count: the number of channels where it is known to the compiler, else 0.
-  template <Index Count>
-  ONEBIT_HOST_DEVICE void sum(Index image, Index channel, Index count) const {
-    if constexpr (Count > 0) count = Count;
-    double one[kBlock] = {}, both[kBlock] = {};
+  template <Index count>
+  ONEBIT_HOST_DEVICE void columns(Index image, Index channel) const {
+    double one[static_cast<std::size_t>(count)] = {}, both[static_cast<std::size_t>(count)] = {};
     for (Index p = image * pixels; p < (image + 1) * pixels; ++p) {
       const float* x = a + p * sums.channels + channel;
       const float* y = b + p * sums.channels + channel;

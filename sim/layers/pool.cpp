@@ -36,7 +36,8 @@ MaxPool::MaxPool(const PoolShape& shape)
 }
 
 void MaxPool::forward(const Pass& pass, const float* input, float* output) {
-  for_each_item(pass.device, pass.examples() * shape_.out_height(), MaxPoolKernel{shape_, input, output});
+  for_each_row(pass.device, pass.examples() * shape_.out_pixels(), shape_.channels,
+               MaxPoolKernel{shape_, input, output});
 }
 
 void MaxPool::backward(const Pass& pass, const float* input, const float* output, float* output_delta,

@@ -37,6 +37,7 @@ struct LogHeader {
   bool per_worker = true;                                   ///< has /workers
   bool per_tensor = true;                                   ///< has /tensors
   bool probed = false;                                      ///< has /probes, and the columns that come with them
+  bool rounded = false;                                     ///< the workers' errors are kept rounded
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
@@ -107,6 +108,7 @@ struct ProbeRow {
   double feedback_residual = not_applicable;
   double residual_without_workers = not_applicable;
   double residual_without_servers = not_applicable;
+  double feedback_rounding = not_applicable;  ///< of runs whose errors are kept rounded
   double shadow_l1 = not_applicable;
   double shadow_l2 = not_applicable;
   double rate_drift = not_applicable;
@@ -174,7 +176,13 @@ struct Column {
   std::string_view units;  ///< "1": a pure number or a count; empty: not a number
   std::string_view doc;
   Field field;
-  bool probed = false;  ///< only in logs of probed runs; in others it reads as not applicable
+  bool probed = false;   ///< only in logs of probed runs; in others it reads as not applicable
+  bool rounded = false;  ///< the same for runs whose errors are kept rounded
+
+  /// Whether a log of such a run has it.
+  bool is_in(bool log_is_probed, bool log_is_rounded) const {
+    return (log_is_probed || !probed) && (log_is_rounded || !rounded);
+  }
 };
 
 /// The table, in file order.

@@ -35,17 +35,18 @@ void gpt_size(ModelConfig& config) {
   put(config, {context, depth, width, heads, dropout_percent / 100.0}, "pre");
 }
 
-constexpr std::string_view kTransformer = "context depth width heads layer-norm dropout tied";
+constexpr std::string_view kTransformer = "context depth width heads layer-norm dropout tied precision";
 
 constexpr ModelEntry kModels[] = {
-    {"softmax", "softmax regression on dense features (convex)", "", Input::features, Target::next, make_softmax},
+    {"softmax", "softmax regression on dense features (convex)", "precision", Input::features, Target::next,
+     make_softmax},
     {"logistic", "binary logistic regression with known constants: model.regulariser, model.lambda, model.bias",
-     "regulariser lambda bias", Input::features, Target::next, make_logistic},
-    {"mlp", "fully connected network on dense features: model.layers, model.activation", "layers activation",
+     "regulariser lambda bias precision", Input::features, Target::next, make_logistic},
+    {"mlp", "fully connected network on dense features: model.layers, model.activation", "layers activation precision",
      Input::features, Target::next, make_mlp},
     {"cnn",
      "convolutions 3x3 with 16 and 32 filters, max-pooling, dense 128: images",
-     "",
+     "precision",
      Input::images,
      Target::next,
      make_cnn,
@@ -53,7 +54,7 @@ constexpr ModelEntry kModels[] = {
      {1, 28, 28}},
     {"resnet18",
      "residual network, 64 to 512 channels, stem for small images: model.norm, model.groups",
-     "norm groups",
+     "norm groups precision",
      Input::images,
      Target::next,
      make_resnet18,
@@ -61,14 +62,14 @@ constexpr ModelEntry kModels[] = {
      {3, 32, 32}},
     {"resnet20",
      "residual network for small images, 16 to 64 channels: model.norm, model.groups",
-     "norm groups",
+     "norm groups precision",
      Input::images,
      Target::next,
      make_resnet20,
      [](ModelConfig&) {},
      {3, 32, 32}},
     {"ngram", "byte-level neural language model: model.context, model.embedding, model.hidden, model.activation",
-     "context embedding hidden activation", Input::tokens, Target::next, make_ngram,
+     "context embedding hidden activation precision", Input::tokens, Target::next, make_ngram,
      [](ModelConfig& config) { put(config.context, 8); }},
     {"quadratic",
      "quadratic with known constants: model.dimension, .spectrum, .condition, .rotate, .noise, .heterogeneity, .blocks",
@@ -144,7 +145,7 @@ ModelConfig completed(ModelConfig config) {
 std::unique_ptr<Model> make_model(const device::Device& device, const ModelConfig& config, const DataSource& data) {
   const ModelEntry& entry = model_entry(config.name);
   check_input(entry, data);
-  return entry.make(device, config, data);
+  return entry.make(device.with_precision(config.precision), config, data);
 }
 
 }  // namespace onebit::sim

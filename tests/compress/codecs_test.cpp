@@ -51,7 +51,8 @@ struct Encoding {
                     .rows = device_rows.data() + first * layout.parameters(),
                     .stride = layout.parameters(),
                     .factors = device_factors.data() + first},
-                   {.seed = 7, .step = 3, .first_row = first}, state.data(), layout.state_size(), payload);
+                   {.seed = 7, .step = 3, .first_row = first}, state.data() + first * layout.state_size(),
+                   layout.state_size(), payload);
     }
     errors = state.to_host();
   }

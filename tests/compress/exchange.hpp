@@ -40,7 +40,7 @@ struct Seat {
         up(compress::make_codec({.name = options.up})),
         down(compress::make_codec({.name = options.down})),
         channel(shard, layout, *up, *down),
-        worker_errors(device::Buffer<float>::zeros(shard.device, shard.own().count * layout.state_size())),
+        worker_errors(shard.device, shard.own().count, layout.state_size(), compress::ErrorType::fp32),
         server_error(device::Buffer<float>::zeros(shard.device, channel.server_state_size())) {}
 
   void absorb(const FloatRows& rows, Index group) {
@@ -60,7 +60,7 @@ struct Seat {
                       .rows = device_rows.data(),
                       .stride = layout.parameters(),
                       .factors = ones.data()},
-                     {.step = step}, worker_errors);
+                     {.step = step}, worker_errors.floats().data() + (first - shard.own().first) * layout.state_size());
     }
   }
 
@@ -78,7 +78,8 @@ struct Seat {
   compress::ExchangeLayout layout;
   std::unique_ptr<compress::Codec> up, down;
   compress::ServerMean channel;
-  device::Buffer<float> worker_errors, server_error;
+  compress::StoredErrors worker_errors;
+  device::Buffer<float> server_error;
   Index step = 0;
 };
 
@@ -91,7 +92,7 @@ class Exchange {
         seats(make_seats()),
         layout(seats.front().layout),
         channel(seats.front().channel),
-        worker_errors(seats.front().worker_errors),
+        worker_errors(seats.front().worker_errors.floats()),
         server_error(seats.front().server_error) {}
 
   /// The result, which must be the same on every device.

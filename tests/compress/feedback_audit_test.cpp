@@ -134,6 +134,26 @@ TEST_CASE("the balance closes with dense tensors, fused vectors, padding as data
   }
 }
 
+TEST_CASE("the balance closes for errors that are kept rounded, and says what rounding took") {
+  for (const char* devices : {"cpu", "cpu:2", "debug"}) {
+    for (const auto type : {compress::ErrorType::fp32, compress::ErrorType::bf16, compress::ErrorType::int8}) {
+      compress::ExchangeConfig config;
+      config.dense = {"b"};
+      config.error_type = type;
+      CAPTURE(devices, static_cast<int>(type));
+      Run run(config, devices);
+      for (int step = 1; step <= 4; ++step) {
+        if (step == 4 && run.means().size() == 1) run.means().front()->scale_errors(0.25f);
+        const auto balance = run();
+        CHECK(relative(*balance) < 2e-6);
+        if (type == compress::ErrorType::fp32) CHECK(balance->rounding == 0);
+        if (type == compress::ErrorType::bf16) CHECK(balance->rounding == Approx(7e-4 * balance->size).epsilon(0.6));
+        if (type == compress::ErrorType::int8) CHECK(balance->rounding == Approx(4e-3 * balance->size).epsilon(0.6));
+      }
+    }
+  }
+}
+
 TEST_CASE("errors that are dropped between exchanges are missed, and whose they were shows") {
   Run workers({}), servers({});
   for (Run* run : {&workers, &servers}) {

@@ -143,6 +143,18 @@ ExchangeConfig with_feedback(const CodecConfig& up) {
   return config;
 }
 
+ExchangeConfig rounded(const CodecConfig& up, ErrorType type) {
+  ExchangeConfig config = with_feedback(up);
+  config.error_type = type;
+  return config;
+}
+
+/// Whether an exchange is done with a worker's errors once it has taken its vector.
+bool can_be_rounded(const CodecConfig& up) {
+  const Traits traits = make_codec(up)->traits();
+  return !traits.linear && !traits.shared_max;
+}
+
 ExchangeConfig merged_in_a_tree(double k) {
   ExchangeConfig config = with_feedback({.name = "top-k", .k = k});
   config.meeting = Meeting::tree;
@@ -194,7 +206,11 @@ TEST_CASE("nothing is lost in a merge tree, whatever the number of workers") {
 
 TEST_CASE("an exchange has the same bits for any threads, groups and devices") {
   std::vector<ExchangeConfig> configs = {merged_in_a_tree(0.1)};
-  for (const CodecConfig& up : all_codecs()) configs.push_back(with_feedback(up));
+  for (const CodecConfig& up : all_codecs()) {
+    configs.push_back(with_feedback(up));
+    if (!can_be_rounded(up)) continue;
+    for (const ErrorType type : {ErrorType::bf16, ErrorType::int8}) configs.push_back(rounded(up, type));
+  }
   for (const ExchangeConfig& config : configs) {
     Rounds reference({config, 9});
     std::vector<Setting> settings = {{config, 9, "cpu", 7, 2}, {config, 9, "cpu:2", 2}, {config, 9, "cpu:3", 1, 3}};
@@ -203,7 +219,7 @@ TEST_CASE("an exchange has the same bits for any threads, groups and devices") {
     for (Index step = 1; step <= 3; ++step) expected.push_back(reference.step(rows_of(9, step)));
     for (const Setting& setting : settings) {
       Rounds rounds(setting);
-      CAPTURE(config.up.name, setting.devices, setting.threads, setting.group);
+      CAPTURE(config.up.name, static_cast<int>(config.error_type), setting.devices, setting.threads, setting.group);
       for (Index step = 1; step <= 3; ++step) {
         CHECK(rounds.step(rows_of(9, step)) == expected[static_cast<std::size_t>(step - 1)]);
       }
@@ -273,19 +289,71 @@ TEST_CASE("a codec that does not fit its channel is refused with the reason") {
   CHECK_THROWS_WITH(Rounds({packed}), Contains("all of one size"));
 }
 
-TEST_CASE("a vector that is not finite is named by worker and tensor") {
-  for (const std::string& name : names()) {
-    Rounds rounds({with_feedback({.name = name})});
+TEST_CASE("a vector that is not finite is named by worker and tensor, whatever errors are kept as") {
+  const auto named = [](const ExchangeConfig& config, std::size_t element, float value) -> std::string {
+    Rounds rounds({config});
     auto rows = rows_of(6, 1);
-    rows[4][7] = std::nanf("");
-    CAPTURE(name);
-    std::string text;
+    rows[4][element] = value;
     try {
       rounds.step(rows);
-      text = rounds.first().first_bad();
+      return rounds.first().first_bad();
     } catch (const NumericError& error) {
-      text = error.what();
+      return error.what();
     }
-    CHECK_THAT(text, Contains("worker 4") && Contains("tensor w"));
+  };
+  for (const std::string& name : names()) {
+    for (const float value : {std::nanf(""), -std::numeric_limits<float>::infinity()}) {
+      CAPTURE(name, value);
+      CHECK_THAT(named(with_feedback({.name = name}), 7, value), Contains("worker 4") && Contains("tensor w"));
+      if (!can_be_rounded({.name = name})) continue;
+      for (const std::size_t element : {std::size_t{7}, std::size_t{125}}) {
+        const std::string exact = named(with_feedback({.name = name}), element, value);
+        for (const ErrorType type : {ErrorType::bf16, ErrorType::int8}) {
+          CHECK(named(rounded({.name = name}, type), element, value) == exact);
+        }
+      }
+    }
   }
+}
+
+TEST_CASE("errors that are kept rounded feed back what was rounded, and no more is lost") {
+  for (const auto& [type, most] : {std::pair{ErrorType::bf16, 0.004}, std::pair{ErrorType::int8, 0.03}}) {
+    for (const CodecConfig& up : all_codecs()) {
+      if (!can_be_rounded(up) || make_codec(up)->traits().expanding) continue;  // such errors grow
+      Rounds rounds({rounded(up, type)});
+      CAPTURE(up.name, static_cast<int>(type));
+      for (Index step = 1; step <= 3; ++step) {
+        const double lost = imbalance(rounds, rows_of(6, step));
+        CHECK(lost < most);
+        if (up.name.starts_with("sign")) CHECK(lost > most / 100);  // or nothing was rounded
+      }
+    }
+  }
+}
+
+TEST_CASE("errors cannot be kept rounded where an exchange comes back to them, or does not carry them") {
+  const auto refused = [](const ExchangeConfig& config) -> std::string {
+    try {
+      Rounds rounds({config});
+      return "";
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+  };
+  for (const std::string name : {"power-sgd", "count-sketch", "terngrad"}) {
+    CHECK(refused(rounded({.name = name}, ErrorType::bf16)) ==
+          "this exchange needs the errors of all workers at once, as float32 (codec " + name +
+              ", feedback.dtype bf16); leave out feedback.dtype, or take another codec or channel");
+  }
+  ExchangeConfig tree = merged_in_a_tree(3);
+  tree.error_type = ErrorType::int8;
+  CHECK_THAT(refused(tree), Contains("codec top-k, feedback.dtype int8"));
+  tree.meeting = Meeting::gather;
+  CHECK(refused(tree).empty());
+  ExchangeConfig none = rounded({.name = "sign-l2"}, ErrorType::bf16);
+  none.feedback = Feedback::none;
+  CHECK_THAT(refused(none), Contains("carry no errors") && Contains("codec sign-l2, feedback.dtype bf16"));
+  none.up.name = "qsgd";
+  none.feedback = Feedback::automatic;
+  CHECK_THAT(refused(none), Contains("carry no errors") && Contains("--feedback ef"));
 }

@@ -6,7 +6,7 @@
 
 #include "device/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/devices.hpp"
+#include "tests/device/products.hpp"
 #include "tests/oracle/conv.hpp"
 #include "tests/oracle/random.hpp"
 
@@ -98,7 +98,8 @@ Values run_weight_gradient(const Device& device, const Problem& problem, bool ad
 
 void check_forward(const Device& device, const Problem& problem, bool epilogue) {
   const ConvShape& shape = problem.shape;
-  const Values input = problem.input(), filters = problem.filters();
+  const Values bias_values = problem.filters(), filters = oracle::rounded(device.precision(), bias_values);
+  const Values input = oracle::rounded(device.precision(), problem.input());
   const Values output = run_forward(device, problem, epilogue);
   double worst = 0;
   for (Index i = 0; i < problem.workers * problem.images; ++i) {
@@ -108,16 +109,18 @@ void check_forward(const Device& device, const Problem& problem, bool epilogue) 
     const Index bias = (problem.own_filters ? worker * problem.row() : 0) + shape.weights();
     for (std::size_t o = 0; epilogue && o < expected.size(); ++o) {
       const auto filter = static_cast<std::ptrdiff_t>(o) % shape.filters;
-      expected[o] = std::max(0.0, expected[o] + static_cast<double>(filters[static_cast<std::size_t>(bias + filter)]));
+      expected[o] =
+          std::max(0.0, expected[o] + static_cast<double>(bias_values[static_cast<std::size_t>(bias + filter)]));
     }
     worst = std::max(worst, error(expected, slice(output, i * shape.outputs(), shape.outputs())));
   }
-  CHECK(worst < 1e-6);
+  CHECK(worst < product_tolerance(device));
 }
 
 void check_input_gradient(const Device& device, const Problem& problem) {
   const ConvShape& shape = problem.shape;
-  const Values delta = problem.delta(), filters = problem.filters();
+  const Values delta = oracle::rounded(device.precision(), problem.delta());
+  const Values filters = oracle::rounded(device.precision(), problem.filters());
   const Values result = run_input_gradient(device, problem);
   double worst = 0;
   for (Index i = 0; i < problem.workers * problem.images; ++i) {
@@ -125,12 +128,13 @@ void check_input_gradient(const Device& device, const Problem& problem) {
         shape, slice(delta, i * shape.outputs(), shape.outputs()), filters_of(problem, filters, i / problem.images));
     worst = std::max(worst, error(expected, slice(result, i * shape.inputs(), shape.inputs())));
   }
-  CHECK(worst < 1e-6);
+  CHECK(worst < product_tolerance(device));
 }
 
 void check_weight_gradient(const Device& device, const Problem& problem, bool add) {
   const ConvShape& shape = problem.shape;
-  const Values input = problem.input(), delta = problem.delta();
+  const Values input = oracle::rounded(device.precision(), problem.input());
+  const Values delta = oracle::rounded(device.precision(), problem.delta());
   const Values result = run_weight_gradient(device, problem, add);
   double worst = 0;
   for (Index worker = 0; worker < problem.workers; ++worker) {
@@ -145,17 +149,19 @@ void check_weight_gradient(const Device& device, const Problem& problem, bool ad
     const auto gap = result.begin() + first + shape.weights();
     CHECK(std::all_of(gap, gap + problem.row() - shape.weights(), [](float value) { return value == kCanary; }));
   }
-  CHECK(worst < 1e-6);
+  CHECK(worst < product_tolerance(device));
 }
 
 }  // namespace
 
 TEST_CASE("convolution: results and gradients are those of plain loops") {
   const std::string backend = GENERATE(from_range(backends()));
-  const Device device = device_of(backend);
+  const Precision precision = GENERATE(Precision::fp32, Precision::tf32, Precision::bf16);
+  const Device device = device_of(backend).with_precision(precision);
   for (const ConvShape& shape : shapes()) {
     for (const bool own_filters : {false, true}) {
-      CAPTURE(backend, shape.height, shape.width, shape.channels, shape.filters, own_filters);
+      CAPTURE(backend, oracle::mantissa_bits(precision), shape.height, shape.width, shape.channels, shape.filters,
+              own_filters);
       const Problem problem{shape, 3, 2, own_filters};
       for (const bool flag : {false, true}) {
         check_forward(device, problem, flag);
@@ -167,22 +173,24 @@ TEST_CASE("convolution: results and gradients are those of plain loops") {
 }
 
 TEST_CASE("convolution: a worker's bits depend on neither its neighbours nor the number of threads") {
+  const Precision precision = GENERATE(Precision::fp32, Precision::bf16);
+  const auto cpu = [&](int threads) { return Device::cpu(threads).with_precision(precision); };
   for (const ConvShape& shape : shapes()) {
     CAPTURE(shape.height, shape.width, shape.channels, shape.filters);
     const Problem all{shape, 5, 3, false}, first{shape, 1, 3, false};
-    const Values outputs = run_forward(Device::cpu(1), all, true), deltas = run_input_gradient(Device::cpu(1), all);
-    const Values gradients = run_weight_gradient(Device::cpu(1), all, false);
+    const Values outputs = run_forward(cpu(1), all, true), deltas = run_input_gradient(cpu(1), all);
+    const Values gradients = run_weight_gradient(cpu(1), all, false);
     for (const int threads : {2, 3, 16}) {
-      CHECK(run_forward(Device::cpu(threads), all, true) == outputs);
-      CHECK(run_input_gradient(Device::cpu(threads), all) == deltas);
-      CHECK(run_weight_gradient(Device::cpu(threads), all, false) == gradients);
+      CHECK(run_forward(cpu(threads), all, true) == outputs);
+      CHECK(run_input_gradient(cpu(threads), all) == deltas);
+      CHECK(run_weight_gradient(cpu(threads), all, false) == gradients);
     }
     const auto begins_with = [](const Values& whole, const Values& part) {
       return std::equal(part.begin(), part.end(), whole.begin());
     };
-    CHECK(begins_with(outputs, run_forward(Device::cpu(2), first, true)));
-    CHECK(begins_with(deltas, run_input_gradient(Device::cpu(2), first)));
-    CHECK(begins_with(gradients, run_weight_gradient(Device::cpu(2), first, false)));
+    CHECK(begins_with(outputs, run_forward(cpu(2), first, true)));
+    CHECK(begins_with(deltas, run_input_gradient(cpu(2), first)));
+    CHECK(begins_with(gradients, run_weight_gradient(cpu(2), first, false)));
   }
 }
 

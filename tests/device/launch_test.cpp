@@ -44,8 +44,8 @@ std::vector<double> sums(const Device& device, const std::vector<float>& values,
   return result.to_host();
 }
 
-/// The documented order, sequentially: 16 interleaved partial sums in each chunk of 4096, pairs of neighbours, level by
-/// level, then the same over the chunks.
+/// The documented order, sequentially: 16 interleaved partial sums in each run of 256, pairs of neighbours of runs, of
+/// lanes and of chunks, level by level.
 double documented_sum(const float* values, Index size) {
   const auto tree = [](std::vector<double> level) {
     while (level.size() > 1) {
@@ -58,9 +58,15 @@ double documented_sum(const float* values, Index size) {
   };
   std::vector<double> chunks;
   for (Index begin = 0; begin < size; begin += kChunk) {
-    std::vector<double> lanes(16);
-    for (Index i = begin; i < std::min(begin + kChunk, size); ++i) {
-      lanes[static_cast<std::size_t>((i - begin) % 16)] += static_cast<double>(values[i]);
+    std::vector<double> lanes;
+    for (Index lane = begin; lane < begin + 16; ++lane) {
+      std::vector<double> runs;
+      for (Index run = 0; run < 4096; run += 256) {
+        double sum = 0;
+        for (Index i = lane + run; i < std::min(lane + run + 256, size); i += 16) sum += static_cast<double>(values[i]);
+        runs.push_back(sum);
+      }
+      lanes.push_back(tree(runs));
     }
     chunks.push_back(tree(lanes));
   }

@@ -99,6 +99,8 @@ TEST_CASE("errors: a run that is asked to compress and does not says so") {
   CHECK(idle.status == 0);
   CHECK_THAT(idle.err, Contains("onebit: warning: nothing is compressed: optimizer adam takes no codec "
                                 "(--codec, --feedback)"));
+  const Outcome kept = run_onebit(folder, tiny_run("run", {"--feedback.dtype", "bf16", "-o", "c.h5"}));
+  CHECK_THAT(kept.err, Contains("nothing is compressed") && Contains("(--feedback.dtype)"));
   const Outcome used = run_onebit(folder, tiny_run("run", {"--optimizer", "ef-sgd", "--codec", "qsgd", "-o", "b.h5"}));
   CHECK(used.err.empty());
 }
@@ -202,6 +204,8 @@ TEST_CASE("errors: data options out of range") {
 
 TEST_CASE("errors: options of other models and data sources") {
   check_error(run_with({"--model.norm", "batch"}), {"not used (--model.norm, model mlp)", "resnet18, resnet20"});
+  check_error({"run", "--model", "quadratic", "--model.precision", "bf16", "--steps", "3", "-o", "run.h5"},
+              {"not used (--model.precision, model quadratic)", "softmax, logistic, mlp"});
   check_error(run_with({"--data.mmap", "true"}), {"not used (--data.mmap, data synthetic)", "text, idx"});
   check_error({"run", "--model", "quadratic", "--data.split", "label", "--steps", "3", "-o", "run.h5"},
               {"not used (--data.split, data none)", "synthetic"});
@@ -243,6 +247,7 @@ TEST_CASE("errors: booleans and words that are none") {
   check_error(run_with({"--optimizer.bias-correction="}), {"optimizer.bias-correction"});
   check_error(run_with({"--optimizer.semantics", "papers"}), {"optimizer.semantics", "papers", "deepspeed"});
   check_error(run_with({"--feedback", "true"}), {"feedback", "true", "none"});
+  check_error(run_with({"--model.precision", "fp16"}), {"(model.precision 'fp16'); wanted: bf16, fp32, tf32"});
 }
 
 TEST_CASE("errors: hyper-parameters of optimizers and codecs that are no numbers") {
@@ -290,6 +295,10 @@ TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channe
   refused({"--codec.dense", "norm*"}, {"codec.dense norm*", "layer1.weight"});
   refused({"--channel", "linear"}, {"sign-l2", "channel linear", "added up"});
   check_error(run_with({"--optimizer", "onebit-lamb", "--codec", "power-sgd"}), {"power-sgd", "fused"});
+  refused({"--feedback.dtype", "fp16"}, {"malformed", "feedback.dtype 'fp16'", "bf16, fp32, int8"});
+  refused({"--feedback.dtype", "bf16", "--codec", "terngrad", "--feedback", "ef"}, {"all workers at once", "terngrad"});
+  refused({"--feedback.dtype", "int8", "--feedback", "none"}, {"carry no errors", "feedback.dtype int8"});
+  check_error(run_with({"--optimizer", "dgc", "--feedback.dtype", "int8"}), {"dgc", "feedback.dtype int8", "use bf16"});
 }
 
 TEST_CASE("errors: options that an algorithm fixes") {
@@ -299,6 +308,7 @@ TEST_CASE("errors: options that an algorithm fixes") {
   check_error(run_with({"--optimizer", "dgc", "--codec", "sign-l2"}), {"dgc needs a sparse codec", "sign-l2"});
   check_error(run_with({"--optimizer", "dgc", "--codec", "threshold", "--optimizer.ramp", "5"}), {"ramp", "threshold"});
   check_error(run_with({"--optimizer", "ef21", "--feedback", "none"}), {"ef21", "feedback none"});
+  check_error(run_with({"--optimizer", "signsgd", "--feedback.dtype", "bf16"}), {"carry no errors", "feedback.dtype"});
 }
 
 TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimizer") {

@@ -127,6 +127,8 @@ TEST_CASE("resume: other options are refused with their list, unless they are na
                 {"options differ", "optimizer.lr", "there, '0.5' now", "steps '40' there, '60' now",
                  "--resume.allow steps,optimizer.lr"});
   check_refused(folder, joined(changed, {"--resume.allow", "steps"}), {"optimizer.lr"});
+  check_refused(folder, checkpointing({"--resume", "--model.precision", "bf16"}),
+                {"model.precision 'fp32' there, 'bf16' now"});
   check_refused(folder, joined(changed, {"--resume.allow", "step"}), {"unknown option", "resume.allow step", "steps"});
   check_refused(folder, checkpointing({"--resume.allow", "steps"}), {"resume.allow without resume"});
   check_refused(folder, checkpointing({"--resume", "--overwrite"}), {"both --resume and --overwrite"});

@@ -108,6 +108,8 @@ TEST_CASE("sweep: points are every combination, the first axis slowest, seeds fa
               "optimizer sgd, optimizer.lr 1, seed 1", "optimizer sgd, optimizer.lr 1, seed 2",
               "optimizer sgd, optimizer.lr 2, seed 1", "optimizer sgd, optimizer.lr 2, seed 2"});
   CHECK(labels(points({"--axis", "seed=5,7"})) == Texts{"seed 5", "seed 7"});
+  CHECK(labels(points({"--model", "mlp", "--data", "synthetic", "--axis", "model.precision=fp32,bf16"})) ==
+        Texts{"model.precision fp32, seed 1", "model.precision bf16, seed 1"});
   CHECK(labels(points({})) == Texts{"seed 1"});
   CHECK(labels(points({"--optimizers", "adam,sgd", "--seed", "9"})) == Texts{"arm adam, seed 9", "arm sgd, seed 9"});
 }

@@ -75,6 +75,16 @@ TEST_CASE("DGC refuses a codec that sends everything, and a ramp that ends at a 
   CHECK(contains(refusal([&] { Training{options}; }), "codec.k 20, optimizer.ramp 3"));
 }
 
+TEST_CASE("DGC masks by errors that are kept as bfloat16, and refuses integers, which round small ones to none") {
+  TrainingOptions options = dgc(0.05);
+  options.config.exchange.error_type = compress::ErrorType::bf16;
+  CHECK(difference(options, [](Index) { return 20; }) < 0.15);
+  options.config.exchange.error_type = compress::ErrorType::int8;
+  CHECK(refusal([&] { Training{options}; }) ==
+        "dgc takes what left no error for sent, and int8 rounds small errors to none (optimizer dgc, feedback.dtype "
+        "int8); use bf16");
+}
+
 TEST_CASE("DGC takes top-k where no codec was chosen") {
   TrainingOptions chosen = dgc(0.05);
   TrainingOptions unchosen = chosen;

@@ -3,11 +3,10 @@
 #include "sim/checkpoint.hpp"
 
 #include <filesystem>
-#include <map>
 
 #include "sim/resume.hpp"
-#include "sim/train.hpp"
 #include "tests/catch.hpp"
+#include "tests/sim/same_runs.hpp"
 #include "tests/sim/small_runs.hpp"
 
 using namespace onebit;
@@ -17,102 +16,6 @@ using namespace onebit::tests;
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Everything that a cluster holds, by name, rows by the worker's number.
-class Dump final : public device::StateVisitor {
- public:
-  using State = std::map<std::string, std::vector<std::byte>>;
-  Dump(State& state, const device::Shard& shard) : StateVisitor(shard), state_(state) {}
-  bool loads() const override { return false; }
-
- private:
-  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces,
-              Index total, Held) override {
-    const Index size = device::bytes_of(elements.type);
-    std::vector<std::byte>& all = state_[path];
-    all.resize(static_cast<std::size_t>(total * size));
-    for (const device::Piece& piece : pieces) {
-      elements.download(all.data() + piece.global * size, piece.first, piece.count);
-    }
-  }
-  void host(const std::string& path, std::vector<double>& values) override { list(path, values); }
-  void host(const std::string& path, std::vector<Index>& values) override { list(path, values); }
-  template <class Number>
-  void list(const std::string& path, const std::vector<Number>& values) {
-    const auto* first = reinterpret_cast<const std::byte*>(values.data());
-    state_[path].assign(first, first + values.size() * sizeof(Number));
-  }
-
-  State& state_;
-};
-
-Dump::State state_of(VirtualCluster& cluster) {
-  Dump::State state;
-  cluster.visit_state([&](const device::Shard& shard, const auto& use) {
-    Dump dump(state, shard);
-    use(dump);
-  });
-  return state;
-}
-
-std::vector<std::string> different(const Dump::State& a, const Dump::State& b) {
-  std::vector<std::string> names;
-  for (const auto& [name, bytes] : a) {
-    const auto found = b.find(name);
-    if (found == b.end() || found->second != bytes) names.push_back(name);
-  }
-  if (a.size() != b.size()) names.emplace_back("the number of names");
-  return names;
-}
-
-template <class Row>
-bool same_rows(const std::vector<Row>& a, const std::vector<Row>& b) {
-  if (a.size() != b.size()) return false;
-  bool same = true;
-  const auto bits = [](const auto& value) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<double>>) {
-      return std::vector<char>(reinterpret_cast<const char*>(value.data()),
-                               reinterpret_cast<const char*>(value.data() + value.size()));
-    } else {
-      return std::vector<char>(reinterpret_cast<const char*>(&value), reinterpret_cast<const char*>(&value + 1));
-    }
-  };
-  for_each_field<Row>([&](const Column& column, auto member) {
-    if (column.units == "s") return;
-    for (std::size_t i = 0; i < a.size(); ++i) same = same && bits(a[i].*member) == bits(b[i].*member);
-  });
-  return same;
-}
-
-std::vector<Event> events_of_training(const LogReader& log) {
-  std::vector<Event> events = log.events();
-  std::erase_if(events, [](const Event& event) { return event.kind == "stop" || event.kind == "resume"; });
-  return events;
-}
-
-void check_same_log(const LogReader& a, const LogReader& b) {
-  CHECK(same_rows(a.steps(), b.steps()));
-  CHECK(same_rows(a.workers(), b.workers()));
-  CHECK(same_rows(a.tensors(), b.tensors()));
-  if (a.header().probed) CHECK(same_rows(a.probes(), b.probes()));
-  CHECK(same_rows(a.evaluations(), b.evaluations()));
-  CHECK(a.traffic() == b.traffic());
-  CHECK(events_of_training(a) == events_of_training(b));
-}
-
-struct Ended {
-  RunResult result;
-  Dump::State state;
-};
-
-/// Trains, at most `stop_after` steps; -1: to the end.
-Ended run(const RunConfig& config, const std::string& path, Existing existing, Index stop_after = -1) {
-  VirtualCluster cluster(config);
-  RunControl control;
-  control.stop_requested = [&] { return cluster.step() == stop_after; };
-  const RunResult result = train(cluster, config, path, existing, {}, control);
-  return {result, state_of(cluster)};
-}
 
 RunConfig on_devices(RunConfig config, const std::string& devices, int threads) {
   config.device = devices;
@@ -140,40 +43,16 @@ void check_resumes(const RunConfig& config, std::initializer_list<Index> stops) 
   }
 }
 
-RunConfig small(const std::string& optimizer) {
-  RunConfig config = mlp_config();
-  config.workers = 8;
-  config.batch = 2;
-  config.steps = 9;
-  config.eval.every = 4;
-  config.log.workers_every = 2;
-  config.log.tensors_every = 3;
-  config.optimizer.name = optimizer;
-  config.optimizer.freeze.policy = "fixed:3";
-  config.optimizer.weight_decay = 0.01;
-  config.optimizer.clip = 2;
-  config.optimizer.zeroone = {
-      .var_freeze_step = 4, .var_update_scaler = 1, .local_step_scaler = 2, .local_step_clipper = 4};
-  config.optimizer.local.period = 3;
-  config.optimizer.cada.max_delay = 4;
-  config.optimizer.cada.window = 3;
-  config.optimizer.ramp = 4;
-  config.optimizer.exchange.up.k = 0.1;
-  config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, /*chosen=*/false);
-  config.schedule.warmup = 3;
-  return config;
-}
-
 }  // namespace
 
 TEST_CASE("checkpoint: every optimizer goes on as if nothing had happened, on other devices too") {
   for (const optim::OptimizerEntry& entry : optim::optimizers())
-    check_resumes(small(std::string(entry.name)), {2, 5, 8});
+    check_resumes(staged_run(std::string(entry.name)), {2, 5, 8});
 }
 
 TEST_CASE("checkpoint: so it is in deepspeed semantics") {
   for (const char* optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam"}) {
-    RunConfig config = small(optimizer);
+    RunConfig config = staged_run(optimizer);
     config.optimizer.clip = 0;
     config.optimizer.semantics = optim::Semantics::deepspeed;
     check_resumes(config, {1, 3, 6});
@@ -182,7 +61,7 @@ TEST_CASE("checkpoint: so it is in deepspeed semantics") {
 
 TEST_CASE("checkpoint: so it is with every codec, and whatever it keeps from step to step") {
   for (const compress::CodecEntry& entry : compress::codecs()) {
-    RunConfig config = small("ef-momentum-sgd");
+    RunConfig config = staged_run("ef-momentum-sgd");
     config.optimizer.exchange.up.name = entry.name;
     config.optimizer.exchange.granularity = compress::Granularity::tensor;
     config.steps = 6;
@@ -190,9 +69,31 @@ TEST_CASE("checkpoint: so it is with every codec, and whatever it keeps from ste
   }
 }
 
+TEST_CASE("checkpoint: so it is with errors that are kept in fewer bytes") {
+  for (const auto type : {compress::ErrorType::bf16, compress::ErrorType::int8}) {
+    for (const char* optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam", "ef-sgd", "ef21"}) {
+      RunConfig config = staged_run(optimizer);
+      config.optimizer.exchange.error_type = type;
+      config.probe.every = 2;
+      check_resumes(config, {2, 5, 8});
+    }
+  }
+}
+
+TEST_CASE("checkpoint: errors of another type than the run's are refused by name") {
+  const Folder folder;
+  RunConfig config = staged_run("onebit-adam");
+  config.optimizer.exchange.error_type = compress::ErrorType::bf16;
+  run(config, folder / "run.h5", Existing::refuse, 5);
+  config.optimizer.exchange.error_type = compress::ErrorType::fp32;
+  VirtualCluster cluster(config);
+  CHECK_THROWS_WITH(read_checkpoint(checkpoint_path(folder / "run.h5", 5), cluster),
+                    Catch::Matchers::Contains("it has no optimizer/worker_error: it is of another configuration"));
+}
+
 TEST_CASE("checkpoint: so it is with running statistics, dropout and sparse rows of the log") {
   const Folder folder;
-  RunConfig network = small("onebit-adam");
+  RunConfig network = staged_run("onebit-adam");
   network.model = {.name = "resnet20", .layers = {}, .norm = "batch"};
   network.data = {.name = "synthetic", .image = {1, 8, 8}, .classes = 3, .examples = 60};
   network.workers = 8;
@@ -201,14 +102,14 @@ TEST_CASE("checkpoint: so it is with running statistics, dropout and sparse rows
   network.log.every = 3;
   check_resumes(network, {2, 4});
   RunConfig transformer = transformer_config(folder, "bert-nano");
-  transformer.optimizer = small("onebit-lamb").optimizer;
+  transformer.optimizer = staged_run("onebit-lamb").optimizer;
   check_resumes(transformer, {2, 4});
 }
 
 TEST_CASE(
     "checkpoint: a log that was killed goes on from the last checkpoint, and what is there is not written again") {
   const Folder folder;
-  RunConfig config = small("onebit-adam");
+  RunConfig config = staged_run("onebit-adam");
   config.log.flush_every = 1;
   config.checkpoint.every = 4;
   const std::string path = folder / "run.h5";
@@ -228,7 +129,7 @@ TEST_CASE(
 TEST_CASE("checkpoint: a run that leaves a dense one for its freeze is the run that was frozen there") {
   for (const char* optimizer : {"onebit-adam", "onebit-lamb"}) {
     const Folder folder;
-    RunConfig dense = small(optimizer);
+    RunConfig dense = staged_run(optimizer);
     dense.optimizer.freeze.policy = "never";
     dense.probe.every = 3;
     CHECK(run(dense, folder / "dense.h5", Existing::refuse).result.status == RunStatus::finished);
@@ -254,7 +155,7 @@ TEST_CASE("checkpoint: a run that leaves a dense one for its freeze is the run t
 
 TEST_CASE("checkpoint: a run that is stopped before its first step, and again, evaluates once at its start") {
   const Folder folder;
-  const RunConfig config = small("adam");
+  const RunConfig config = staged_run("adam");
   const std::string path = folder / "run.h5";
   const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
   run(config, path, Existing::refuse, 0);
@@ -265,7 +166,7 @@ TEST_CASE("checkpoint: a run that is stopped before its first step, and again, e
 
 TEST_CASE("checkpoint: those of later steps that are of no use do not drive out new ones") {
   const Folder folder;
-  RunConfig config = small("adam");
+  RunConfig config = staged_run("adam");
   config.checkpoint = {.every = 2, .keep = 2};
   const std::string path = folder / "run.h5";
   run(config, path, Existing::refuse, 5);
@@ -278,7 +179,7 @@ TEST_CASE("checkpoint: those of later steps that are of no use do not drive out 
 
 TEST_CASE("checkpoint: a log that another program has written to in the meantime is not cut") {
   const Folder folder;
-  const RunConfig config = small("adam");
+  const RunConfig config = staged_run("adam");
   const std::string path = folder / "run.h5";
   run(config, path, Existing::refuse, 5);
   VirtualCluster cluster(config);
@@ -292,7 +193,7 @@ TEST_CASE("checkpoint: a log that another program has written to in the meantime
 
 TEST_CASE("checkpoint: the newest ones are kept") {
   const Folder folder;
-  RunConfig config = small("adam");
+  RunConfig config = staged_run("adam");
   config.checkpoint = {.every = 2, .keep = 3};
   run(config, folder / "run.h5", Existing::refuse);
   std::vector<Index> steps;
@@ -302,7 +203,7 @@ TEST_CASE("checkpoint: the newest ones are kept") {
 
 TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, and the one before is taken") {
   const Folder folder;
-  RunConfig config = small("onebit-adam");
+  RunConfig config = staged_run("onebit-adam");
   config.checkpoint = {.every = 3, .keep = 100};
   const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
   const std::string path = folder / "run.h5";
@@ -333,7 +234,7 @@ TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, a
 
 TEST_CASE("checkpoint: without a good one the run begins again, and its rows are compared") {
   const Folder folder;
-  const RunConfig config = small("onebit-lamb");
+  const RunConfig config = staged_run("onebit-lamb");
   const std::string path = folder / "run.h5";
   const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
   run(config, path, Existing::refuse, 5);
@@ -344,7 +245,7 @@ TEST_CASE("checkpoint: without a good one the run begins again, and its rows are
 
 TEST_CASE("checkpoint: a run that computes other rows than its log holds is an error, unless they may be replaced") {
   const Folder folder;
-  RunConfig config = small("adam");
+  RunConfig config = staged_run("adam");
   const std::string path = folder / "run.h5";
   run(config, path, Existing::refuse, 5);
   fs::remove(checkpoint_path(path, 5));
@@ -360,7 +261,7 @@ TEST_CASE("checkpoint: a run that computes other rows than its log holds is an e
 
 TEST_CASE("checkpoint: other data, another model and the checkpoints of another run are refused") {
   const Folder folder;
-  const RunConfig config = small("adam");
+  const RunConfig config = staged_run("adam");
   const std::string path = folder / "run.h5";
   run(config, path, Existing::refuse, 5);
   RunConfig other = config;
@@ -383,7 +284,7 @@ TEST_CASE("checkpoint: other data, another model and the checkpoints of another 
 
 TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one") {
   const Folder folder;
-  const RunConfig config = small("adam");
+  const RunConfig config = staged_run("adam");
   const std::string path = folder / "run.h5";
   run(config, path, Existing::refuse, 5);
   fs::remove(path);

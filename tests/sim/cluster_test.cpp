@@ -114,6 +114,38 @@ TEST_CASE("cluster: an ngram has the same bits for any number of threads and any
   check_same_bits(ngram_config(folder));
 }
 
+TEST_CASE("cluster: products of fewer bits have the same bits for any number of threads and any grouping") {
+  for (const device::Precision precision : {device::Precision::tf32, device::Precision::bf16}) {
+    RunConfig config = mlp_config();
+    config.model.precision = precision;
+    check_same_bits(config);
+    CHECK(trained(config).losses != trained(mlp_config()).losses);
+  }
+}
+
+TEST_CASE("cluster: products of the model alone have fewer bits, not those of codecs") {
+  RunConfig config = mlp_config();
+  config.model.precision = device::Precision::bf16;
+  const VirtualCluster cluster(config);
+  CHECK(cluster.replicas().front().shard.device.precision() == device::Precision::fp32);
+}
+
+TEST_CASE("cluster: an mlp learns with products in bf16 what it learns with float32") {
+  for (const std::string optimizer : {"adam", "onebit-adam"}) {
+    RunConfig config = with_optimizer(mlp_config(), optimizer);
+    config.data.examples = 4000;
+    config.optimizer.freeze.policy = "fixed:50";
+    config.steps = 200;
+    const double expected = VirtualCluster(config).evaluate().loss;
+    const double exact = trained(config).held_out;
+    config.model.precision = device::Precision::bf16;
+    const double rounded = trained(config).held_out;
+    CAPTURE(optimizer, expected, exact, rounded);
+    CHECK(exact < 0.5 * expected);
+    CHECK(rounded == Approx(exact).epsilon(0.02));
+  }
+}
+
 TEST_CASE("cluster: gradients accumulated over parts of a batch are those of the whole batch") {
   const Folder folder;
   for (const RunConfig& config : {mlp_config(), ngram_config(folder)}) {
@@ -220,6 +252,57 @@ TEST_CASE("cluster: cadences of the log are kept, and the last step is always in
   CHECK(log.column("tensors/step") == std::vector<double>{1, 5, 9});
   CHECK(log.column("evaluations/step") == std::vector<double>{0, 2, 4, 6, 8, 9});
   CHECK(log.traffic().size() == 9);
+}
+
+TEST_CASE("cluster: errors that are kept in fewer bytes are the same bits whatever computes them") {
+  using compress::ErrorType;
+  RunConfig config = mlp_config();
+  config.model.layers = {9, 61, 3};
+  for (const std::string optimizer : {"onebit-adam", "onebit-lamb", "ef-sgd", "ef21", "dgc"}) {
+    std::vector<std::vector<float>> weights;
+    for (const ErrorType type : {ErrorType::fp32, ErrorType::bf16, ErrorType::int8}) {
+      if (optimizer == "dgc" && type == ErrorType::int8) continue;
+      RunConfig run = with_optimizer(config, optimizer);
+      run.optimizer.exchange.up.name = optim::codec_of(run.optimizer, false);
+      run.optimizer.exchange.up.k = 0.1;
+      run.optimizer.exchange.error_type = type;
+      const Trained expected = trained(run);
+      for (const char* devices : {"cpu", "cpu:2", "debug"}) {
+        for (const Index group : {1, 5, 16}) {
+          run.device = devices;
+          run.threads = group == 5 ? 3 : 2;
+          run.worker_group = group;
+          CAPTURE(optimizer, static_cast<int>(type), devices, group);
+          CHECK(trained(run) == expected);
+        }
+      }
+      for (const auto& other : weights) CHECK(other != expected.weights);
+      weights.push_back(expected.weights);
+    }
+  }
+}
+
+TEST_CASE("cluster: training takes errors in fewer bytes for what they are") {
+  using compress::ErrorType;
+  const Folder folder;
+  const auto end = [&](const std::string& name, ErrorType type) {
+    RunConfig config = with_optimizer(mlp_config(), "onebit-adam");
+    config.steps = 200;
+    config.optimizer.freeze.policy = "fixed:40";
+    config.optimizer.exchange.error_type = type;
+    config.log.workers_every = 10;
+    return logged(config, folder / (name + ".h5")).log.steps()[189];
+  };
+  const StepRow exact = end("fp32", ErrorType::fp32);
+  REQUIRE(exact.worker_error_norm > 0);
+  for (const auto& [name, type] : {std::pair{"bf16", ErrorType::bf16}, {"int8", ErrorType::int8}}) {
+    const StepRow row = end(name, type);
+    CAPTURE(name);
+    CHECK(row.loss == Approx(exact.loss).epsilon(0.1));
+    CHECK(row.worker_error_norm == Approx(exact.worker_error_norm).epsilon(0.1));
+    CHECK(row.worker_codec_error == Approx(exact.worker_codec_error).epsilon(0.05));
+    CHECK(row.worker_error_norm != exact.worker_error_norm);
+  }
 }
 
 TEST_CASE("cluster: norms per tensor add up to those of the whole, and adam has no trust ratios") {

@@ -177,6 +177,29 @@ TEST_CASE("transformers with dropout: the same bits on one device, several and d
   }
 }
 
+TEST_CASE("products of fewer bits: the same bits on one device, several and debug ones, and for any threads") {
+  const Folder folder;
+  RunConfig mlp = uneven(mlp_config()), cnn = mlp, bert = uneven(transformer_config(folder, "bert-nano"));
+  cnn.model = {.name = "cnn", .layers = {}};
+  cnn.data.image = {2, 4, 5};
+  for (RunConfig config : {mlp, cnn, bert}) {
+    config.optimizer.name = "onebit-adam";
+    config.steps = 6;
+    const Trained exact = trained(config, "cpu:1");
+    config.model.precision = device::Precision::bf16;
+    const Trained expected = trained(config, "cpu:1");
+    REQUIRE(std::isfinite(expected.numbers.back()));
+    CHECK_FALSE(expected.same_bits(exact));
+    for (const std::string devices : {"cpu:1", "cpu:2", "debug", "debug:2"}) {
+      for (const int threads : {1, 2}) {
+        CAPTURE(config.model.name, devices, threads);
+        config.threads = threads;
+        CHECK(trained(config, devices).same_bits(expected));
+      }
+    }
+  }
+}
+
 TEST_CASE("each device holds the rows of its workers") {
   RunConfig config = uneven(mlp_config());
   config.optimizer.name = "onebit-adam";
@@ -251,11 +274,16 @@ TEST_CASE("every other backend comes to the CPU's result within rounding") {
   for (RunConfig config :
        {uneven(mlp_config()), uneven(ngram_config(folder)), uneven(transformer_config(folder, "bert-nano"))}) {
     for (const std::string optimizer : {"adam", "onebit-adam"}) {
-      config.optimizer.name = optimizer;
-      const Trained expected = trained(config, "cpu");
-      for (const std::string& backend : backends()) {
-        CAPTURE(config.model.name, optimizer, backend);
-        CHECK(trained(config, backend).numbers.back() == Approx(expected.numbers.back()).epsilon(1e-3));
+      for (const auto& [precision, tolerance] : {std::pair{device::Precision::fp32, 1e-3},
+                                                 {device::Precision::tf32, 5e-3},
+                                                 {device::Precision::bf16, 3e-2}}) {
+        config.optimizer.name = optimizer;
+        config.model.precision = precision;
+        const Trained expected = trained(config, "cpu");
+        for (const std::string& backend : backends()) {
+          CAPTURE(config.model.name, optimizer, backend, tolerance);
+          CHECK(trained(config, backend).numbers.back() == Approx(expected.numbers.back()).epsilon(tolerance));
+        }
       }
     }
   }

@@ -22,7 +22,7 @@ netmodel::TrafficList sample_traffic() {
 
 void write_sample(const std::string& path, bool probed = false) {
   LogHeader header = sample_header();
-  header.probed = probed;
+  header.probed = header.rounded = probed;
   LogWriter log(path, header, false);
   append_samples(log, 0, 20);
   log.append(WorkerRow{0, {1, 2, 3}, {not_applicable, 5, 6}});

@@ -126,19 +126,32 @@ TEST_CASE("plan: every model is planned, large ones in an instant, and small one
   for (const ModelEntry& model : models()) {
     CAPTURE(model.name);
     if (model.input == Input::any) continue;  // a program of the user's: tests/experiments/external_test.cpp
-    RunConfig config = model.input == Input::tokens ? ngram_config(folder) : mlp_config();
-    config.model = {};
-    config.model.name = model.name;
+    RunConfig config = run_of(model, folder);
     if (model.input == Input::tokens) config.model.context = 8;
-    if (model.input == Input::none) config.data.name = "none";
     if (model.input == Input::images) config.data.image = {1, 28, 28};
-    if (model.name == "logistic") config.data.classes = 2;
     config.log = {.every = 1, .workers_every = 1, .tensors_every = 1};
     config.memory = Index{1} << 50;
     config.workers = 4;
     const MemoryPlan plan = prepare(config).plan;
     CHECK(plan.total() > 0);
     if (row_of(plan, "weights") < 1 << 20) CHECK(planned_on_devices(plan) == count(config).peak);
+  }
+}
+
+TEST_CASE("plan: rounded operands are in it") {
+  const Folder folder;
+  RunConfig mlp = staged_config("adam"), cnn = mlp, bert = transformer_config(folder, "bert-nano");
+  cnn.model = {.name = "cnn", .layers = {}};
+  cnn.data.image = {1, 8, 8};
+  bert.steps = 14;
+  for (RunConfig config : {mlp, cnn, bert}) {
+    CAPTURE(config.model.name);
+    const Index exact = planned_on_devices(prepare(config).plan);
+    config.model.precision = device::Precision::bf16;
+    const Counted counted = count(config);
+    CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
+    CHECK(counted.peak > exact);
+    CHECK(counted.late_allocations == 0);
   }
 }
 
@@ -158,6 +171,42 @@ TEST_CASE("plan: rows are the buffers that they name") {
   CHECK(plan.worker_group == 3);
   CHECK(plan.total() == std::accumulate(plan.rows.begin(), plan.rows.end(), Index{0},
                                         [](Index sum, const MemoryPlan::Row& each) { return sum + each.bytes; }));
+}
+
+TEST_CASE("plan: errors that are kept in fewer bytes hold what the plan says, in small groups too") {
+  using compress::ErrorType;
+  for (const std::string optimizer : {"onebit-adam", "onebit-lamb", "ef-sgd", "ef21"}) {
+    for (const auto& [type, bytes] :
+         {std::pair{ErrorType::fp32, 4.0}, {ErrorType::bf16, 2.0}, {ErrorType::int8, 1.02}}) {
+      for (const Index group : {0, 1, 3}) {
+        RunConfig config = staged_config(optimizer);
+        config.optimizer.exchange.error_type = type;
+        config.worker_group = group;
+        CAPTURE(optimizer, bytes, group);
+        const MemoryPlan plan = prepare(config).plan;
+        const Counted counted = count(config);
+        CHECK(planned_on_devices(plan) == counted.peak);
+        CHECK(counted.late_allocations == 0);
+        const auto elements = static_cast<double>(16 * VirtualCluster(config).model().parameters());
+        CHECK(static_cast<double>(row_of(plan, "worker errors")) == Approx(bytes * elements).epsilon(0.005));
+      }
+    }
+  }
+}
+
+TEST_CASE("plan: what has no room for float32 errors has it for fewer bytes") {
+  RunConfig config = staged_config("onebit-adam");
+  config.model.layers = {9, 200000, 3};
+  config.worker_group = 1;
+  const auto total = [&](compress::ErrorType type) {
+    config.optimizer.exchange.error_type = type;
+    return prepare(config).plan.total();
+  };
+  const Index whole = total(compress::ErrorType::fp32), half = total(compress::ErrorType::bf16);
+  CHECK(total(compress::ErrorType::int8) < half);
+  config.memory = half + (whole - half) / 2;
+  CHECK(total(compress::ErrorType::bf16) < config.memory);
+  CHECK_THROWS_WITH(total(compress::ErrorType::fp32), Contains("does not fit in memory"));
 }
 
 TEST_CASE("plan: local weights, extra gradients and several devices are in it") {

@@ -91,6 +91,18 @@ Problem transformer_problem(const std::string& name) {
           {}};
 }
 
+std::vector<Problem> all_problems() {
+  std::vector<Problem> problems = image_problems();
+  problems.push_back(softmax_problem());
+  problems.push_back({make_data({.name = "synthetic", .features = 5, .classes = 2, .examples = 300}),
+                      {.name = "logistic", .layers = {}},
+                      {}});
+  problems.push_back(mlp_problem("gelu"));
+  problems.push_back(ngram_problem("gelu"));
+  for (const char* name : {"bert-nano", "gpt-nano"}) problems.push_back(transformer_problem(name));
+  return problems;
+}
+
 /// Initial weights, with biases that are not zero.
 std::vector<float> some_weights(const Model& model, std::uint32_t seed) {
   std::vector<float> weights = model.initial_weights(seed);
@@ -290,6 +302,30 @@ void check_neighbours(const Problem& problem, Index batch) {
   }
 }
 
+/// With so many bits of mantissa, losses and gradients are off by a few units of the last one; gradients of images by
+/// more, where another pixel is the largest or a ReLU is on the other side.
+void check_precision(Problem problem, device::Precision precision, int bits) {
+  CAPTURE(problem.config.name, bits);
+  const auto exact = problem.model();
+  problem.config.precision = precision;
+  const auto rounding = problem.model();
+  const std::vector<float> weights = some_weights(*exact, 0);
+  const Batch batch = problem.sample(2, 5);
+  const Gradients expected = compute(*exact, problem.device, weights, 0, batch);
+  const Gradients result = compute(*rounding, problem.device, weights, 0, batch);
+  std::set<std::string> compared;
+  const double unit = std::ldexp(1.0, -bits);
+  const double difference =
+      worst_difference(*exact, result.row(0, weights.size()), in_double(expected.row(0, weights.size())), compared);
+  CHECK(difference > 0.05 * unit);
+  if (problem.data->image() == ImageShape{}) CHECK(difference < 20 * unit);
+  CHECK(result.losses != expected.losses);
+  CHECK(result.losses[0] == Approx(expected.losses[0]).epsilon(20 * unit));
+  device::Buffer<float> on_device(problem.device, exact->parameters());
+  on_device.upload(weights);
+  CHECK(rounding->evaluate({on_device.data(), 0}, batch).loss != exact->evaluate({on_device.data(), 0}, batch).loss);
+}
+
 std::vector<std::string> tensor_names(const Model& model) {
   std::vector<std::string> names;
   for (const TensorInfo& tensor : model.tensors()) names.push_back(tensor.name);
@@ -393,6 +429,24 @@ TEST_CASE("model: a worker's bits do not depend on who is beside it") {
   }
   for (const Problem& problem : image_problems()) {
     for (const Index batch : {1, 5}) check_neighbours(problem, batch);
+  }
+}
+
+TEST_CASE("model: gradients in fewer bits are near those in float32 and not the same, whoever is beside a worker") {
+  for (Problem& problem : all_problems()) check_precision(std::move(problem), device::Precision::tf32, 10);
+  for (Problem& problem : all_problems()) check_precision(std::move(problem), device::Precision::bf16, 7);
+  for (Problem& problem : all_problems()) {
+    problem.config.precision = device::Precision::bf16;
+    check_neighbours(problem, 5);
+    check_leaks(problem, 3, 5);
+  }
+}
+
+TEST_CASE("model: the models that take a precision are those with matrix products") {
+  for (const ModelEntry& entry : models()) {
+    CAPTURE(entry.name);
+    const bool products = entry.input != Input::none && entry.input != Input::any;
+    CHECK((entry.options.find("precision") != std::string_view::npos) == products);
   }
 }
 

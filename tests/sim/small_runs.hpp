@@ -39,4 +39,40 @@ inline sim::RunConfig transformer_config(const Folder& folder, const std::string
   return config;
 }
 
+/// A run of an optimizer through every stage of it, with every group of rows in its log.
+inline sim::RunConfig staged_run(const std::string& optimizer) {
+  sim::RunConfig config = mlp_config();
+  config.workers = 8;
+  config.batch = 2;
+  config.steps = 9;
+  config.eval.every = 4;
+  config.log.workers_every = 2;
+  config.log.tensors_every = 3;
+  config.optimizer.name = optimizer;
+  config.optimizer.freeze.policy = "fixed:3";
+  config.optimizer.weight_decay = 0.01;
+  config.optimizer.clip = 2;
+  config.optimizer.zeroone = {
+      .var_freeze_step = 4, .var_update_scaler = 1, .local_step_scaler = 2, .local_step_clipper = 4};
+  config.optimizer.local.period = 3;
+  config.optimizer.cada.max_delay = 4;
+  config.optimizer.cada.window = 3;
+  config.optimizer.ramp = 4;
+  config.optimizer.exchange.up.k = 0.1;
+  config.optimizer.exchange.up.name = optim::codec_of(config.optimizer, /*chosen=*/false);
+  config.schedule.warmup = 3;
+  return config;
+}
+
+/// A run of a model of the registry, with its own sizes, on data that it reads. A text is written to the folder.
+inline sim::RunConfig run_of(const sim::ModelEntry& model, const Folder& folder) {
+  sim::RunConfig config = model.input == sim::Input::tokens ? ngram_config(folder) : mlp_config();
+  config.model = {};
+  config.model.name = model.name;
+  if (model.input == sim::Input::none) config.data.name = "none";
+  if (model.input == sim::Input::images) config.data.image = {3, 4, 4};
+  if (model.name == "logistic") config.data.classes = 2;
+  return config;
+}
+
 }  // namespace onebit::tests

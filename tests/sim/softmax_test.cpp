@@ -5,11 +5,14 @@
 #include <limits>
 #include <vector>
 
+#include "device/cpu/lanes.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
 
 namespace {
+
+const device::cpu::Lanes lanes;
 
 std::vector<float> row(Index n) {
   std::vector<float> z(static_cast<std::size_t>(n));
@@ -24,11 +27,11 @@ TEST_CASE("softmax: the largest number and the sum of exponentials of rows of an
     CAPTURE(n);
     std::vector<float> z = row(n);
     const float top = *std::max_element(z.begin(), z.end());
-    CHECK(sim::row_max(z.data(), n) == top);
+    CHECK(lanes.largest(z.data(), n) == top);
     double expected = 0;
     for (const float value : z) expected += std::exp(static_cast<double>(value - top));
     const std::vector<float> before = z;
-    CHECK(sim::exponentiate(z.data(), n, top) == Approx(expected).epsilon(1e-7));
+    CHECK(sim::exponentiate(lanes, z.data(), n, top) == Approx(expected).epsilon(1e-7));
     int wrong = 0;
     for (std::size_t i = 0; i < z.size(); ++i) wrong += z[i] == device::exp(before[i] - top) ? 0 : 1;
     CHECK(wrong == 0);
@@ -40,16 +43,7 @@ TEST_CASE("softmax: a NaN anywhere in a row reaches its sum") {
     for (Index i = 0; i < n; ++i) {
       std::vector<float> z = row(n);
       z[static_cast<std::size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
-      CHECK(std::isnan(sim::exponentiate(z.data(), n, sim::row_max(z.data(), n))));
+      CHECK(std::isnan(sim::exponentiate(lanes, z.data(), n, lanes.largest(z.data(), n))));
     }
   }
-}
-
-TEST_CASE("softmax: only the first of equals is the first") {
-  std::vector<float> z = row(40);
-  z[3] = z[21] = z[39] = 9;
-  CHECK(sim::first_of_equals(z.data(), 3));
-  CHECK_FALSE(sim::first_of_equals(z.data(), 21));
-  CHECK_FALSE(sim::first_of_equals(z.data(), 39));
-  CHECK(sim::first_of_equals(z.data(), 0));
 }

@@ -179,7 +179,7 @@ TEST_CASE("probes do not depend on devices, groups or threads") {
   RunConfig config = onebit_adam(mlp_config());
   config.probe = {.every = 1, .curvature = 4};
   const std::vector<double> expected = numbers_of(probes_of(config));
-  CHECK(expected.size() == 9 * 17);
+  CHECK(expected.size() == 9 * 18);
   for (const char* devices : {"cpu:2", "cpu:3", "debug"}) {
     config.device = devices;
     config.worker_group = 3;

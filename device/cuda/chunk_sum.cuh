@@ -1,0 +1,115 @@
+#pragma once
+// Sums over chunks by blocks of threads, in the order of cpu/launch.hpp: a thread has one of 16 interleaved sums of one
+// run of kSumRun elements, the runs are added by a tree, and so are the 16.
+
+#include "device/chunks.hpp"
+#include "device/cuda/grid.cuh"
+
+namespace onebit::device::cuda::detail {
+
+/// A segmented kernel at one row and segment, as a function of the element.
+template <class Kernel>
+__device__ auto at(const Kernel& kernel, Index row, Index segment) {
+  if constexpr (requires { kernel.bind(row, segment); }) {
+    return kernel.bind(row, segment);
+  } else {
+    return [&kernel, row, segment](Index i) { return kernel(row, segment, i); };
+  }
+}
+
+/// Calls element(first + k * step) for k in [0, count), results in order to take. An element that says what it reads
+/// (load) and what follows from it (store) has all its reads under way before the first write, which they would
+/// otherwise wait for: the compiler cannot know that they are of different memory.
+template <Index count, class Element, class Take>
+__device__ void visit_together(const Element& element, Index first, Index step, const Take& take) {
+  if constexpr (requires { element.load(first); }) {
+    decltype(element.load(first)) loaded[static_cast<std::size_t>(count)];
+#pragma unroll
+    for (Index k = 0; k < count; ++k) loaded[k] = element.load(first + k * step);
+#pragma unroll
+    for (Index k = 0; k < count; ++k) take(element.store(first + k * step, loaded[k]));
+  } else {
+    for (Index k = 0; k < count; ++k) take(element(first + k * step));
+  }
+}
+
+inline constexpr unsigned kLanes = kSumLanes;
+inline constexpr unsigned kSumThreads = static_cast<unsigned>(kChunk / kSumRun) * kLanes;  ///< of a chunk's block
+static_assert(kSumThreads == kThreads, "a thread has one lane of one run");
+
+/// This thread's share of a chunk's sum.
+template <class Term>
+__device__ double lane_sum(const Term& term, const Chunk& chunk) {
+  constexpr Index together = 4;
+  const Index first = chunk.begin + threadIdx.x / kLanes * kSumRun + threadIdx.x % kLanes;
+  double sum = 0;
+  const auto add = [&sum](double value) { sum += value; };
+  if (first + kSumRun - kLanes < chunk.end) {
+    for (Index i = first; i < first + kSumRun; i += together * kLanes) visit_together<together>(term, i, kLanes, add);
+  } else {
+    for (Index i = first; i < first + kSumRun && i < chunk.end; i += kLanes) add(term(i));
+  }
+  return sum;
+}
+
+/// The lanes' sums of a warp's two runs added up by lane.
+__device__ inline double add_runs(double sum) {
+  return sum + __shfl_xor_sync(0xFFFFFFFFu, sum, kLanes);
+}
+
+/// Sum over a block of what lane_sum gave its threads; the first thread has it. `sums` is shared, and not written by
+/// the next call's threads before all have read it if calls use two in turns.
+__device__ inline double block_sum(double sum, double* sums) {
+  constexpr unsigned warps = kSumThreads / 32, half = warps / 2;
+  sum = add_runs(sum);
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (lane < kLanes) sums[warp * kLanes + lane] = sum;
+  __syncthreads();
+  if (warp > 0) return 0;
+  const double* own = sums + lane / kLanes * half * kLanes + lane % kLanes;  // of half the warps
+  static_assert(half == 4);
+  sum = (own[0] + own[kLanes]) + (own[2 * kLanes] + own[3 * kLanes]);
+  sum = add_runs(sum);
+  for (int neighbour = 1; neighbour < static_cast<int>(kLanes); neighbour *= 2) {
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, neighbour);
+  }
+  return sum;
+}
+
+/// partial[row * chunks.count + chunk] = sum of the chunk's terms.
+template <class Kernel>
+__global__ void __launch_bounds__(kSumThreads) sum_chunks(Index rows, const __grid_constant__ ChunkView chunks,
+                                                          const __grid_constant__ Kernel kernel, double* partial) {
+  __shared__ double sums[2][kSumThreads / 32 * kLanes];
+  unsigned turn = 0;
+  for (Index row = blockIdx.y; row < rows; row += gridDim.y) {
+    for (Index k = blockIdx.x; k < chunks.count; k += gridDim.x, turn ^= 1) {
+      const Chunk chunk = chunks[k];
+      const double sum = block_sum(lane_sum(at(kernel, row, chunk.segment), chunk), sums[turn]);
+      if (threadIdx.x == 0) partial[row * chunks.count + k] = sum;
+    }
+  }
+}
+
+/// sums[row * chunks.segments + segment] = sum of the segment's partial[row * chunks.count + chunk] by a pairwise tree.
+/// Overwrites `partial` and `spare`, which are of the same size.
+void sum_segments(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* spare,
+                  double* sums);
+
+/// `numbers` doubles of the queue's workspace.
+inline double* workspace(const Queue& queue, Index numbers) {
+  return static_cast<double*>(queue.context().workspace(numbers * static_cast<Index>(sizeof(double))));
+}
+
+/// reduce in a workspace of 2 * rows * chunks.count numbers.
+template <class Kernel>
+void reduce_in(double* workspace, const Queue& queue, Index rows, const ChunkView& chunks, const Kernel& kernel,
+               double* sums) {
+  if (rows > 0 && chunks.count > 0) {
+    launch(queue, row_blocks(rows, chunks.count), kSumThreads, typeid(Kernel), sum_chunks<Kernel>, rows, chunks, kernel,
+           workspace);
+  }
+  sum_segments(queue, rows, chunks, workspace, workspace + rows * chunks.count, sums);
+}
+
+}  // namespace onebit::device::cuda::detail

@@ -1,0 +1,42 @@
+#pragma once
+// Times of work that a device does while the host goes on.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace onebit::device {
+
+/// A point in a device's work, at which the device notes the time.
+class Mark {
+ public:
+  virtual ~Mark() = default;
+  /// Seconds from an earlier mark of the same device to this one; waits until the device has passed it. Throws
+  /// DeviceError.
+  virtual double since(const Mark& earlier) const = 0;
+};
+
+/// A sum of times, of which some may not be over yet: whoever wants the number waits.
+class Seconds {
+ public:
+  Seconds(double known = 0) : known_(known) {}
+  Seconds(std::shared_ptr<const Mark> begin, std::shared_ptr<const Mark> end) {
+    open_.emplace_back(std::move(begin), std::move(end));
+  }
+  Seconds& operator+=(const Seconds& other) {
+    known_ += other.known_;
+    open_.insert(open_.end(), other.open_.begin(), other.open_.end());
+    return *this;
+  }
+  operator double() const {
+    double sum = known_;
+    for (const auto& [begin, end] : open_) sum += end->since(*begin);
+    return sum;
+  }
+
+ private:
+  double known_ = 0;
+  std::vector<std::pair<std::shared_ptr<const Mark>, std::shared_ptr<const Mark>>> open_;
+};
+
+}  // namespace onebit::device

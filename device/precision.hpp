@@ -1,0 +1,13 @@
+#pragma once
+// How exact matrix products are.
+
+namespace onebit::device {
+
+/// What the operands of matrix products are rounded to. Products are summed, and everything is stored, in float32.
+enum class Precision {
+  fp32,  ///< float32: not rounded
+  tf32,  ///< TensorFloat-32: float32's range, 10 bits of mantissa
+  bf16,  ///< bfloat16: float32's range, 7 bits of mantissa
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,79 @@
+// cuBLAS of emulated GPUs: the CPU's products, in the order of the stream.
+
+#include "device/cuda/blas.hpp"
+
+#include "device/cpu/memory.hpp"
+#include "device/gemm.hpp"
+#include "tests/emulator/stream.hpp"
+
+struct EmulatedBlas {
+  cudaStream_t stream = nullptr;
+};
+
+cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  *handle = new EmulatedBlas;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+const char* cublasGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS ? "success" : "emulated failure";
+}
+
+namespace {
+
+onebit::device::Precision precision_of(cublasComputeType_t compute) {
+  using onebit::device::Precision;
+  if (compute == CUBLAS_COMPUTE_32F_FAST_TF32) return Precision::tf32;
+  return compute == CUBLAS_COMPUTE_32F_FAST_16BF ? Precision::bf16 : Precision::fp32;
+}
+
+}  // namespace
+
+/// Columns are rows here: C' = op(B)' op(A)'.
+cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                             cublasOperation_t transpose_b, std::int64_t m, std::int64_t n,
+                                             std::int64_t k, const void* alpha, const void* a, cudaDataType,
+                                             std::int64_t lda, std::int64_t stride_a, const void* b, cudaDataType,
+                                             std::int64_t ldb, std::int64_t stride_b, const void* beta, void* c,
+                                             cudaDataType, std::int64_t ldc, std::int64_t stride_c, std::int64_t batch,
+                                             cublasComputeType_t compute, cublasGemmAlgo_t) {
+  using namespace onebit::device;
+  if (*static_cast<const float*>(alpha) != 1.0f) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const GemmShape shape{.m = n,
+                        .n = m,
+                        .k = k,
+                        .transpose_a = transpose_b == CUBLAS_OP_T,
+                        .transpose_b = transpose_a == CUBLAS_OP_T,
+                        .accumulate = *static_cast<const float*>(beta) != 0.0f};
+  const MatrixIn left{static_cast<const float*>(b), ldb, stride_b}, right{static_cast<const float*>(a), lda, stride_a};
+  const MatrixOut out{static_cast<float*>(c), ldc, stride_c};
+  onebit::emulator::enqueue(handle->stream, [=] {
+    cpu::Queue queue(1, std::make_shared<cpu::HostMemory>());
+    queue.set_precision(precision_of(compute));
+    cpu::gemm_batched(queue, shape, left, right, out, batch);
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+namespace onebit::device::cuda {
+
+const Blas& blas() {
+  static const Blas table{.create = &cublasCreate,
+                          .destroy = &cublasDestroy,
+                          .set_stream = &cublasSetStream,
+                          .gemm_batched = &cublasGemmStridedBatchedEx_64,
+                          .status_string = &cublasGetStatusString};
+  return table;
+}
+
+}  // namespace onebit::device::cuda

@@ -1,0 +1,233 @@
+#include "tests/emulator/block.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "device/cpu/queue.hpp"
+
+#if !defined(__x86_64__)
+#error "emulated GPUs need x86-64: their threads switch stacks"
+#endif
+
+/// Saves the registers that a function keeps and this stack's place in *from, and goes on where the stack `to` stopped.
+/// swapcontext would make two system calls, and is a hundred times slower under ASan.
+extern "C" void onebit_emulator_switch(void** from, void* to);
+asm(R"(
+.text
+.globl onebit_emulator_switch
+.type onebit_emulator_switch, @function
+onebit_emulator_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size onebit_emulator_switch, .-onebit_emulator_switch
+)");
+
+namespace onebit::emulator {
+namespace {
+
+constexpr std::size_t kStack = 256 * 1024;
+
+/// Who waits for whom: the block, or the threads of a warp that a mask names.
+struct Meeting {
+  unsigned warp = 0;
+  std::uint32_t mask = 0;  ///< 0: the whole block
+  unsigned arrived = 0;
+  std::uint64_t round = 0;
+  std::array<std::uint64_t, 32> bringing{}, brought{};
+};
+
+/// A stack that runs threads of the block until one of them has to wait.
+struct Fiber {
+  std::vector<char> stack = std::vector<char>(kStack);
+  void* top = nullptr;  ///< where it stopped
+  Place place;
+  bool finished = false;
+
+  /// Ready to begin with `enter`, which does not return.
+  void prepare(void (*enter)()) {
+    finished = false;
+    const auto end = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) / 16 * 16;
+    auto* words =
+        reinterpret_cast<std::uintptr_t*>(end) - 8;  // six registers, where to go on, and where never to return
+    for (int k = 0; k < 8; ++k) words[k] = 0;
+    words[6] = reinterpret_cast<std::uintptr_t>(enter);
+    top = words;
+  }
+};
+
+class Block {
+ public:
+  void run(const Place& place, bool backwards, const std::function<void()>& kernel);
+
+  const Place& place() const { return fibers_[current_]->place; }
+  unsigned thread() const {
+    const Place& at = place();
+    return at.thread_index.x + at.block.x * (at.thread_index.y + at.block.y * at.thread_index.z);
+  }
+  const Meeting& meet(unsigned warp, std::uint32_t mask, std::uint64_t value);
+
+ private:
+  static void enter();
+  void run_threads();
+  void switch_to(std::size_t fiber);
+  void yield();
+  unsigned needed(const Meeting& meeting) const;
+  bool is_over(const Meeting& meeting) const { return meeting.arrived >= needed(meeting); }
+  void close(Meeting& meeting);
+  void close_full_meetings();
+
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::size_t current_ = 0;
+  std::vector<std::unique_ptr<Meeting>> meetings_;
+  void* scheduler_ = nullptr;  ///< where it stopped
+  const std::function<void()>* kernel_ = nullptr;
+  Place first_;
+  bool backwards_ = false;
+  unsigned threads_ = 0, next_ = 0, returned_ = 0;
+  std::uint64_t progress_ = 0;
+};
+
+thread_local Block block;
+
+void Block::enter() {
+  block.run_threads();
+  Fiber& self = *block.fibers_[block.current_];
+  self.finished = true;
+  block.yield();
+}
+
+void Block::run_threads() {
+  while (next_ < threads_) {
+    const unsigned thread = backwards_ ? threads_ - 1 - next_ : next_;
+    ++next_;
+    Place& place = fibers_[current_]->place;
+    place = first_;
+    place.thread_index = {thread % first_.block.x, thread / first_.block.x % first_.block.y,
+                          thread / (first_.block.x * first_.block.y)};
+    (*kernel_)();
+    ++returned_;
+    ++progress_;
+    close_full_meetings();  // the block waits for those that are left
+  }
+}
+
+void Block::switch_to(std::size_t fiber) {
+  current_ = fiber;
+  onebit_emulator_switch(&scheduler_, fibers_[fiber]->top);
+}
+
+void Block::yield() {
+  onebit_emulator_switch(&fibers_[current_]->top, scheduler_);
+}
+
+unsigned Block::needed(const Meeting& meeting) const {
+  if (meeting.mask == 0) return threads_ - returned_;
+  return static_cast<unsigned>(__builtin_popcount(meeting.mask));
+}
+
+void Block::close(Meeting& meeting) {
+  meeting.brought = meeting.bringing;
+  meeting.arrived = 0;
+  ++meeting.round;
+  ++progress_;
+}
+
+void Block::close_full_meetings() {
+  for (auto& meeting : meetings_) {
+    if (meeting->mask == 0 && meeting->arrived > 0 && is_over(*meeting)) close(*meeting);
+  }
+}
+
+const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t value) {
+  Meeting* meeting = nullptr;
+  for (auto& known : meetings_) {
+    if (known->warp == warp && known->mask == mask) meeting = known.get();
+  }
+  if (meeting == nullptr) {
+    meeting = meetings_.emplace_back(std::make_unique<Meeting>()).get();
+    meeting->warp = warp;
+    meeting->mask = mask;
+  }
+  if (mask != 0) meeting->bringing[thread() % 32] = value;
+  ++meeting->arrived;
+  const std::uint64_t round = meeting->round;
+  if (is_over(*meeting)) close(*meeting);
+  while (meeting->round == round) yield();
+  return *meeting;
+}
+
+/// A new fiber takes the threads that have not begun whenever all others wait.
+void Block::run(const Place& place, bool backwards, const std::function<void()>& kernel) {
+  first_ = place;
+  backwards_ = backwards;
+  kernel_ = &kernel;
+  threads_ = place.block.x * place.block.y * place.block.z;
+  next_ = returned_ = 0;
+  meetings_.clear();
+  std::size_t used = 0;
+  while (returned_ < threads_) {
+    const std::uint64_t before = progress_;
+    if (next_ < threads_) {
+      if (used == fibers_.size()) fibers_.push_back(std::make_unique<Fiber>());
+      fibers_[used]->prepare(&Block::enter);
+      switch_to(used++);
+      continue;
+    }
+    for (std::size_t k = 0; k < used; ++k) {
+      const std::size_t fiber = backwards_ ? used - 1 - k : k;
+      if (!fibers_[fiber]->finished) switch_to(fiber);
+    }
+    if (progress_ == before && returned_ < threads_) {
+      std::fputs("emulated GPU: threads of a block wait for others that never come\n", stderr);
+      std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+void run_grid(dim3 grid, dim3 threads, const std::function<void()>& kernel) {
+  [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // as kernels are compiled for GPUs
+  thread_local bool backwards = false;
+  backwards = !backwards;
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x; ++x) block.run({grid, threads, {x, y, z}, {}}, backwards, kernel);
+    }
+  }
+}
+
+const Place& place() {
+  return block.place();
+}
+
+unsigned lane() {
+  return block.thread() % 32;
+}
+
+void wait_for_block() {
+  block.meet(0, 0, 0);
+}
+
+/// What the next meeting of these threads brings does not overwrite it: none of them gets there before all have left.
+const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value) {
+  return block.meet(block.thread() / 32, mask, value).brought.data();
+}
+
+}  // namespace onebit::emulator

@@ -1,0 +1,85 @@
+#pragma once
+// A block of CUDA threads on one processor: threads run one after the other, each until it has to wait for others. The
+// words of device code stand here too.
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+
+namespace onebit::emulator {
+
+/// Runs a kernel's threads, block by block. Every other launch begins with the last thread of a block, so that threads
+/// which do not wait for each other where they should give different results. Aborts with a message where threads wait
+/// for others that never come.
+void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel);
+
+/// Where a thread is in its grid.
+struct Place {
+  dim3 grid, block, block_index, thread_index;
+};
+const Place& place();
+
+/// Waits for all threads of the block that have not returned.
+void wait_for_block();
+/// Waits for the threads of this warp that the mask names, and hands each of them the 32 values that they brought.
+const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value);
+/// This thread's place in its warp.
+unsigned lane();
+
+template <class T>
+std::uint64_t to_bits(T value) {
+  static_assert(sizeof(T) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class T>
+T from_bits(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace onebit::emulator
+
+#define __global__
+#define __device__
+#define __host__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __shared__ static thread_local
+#define threadIdx (onebit::emulator::place().thread_index)
+#define blockIdx (onebit::emulator::place().block_index)
+#define blockDim (onebit::emulator::place().block)
+#define gridDim (onebit::emulator::place().grid)
+
+inline void __syncthreads() {
+  onebit::emulator::wait_for_block();
+}
+inline void __syncwarp(std::uint32_t mask = 0xFFFFFFFFu) {
+  onebit::emulator::meet_in_warp(mask, 0);
+}
+inline std::uint32_t __ballot_sync(std::uint32_t mask, int predicate) {
+  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, predicate != 0 ? 1 : 0);
+  std::uint32_t ballot = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    if ((mask >> l & 1u) != 0 && brought[l] != 0) ballot |= 1u << l;
+  }
+  return ballot;
+}
+template <class T>
+T __shfl_xor_sync(std::uint32_t mask, T value, int other, int = 32) {
+  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
+  return onebit::emulator::from_bits<T>(brought[onebit::emulator::lane() ^ static_cast<unsigned>(other)]);
+}
+inline std::uint32_t __brev(std::uint32_t word) {
+  std::uint32_t reversed = 0;
+  for (unsigned bit = 0; bit < 32; ++bit) reversed |= (word >> bit & 1u) << (31 - bit);
+  return reversed;
+}

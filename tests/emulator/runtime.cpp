@@ -1,0 +1,315 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "tests/emulator/stream.hpp"
+
+namespace onebit::emulator {
+
+/// The work of a stream that nobody has waited for yet.
+struct Stream {
+  int gpu = 0;
+  std::deque<std::function<void()>> work;
+  std::uint64_t done = 0;
+
+  void do_first() {
+    const std::function<void()> first = std::move(work.front());
+    work.pop_front();
+    first();
+    ++done;
+  }
+};
+
+using Time = std::chrono::steady_clock::time_point;
+
+/// The stream that it was recorded in last, and how much of its work comes before it.
+struct Event {
+  Stream* stream = nullptr;
+  std::uint64_t place = 0;
+  std::shared_ptr<Time> time = std::make_shared<Time>();
+};
+
+/// The memory of a GPU.
+struct Pool {
+  std::mutex mutex;
+  std::size_t total = std::size_t{1} << 30, used = 0, peak = 0;
+  std::unordered_map<void*, std::size_t> blocks;
+  std::atomic<bool> lost = false;
+};
+
+namespace {
+
+constexpr int kGpus = 2;
+
+std::array<Pool, kGpus> pools;
+
+thread_local int current = 0;
+thread_local cudaError_t last = cudaSuccess;
+
+cudaError_t report(cudaError_t status) {
+  if (status != cudaSuccess) last = status;
+  return status;
+}
+
+bool exists(int ordinal) {
+  return ordinal >= 0 && ordinal < kGpus;
+}
+
+Pool& pool_of(int ordinal) {
+  return pools[static_cast<std::size_t>(ordinal)];
+}
+
+cudaError_t state_of(int ordinal) {
+  return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
+}
+
+/// Work on a stream of a GPU that works.
+cudaError_t add(cudaStream_t stream, std::function<void()> work) {
+  if (const cudaError_t state = state_of(stream->gpu); state != cudaSuccess) return state;
+  stream->work.push_back(std::move(work));
+  return cudaSuccess;
+}
+
+void copy_rows(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch, std::size_t width,
+               std::size_t rows) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::memcpy(static_cast<char*>(target) + row * target_pitch, static_cast<const char*>(source) + row * source_pitch,
+                width);
+  }
+}
+
+void release(int gpu, void* data) {
+  Pool& pool = pool_of(gpu);
+  const std::lock_guard lock(pool.mutex);
+  const auto block = pool.blocks.find(data);
+  if (block == pool.blocks.end()) std::abort();
+  pool.used -= block->second;
+  pool.blocks.erase(block);
+  ::operator delete (data, std::align_val_t{256});
+}
+
+}  // namespace
+
+void enqueue(cudaStream_t stream, std::function<void()> work) {
+  add(stream, std::move(work));
+}
+
+cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel) {
+  if (grid.x * grid.y * grid.z == 0 || block.x * block.y * block.z == 0 || block.x * block.y * block.z > 1024) {
+    return report(cudaErrorInvalidValue);
+  }
+  return add(stream, [grid, block, kernel = std::move(kernel)] { run_grid(grid, block, kernel); });
+}
+
+void set_memory(int ordinal, std::size_t bytes) {
+  pool_of(ordinal).total = bytes;
+}
+
+void lose(int ordinal, bool lost) {
+  pool_of(ordinal).lost = lost;
+}
+
+}  // namespace onebit::emulator
+
+using namespace onebit::emulator;
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = kGpus;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* ordinal) {
+  *ordinal = current;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int ordinal) {
+  if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
+  current = ordinal;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
+  if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
+  *properties = {"emulated GPU", pool_of(ordinal).total, 9, 0};
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ordinal) {
+  if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrMaxPitch:
+      *value = 1 << 20;  // small: rectangles beyond it are copied row by row
+      return cudaSuccess;
+    case cudaDevAttrL2CacheSize:
+      *value = 1 << 20;
+      return cudaSuccess;
+  }
+  return report(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGetLastError() {
+  return std::exchange(last, cudaSuccess);
+}
+
+const char* cudaGetErrorString(cudaError_t status) {
+  switch (status) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorECCUncorrectable:
+      return "uncorrectable ECC error encountered";
+    default:
+      return "emulated error";
+  }
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new Stream{current, {}, 0};
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const cudaError_t status = cudaStreamSynchronize(stream);
+  delete stream;
+  return status;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  while (!stream->work.empty()) stream->do_first();
+  return state_of(stream->gpu);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new Event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event->stream = stream;
+  event->place = stream->done + stream->work.size();
+  return add(stream, [time = event->time] { *time = std::chrono::steady_clock::now(); });
+}
+
+/// Of a stream that this thread uses.
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  Stream& stream = *event->stream;
+  while (stream.done <= event->place && !stream.work.empty()) stream.do_first();
+  return state_of(stream.gpu);
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(*end->time - *start->time).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
+  *data = ::operator new (bytes, std::align_val_t{64});
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* data) {
+  ::operator delete (data, std::align_val_t{64});
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int ordinal) {
+  if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
+  *pool = &pool_of(ordinal);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  const std::lock_guard lock(pool->mutex);
+  const std::uint64_t number = attribute == cudaMemPoolAttrReservedMemHigh ? pool->peak : pool->used;
+  std::memcpy(value, &number, sizeof number);
+  return cudaSuccess;
+}
+
+/// The second GPU reads the first one's memory itself, not the other way round.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int gpu, int other) {
+  if (!exists(gpu) || !exists(other)) return report(cudaErrorInvalidDevice);
+  *can = gpu > other ? 1 : 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const int gpu = access[k].location.id;
+    if (!exists(gpu) || &pool_of(gpu) <= pool) return report(cudaErrorInvalidDevice);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  Pool& pool = pool_of(current);
+  const std::lock_guard lock(pool.mutex);
+  *total = pool.total;
+  *free = pool.total - std::min(pool.used, pool.total);
+  return cudaSuccess;
+}
+
+/// Filled with NaN: new memory holds anything.
+cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t state = state_of(stream->gpu); state != cudaSuccess) return state;
+  Pool& pool = pool_of(stream->gpu);
+  const std::lock_guard lock(pool.mutex);
+  if (bytes > pool.total - std::min(pool.used, pool.total)) return report(cudaErrorMemoryAllocation);
+  *data = ::operator new (bytes, std::align_val_t{256});
+  std::memset(*data, 0xFF, bytes);
+  pool.blocks[*data] = bytes;
+  pool.used += bytes;
+  pool.peak = std::max(pool.peak, pool.used);
+  return cudaSuccess;
+}
+
+/// Also on a GPU that is lost: buffers go after the error.
+cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
+  stream->work.emplace_back([gpu = stream->gpu, data] { release(gpu, data); });
+  return state_of(stream->gpu);
+}
+
+cudaError_t cudaMemsetAsync(void* target, int byte, std::size_t bytes, cudaStream_t stream) {
+  return add(stream, [=] { std::memset(target, byte, bytes); });
+}
+
+cudaError_t cudaMemset2DAsync(void* target, std::size_t pitch, int byte, std::size_t width, std::size_t rows,
+                              cudaStream_t stream) {
+  return add(stream, [=] {
+    for (std::size_t row = 0; row < rows; ++row) std::memset(static_cast<char*>(target) + row * pitch, byte, width);
+  });
+}
+
+cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  return add(stream, [=] { std::memcpy(target, source, bytes); });
+}
+
+cudaError_t cudaMemcpy2DAsync(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
+                              std::size_t width, std::size_t rows, cudaMemcpyKind, cudaStream_t stream) {
+  return add(stream, [=] { copy_rows(target, target_pitch, source, source_pitch, width, rows); });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* target, int, const void* source, int, std::size_t bytes, cudaStream_t stream) {
+  return add(stream, [=] { std::memcpy(target, source, bytes); });
+}
