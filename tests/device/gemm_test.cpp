@@ -199,7 +199,7 @@ bool same_number(float a, float b) {
 
 }  // namespace
 
-TEST_CASE("a number is rounded to the nearest one, ties to even; infinity, NaN and the sign of zero stay") {
+TEST_CASE("a number is rounded to the nearest one, ties to even, and infinity, NaN and the sign of zero stay") {
   Values values = special_numbers();
   values.insert(values.end(), {0x1p-149f, 0x1.8p-140f, 0x0.ffp-126f, 0x0.fffffep-126f});
   std::vector<std::uint32_t> nans = {0x7F800001u, 0xFF800001u, 0x7FFFFFFFu, 0xFFC00000u};
