@@ -68,4 +68,24 @@ class BitReader {
   int held_ = 0;
 };
 
+/// Writes n codes of `bits` bits each, that of element i being code(i), which is called once: eight of them, which are
+/// whole bytes, by one lane.
+template <class Code, class Lanes>
+ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, int bits, const Code& code, const Lanes& lanes) {
+  lanes.each(ceil_div(n, 8), [&](Index eight) {
+    BitWriter writer(out + eight * bits);
+    for (Index i = 8 * eight; i < n && i < 8 * eight + 8; ++i) writer.put(code(i), bits);
+    writer.finish();
+  });
+}
+
+/// Calls use(i, code) with what put_codes wrote.
+template <class Use, class Lanes>
+ONEBIT_DEVICE void get_codes(const std::uint8_t* in, Index n, int bits, const Use& use, const Lanes& lanes) {
+  lanes.each(ceil_div(n, 8), [&](Index eight) {
+    BitReader reader(in + eight * bits);
+    for (Index i = 8 * eight; i < n && i < 8 * eight + 8; ++i) use(i, reader.get(bits));
+  });
+}
+
 }  // namespace onebit::compress

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compress/bytes.hpp"
+#include "device/lanes.hpp"
 
 namespace onebit::compress {
 
@@ -19,23 +20,46 @@ struct Buckets {
   ONEBIT_HOST_DEVICE Index count() const { return n > 0 ? ceil_div(n, size) : 0; }
   ONEBIT_HOST_DEVICE Index bytes() const { return 4 * count(); }
   ONEBIT_HOST_DEVICE Index end(Index first) const { return n - first > size ? first + size : n; }
-  ONEBIT_HOST_DEVICE Index place(Index first) const { return 4 * (first / size); }
+  /// Where the number of element i's bucket stands. Dividing 32 bits takes a fraction of what 64 do.
+  ONEBIT_HOST_DEVICE Index place(Index i) const {
+    if (n > Index{0xFFFFFFFF}) return 4 * (i / size);
+    return 4 * Index{static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(size)};
+  }
 };
 
-/// max |y|, 0 for none.
-ONEBIT_HOST_DEVICE inline float largest_size(const float* y, Index n) {
-  float most = 0;
-  for (Index i = 0; i < n; ++i) {
-    if (std::fabs(y[i]) > most) most = std::fabs(y[i]);
+/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`: all lanes have a part in a large bucket,
+/// a small one is one lane's. Every lane can read what stands there.
+template <class Norm, class Lanes>
+ONEBIT_DEVICE void store_norms(const float* y, const Buckets& buckets, std::uint8_t* out, const Norm& norm,
+                               const Lanes& lanes) {
+  const auto store_norm = [&](Index bucket, const auto& own) {
+    const Index first = bucket * buckets.size;
+    const float value = norm(y + first, buckets.end(first) - first, own);
+    own.once([&] { store(out + 4 * bucket, value); });
+  };
+  if (buckets.size >= device::kLargeItemLanes) {
+    for (Index bucket = 0; bucket < buckets.count(); ++bucket) store_norm(bucket, lanes);
+  } else {
+    lanes.each(buckets.count(), [&](Index bucket) { store_norm(bucket, device::OneLane{}); });
   }
-  return most;
+  lanes.meet();
 }
 
+/// max |y| of n > 0 elements.
+struct LargestSize {
+  template <class Lanes>
+  ONEBIT_DEVICE float operator()(const float* y, Index n, const Lanes& lanes) const {
+    return lanes.largest(n, [y](Index i) { return std::fabs(y[i]); });
+  }
+};
+
 /// ||y||_2, not above the largest float.
-ONEBIT_HOST_DEVICE inline float euclidean_norm(const float* y, Index n) {
-  double squares = 0;
-  for (Index i = 0; i < n; ++i) squares += static_cast<double>(y[i]) * static_cast<double>(y[i]);
-  return to_finite(std::sqrt(squares));
-}
+struct EuclideanNorm {
+  template <class Lanes>
+  ONEBIT_DEVICE float operator()(const float* y, Index n, const Lanes& lanes) const {
+    const double squares = lanes.sum(n, [y](Index i) { return static_cast<double>(y[i]) * static_cast<double>(y[i]); });
+    return to_finite(std::sqrt(squares));
+  }
+};
 
 }  // namespace onebit::compress

@@ -20,32 +20,34 @@ struct CountSketch {
   }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n == 0 ? 0 : 4 * rows * shape(n).columns; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  /// The order of what is added to a number decides its last bits: a row of the sketch is a lane's.
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const SketchShape s = shape(in.n);
-    for (Index i = 0; i < bytes(in.n); i += 4) store(out + i, 0.0f);
-    for (Index row = 0; row < rows; ++row) {
+    lanes.each(bytes(in.n) / 4, [out](Index i) { store(out + 4 * i, 0.0f); });
+    lanes.meet();
+    lanes.each(rows, [&](Index row) {
       for (Index i = 0; i < in.n; ++i) {
         const SketchShape::Place p = s.place(row, i);
         std::uint8_t* cell = out + 4 * (row * s.columns + p.column);
         store(cell, load<float>(cell) + p.sign * in.y[i]);
       }
-    }
-    decode(out, in.n, [&in](Index i, float value) { in.y[i] -= value; });
+    });
+    lanes.meet();
+    decode(
+        out, in.n, [&in](Index i, float value) { in.y[i] -= value; }, lanes);
     return bytes(in.n);
   }
 
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
     const Estimates at{shape(n), in};
-    const Cut cut = largest(at, n, chosen(n));
-    Index ties = 0;
-    for (Index i = 0; i < n; ++i) {
+    const Cut cut = largest(at, n, chosen(n), lanes);
+    lanes.each(n, [&](Index i) {
       const float value = at(i);
-      const bool tie = magnitude(value) == cut.magnitude && ties < cut.ties;
-      if (tie) ++ties;
-      if (magnitude(value) > cut.magnitude || tie) use(i, value);
-    }
+      if (cut.sends(i, value)) use(i, value);
+    });
   }
 
  private:

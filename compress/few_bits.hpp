@@ -23,13 +23,14 @@ struct TernGrad {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 4 + ceil_div(n, 5) : 0; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     if (in.n == 0) return 0;
-    const float limit = clip_limit(in.y, in.n, clip);
-    store(out, in.shared_max);
-    for (Index first = 0; first < in.n; first += 5) {
+    const float limit = clip_limit(in.y, in.n, clip, lanes);
+    lanes.once([&] { store(out, in.shared_max); });
+    lanes.each(ceil_div(in.n, 5), [&in, out, limit](Index five) {
       std::uint32_t byte = 0, place = 1;
-      for (Index i = first; i < in.n && i < first + 5; ++i, place *= 3) {
+      for (Index i = 5 * five; i < in.n && i < 5 * five + 5; ++i, place *= 3) {
         const float size = clipped(in.y[i], limit);
         // An exact product: the 24 bits of each fit a double.
         const bool sent =
@@ -38,16 +39,16 @@ struct TernGrad {
         byte += place * digit;
         in.y[i] -= value(digit, in.shared_max);
       }
-      out[4 + first / 5] = static_cast<std::uint8_t>(byte);
-    }
+      out[4 + five] = static_cast<std::uint8_t>(byte);
+    });
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    for (Index first = 0; first < n; first += 5) {
-      std::uint32_t byte = in[4 + first / 5];
-      for (Index i = first; i < n && i < first + 5; ++i, byte /= 3) use(i, value(byte % 3, load<float>(in)));
-    }
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    lanes.each(ceil_div(n, 5), [&use, in, n](Index five) {
+      std::uint32_t byte = in[4 + five];
+      for (Index i = 5 * five; i < n && i < 5 * five + 5; ++i, byte /= 3) use(i, value(byte % 3, load<float>(in)));
+    });
   }
   ONEBIT_HOST_DEVICE static float value(std::uint32_t digit, float scale) {
     return digit == 1 ? 0.0f : (digit == 0 ? -scale : scale);
@@ -62,24 +63,24 @@ struct Natural {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return ceil_div(9 * n, 8); }
   double omega(Index) const { return 0.125; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    BitWriter codes(out);
-    for (Index i = 0; i < in.n; ++i) {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    const auto code_of = [&in](Index i) {
       const auto bits = bits_as<std::uint32_t>(in.y[i]);
       const auto fraction = static_cast<float>(bits & 0x7FFFFFu) * 0x1p-23f;
       std::uint32_t exponent = (bits >> 23) & 0xFFu;
       if (exponent > 0 && exponent < 254 && in.random.uniform(i) < fraction) ++exponent;
       const std::uint32_t code = ((bits >> 31) << 8) | exponent;
-      codes.put(code, 9);
       in.y[i] -= value(code);
-    }
-    codes.finish();
+      return code;
+    };
+    put_codes(out, in.n, 9, code_of, lanes);
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    BitReader codes(in);
-    for (Index i = 0; i < n; ++i) use(i, value(static_cast<std::uint32_t>(codes.get(9))));
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    get_codes(
+        in, n, 9, [&use](Index i, std::uint64_t code) { use(i, value(static_cast<std::uint32_t>(code))); }, lanes);
   }
   ONEBIT_HOST_DEVICE static float value(std::uint32_t code) { return bits_as<float>(code << 23); }
 };
@@ -96,32 +97,36 @@ struct TwoMeans {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     if (in.n == 0) return 0;
-    double sums[2] = {0, 0}, counts[2] = {0, 0};
-    for (Index i = 0; i < in.n; ++i) {
-      sums[in.y[i] >= 0] += static_cast<double>(in.y[i]);
-      counts[in.y[i] >= 0] += 1;
-    }
+    const float* y = in.y;
+    const double others = lanes.sum(in.n, [y](Index i) { return y[i] >= 0 ? 1.0 : 0.0; });
+    const double counts[2] = {static_cast<double>(in.n) - others, others};
     float means[2];
     for (int side = 0; side < 2; ++side) {
-      means[side] = counts[side] > 0 ? static_cast<float>(sums[side] / counts[side]) : 0.0f;
-      store(out + 4 * side, means[side]);
+      const bool other = side == 1;
+      const double sum =
+          lanes.sum(in.n, [y, other](Index i) { return (y[i] >= 0) == other ? static_cast<double>(y[i]) : 0.0; });
+      means[side] = counts[side] > 0 ? static_cast<float>(sum / counts[side]) : 0.0f;
     }
-    BitWriter bits(out + 8);
-    for (Index i = 0; i < in.n; ++i) {
-      const bool side = in.y[i] >= 0;
-      bits.put(side ? 1 : 0, 1);
-      in.y[i] -= means[side];
-    }
-    bits.finish();
+    lanes.once([&] {
+      store(out, means[0]);
+      store(out + 4, means[1]);
+    });
+    const auto side_of = [&in, &means](Index i) {
+      const bool other = in.y[i] >= 0;
+      in.y[i] -= other ? means[1] : means[0];
+      return std::uint64_t{other};
+    };
+    put_codes(out + 8, in.n, 1, side_of, lanes);
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
-    BitReader bits(in + 8);
-    for (Index i = 0; i < n; ++i) use(i, load<float>(in + 4 * bits.get(1)));
+    get_codes(
+        in + 8, n, 1, [&use, in](Index i, std::uint64_t side) { use(i, load<float>(in + 4 * side)); }, lanes);
   }
 };
 

@@ -14,16 +14,17 @@ struct Fp32 {
   double delta(Index) const { return 1; }
   double omega(Index) const { return 0; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    for (Index i = 0; i < in.n; ++i) {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    lanes.each(in.n, [&in, out](Index i) {
       store(out + 4 * i, in.y[i]);
       in.y[i] = 0;
-    }
+    });
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    for (Index i = 0; i < n; ++i) use(i, load<float>(in + 4 * i));
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    lanes.each(n, [&use, in](Index i) { use(i, load<float>(in + 4 * i)); });
   }
 };
 
@@ -33,18 +34,19 @@ struct Fp16 {
   static constexpr float kLargest = 65504.0f;
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 2 * n; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    for (Index i = 0; i < in.n; ++i) {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    lanes.each(in.n, [&in, out](Index i) {
       const float y = in.y[i];
       const std::uint16_t half = to_half(y > kLargest ? kLargest : (y < -kLargest ? -kLargest : y));
       store(out + 2 * i, half);
       in.y[i] = y - from_half(half);
-    }
+    });
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    for (Index i = 0; i < n; ++i) use(i, from_half(load<std::uint16_t>(in + 2 * i)));
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    lanes.each(n, [&use, in](Index i) { use(i, from_half(load<std::uint16_t>(in + 2 * i))); });
   }
 };
 
@@ -53,17 +55,18 @@ struct Bf16 {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 2 * n; }
   double delta(Index) const { return 1 - 0x1p-16; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    for (Index i = 0; i < in.n; ++i) {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    lanes.each(in.n, [&in, out](Index i) {
       const std::uint16_t upper = to_bfloat(in.y[i]);
       store(out + 2 * i, upper);
       in.y[i] -= from_bfloat(upper);
-    }
+    });
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    for (Index i = 0; i < n; ++i) use(i, from_bfloat(load<std::uint16_t>(in + 2 * i)));
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    lanes.each(n, [&use, in](Index i) { use(i, from_bfloat(load<std::uint16_t>(in + 2 * i))); });
   }
 };
 

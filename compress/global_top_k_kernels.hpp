@@ -7,12 +7,14 @@ namespace onebit::compress {
 
 /// One decoded row to the places of its errors; padding is 0.
 struct SpreadKernel {
+  static constexpr bool kLargeItems = true;
   const Segment* segments;
   const float* parameters;
   float* row;
-  ONEBIT_HOST_DEVICE void operator()(Index segment) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index segment, const Lanes& lanes) const {
     const Segment& s = segments[segment];
-    for (Index i = 0; i < s.active; ++i) row[s.state + i] = i < s.real ? parameters[s.parameter + i] : 0.0f;
+    lanes.each(s.active, [&, this](Index i) { row[s.state + i] = i < s.real ? parameters[s.parameter + i] : 0.0f; });
   }
 };
 
@@ -64,16 +66,18 @@ struct RememberKernel {
 
 /// The result over the workers to its parameters.
 struct GlobalMeanKernel {
+  static constexpr bool kLargeItems = true;
   const Segment* segments;
   const float* row;
   Index workers;
   float* parameters;
-  ONEBIT_HOST_DEVICE void operator()(Index segment) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index segment, const Lanes& lanes) const {
     const Segment& s = segments[segment];
-    for (Index i = 0; i < s.real; ++i) {
+    lanes.each(s.real, [&, this](Index i) {
       parameters[s.parameter + i] =
           static_cast<float>(static_cast<double>(row[s.state + i]) / static_cast<double>(workers));
-    }
+    });
   }
 };
 

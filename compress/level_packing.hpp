@@ -1,5 +1,6 @@
 #pragma once
-// Levels -s .. s of a quantiser as bits: a writer takes them one after the other, a reader gives them back.
+// Levels -s .. s of a quantiser as bits: put writes level(i), which it calls once for every i in [0, n), and returns
+// the bytes written, as far as one lane knows; get calls use(i, level).
 
 #include "compress/bit_stream.hpp"
 
@@ -11,29 +12,18 @@ struct FixedLevels {
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * width(s); }
   ONEBIT_HOST_DEVICE static int width(Index s) { return bit_width(2 * s); }
 
-  class Writer {
-   public:
-    ONEBIT_HOST_DEVICE Writer(std::uint8_t* out, Index s) : bits_(out), s_(s), width_(width(s)) {}
-    ONEBIT_HOST_DEVICE void put(Index level) { bits_.put(static_cast<std::uint64_t>(level + s_), width_); }
-    /// The bytes written.
-    ONEBIT_HOST_DEVICE Index finish() { return bits_.finish(); }
+  template <class Level, class Lanes>
+  ONEBIT_DEVICE static Index put(std::uint8_t* out, Index n, Index s, const Level& level, const Lanes& lanes) {
+    put_codes(
+        out, n, width(s), [&level, s](Index i) { return static_cast<std::uint64_t>(level(i) + s); }, lanes);
+    return ceil_div(most_bits(n, s), 8);
+  }
 
-   private:
-    BitWriter bits_;
-    Index s_;
-    int width_;
-  };
-
-  class Reader {
-   public:
-    ONEBIT_HOST_DEVICE Reader(const std::uint8_t* in, Index s) : bits_(in), s_(s), width_(width(s)) {}
-    ONEBIT_HOST_DEVICE Index get() { return static_cast<Index>(bits_.get(width_)) - s_; }
-
-   private:
-    BitReader bits_;
-    Index s_;
-    int width_;
-  };
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE static void get(const std::uint8_t* in, Index n, Index s, const Use& use, const Lanes& lanes) {
+    get_codes(
+        in, n, width(s), [&use, s](Index i, std::uint64_t code) { use(i, static_cast<Index>(code) - s); }, lanes);
+  }
 };
 
 /// Elias' gamma code of value >= 1: the number of bits below its highest one in unary, then those bits.
@@ -49,14 +39,35 @@ ONEBIT_HOST_DEVICE inline Index get_gamma(BitReader& bits) {
 }
 
 /// Gamma code of the distance to the next level that is not 0, its sign bit, gamma code of its size, and so on; after
-/// the last one the distance to the end. At most 1 + 1 + gamma(s) bits an element, and one.
+/// the last one the distance to the end. At most 1 + 1 + gamma(s) bits an element, and one. Where a level's bits begin
+/// depends on all before: one lane writes and reads them.
 struct EliasLevels {
   static constexpr bool kVariableSize = true;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * (1 + 2 * bit_width(s)) + 1; }
 
+  template <class Level, class Lanes>
+  ONEBIT_DEVICE static Index put(std::uint8_t* out, Index n, Index, const Level& level, const Lanes& lanes) {
+    Index written = 0;
+    lanes.once([&] {
+      Writer writer(out);
+      for (Index i = 0; i < n; ++i) writer.put(level(i));
+      written = writer.finish();
+    });
+    return written;
+  }
+
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE static void get(const std::uint8_t* in, Index n, Index, const Use& use, const Lanes& lanes) {
+    lanes.once([&] {
+      Reader reader(in);
+      for (Index i = 0; i < n; ++i) use(i, reader.get());
+    });
+  }
+
+ private:
   class Writer {
    public:
-    ONEBIT_HOST_DEVICE Writer(std::uint8_t* out, Index) : bits_(out) {}
+    ONEBIT_HOST_DEVICE explicit Writer(std::uint8_t* out) : bits_(out) {}
     ONEBIT_HOST_DEVICE void put(Index level) {
       ++distance_;
       if (level == 0) return;
@@ -78,7 +89,7 @@ struct EliasLevels {
 
   class Reader {
    public:
-    ONEBIT_HOST_DEVICE Reader(const std::uint8_t* in, Index) : bits_(in), distance_(get_gamma(bits_)) {}
+    ONEBIT_HOST_DEVICE explicit Reader(const std::uint8_t* in) : bits_(in), distance_(get_gamma(bits_)) {}
     ONEBIT_HOST_DEVICE Index get() {
       if (--distance_ > 0) return 0;
       const bool negative = bits_.get(1) != 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compress/float_codecs.hpp"
 #include "compress/power_sgd_kernels.hpp"
 #include "compress/segment_kernels.hpp"
 #include "compress/tensor.hpp"
@@ -22,51 +23,45 @@ struct LowRank {
   ONEBIT_HOST_DEVICE bool whole(Index n) const { return rank * (rows(n) + columns(n)) >= n; }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 4 * (whole(n) ? n : rank * (rows(n) + columns(n))); }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    if (whole(in.n)) {
-      for (Index i = 0; i < in.n; ++i) {
-        store(out + 4 * i, in.y[i]);
-        in.y[i] = 0;
-      }
-      return bytes(in.n);
-    }
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    if (whole(in.n)) return Fp32{}.encode(in, out, lanes);
     const Index a = rows(in.n), b = columns(in.n);
     const ByteMatrix p{out, rank}, q{out + 4 * rank * a, rank};
-    for (Index c = 0; c < rank; ++c) {
-      for (Index i = 0; i < a; ++i) {
-        double sum = 0;
-        for (Index j = 0; j < b && i * b + j < in.n; ++j) {
-          sum += static_cast<double>(in.y[i * b + j]) * (2 * static_cast<double>(in.random.uniform(c * b + j)) - 1);
-        }
-        p.set(i, c, sum);
+    lanes.each(rank * a, [&](Index item) {
+      const Index c = item / a, i = item % a;
+      double sum = 0;
+      for (Index j = 0; j < b && i * b + j < in.n; ++j) {
+        sum += static_cast<double>(in.y[i * b + j]) * (2 * static_cast<double>(in.random.uniform(c * b + j)) - 1);
       }
-    }
-    orthonormalise(p, a);
-    for (Index j = 0; j < b; ++j) {
-      for (Index c = 0; c < rank; ++c) {
-        double sum = 0;
-        for (Index i = 0; i < a && i * b + j < in.n; ++i) sum += static_cast<double>(in.y[i * b + j]) * p.get(i, c);
-        q.set(j, c, sum);
-      }
-    }
-    decode(out, in.n, [&in](Index i, float value) { in.y[i] -= value; });
+      p.set(i, c, sum);
+    });
+    lanes.meet();
+    orthonormalise(p, a, lanes);
+    lanes.meet();
+    lanes.each(rank * b, [&](Index item) {
+      const Index c = item / b, j = item % b;
+      double sum = 0;
+      for (Index i = 0; i < a && i * b + j < in.n; ++i) sum += static_cast<double>(in.y[i * b + j]) * p.get(i, c);
+      q.set(j, c, sum);
+    });
+    lanes.meet();
+    decode(
+        out, in.n, [&in](Index i, float value) { in.y[i] -= value; }, lanes);
     return bytes(in.n);
   }
 
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    if (whole(n)) {
-      for (Index i = 0; i < n; ++i) use(i, load<float>(in + 4 * i));
-      return;
-    }
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    if (whole(n)) return Fp32{}.decode(in, n, use, lanes);
     const Index b = columns(n);
     auto* factors = const_cast<std::uint8_t*>(in);  // ByteMatrix writes as well; here it only reads
     const ByteMatrix p{factors, rank}, q{factors + 4 * rank * rows(n), rank};
-    for (Index i = 0; i < n; ++i) {
+    lanes.each(n, [&, this](Index i) {
       double sum = 0;
       for (Index c = 0; c < rank; ++c) sum += p.get(i / b, c) * q.get(i % b, c);
       use(i, static_cast<float>(sum));
-    }
+    });
   }
 
   /// In an all-reduce, of matrices as they are.

@@ -29,53 +29,54 @@ struct ByteMatrix {
   }
 };
 
-template <class Matrix>
-ONEBIT_HOST_DEVICE double column_product(const Matrix& p, Index rows, Index c, Index d) {
-  double sum = 0;
-  for (Index i = 0; i < rows; ++i) sum += p.get(i, c) * p.get(i, d);
-  return sum;
+template <class Matrix, class Lanes>
+ONEBIT_DEVICE double column_product(const Matrix& p, Index rows, Index c, Index d, const Lanes& lanes) {
+  return lanes.sum(rows, [&p, c, d](Index i) { return p.get(i, c) * p.get(i, d); });
 }
 
 /// Makes the columns of a matrix orthonormal by modified Gram-Schmidt in double; one of which nothing is left becomes
 /// 0.
-template <class Matrix>
-ONEBIT_HOST_DEVICE void orthonormalise(const Matrix& p, Index rows) {
+template <class Matrix, class Lanes>
+ONEBIT_DEVICE void orthonormalise(const Matrix& p, Index rows, const Lanes& lanes) {
   for (Index c = 0; c < p.columns; ++c) {
-    const double before = column_product(p, rows, c, c);
+    const double before = column_product(p, rows, c, c, lanes);
     for (Index d = 0; d < c; ++d) {
-      const double along = column_product(p, rows, c, d);
-      for (Index i = 0; i < rows; ++i) p.set(i, c, p.get(i, c) - along * p.get(i, d));
+      const double along = column_product(p, rows, c, d, lanes);
+      lanes.each(rows, [&p, c, d, along](Index i) { p.set(i, c, p.get(i, c) - along * p.get(i, d)); });
     }
-    const double square = column_product(p, rows, c, c);
+    const double square = column_product(p, rows, c, c, lanes);
     const double scale = square > 1e-12 * before ? 1 / std::sqrt(square) : 0.0;
-    for (Index i = 0; i < rows; ++i) p.set(i, c, p.get(i, c) * scale);
+    lanes.each(rows, [&p, c, scale](Index i) { p.set(i, c, p.get(i, c) * scale); });
   }
 }
 
 /// Item: a matrix [rows x rank], by its rows and its offset.
 struct OrthonormalKernel {
+  static constexpr bool kLargeItems = true;
   const Index* shapes;
   Index rank;
   float* factors;
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
-    orthonormalise(FloatMatrix{factors + shapes[2 * item + 1], rank}, shapes[2 * item]);
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
+    orthonormalise(FloatMatrix{factors + shapes[2 * item + 1], rank}, shapes[2 * item], lanes);
   }
 };
 
 /// A column [rows x rank] of zeros becomes that of `fresh`. Item: a matrix.
 struct ReviveKernel {
+  static constexpr bool kLargeItems = true;
   const Index* shapes;
   Index rank;
   const float* fresh;
   float* factors;
 
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
     const Index rows = shapes[2 * item], first = shapes[2 * item + 1];
     for (Index c = 0; c < rank; ++c) {
-      bool zero = true;
-      for (Index i = 0; i < rows; ++i) zero = zero && factors[first + i * rank + c] == 0.0f;
-      if (!zero) continue;
-      for (Index i = 0; i < rows; ++i) factors[first + i * rank + c] = fresh[first + i * rank + c];
+      const auto at = [this, first, c](Index i) { return first + i * rank + c; };
+      if (lanes.any(rows, [&](Index i) { return factors[at(i)] != 0.0f; })) continue;
+      lanes.each(rows, [&, this](Index i) { factors[at(i)] = fresh[at(i)]; });
     }
   }
 };

@@ -37,38 +37,40 @@ struct Qsgd {
     return std::fmin(d / (4 * s * s), std::sqrt(d) / s) + resolution;
   }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     if (in.n == 0) return 0;
     const Buckets buckets(in.n, block);
-    typename Packing::Writer writer(out + kHeader + buckets.bytes(), levels);
-    for (Index first = 0; first < in.n; first = buckets.end(first)) {
-      const Index end = buckets.end(first);
-      const float norm = maximum ? largest_size(in.y + first, end - first) : euclidean_norm(in.y + first, end - first);
-      store(out + kHeader + buckets.place(first), norm);
-      const double step = static_cast<double>(norm) / static_cast<double>(levels);
-      for (Index i = first; i < end; ++i) {
-        const Index level = norm > 0 ? draw(static_cast<double>(in.y[i]) / step, in.random.uniform(i)) : 0;
-        writer.put(level);
-        in.y[i] -= value(level, step);
-      }
+    std::uint8_t* norms = out + kHeader;
+    if (maximum) {
+      store_norms(in.y, buckets, norms, LargestSize{}, lanes);
+    } else {
+      store_norms(in.y, buckets, norms, EuclideanNorm{}, lanes);
     }
-    const Index used = kHeader + buckets.bytes() + writer.finish();
-    if (kVariableSize) store(out, static_cast<std::uint32_t>(used));
+    const auto level_of = [&, this](Index i) {
+      const double step = step_at(norms, buckets, i);
+      const Index level = step > 0 ? draw(static_cast<double>(in.y[i]) / step, in.random.uniform(i)) : 0;
+      in.y[i] -= value(level, step);
+      return level;
+    };
+    const Index head = kHeader + buckets.bytes();
+    const Index used = head + Packing::put(out + head, in.n, levels, level_of, lanes);
+    if (kVariableSize) lanes.once([&] { store(out, static_cast<std::uint32_t>(used)); });
     return used;
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
     const Buckets buckets(n, block);
-    typename Packing::Reader reader(in + kHeader + buckets.bytes(), levels);
-    for (Index first = 0; first < n; first = buckets.end(first)) {
-      const float norm = load<float>(in + kHeader + buckets.place(first));
-      const double step = static_cast<double>(norm) / static_cast<double>(levels);
-      for (Index i = first; i < buckets.end(first); ++i) use(i, value(reader.get(), step));
-    }
+    const std::uint8_t* norms = in + kHeader;
+    const auto use_level = [&, this](Index i, Index level) { use(i, value(level, step_at(norms, buckets, i))); };
+    Packing::get(norms + buckets.bytes(), n, levels, use_level, lanes);
   }
 
  private:
+  ONEBIT_HOST_DEVICE double step_at(const std::uint8_t* norms, const Buckets& buckets, Index i) const {
+    return static_cast<double>(load<float>(norms + buckets.place(i))) / static_cast<double>(levels);
+  }
   /// x rounded away from zero with the probability of its fraction, within -s .. s.
   ONEBIT_HOST_DEVICE Index draw(double x, float uniform) const {
     const double size = std::fabs(x), floor = std::floor(size);

@@ -25,27 +25,26 @@ struct RandomK {
   double omega(Index n) const requires scaled { return factor(n) - 1; }
   void set_density(double density) { count = {density, 0}; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     if (in.n == 0) return 0;
     const Random& random = in.random;
     const auto key = PermutationKey::drawn(random.key, {random.step, shared ? -1 : random.worker, random.first});
-    store(out, key);
+    lanes.once([&] { store(out, key); });
     const KeyedPermutation order(key, in.n);
-    const Index k = count.of(in.n);
-    for (Index j = 0; j < k; ++j) {
+    lanes.each(count.of(in.n), [&, this](Index j) {
       float& y = in.y[order(j)];
       const float value = scaled ? times(y, factor(in.n)) : y;
       store(out + kKeyBytes + 4 * j, value);
       y -= value;
-    }
+    });
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
     const KeyedPermutation order(load<PermutationKey>(in), n);
-    const Index k = count.of(n);
-    for (Index j = 0; j < k; ++j) use(order(j), load<float>(in + kKeyBytes + 4 * j));
+    lanes.each(count.of(n), [&](Index j) { use(order(j), load<float>(in + kKeyBytes + 4 * j)); });
   }
 
  private:

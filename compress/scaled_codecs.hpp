@@ -69,34 +69,31 @@ struct BlockScaled {
     return steps * steps / (steps * steps + others) - Number::kRelativeSquare;
   }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const Buckets buckets(in.n, block);
-    BitWriter codes(out + buckets.bytes());
-    for (Index first = 0; first < in.n; first = buckets.end(first)) {
-      const Index end = buckets.end(first);
-      const float most = largest_size(in.y + first, end - first);
-      store(out + buckets.place(first), most);
-      const double scale = static_cast<double>(most) / Number::kLargest;
-      for (Index i = first; i < end; ++i) {
-        const std::uint32_t code = Number::code(most > 0 ? static_cast<double>(in.y[i]) / scale : 0.0);
-        codes.put(code, Number::kBits);
-        in.y[i] -= static_cast<float>(Number::value(code) * scale);
-      }
-    }
-    codes.finish();
+    store_norms(in.y, buckets, out, LargestSize{}, lanes);
+    const auto code_of = [&](Index i) {
+      const double scale = scale_at(out, buckets, i);
+      const std::uint32_t code = Number::code(scale > 0 ? static_cast<double>(in.y[i]) / scale : 0.0);
+      in.y[i] -= static_cast<float>(Number::value(code) * scale);
+      return code;
+    };
+    put_codes(out + buckets.bytes(), in.n, Number::kBits, code_of, lanes);
     return bytes(in.n);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     const Buckets buckets(n, block);
-    BitReader codes(in + buckets.bytes());
-    for (Index first = 0; first < n; first = buckets.end(first)) {
-      const double scale = static_cast<double>(load<float>(in + buckets.place(first))) / Number::kLargest;
-      for (Index i = first; i < buckets.end(first); ++i) {
-        const auto code = static_cast<std::uint32_t>(codes.get(Number::kBits));
-        use(i, static_cast<float>(Number::value(code) * scale));
-      }
-    }
+    const auto use_code = [&](Index i, std::uint64_t code) {
+      use(i, static_cast<float>(Number::value(static_cast<std::uint32_t>(code)) * scale_at(in, buckets, i)));
+    };
+    get_codes(in + buckets.bytes(), n, Number::kBits, use_code, lanes);
+  }
+
+ private:
+  ONEBIT_HOST_DEVICE static double scale_at(const std::uint8_t* payload, const Buckets& buckets, Index i) {
+    return static_cast<double>(load<float>(payload + buckets.place(i))) / Number::kLargest;
   }
 };
 

@@ -36,8 +36,33 @@ struct SegmentInput {
   Random random;
 };
 
+/// Encodes a segment, shared out among lanes if the method can; else one of them does it. done(bytes used) is called in
+/// one lane.
+template <class Method, class Lanes, class Done>
+ONEBIT_DEVICE void encode_segment(const Method& method, const SegmentInput& in, std::uint8_t* out, const Lanes& lanes,
+                                  const Done& done) {
+  if constexpr (requires { method.encode(in, out, lanes); }) {
+    const Index used = method.encode(in, out, lanes);
+    lanes.once([&] { done(used); });
+  } else {
+    lanes.once([&] { done(method.encode(in, out)); });
+  }
+}
+
+/// Calls use(i, value) for what was encoded, in any lanes.
+template <class Method, class Use, class Lanes>
+ONEBIT_DEVICE void decode_segment(const Method& method, const std::uint8_t* in, Index n, const Use& use,
+                                  const Lanes& lanes) {
+  if constexpr (requires { method.decode(in, n, use, lanes); }) {
+    method.decode(in, n, use, lanes);
+  } else {
+    lanes.once([&] { method.decode(in, n, use); });
+  }
+}
+
 template <class Method>
 struct EncodeSegments {
+  static constexpr bool kLargeItems = true;
   Method method;
   const Segment* segments;
   Index count;  ///< segments
@@ -52,7 +77,8 @@ struct EncodeSegments {
   Index* sizes;
   float* memory;
 
-  ONEBIT_HOST_DEVICE void operator()(Index item) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
     const Index row = item / count, segment = item % count;
     const Segment& s = segments[segment];
     const Random random{{draw.seed, draw.purpose}, draw.step, draw.first_row + row, s.parameter};
@@ -62,14 +88,16 @@ struct EncodeSegments {
                              shared_max == nullptr ? 0.0f : shared_max[segment],
                              memory == nullptr ? nullptr : memory + item,
                              random};
-    const Index used = method.encode(input, body + row * row_bytes + offsets[segment]);
-    if (sizes != nullptr) sizes[item] = used;
+    encode_segment(method, input, body + row * row_bytes + offsets[segment], lanes, [this, item](Index used) {
+      if (sizes != nullptr) sizes[item] = used;
+    });
   }
 };
 
 /// target += mean of the decoded rows, summed in double in `sums`.
 template <class Method>
 struct AddDecoded {
+  static constexpr bool kLargeItems = true;
   Method method;
   const Segment* segments;
   const Index* offsets;
@@ -80,46 +108,52 @@ struct AddDecoded {
   double* sums;  ///< [state]
   float* target;
 
-  ONEBIT_HOST_DEVICE void operator()(Index segment) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index segment, const Lanes& lanes) const {
     const Segment& s = segments[segment];
     double* sum = sums + s.state;
-    for (Index i = 0; i < s.active; ++i) sum[i] = 0;
+    lanes.each(s.active, [sum](Index i) { sum[i] = 0; });
     for (Index row = 0; row < rows; ++row) {
-      method.decode(body + row * row_bytes + offsets[segment], s.active,
-                    [sum](Index i, float value) { sum[i] += static_cast<double>(value); });
+      lanes.meet();
+      const auto add = [sum](Index i, float value) { sum[i] += static_cast<double>(value); };
+      decode_segment(method, body + row * row_bytes + offsets[segment], s.active, add, lanes);
     }
+    lanes.meet();
     float* out = target + (to_parameters ? s.parameter : s.state);
-    const Index n = to_parameters ? s.real : s.active;
     const auto all = static_cast<double>(rows);
-    for (Index i = 0; i < n; ++i) out[i] += static_cast<float>(sum[i] / all);
+    lanes.each(to_parameters ? s.real : s.active, [=](Index i) { out[i] += static_cast<float>(sum[i] / all); });
   }
 };
 
 /// The decoded real elements of one row.
 template <class Method>
 struct DecodeSegments {
+  static constexpr bool kLargeItems = true;
   Method method;
   const Segment* segments;
   const Index* offsets;
   const std::uint8_t* row;
   float* parameters;
 
-  ONEBIT_HOST_DEVICE void operator()(Index segment) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index segment, const Lanes& lanes) const {
     const Segment& s = segments[segment];
     float* out = parameters + s.parameter;
     const Index n = s.real;
-    for (Index i = 0; i < n; ++i) out[i] = 0;
-    method.decode(row + offsets[segment], s.active, [out, n](Index i, float value) {
+    lanes.each(n, [out](Index i) { out[i] = 0; });
+    lanes.meet();
+    const auto place = [out, n](Index i, float value) {
       if (i < n) out[i] = value;
-    });
+    };
+    decode_segment(method, row + offsets[segment], s.active, place, lanes);
   }
 };
 
 /// clip root mean squares of y; clip 0: the largest number.
-ONEBIT_HOST_DEVICE inline float clip_limit(const float* y, Index n, double clip) {
+template <class Lanes>
+ONEBIT_DEVICE float clip_limit(const float* y, Index n, double clip, const Lanes& lanes) {
   if (clip == 0) return to_finite(HUGE_VAL);
-  double squares = 0;
-  for (Index i = 0; i < n; ++i) squares += static_cast<double>(y[i]) * static_cast<double>(y[i]);
+  const double squares = lanes.sum(n, [y](Index i) { return static_cast<double>(y[i]) * static_cast<double>(y[i]); });
   return to_finite(clip * std::sqrt(squares / static_cast<double>(n)));
 }
 
@@ -129,8 +163,9 @@ ONEBIT_HOST_DEVICE inline float clipped(float y, float limit) {
   return size > limit ? limit : size;
 }
 
-/// largest[segment] = max |y| over the rows of a side, each clipped; NaN where there is one.
+/// largest[segment] = max |y| over the rows of a side, each clipped.
 struct LargestKernel {
+  static constexpr bool kLargeItems = true;
   const Segment* segments;
   const float* errors;
   Index stride;
@@ -138,18 +173,17 @@ struct LargestKernel {
   double clip;
   float* largest;
 
-  ONEBIT_HOST_DEVICE void operator()(Index segment) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index segment, const Lanes& lanes) const {
     const Segment& s = segments[segment];
     float most = 0;
-    for (Index row = 0; row < rows; ++row) {
+    for (Index row = 0; row < rows && s.active > 0; ++row) {
       const float* y = errors + row * stride + s.state;
-      const float limit = clip_limit(y, s.active, clip);
-      for (Index i = 0; i < s.active; ++i) {
-        const float size = clipped(y[i], limit);
-        if (!(size <= most)) most = size;
-      }
+      const float limit = clip_limit(y, s.active, clip, lanes);
+      const float size = lanes.largest(s.active, [y, limit](Index i) { return clipped(y[i], limit); });
+      most = size > most ? size : most;
     }
-    largest[segment] = most;
+    lanes.once([&] { largest[segment] = most; });
   }
 };
 

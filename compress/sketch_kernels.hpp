@@ -79,18 +79,18 @@ struct EstimateKernel {
 
 /// The indices of the k largest of n values in ascending order; one item.
 struct LargestIndicesKernel {
+  static constexpr bool kLargeItems = true;
   const float* values;
   Index n, k;
   Index* indices;
-  ONEBIT_HOST_DEVICE void operator()(Index) const {
-    const Cut cut = largest_of(values, n, k);
-    Index found = 0, ties = 0;
-    for (Index i = 0; i < n; ++i) {
-      const std::uint32_t m = magnitude(values[i]);
-      const bool tie = m == cut.magnitude && ties < cut.ties;
-      if (tie) ++ties;
-      if (m > cut.magnitude || tie) indices[found++] = i;
-    }
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index, const Lanes& lanes) const {
+    const Cut cut = largest_of(values, n, k, lanes);
+    lanes.select(
+        n, [&, this](Index i) { return cut.sends(i, values[i]); },
+        [this](Index rank, const Index* found, Index count) {
+          for (Index j = 0; j < count; ++j) indices[rank + j] = found[j];
+        });
   }
 };
 

@@ -72,21 +72,19 @@ struct ByteSteps {
   }
 };
 
-/// largest[block] = max|e| over its finite elements. Magnitudes are in the order of their bits.
+/// largest[block] = max|e| over its finite elements.
 struct LargestOfBlockKernel {
   RowBlocks blocks;
   const float* values;
   float* largest;
-  ONEBIT_HOST_DEVICE void operator()(Index block) const {
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index block, const Lanes& lanes) const {
     const float* e = values + blocks.first(block);
-    const Index n = blocks.size(block);
-    std::int32_t most = 0;
-    for (Index i = 0; i < n; ++i) {
+    const float most = lanes.largest(blocks.size(block), [e](Index i) {
       const std::int32_t size = ByteSteps::magnitude(e[i]);
-      const std::int32_t counted = ByteSteps::finite(size) ? size : 0;
-      most = counted > most ? counted : most;
-    }
-    largest[block] = bits_as<float>(most);
+      return bits_as<float>(ByteSteps::finite(size) ? size : 0);
+    });
+    lanes.once([&] { largest[block] = most; });
   }
 };
 

@@ -16,12 +16,13 @@ struct Threshold {
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, n); }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    return payload.write(in, at_least(in.y, in.n, magnitude(least)), out);
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    return payload.write(in, at_least(in.y, in.n, magnitude(least), lanes), out, lanes);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    payload.read(in, n, 0, use);
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    payload.read(in, n, 0, use, lanes);
   }
 };
 
@@ -40,15 +41,18 @@ struct Dct {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return payload.bytes(n, n); }
   void set_density(double density) { count = {density, 0}; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    if (in.n > 0 && (magnitude(*in.memory) == 0 || in.random.step % renew == 0)) {
-      *in.memory = bits_as<float>(largest_of(in.y, in.n, count.of(in.n)).magnitude);
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    std::uint32_t least = magnitude(*in.memory);
+    if (in.n > 0 && (least == 0 || in.random.step % renew == 0)) {
+      least = largest_of(in.y, in.n, count.of(in.n), lanes).magnitude;
+      lanes.once([&] { *in.memory = bits_as<float>(least); });
     }
-    return payload.write(in, at_least(in.y, in.n, magnitude(*in.memory)), out);
+    return payload.write(in, at_least(in.y, in.n, least, lanes), out, lanes);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    payload.read(in, n, 0, use);
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    payload.read(in, n, 0, use, lanes);
   }
 };
 

@@ -20,12 +20,13 @@ struct TopK {
   double delta(Index n) const { return n > 0 ? static_cast<double>(count.of(n)) / static_cast<double>(n) : 1; }
   void set_density(double density) { count = {density, 0}; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
-    return payload().write(in, largest_of(in.y, in.n, count.of(in.n)), out);
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    return payload().write(in, largest_of(in.y, in.n, count.of(in.n), lanes), out, lanes);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    payload().read(in, n, count.of(n), use);
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    payload().read(in, n, count.of(n), use, lanes);
   }
 
  private:
@@ -51,15 +52,16 @@ struct TopKSampled {
   double delta(Index n) const { return n > 0 ? static_cast<double>(rank(n)) / static_cast<double>(n) : 1; }
   void set_density(double density) { count = {density, 0}; }
 
-  ONEBIT_HOST_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out) const {
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     Cut cut;
-    if (in.n > 0) cut = at_least(in.y, in.n, threshold(in));
-    if (cut.count > most(in.n)) cut = largest_of(in.y, in.n, count.of(in.n));
-    return payload.write(in, cut, out);
+    if (in.n > 0) cut = at_least(in.y, in.n, threshold(in, lanes), lanes);
+    if (cut.count > most(in.n)) cut = largest_of(in.y, in.n, count.of(in.n), lanes);
+    return payload.write(in, cut, out, lanes);
   }
-  template <class Use>
-  ONEBIT_HOST_DEVICE void decode(const std::uint8_t* in, Index n, Use use) const {
-    payload.read(in, n, 0, use);
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    payload.read(in, n, 0, use, lanes);
   }
 
  private:
@@ -82,10 +84,11 @@ struct TopKSampled {
     const auto nearest = static_cast<Index>(std::floor(mean / static_cast<double>(n + 1) + 0.5));
     return nearest > 1 ? nearest : 1;
   }
-  ONEBIT_HOST_DEVICE std::uint32_t threshold(const SegmentInput& in) const {
+  template <class Lanes>
+  ONEBIT_DEVICE std::uint32_t threshold(const SegmentInput& in, const Lanes& lanes) const {
     const Random& random = in.random;
     const KeyedPermutation order(PermutationKey::drawn(random.key, {random.step, random.worker, random.first}), in.n);
-    return largest(Sample{in.y, order}, sample_size(in.n), rank(in.n)).magnitude;
+    return largest(Sample{in.y, order}, sample_size(in.n), rank(in.n), lanes).magnitude;
   }
 };
 

@@ -58,7 +58,8 @@ void for_each(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item) for items that are too large to be elements: a row each. A kernel that shares an item out takes
-/// lanes too, kernel(item, lanes): cpu/lanes.hpp says what they do.
+/// lanes too, kernel(item, lanes): cpu/lanes.hpp says what they do. It has kLargeItems = true where an item is worth
+/// hundreds of them.
 template <class Kernel>
 void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });

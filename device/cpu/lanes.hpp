@@ -1,48 +1,61 @@
 #pragma once
-// How a kernel shares an item, a row say, out among lanes. On the CPU one thread is all lanes, and loops vectorise; on
-// a GPU each lane is a thread (cuda/lanes.cuh). The results have the same bits.
+// How a kernel shares an item out among lanes. On the CPU one thread is all lanes, and loops vectorise; on a GPU each
+// lane is a thread (cuda/lanes.cuh). The results have the same bits.
 
-#include "device/types.hpp"
+#include <algorithm>
+#include <cstdint>
+
+#include "device/lanes.hpp"
 
 namespace onebit::device::cpu {
 
+template <Index kCount>
 class Lanes {
  public:
-  /// Calls visit(i) for i in [0, n), always by the same lane for the same i.
+  /// Calls visit(i) for i in [0, n), always by the same lane for the same i and n.
   template <class Visit>
   void each(Index n, const Visit& visit) const {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) visit(i);
   }
 
-  /// Sum of term(i) over [0, n): kCount interleaved partial sums, halves added to each other.
+  /// Sum of term(i) over [0, n): kCount interleaved partial sums, halves of a warp's added to each other, then halves
+  /// of the warps'.
   template <class Term>
   double sum(Index n, const Term& term) const {
-    double sums[kCount] = {};
+    double sums[static_cast<std::size_t>(kCount)];
+    const Index warps = std::clamp<Index>(ceil_div(n, kWarp), 1, kWarps);  // the other ones have nothing
+    for (Index lane = 0; lane < warps * kWarp; ++lane) sums[lane] = 0;
     Index i = 0;
     for (; i + kCount <= n; i += kCount) {
 #pragma omp simd
       for (Index lane = 0; lane < kCount; ++lane) sums[lane] += term(i + lane);
     }
     for (Index lane = 0; i < n; ++i, ++lane) sums[lane] += term(i);
-    for (Index half = kCount / 2; half > 0; half /= 2) {
-      for (Index lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-    }
-    return sums[0];
+    double totals[static_cast<std::size_t>(kWarps)] = {};
+    for (Index warp = 0; warp < warps; ++warp) totals[warp] = halves(sums + warp * kWarp, kWarp);
+    return halves(totals, kWarps);
   }
 
-  /// The largest of n >= 1 numbers. NaN is passed over, except in front.
-  float largest(const float* z, Index n) const {
-    float most[kCount];
-    for (Index lane = 0; lane < kCount; ++lane) most[lane] = z[0];
+  /// The largest of term(i) over [0, n), n >= 1. NaN is passed over, except in front.
+  template <class Term>
+  float largest(Index n, const Term& term) const {
+    constexpr Index side_by_side = 16;
+    float most[side_by_side];
+    for (float& own : most) own = term(0);
     Index i = 0;
-    for (; i + kCount <= n; i += kCount) {
-      for (Index lane = 0; lane < kCount; ++lane) most[lane] = z[i + lane] > most[lane] ? z[i + lane] : most[lane];
+    for (; i + side_by_side <= n; i += side_by_side) {
+      for (Index lane = 0; lane < side_by_side; ++lane) {
+        const float value = term(i + lane);
+        most[lane] = value > most[lane] ? value : most[lane];
+      }
     }
-    for (Index lane = 0; i < n; ++i, ++lane) most[lane] = z[i] > most[lane] ? z[i] : most[lane];
-    float top = most[0];
-    for (Index lane = 1; lane < kCount; ++lane) top = most[lane] > top ? most[lane] : top;
-    return top;
+    for (Index lane = 0; i < n; ++i, ++lane) {
+      const float value = term(i);
+      most[lane] = value > most[lane] ? value : most[lane];
+    }
+    for (const float own : most) most[0] = own > most[0] ? own : most[0];
+    return most[0];
   }
 
   /// Whether test(i) holds for an i in [0, n).
@@ -51,6 +64,45 @@ class Lanes {
     std::int32_t found = 0;
     for (Index i = 0; i < n; ++i) found |= test(i) ? 1 : 0;
     return found != 0;
+  }
+
+  /// Of the numbers of(i) below kBins, i in [0, n), the one of this rank, 1 for the largest: its bin, its rank among
+  /// the numbers there, and how many these are. Large items only.
+  template <class Of>
+  Ranked ranked(Index n, Index rank, const Of& of) const {
+    Index counts[kBins] = {};
+    for (Index i = 0; i < n; ++i) {
+      const std::uint32_t bin = of(i);
+      if (bin < kBins) ++counts[bin];
+    }
+    return find_bin(counts, rank);
+  }
+
+  /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds in ascending order, eight at a time,
+  /// at the end fewer, `rank` of them before. One lane takes all of them in their order if `in_order`. take(...) may
+  /// change what test(i) reads for the i that it was given. Returns their number. Large items only.
+  template <bool in_order = false, class Test, class Take>
+  Index select(Index n, const Test& test, const Take& take) const {
+    Index waiting[static_cast<std::size_t>(kTogether)];
+    Index taken = 0, count = 0;
+    for (Index i = 0; i < n; ++i) {
+      if (!test(i)) continue;
+      waiting[count++] = i;
+      if (count < kTogether) continue;
+      take(taken, static_cast<const Index*>(waiting), kTogether);
+      taken += kTogether;
+      count = 0;
+    }
+    if (count > 0) take(taken, static_cast<const Index*>(waiting), count);
+    return taken + count;
+  }
+
+  /// The i in [0, n) for which test(i) holds with `rank` such ones before it. Large items only.
+  template <class Test>
+  Index nth(Index, Index rank, const Test& test) const {
+    Index i = 0;
+    while (!test(i) || rank-- > 0) ++i;
+    return i;
   }
 
   /// Calls write() in one lane.
@@ -63,7 +115,15 @@ class Lanes {
   void meet() const {}
 
  private:
-  static constexpr Index kCount = 16;
+  static constexpr Index kWarp = kCount < 32 ? kCount : 32, kWarps = kCount / kWarp;
+
+  /// Sum of n numbers, which are used up.
+  static double halves(double* values, Index n) {
+    for (Index half = n / 2; half > 0; half /= 2) {
+      for (Index lane = 0; lane < half; ++lane) values[lane] += values[lane + half];
+    }
+    return values[0];
+  }
 };
 
 }  // namespace onebit::device::cpu

@@ -26,8 +26,9 @@ template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   queue.check(kernel);
   parallel(queue, n, [&](Index item) {
-    if constexpr (requires(const Lanes& lanes) { kernel(item, lanes); }) {
-      kernel(item, Lanes{});
+    using Own = Lanes<lanes_of<Kernel>()>;
+    if constexpr (requires(const Own& lanes) { kernel(item, lanes); }) {
+      kernel(item, Own{});
     } else {
       kernel(item);
     }

@@ -39,8 +39,19 @@ template <class Kernel>
 __global__ void __launch_bounds__(kThreads) visit_items(Index n, const __grid_constant__ Kernel kernel) {
   constexpr Index teams = kThreads / kItemLanes;
   const Index step = Index{gridDim.x} * teams;
-  const Lanes lanes(threadIdx.x);
+  const HalfWarp lanes(threadIdx.x);
   for (Index item = Index{blockIdx.x} * teams + threadIdx.x / kItemLanes; item < n; item += step) kernel(item, lanes);
+}
+
+/// An item for a block.
+template <class Kernel>
+__global__ void __launch_bounds__(kLargeItemLanes, 1) visit_large_items(Index n, const __grid_constant__ Kernel kernel) {
+  __shared__ BlockLanes::Scratch scratch;
+  const BlockLanes lanes(threadIdx.x, scratch);
+  for (Index item = blockIdx.x; item < n; item += gridDim.x) {
+    kernel(item, lanes);
+    __syncthreads();
+  }
 }
 
 }  // namespace detail
@@ -51,13 +62,16 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
   if (n > 0) launch(queue, blocks(ceil_div(n, kThreads)), kThreads, typeid(Kernel), visit<Kernel>, n, kernel);
 }
 
-/// A kernel that shares its item out among lanes gets 16 threads for each, another one: then in small blocks, because
-/// items are few, and spread over the GPU this way.
+/// A kernel that shares its item out among lanes gets as many threads for each, another one: then in small blocks,
+/// because items are few, and spread over the GPU this way.
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   using namespace detail;
   if (n <= 0) return;
-  if constexpr (requires(const Lanes& lanes) { kernel(n, lanes); }) {
+  if constexpr (lanes_of<Kernel>() == kLargeItemLanes) {
+    launch(queue, blocks(n), static_cast<unsigned>(kLargeItemLanes), typeid(Kernel), visit_large_items<Kernel>, n,
+           kernel);
+  } else if constexpr (requires(const HalfWarp& lanes) { kernel(n, lanes); }) {
     constexpr Index teams = kThreads / kItemLanes;
     launch(queue, blocks(ceil_div(n, teams)), kThreads, typeid(Kernel), visit_items<Kernel>, n, kernel);
   } else {

@@ -24,7 +24,7 @@ struct AttentionKernel {
     const float by = scale;
     lanes.each(keys, [=](Index j) { s[j] *= by; });
     lanes.meet();
-    const float top = lanes.largest(s, keys);
+    const float top = lanes.largest(keys, [s](Index i) { return s[i]; });
     lanes.meet();
     const auto factor = static_cast<float>(1.0 / exponentiate(lanes, s, keys, top));
     lanes.each(keys, [=](Index j) { s[j] *= factor; });

@@ -128,7 +128,7 @@ struct CrossEntropyKernel {
       return;
     }
     const float factor = factors[row / own_rows];
-    const float top = lanes.largest(z, classes);
+    const float top = lanes.largest(classes, [z](Index i) { return z[i]; });
     const float label_logit = z[label];
     const bool hit = label_logit == top && !lanes.any(label, [=](Index c) { return z[c] == label_logit; });
     lanes.meet();

@@ -78,6 +78,30 @@ T __shfl_xor_sync(std::uint32_t mask, T value, int other, int = 32) {
   const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
   return onebit::emulator::from_bits<T>(brought[onebit::emulator::lane() ^ static_cast<unsigned>(other)]);
 }
+template <class T>
+T __shfl_up_sync(std::uint32_t mask, T value, unsigned distance) {
+  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
+  const unsigned lane = onebit::emulator::lane();
+  return lane < distance ? value : onebit::emulator::from_bits<T>(brought[lane - distance]);
+}
+template <class T>
+std::uint32_t __match_any_sync(std::uint32_t mask, T value) {
+  const std::uint64_t* brought = onebit::emulator::meet_in_warp(mask, onebit::emulator::to_bits(value));
+  std::uint32_t same = 0;
+  for (unsigned l = 0; l < 32; ++l) {
+    if ((mask >> l & 1u) != 0 && brought[l] == onebit::emulator::to_bits(value)) same |= 1u << l;
+  }
+  return same;
+}
+template <class T>
+T atomicAdd(T* sum, T value) {  // of threads that run one after the other
+  const T before = *sum;
+  *sum += value;
+  return before;
+}
+inline int __popc(std::uint32_t word) {
+  return __builtin_popcount(word);
+}
 inline std::uint32_t __brev(std::uint32_t word) {
   std::uint32_t reversed = 0;
   for (unsigned bit = 0; bit < 32; ++bit) reversed |= (word >> bit & 1u) << (31 - bit);

@@ -1,0 +1,62 @@
+#pragma once
+// What lanes of both backends share; what they can do is said in cpu/lanes.hpp.
+
+#include <cmath>
+#include <cstdint>
+
+#include "device/types.hpp"
+
+namespace onebit::device {
+
+inline constexpr Index kItemLanes = 16;        ///< of an item: a row of a few hundred elements, say
+inline constexpr Index kLargeItemLanes = 512;  ///< of an item of a kernel that says kLargeItems: up to all parameters
+
+/// How many lanes a kernel's items are shared out among.
+template <class Kernel>
+constexpr Index lanes_of() {
+  if constexpr (requires { Kernel::kLargeItems; }) return kLargeItemLanes;
+  return kItemLanes;
+}
+
+inline constexpr Index kTogether = 8;        ///< elements that select() hands out at a time
+inline constexpr std::uint32_t kBins = 256;  ///< of ranked()
+
+struct Ranked {
+  std::uint32_t bin;
+  Index rank;   ///< in the bin, from 1
+  Index count;  ///< in the bin
+};
+
+/// By the numbers of elements in every bin; rank is at most their sum.
+template <class Count>
+ONEBIT_HOST_DEVICE Ranked find_bin(const Count* counts, Index rank) {
+  std::uint32_t bin = kBins - 1;
+  for (; static_cast<Index>(counts[bin]) < rank; --bin) rank -= static_cast<Index>(counts[bin]);
+  return {bin, rank, static_cast<Index>(counts[bin])};
+}
+
+/// A lane by itself, for a piece of an item that is not shared out further.
+class OneLane {
+ public:
+  template <class Term>
+  ONEBIT_DEVICE double sum(Index n, const Term& term) const {
+    double sum = 0;
+    for (Index i = 0; i < n; ++i) sum += term(i);
+    return sum;
+  }
+  template <class Term>
+  ONEBIT_DEVICE float largest(Index n, const Term& term) const {
+    float most = term(0);
+    for (Index i = 1; i < n; ++i) {
+      const float value = term(i);
+      most = value > most ? value : most;
+    }
+    return most;
+  }
+  template <class Write>
+  ONEBIT_DEVICE void once(const Write& write) const {
+    write();
+  }
+};
+
+}  // namespace onebit::device
