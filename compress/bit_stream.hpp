@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "device/types.hpp"
+#include "device/lanes.hpp"
 
 namespace onebit::compress {
 
@@ -68,24 +68,99 @@ class BitReader {
   int held_ = 0;
 };
 
-/// Writes n codes of `bits` bits each, that of element i being code(i), which is called once: eight of them, which are
-/// whole bytes, by one lane.
-template <class Code, class Lanes>
-ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, int bits, const Code& code, const Lanes& lanes) {
-  lanes.each(ceil_div(n, 8), [&](Index eight) {
-    BitWriter writer(out + eight * bits);
-    for (Index i = 8 * eight; i < n && i < 8 * eight + 8; ++i) writer.put(code(i), bits);
+/// A number that the compiler knows, for loops that it unrolls.
+template <int value>
+struct Constant {
+  ONEBIT_HOST_DEVICE constexpr operator int() const { return value; }
+};
+
+/// Codes of up to 16 bits, eight of which are whole bytes. code(i) is called once for every i below `count`.
+template <class Count, class Bits, class Code>
+ONEBIT_HOST_DEVICE inline void put_eight(std::uint8_t* out, Count count, Bits bits, const Code& code) {
+  if (bits > 8) {
+    BitWriter writer(out);
+    for (Index i = 0; i < count; ++i) writer.put(code(i), bits);
     writer.finish();
-  });
+    return;
+  }
+  std::uint64_t word = 0;
+  for (Index i = 0; i < count; ++i) word |= static_cast<std::uint64_t>(code(i)) << (i * bits);
+  for (Index byte = 0; 8 * byte < count * bits; ++byte) out[byte] = static_cast<std::uint8_t>(word >> (8 * byte));
 }
 
-/// Calls use(i, code) with what put_codes wrote.
-template <class Use, class Lanes>
-ONEBIT_DEVICE void get_codes(const std::uint8_t* in, Index n, int bits, const Use& use, const Lanes& lanes) {
-  lanes.each(ceil_div(n, 8), [&](Index eight) {
-    BitReader reader(in + eight * bits);
-    for (Index i = 8 * eight; i < n && i < 8 * eight + 8; ++i) use(i, reader.get(bits));
-  });
+/// Calls use(i, code) for what put_eight wrote.
+template <class Count, class Bits, class Use>
+ONEBIT_HOST_DEVICE inline void get_eight(const std::uint8_t* in, Count count, Bits bits, const Use& use) {
+  if (bits > 8) {
+    BitReader reader(in);
+    for (Index i = 0; i < count; ++i) use(i, reader.get(bits));
+    return;
+  }
+  std::uint64_t word = 0;
+  for (Index byte = 0; 8 * byte < count * bits; ++byte) word |= static_cast<std::uint64_t>(in[byte]) << (8 * byte);
+  for (Index i = 0; i < count; ++i) use(i, (word >> (i * bits)) & ((std::uint64_t{1} << bits) - 1));
+}
+
+/// Calls visit(first, count) for [0, n) in eights.
+template <class Visit, class Lanes>
+ONEBIT_DEVICE void each_eight(Index n, const Visit& visit, const Lanes& lanes) {
+  lanes.each(n / 8, [&visit](Index eight) { visit(8 * eight, Constant<8>{}); });
+  if (n % 8 != 0) lanes.once([&visit, n] { visit(n - n % 8, n % 8); });
+}
+
+/// Writes n codes of `bits` bits each, at most 16: that of element i is bind(i / run)(i), which is called once.
+template <class Bits, class Bind, class Lanes>
+ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, Bits bits, Index run, const Bind& bind, const Lanes& lanes) {
+  if (bits == 8) {
+    lanes.each_in_runs(n, run, [&bind, out](Index r) {
+      return [code = bind(r), out](Index i) { out[i] = static_cast<std::uint8_t>(code(i)); };
+    });
+    return;
+  }
+  const auto put = [&](Index first, auto count) {
+    std::uint8_t* to = out + first / 8 * bits;
+    const Index r = device::run_of(first, run);
+    if (first + count <= (r + 1) * run) {
+      put_eight(to, count, bits, [code = bind(r), first](Index i) { return code(first + i); });
+    } else {
+      put_eight(to, count, bits, [&](Index i) { return bind(device::run_of(first + i, run))(first + i); });
+    }
+  };
+  each_eight(n, put, lanes);
+}
+
+/// Calls bind(i / run)(i, code) for every code that put_codes wrote.
+template <class Bits, class Bind, class Lanes>
+ONEBIT_DEVICE void get_codes(const std::uint8_t* in, Index n, Bits bits, Index run, const Bind& bind,
+                             const Lanes& lanes) {
+  if (bits == 8) {
+    lanes.each_in_runs(n, run,
+                       [&bind, in](Index r) { return [use = bind(r), in](Index i) { use(i, std::uint64_t{in[i]}); }; });
+    return;
+  }
+  const auto get = [&](Index first, auto count) {
+    const std::uint8_t* from = in + first / 8 * bits;
+    const Index r = device::run_of(first, run);
+    if (first + count <= (r + 1) * run) {
+      get_eight(from, count, bits, [use = bind(r), first](Index i, std::uint64_t code) { use(first + i, code); });
+    } else {
+      get_eight(from, count, bits,
+                [&](Index i, std::uint64_t code) { bind(device::run_of(first + i, run))(first + i, code); });
+    }
+  };
+  each_eight(n, get, lanes);
+}
+
+/// The same for codes that need no runs: code(i), use(i, code).
+template <class Bits, class Code, class Lanes>
+ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, Bits bits, const Code& code, const Lanes& lanes) {
+  put_codes(
+      out, n, bits, n, [&code](Index) { return code; }, lanes);
+}
+template <class Bits, class Use, class Lanes>
+ONEBIT_DEVICE void get_codes(const std::uint8_t* in, Index n, Bits bits, const Use& use, const Lanes& lanes) {
+  get_codes(
+      in, n, bits, n, [&use](Index) { return use; }, lanes);
 }
 
 }  // namespace onebit::compress

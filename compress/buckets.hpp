@@ -20,11 +20,6 @@ struct Buckets {
   ONEBIT_HOST_DEVICE Index count() const { return n > 0 ? ceil_div(n, size) : 0; }
   ONEBIT_HOST_DEVICE Index bytes() const { return 4 * count(); }
   ONEBIT_HOST_DEVICE Index end(Index first) const { return n - first > size ? first + size : n; }
-  /// Where the number of element i's bucket stands. Dividing 32 bits takes a fraction of what 64 do.
-  ONEBIT_HOST_DEVICE Index place(Index i) const {
-    if (n > Index{0xFFFFFFFF}) return 4 * (i / size);
-    return 4 * Index{static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(size)};
-  }
 };
 
 /// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`: all lanes have a part in a large bucket,

@@ -74,13 +74,14 @@ struct Natural {
       in.y[i] -= value(code);
       return code;
     };
-    put_codes(out, in.n, 9, code_of, lanes);
+    put_codes(out, in.n, Constant<9>{}, code_of, lanes);
     return bytes(in.n);
   }
   template <class Use, class Lanes>
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     get_codes(
-        in, n, 9, [&use](Index i, std::uint64_t code) { use(i, value(static_cast<std::uint32_t>(code))); }, lanes);
+        in, n, Constant<9>{}, [&use](Index i, std::uint64_t code) { use(i, value(static_cast<std::uint32_t>(code))); },
+        lanes);
   }
   ONEBIT_HOST_DEVICE static float value(std::uint32_t code) { return bits_as<float>(code << 23); }
 };
@@ -119,14 +120,15 @@ struct TwoMeans {
       in.y[i] -= other ? means[1] : means[0];
       return std::uint64_t{other};
     };
-    put_codes(out + 8, in.n, 1, side_of, lanes);
+    put_codes(out + 8, in.n, Constant<1>{}, side_of, lanes);
     return bytes(in.n);
   }
   template <class Use, class Lanes>
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
     get_codes(
-        in + 8, n, 1, [&use, in](Index i, std::uint64_t side) { use(i, load<float>(in + 4 * side)); }, lanes);
+        in + 8, n, Constant<1>{}, [&use, in](Index i, std::uint64_t side) { use(i, load<float>(in + 4 * side)); },
+        lanes);
   }
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Levels -s .. s of a quantiser as bits: put writes level(i), which it calls once for every i in [0, n), and returns
-// the bytes written, as far as one lane knows; get calls use(i, level).
+// Levels -s .. s of a quantiser as bits: put writes bind(i / run)(i), which it calls once for every i in [0, n), and
+// returns the bytes written, as far as one lane knows; get calls bind(i / run)(i, level).
 
 #include "compress/bit_stream.hpp"
 
@@ -12,17 +12,22 @@ struct FixedLevels {
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * width(s); }
   ONEBIT_HOST_DEVICE static int width(Index s) { return bit_width(2 * s); }
 
-  template <class Level, class Lanes>
-  ONEBIT_DEVICE static Index put(std::uint8_t* out, Index n, Index s, const Level& level, const Lanes& lanes) {
-    put_codes(
-        out, n, width(s), [&level, s](Index i) { return static_cast<std::uint64_t>(level(i) + s); }, lanes);
+  template <class Bind, class Lanes>
+  ONEBIT_DEVICE static Index put(std::uint8_t* out, Index n, Index s, Index run, const Bind& bind, const Lanes& lanes) {
+    const auto code_of = [&bind, s](Index r) {
+      return [level = bind(r), s](Index i) { return static_cast<std::uint64_t>(level(i) + s); };
+    };
+    put_codes(out, n, width(s), run, code_of, lanes);
     return ceil_div(most_bits(n, s), 8);
   }
 
-  template <class Use, class Lanes>
-  ONEBIT_DEVICE static void get(const std::uint8_t* in, Index n, Index s, const Use& use, const Lanes& lanes) {
-    get_codes(
-        in, n, width(s), [&use, s](Index i, std::uint64_t code) { use(i, static_cast<Index>(code) - s); }, lanes);
+  template <class Bind, class Lanes>
+  ONEBIT_DEVICE static void get(const std::uint8_t* in, Index n, Index s, Index run, const Bind& bind,
+                                const Lanes& lanes) {
+    const auto use_code = [&bind, s](Index r) {
+      return [use = bind(r), s](Index i, std::uint64_t code) { use(i, static_cast<Index>(code) - s); };
+    };
+    get_codes(in, n, width(s), run, use_code, lanes);
   }
 };
 
@@ -45,22 +50,23 @@ struct EliasLevels {
   static constexpr bool kVariableSize = true;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * (1 + 2 * bit_width(s)) + 1; }
 
-  template <class Level, class Lanes>
-  ONEBIT_DEVICE static Index put(std::uint8_t* out, Index n, Index, const Level& level, const Lanes& lanes) {
+  template <class Bind, class Lanes>
+  ONEBIT_DEVICE static Index put(std::uint8_t* out, Index n, Index, Index run, const Bind& bind, const Lanes& lanes) {
     Index written = 0;
     lanes.once([&] {
       Writer writer(out);
-      for (Index i = 0; i < n; ++i) writer.put(level(i));
+      for (Index i = 0; i < n; ++i) writer.put(bind(device::run_of(i, run))(i));
       written = writer.finish();
     });
     return written;
   }
 
-  template <class Use, class Lanes>
-  ONEBIT_DEVICE static void get(const std::uint8_t* in, Index n, Index, const Use& use, const Lanes& lanes) {
+  template <class Bind, class Lanes>
+  ONEBIT_DEVICE static void get(const std::uint8_t* in, Index n, Index, Index run, const Bind& bind,
+                                const Lanes& lanes) {
     lanes.once([&] {
       Reader reader(in);
-      for (Index i = 0; i < n; ++i) use(i, reader.get());
+      for (Index i = 0; i < n; ++i) bind(device::run_of(i, run))(i, reader.get());
     });
   }
 

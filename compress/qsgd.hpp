@@ -47,14 +47,15 @@ struct Qsgd {
     } else {
       store_norms(in.y, buckets, norms, EuclideanNorm{}, lanes);
     }
-    const auto level_of = [&, this](Index i) {
-      const double step = step_at(norms, buckets, i);
-      const Index level = step > 0 ? draw(static_cast<double>(in.y[i]) / step, in.random.uniform(i)) : 0;
-      in.y[i] -= value(level, step);
-      return level;
+    const auto level_of = [&in, norms, this](Index bucket) {
+      return [&in, step = step_of(norms, bucket), this](Index i) {
+        const Index level = step > 0 ? draw(static_cast<double>(in.y[i]) / step, in.random.uniform(i)) : 0;
+        in.y[i] -= value(level, step);
+        return level;
+      };
     };
     const Index head = kHeader + buckets.bytes();
-    const Index used = head + Packing::put(out + head, in.n, levels, level_of, lanes);
+    const Index used = head + Packing::put(out + head, in.n, levels, buckets.size, level_of, lanes);
     if (kVariableSize) lanes.once([&] { store(out, static_cast<std::uint32_t>(used)); });
     return used;
   }
@@ -63,13 +64,15 @@ struct Qsgd {
     if (n == 0) return;
     const Buckets buckets(n, block);
     const std::uint8_t* norms = in + kHeader;
-    const auto use_level = [&, this](Index i, Index level) { use(i, value(level, step_at(norms, buckets, i))); };
-    Packing::get(norms + buckets.bytes(), n, levels, use_level, lanes);
+    const auto use_level = [use, norms, this](Index bucket) {
+      return [use, step = step_of(norms, bucket)](Index i, Index level) { use(i, value(level, step)); };
+    };
+    Packing::get(norms + buckets.bytes(), n, levels, buckets.size, use_level, lanes);
   }
 
  private:
-  ONEBIT_HOST_DEVICE double step_at(const std::uint8_t* norms, const Buckets& buckets, Index i) const {
-    return static_cast<double>(load<float>(norms + buckets.place(i))) / static_cast<double>(levels);
+  ONEBIT_HOST_DEVICE double step_of(const std::uint8_t* norms, Index bucket) const {
+    return static_cast<double>(load<float>(norms + 4 * bucket)) / static_cast<double>(levels);
   }
   /// x rounded away from zero with the probability of its fraction, within -s .. s.
   ONEBIT_HOST_DEVICE Index draw(double x, float uniform) const {

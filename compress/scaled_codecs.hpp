@@ -73,27 +73,30 @@ struct BlockScaled {
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const Buckets buckets(in.n, block);
     store_norms(in.y, buckets, out, LargestSize{}, lanes);
-    const auto code_of = [&](Index i) {
-      const double scale = scale_at(out, buckets, i);
-      const std::uint32_t code = Number::code(scale > 0 ? static_cast<double>(in.y[i]) / scale : 0.0);
-      in.y[i] -= static_cast<float>(Number::value(code) * scale);
-      return code;
+    const auto code_of = [y = in.y, out](Index bucket) {
+      return [y, scale = scale_of(out, bucket)](Index i) {
+        const std::uint32_t code = Number::code(scale > 0 ? static_cast<double>(y[i]) / scale : 0.0);
+        y[i] -= static_cast<float>(Number::value(code) * scale);
+        return code;
+      };
     };
-    put_codes(out + buckets.bytes(), in.n, Number::kBits, code_of, lanes);
+    put_codes(out + buckets.bytes(), in.n, Constant<Number::kBits>{}, buckets.size, code_of, lanes);
     return bytes(in.n);
   }
   template <class Use, class Lanes>
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     const Buckets buckets(n, block);
-    const auto use_code = [&](Index i, std::uint64_t code) {
-      use(i, static_cast<float>(Number::value(static_cast<std::uint32_t>(code)) * scale_at(in, buckets, i)));
+    const auto use_code = [use, in](Index bucket) {
+      return [use, scale = scale_of(in, bucket)](Index i, std::uint64_t code) {
+        use(i, static_cast<float>(Number::value(static_cast<std::uint32_t>(code)) * scale));
+      };
     };
-    get_codes(in + buckets.bytes(), n, Number::kBits, use_code, lanes);
+    get_codes(in + buckets.bytes(), n, Constant<Number::kBits>{}, buckets.size, use_code, lanes);
   }
 
  private:
-  ONEBIT_HOST_DEVICE static double scale_at(const std::uint8_t* payload, const Buckets& buckets, Index i) {
-    return static_cast<double>(load<float>(payload + buckets.place(i))) / Number::kLargest;
+  ONEBIT_HOST_DEVICE static double scale_of(const std::uint8_t* payload, Index bucket) {
+    return static_cast<double>(load<float>(payload + 4 * bucket)) / Number::kLargest;
   }
 };
 

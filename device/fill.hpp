@@ -15,23 +15,10 @@ struct FillKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = low + (1 - low) * uniform(key, {.element = i}); }
 };
 
-/// Every bit by a fair coin.
-struct FillBytesKernel {
-  RandomKey key;
-  std::uint8_t* bytes;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const {
-    bytes[i] = static_cast<std::uint8_t>(philox(key, {.element = i})[0] & 0xFF);
-  }
-};
-
 inline Buffer<float> random_floats(const Device& device, Index size, std::uint32_t seed, float low = -1) {
   Buffer<float> buffer(device, size);
   for_each(device, size, FillKernel{{seed, Purpose::data}, low, buffer.data()});
   return buffer;
-}
-
-inline void fill_random(const Device& device, Buffer<std::uint8_t>& buffer, std::uint32_t seed) {
-  for_each(device, buffer.size(), FillBytesKernel{{seed, Purpose::data}, buffer.data()});
 }
 
 }  // namespace onebit::device

@@ -2,6 +2,5 @@
 #include "device/dense_sum_kernels.hpp"
 #include "device/fill.hpp"
 
-ONEBIT_FOR_EACH(onebit::device::FillBytesKernel);
 ONEBIT_FOR_EACH(onebit::device::FillKernel);
 ONEBIT_FOR_EACH(onebit::device::JoinKernel);

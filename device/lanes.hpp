@@ -18,6 +18,12 @@ constexpr Index lanes_of() {
   return kItemLanes;
 }
 
+/// i / run for i >= 0, run > 0. Dividing 32 bits takes a fraction of the time that 64 do.
+ONEBIT_HOST_DEVICE inline Index run_of(Index i, Index run) {
+  if (((i | run) >> 32) != 0) return i / run;
+  return Index{static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(run)};
+}
+
 inline constexpr Index kTogether = 8;        ///< elements that select() hands out at a time
 inline constexpr std::uint32_t kBins = 256;  ///< of ranked()
 
@@ -46,17 +52,24 @@ class OneLane {
   }
   template <class Term>
   ONEBIT_DEVICE float largest(Index n, const Term& term) const {
-    float most = term(0);
-    for (Index i = 1; i < n; ++i) {
-      const float value = term(i);
-      most = value > most ? value : most;
+    constexpr Index together = 8;  // which do not wait for each other
+    float most[together];
+    for (Index k = 0; k < together; ++k) most[k] = term(0);
+    Index i = 0;
+    for (; i + together <= n; i += together) {
+      for (Index k = 0; k < together; ++k) most[k] = larger(term(i + k), most[k]);
     }
-    return most;
+    for (; i < n; ++i) most[0] = larger(term(i), most[0]);
+    for (Index k = 1; k < together; ++k) most[0] = larger(most[k], most[0]);
+    return most[0];
   }
   template <class Write>
   ONEBIT_DEVICE void once(const Write& write) const {
     write();
   }
+
+ private:
+  ONEBIT_DEVICE static float larger(float value, float most) { return value > most ? value : most; }
 };
 
 }  // namespace onebit::device

@@ -19,6 +19,17 @@ class Lanes {
     for (Index i = 0; i < n; ++i) visit(i);
   }
 
+  /// The same with visit = bind(i / run), for what is looked up once a run.
+  template <class Bind>
+  void each_in_runs(Index n, Index run, const Bind& bind) const {
+    for (Index first = 0; first < n; first += run) {
+      const auto visit = bind(first / run);
+      const Index end = std::min(first + run, n);
+#pragma omp simd
+      for (Index i = first; i < end; ++i) visit(i);
+    }
+  }
+
   /// Sum of term(i) over [0, n): kCount interleaved partial sums, halves of a warp's added to each other, then halves
   /// of the warps'.
   template <class Term>
@@ -40,22 +51,7 @@ class Lanes {
   /// The largest of term(i) over [0, n), n >= 1. NaN is passed over, except in front.
   template <class Term>
   float largest(Index n, const Term& term) const {
-    constexpr Index side_by_side = 16;
-    float most[side_by_side];
-    for (float& own : most) own = term(0);
-    Index i = 0;
-    for (; i + side_by_side <= n; i += side_by_side) {
-      for (Index lane = 0; lane < side_by_side; ++lane) {
-        const float value = term(i + lane);
-        most[lane] = value > most[lane] ? value : most[lane];
-      }
-    }
-    for (Index lane = 0; i < n; ++i, ++lane) {
-      const float value = term(i);
-      most[lane] = value > most[lane] ? value : most[lane];
-    }
-    for (const float own : most) most[0] = own > most[0] ? own : most[0];
-    return most[0];
+    return OneLane{}.largest(n, term);
   }
 
   /// Whether test(i) holds for an i in [0, n).

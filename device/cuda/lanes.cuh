@@ -80,6 +80,11 @@ class BlockLanes {
     for (Index i = lane_; i < n; i += kCount) visit(i);
   }
 
+  template <class Bind>
+  __device__ void each_in_runs(Index n, Index run, const Bind& bind) const {
+    for (Index i = lane_; i < n; i += kCount) bind(run_of(i, run))(i);
+  }
+
   template <class Term>
   __device__ double sum(Index n, const Term& term) const {
     double sum = 0;

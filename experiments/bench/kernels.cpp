@@ -36,7 +36,7 @@ struct Operands {
         vector(device, std::vector<Index>{elements}, workers, compress::Granularity::tensor,
                compress::Padding::wire_only),
         worker_payload(codec->make_payload(device, rows.worker(), workers)),
-        arrived(codec->make_payload(device, vector.worker(), workers)),
+        arrived(codec->make_payload(device, sent_side(), workers)),
         server_payload(codec->make_payload(device, vector.server(), 1)),
         a(device::random_floats(device, elements, 1)),
         b(device::random_floats(device, elements, 2)),
@@ -47,8 +47,20 @@ struct Operands {
         rule(device::Buffer<optim::TensorRule>::copy_of(device, std::vector<optim::TensorRule>(1))),
         sum(device, 1),
         dense(device::whole(device, workers), elements / workers) {
-    fill_random(device, arrived.body, 5);
-    arrived.scales.upload(std::vector<float>(static_cast<std::size_t>(arrived.scales.size()), 0.01f));
+    for (compress::Payload* payload : {&worker_payload, &arrived}) {
+      payload->shared_max.upload(std::vector<float>(static_cast<std::size_t>(payload->shared_max.size()), 4.0f));
+    }
+    for (Index row = 0; row < workers; ++row) {
+      auto values = device::random_floats(device, elements, 10 + static_cast<std::uint32_t>(row));
+      codec->encode(device, sent_side(), {row, 1}, {}, {.first_row = row}, values.data(), elements, arrived);
+    }
+  }
+
+  /// How a worker cuts the vector for the servers.
+  const compress::Side& sent_side() const { return codec->traits().sliceable ? vector.worker() : vector.server(); }
+  /// Bytes of a payload's rows on the wire for an element of the operands.
+  double sent_bytes(const compress::Payload& payload) const {
+    return static_cast<double>(payload.rows * payload.wire_bytes()) / static_cast<double>(elements);
   }
 
   Device device;
@@ -64,7 +76,7 @@ struct Operands {
   device::DenseSum dense;
 };
 
-/// The fused worker encode: read gradient and error, write error; read and write error, write a bit.
+/// The fused worker encode: read gradient and error, write error; read and write error, write what is sent.
 Subject worker_encode(Operands& o) {
   const auto run = [&o] {
     o.codec->encode(o.device, o.rows.worker(), {0, o.workers},
@@ -75,22 +87,22 @@ Subject worker_encode(Operands& o) {
                      .factors = o.factors.data()},
                     {}, o.b.data(), o.elements / o.workers, o.worker_payload);
   };
-  return {{"worker encode", run}, o.elements, 12 + 8 + 1.0 / 8};
+  return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes(o.worker_payload)};
 }
 
-/// What servers do with a vector: read the workers' bits, read and write the error; read and write it again, write a
-/// bit.
+/// What servers do with a vector: read what the workers sent, read and write the error; read and write it again, write
+/// what is sent.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
     o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, o.b.data(), o.elements, o.server_payload);
   };
-  return {{"server side", run}, o.elements, static_cast<double>(o.workers) / 8 + 8 + 8 + 1.0 / 8};
+  return {{"server side", run}, o.elements, o.sent_bytes(o.arrived) + 8 + 8 + o.sent_bytes(o.server_payload)};
 }
 
-/// What every worker does with the servers' answer: read a bit, write the value.
+/// What every worker does with the servers' answer: read it, write the values.
 Subject decode(Operands& o) {
   const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
-  return {{"decode", run}, o.elements, 1.0 / 8 + 4};
+  return {{"decode", run}, o.elements, o.sent_bytes(o.server_payload) + 4};
 }
 
 Subject dense_mean(Operands& o) {

@@ -1,6 +1,7 @@
 #pragma once
 // Kernels that test the launchers. They are compiled once for each backend, as a room's are.
 
+#include "device/lanes.hpp"
 #include "device/math.hpp"
 #include "device/philox.hpp"
 #include "device/sign_bits.hpp"
@@ -95,6 +96,84 @@ struct MathKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const {
     exps[i] = device::exp(x[i]);
     erfs[i] = device::erf(x[i]);
+  }
+};
+
+/// Rows of numbers, an item each, and what lanes find in one.
+struct LanesRow {
+  const float* values;
+  Index n;
+  float* doubled;
+  double* sums;
+  float* largest;
+  int* any_negative;
+  int* once;
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
+    const float* x = values + row * n;
+    float* twice = doubled + row * n;
+    const Index last = n - 1;
+    lanes.each(n, [=](Index i) { twice[i] = 2 * x[i]; });
+    lanes.meet();
+    const double sum = lanes.sum(n, [=](Index i) { return static_cast<double>(twice[last - i]); });
+    const float most = lanes.largest(n, [=](Index i) { return x[i]; });
+    const bool negative = lanes.any(n, [=](Index i) { return x[i] < 0; });
+    lanes.once([&, this] {
+      sums[row] = sum;
+      largest[row] = most;
+      any_negative[row] = negative ? 1 : 0;
+      once[row] += 1;
+    });
+  }
+};
+
+struct ItemLanesKernel {
+  LanesRow row;
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
+    row(item, lanes);
+  }
+};
+
+struct LargeItemLanesKernel {
+  static constexpr bool kLargeItems = true;
+  LanesRow row;
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
+    row(item, lanes);
+  }
+};
+
+/// What lanes select of a row: the bytes from `least` on.
+struct SelectKernel {
+  static constexpr bool kLargeItems = true;
+  const std::uint8_t* bytes;
+  Index n;
+  std::uint8_t least;
+  Index rank;           ///< of those, from 0
+  Index* side_by_side;  ///< [n]
+  Index* in_order;      ///< [n]
+  Index* numbers;  ///< of the selected, the same, the selected one of that rank; the byte of that rank from above, its
+                   ///< rank among equal ones, and how many these are
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index, const Lanes& lanes) const {
+    const auto chosen = [this](Index i) { return bytes[i] >= least; };
+    const Index count = lanes.select(n, chosen, [this](Index before, const Index* found, Index together) {
+      for (Index k = 0; k < together; ++k) side_by_side[before + k] = found[k];
+    });
+    Index place = 0;
+    const Index ordered = lanes.template select<true>(n, chosen, [&, this](Index, const Index* found, Index together) {
+      for (Index k = 0; k < together; ++k) in_order[place++] = found[k];
+    });
+    const Index nth = rank < count ? lanes.nth(n, rank, chosen) : -1;
+    device::Ranked byte{0, 0, 0};
+    if (rank < n) byte = lanes.ranked(n, rank + 1, [this](Index i) { return std::uint32_t{bytes[i]}; });
+    lanes.once([&, this] {
+      const Index all[] = {count, ordered, nth, Index{byte.bin}, byte.rank, byte.count};
+      for (Index k = 0; k < 6; ++k) numbers[k] = all[k];
+    });
   }
 };
 

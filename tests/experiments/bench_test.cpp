@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compress/codec.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;
@@ -72,6 +73,17 @@ TEST_CASE("bench: kernels on every device, with their floors") {
   ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
   CHECK(checked({"bench", "kernels", "--elements", "20000", "--rounds", "2"}, "kernels") == "1\n");
   CHECK(checked({"bench", "kernels", "--elements", "5000", "--rounds", "1", "--devices", "cpu:2"}, "kernels") == "2\n");
+}
+
+TEST_CASE("bench: kernels of every codec") {
+  const Folder folder;
+  for (const auto& codec : compress::codecs()) {
+    CAPTURE(codec.name);
+    const Outcome kernels = run_onebit(folder, {"bench", "kernels", "--elements", "5000", "--rounds", "1", "--workers",
+                                                "3", "--codec", std::string(codec.name)});
+    CHECK(kernels.err == "");
+    CHECK(kernels.status == 0);
+  }
 }
 
 TEST_CASE("bench: a step by parts beside its floor and a big-batch step") {
