@@ -77,14 +77,19 @@ struct Constant {
 /// Codes of up to 16 bits, eight of which are whole bytes. code(i) is called once for every i below `count`.
 template <class Count, class Bits, class Code>
 ONEBIT_HOST_DEVICE inline void put_eight(std::uint8_t* out, Count count, Bits bits, const Code& code) {
+  std::uint64_t codes[8];
+#pragma omp simd
+  for (Index i = 0; i < 8; ++i) codes[i] = i < count ? static_cast<std::uint64_t>(code(i)) : 0;
   if (bits > 8) {
     BitWriter writer(out);
-    for (Index i = 0; i < count; ++i) writer.put(code(i), bits);
+    for (Index i = 0; i < 8; ++i) {
+      if (i < count) writer.put(codes[i], bits);
+    }
     writer.finish();
     return;
   }
   std::uint64_t word = 0;
-  for (Index i = 0; i < count; ++i) word |= static_cast<std::uint64_t>(code(i)) << (i * bits);
+  for (Index i = 0; i < 8; ++i) word |= codes[i] << (i * bits);
   for (Index byte = 0; 8 * byte < count * bits; ++byte) out[byte] = static_cast<std::uint8_t>(word >> (8 * byte));
 }
 
@@ -98,6 +103,7 @@ ONEBIT_HOST_DEVICE inline void get_eight(const std::uint8_t* in, Count count, Bi
   }
   std::uint64_t word = 0;
   for (Index byte = 0; 8 * byte < count * bits; ++byte) word |= static_cast<std::uint64_t>(in[byte]) << (8 * byte);
+#pragma omp simd
   for (Index i = 0; i < count; ++i) use(i, (word >> (i * bits)) & ((std::uint64_t{1} << bits) - 1));
 }
 
