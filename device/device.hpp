@@ -35,6 +35,8 @@ class Device {
   Precision precision() const;
 
   const std::string& name() const { return name_; }
+  /// Has memory of its own, and goes on by itself until the host waits.
+  bool is_gpu() const { return name_.starts_with("cuda"); }
   /// OpenMP threads of its kernels; 1 for a GPU.
   int threads() const;
   Memory& memory() const { return *memory_; }

@@ -33,6 +33,7 @@ struct Range {
   Index first = 0;
   Index count = 0;
   constexpr Index end() const { return first + count; }
+  friend constexpr bool operator==(const Range&, const Range&) = default;
 };
 
 }  // namespace onebit

@@ -94,10 +94,6 @@ Index host_bytes(const Replica& replica) {
   return kept + (memory.largest_transfer() > kept ? memory.largest_transfer() : 0);
 }
 
-bool has_own_memory(const device::Device& device) {
-  return device.name().starts_with("cuda");
-}
-
 /// A site whose devices count, those of all processes: every process plans for all of them.
 Site planned(const Site& site) {
   Site plan{site.data, {}};
@@ -133,7 +129,7 @@ class Planner {
       : config_(first_steps(config, total_steps(config, site.data->train_size()))),
         site_(planned(site)),
         world_(site.world),
-        on_host_(!has_own_memory(site.devices.front())),
+        on_host_(!site.devices.front().is_gpu()),
         separate_(!on_host_ || world_->size() > 1),
         limit_(memory_limit(config, site)),
         own_(device::resident_memory().own) {
@@ -225,7 +221,7 @@ namespace {
 /// What a device may take of what is free: several of one GPU share it.
 Index share_of_memory(const device::Device& device, const Site& site) {
   const Index free = device.memory().available();
-  if (!has_own_memory(device)) return free;
+  if (!device.is_gpu()) return free;
   return free / std::count_if(site.devices.begin(), site.devices.end(),
                               [&](const device::Device& other) { return other.name() == device.name(); });
 }
@@ -237,7 +233,7 @@ Index memory_limit(const RunConfig& config, const Site& site) {
   Index least = site.devices.front().memory().available();
   for (const device::Device& device : site.devices) least = std::min(least, share_of_memory(device, site));
   least /= site.world->neighbours();
-  if (!has_own_memory(site.devices.front())) least += device::resident_memory().total();
+  if (!site.devices.front().is_gpu()) least += device::resident_memory().total();
   return least - least / 10;  // the plan is that exact
 }
 

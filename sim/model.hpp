@@ -1,6 +1,7 @@
 #pragma once
 // Benchmark models: per-worker losses and gradients of a batch, for weights shared by all workers or one row each.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,9 +60,10 @@ class Model {
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;
 
   /// Each worker's gradient of its mean loss over its examples, times rows.scale, and that loss. losses has
-  /// batch.workers elements.
-  virtual GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                    std::span<double> losses) = 0;
+  /// batch.workers elements. A model may call `meanwhile` once, when its device has all to do and the host would wait.
+  virtual GradientSeconds gradients(
+      const Weights& weights, const Batch& batch, const GradientRows& rows, std::span<double> losses,
+      const std::function<void()>& meanwhile = [] {}) = 0;
 
   /// Floating-point operations of the matrix products in `gradients` over this many examples.
   virtual double gradient_flops(Index examples) const = 0;

@@ -7,6 +7,14 @@
 
 namespace onebit::sim {
 
+/// Whose examples a batch has, and for what.
+struct BatchPlace {
+  Index step = 0;
+  Range group;     ///< of workers
+  Index part = 0;  ///< of config.accumulation
+  friend bool operator==(const BatchPlace&, const BatchPlace&) = default;
+};
+
 struct Replica {
   device::Shard shard;
   std::unique_ptr<Model> model;
@@ -16,6 +24,8 @@ struct Replica {
   device::Buffer<float> gradients;        ///< [workers of a group][parameters]
   device::Buffer<float> extra_gradients;  ///< the same, at the optimizer's extra point; empty where it has none
   Batch batch = {};
+  Batch next = {};             ///< drawn while a GPU was busy with the batch before
+  BatchPlace next_place = {};  ///< of it; step 0: none
 
   /// Everything that the next step depends on, but for its number.
   void visit_state(device::StateVisitor& visitor);

@@ -99,7 +99,7 @@ Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) c
   constexpr Index cache = Index{8} << 20, examples = 128;
   const Index own = shard.own().count;
   if (config_.worker_group > 0) return std::min(own, config_.worker_group);
-  if (shard.device.name().starts_with("cuda")) return own;
+  if (shard.device.is_gpu()) return own;
   const Index cached = cache / (parameters * Index{sizeof(float)});
   const Index size = std::max({cached, ceil_div(examples, config_.batch), Index{shard.device.threads()}});
   return ceil_div(own, ceil_div(own, size));
@@ -209,19 +209,16 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();
   std::vector<double> losses(static_cast<std::size_t>(group.count));
   for (Index part = 0; part < config_.accumulation; ++part) {
+    const BatchPlace place{step_, group, part};
     device::Stopwatch watch(replica.shard.device);
-    if (replica.shard.device.plans()) {
-      data_->lay_out(step_, group, config_.batch, replica.batch, part * config_.batch);
-    } else {
-      data_->sample(step_, group, config_.batch, replica.batch, part * config_.batch);
-    }
+    take_batch(replica, place);
     outcome.seconds.sample += watch.lap();
-    run_part(replica, replica.weights_from(group.first), replica.gradients, part, losses, outcome.seconds);
+    run_part(replica, replica.weights_from(group.first), replica.gradients, place, losses, outcome.seconds);
     if (extra.data == nullptr) continue;
     replica.batch.again = true;
     std::vector<double> unused(losses.size());
     const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
-    run_part(replica, weights, replica.extra_gradients, part, unused, outcome.seconds);
+    run_part(replica, weights, replica.extra_gradients, place, unused, outcome.seconds);
   }
   check_losses(replica, group, losses);
   outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());
@@ -229,13 +226,44 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
   replica.optimizer->absorb(group, replica.gradients.data(), parameters);
 }
 
+/// Examples into the replica's batch, where they have not been drawn already.
+void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const {
+  const Index first_draw = place.part * config_.batch;
+  if (replica.shard.device.plans()) {
+    data_->lay_out(place.step, place.group, config_.batch, replica.batch, first_draw);
+  } else if (replica.next_place == place) {
+    std::swap(replica.batch, replica.next);
+    replica.next_place = {};
+  } else {
+    data_->sample(place.step, place.group, config_.batch, replica.batch, first_draw);
+  }
+}
+
+/// The examples that come after those of a place: of the next part, group or step.
+void VirtualCluster::draw_next(Replica& replica, const BatchPlace& place) const {
+  const Range own = replica.shard.own();
+  const Index group = group_size(replica.shard, replica.model->parameters());
+  BatchPlace next{place.step, place.group, place.part + 1};
+  if (next.part == config_.accumulation) {
+    const bool last = place.group.end() == own.end();
+    const Index first = last ? own.first : place.group.end();
+    next = {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
+  }
+  if (replica.next_place == next) return;
+  data_->sample(next.step, next.group, config_.batch, replica.next, next.part * config_.batch);
+  replica.next_place = next;
+}
+
 /// Gradients of the batch that the replica holds, one of config.accumulation parts, added to those of the parts before.
-void VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, Index part,
-                              std::vector<double>& losses, ComputeSeconds& seconds) const {
+void VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
+                              const BatchPlace& place, std::vector<double>& losses, ComputeSeconds& seconds) const {
   const double share = 1.0 / static_cast<double>(config_.accumulation);
   std::vector<double> part_losses(losses.size());
-  const GradientRows rows{gradients.data(), replica.model->parameters(), part > 0, static_cast<float>(share)};
-  const GradientSeconds spent = replica.model->gradients(weights, replica.batch, rows, part_losses);
+  const GradientRows rows{gradients.data(), replica.model->parameters(), place.part > 0, static_cast<float>(share)};
+  const device::Device& device = replica.shard.device;
+  const GradientSeconds spent = replica.model->gradients(weights, replica.batch, rows, part_losses, [&, this] {
+    if (device.is_gpu() && !device.plans()) draw_next(replica, place);
+  });
   seconds.forward += spent.forward;
   seconds.backward += spent.backward;
   for (std::size_t g = 0; g < losses.size(); ++g) losses[g] += share * part_losses[g];

@@ -115,7 +115,9 @@ class VirtualCluster {
   void advance(Replica& replica, StepOutcome& outcome) const;
   void advance_probed(std::size_t device, StepOutcome& outcome);
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
-  void run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, Index part,
+  void take_batch(Replica& replica, const BatchPlace& place) const;
+  void draw_next(Replica& replica, const BatchPlace& place) const;
+  void run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, const BatchPlace& place,
                 std::vector<double>& losses, ComputeSeconds& seconds) const;
   void check_losses(const Replica& replica, Range group, const std::vector<double>& losses) const;
 

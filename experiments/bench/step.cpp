@@ -24,7 +24,7 @@ class LimitProbe {
  public:
   explicit LimitProbe(const Device& device)
       : device_(device),
-        size_(device.name().starts_with("cuda") ? 4096 : 512),
+        size_(device.is_gpu() ? 4096 : 512),
         a_(device::random_floats(device, size_ * size_, 1)),
         b_(device::random_floats(device, size_ * size_, 2)),
         c_(device, size_ * size_),
@@ -91,7 +91,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const auto cluster = steady_cluster(config, rounds), plain = steady_cluster(big_batch(config), rounds);
   // The limits are those of all devices: a logical device has its share of the threads, a GPU is one of several.
   const Device device = device::parse_devices(big_batch(config).device, config.threads).front();
-  const double gpus = device.name().starts_with("cuda") ? static_cast<double>(cluster->replicas().size()) : 1.0;
+  const double gpus = device.is_gpu() ? static_cast<double>(cluster->replicas().size()) : 1.0;
   StepBench bench;
   bench.rounds = rounds;
   const Device products = device.with_precision(config.model.precision);

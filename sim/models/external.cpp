@@ -22,7 +22,7 @@ ExternalModel::ExternalModel(const device::Device& device, const ExternalSpec& s
       layout_(program_ == nullptr ? external_layout(spec) : program_->layout()) {}
 
 GradientSeconds ExternalModel::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                         std::span<double> losses) {
+                                         std::span<double> losses, const std::function<void()>&) {
   std::ranges::fill(losses, 0.0);
   if (device_.plans()) {
     count(weights, batch, true);

@@ -70,8 +70,8 @@ double largest_eigenvalue(const DataSource& data, bool bias) {
 }  // namespace
 
 GradientSeconds Logistic::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                    std::span<double> losses) {
-  const GradientSeconds seconds = network_->gradients(weights, batch, rows, losses);
+                                    std::span<double> losses, const std::function<void()>& meanwhile) {
+  const GradientSeconds seconds = network_->gradients(weights, batch, rows, losses, meanwhile);
   if (penalty_.regulariser == Regulariser::none) return seconds;
   grow(charges_, device_, batch.workers);
   const PenaltyGradientTerm term{

@@ -23,7 +23,7 @@ class Logistic final : public Model {
   const std::vector<TensorInfo>& tensors() const override { return network_->tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return network_->initial_weights(seed); }
   GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses) override;
+                            std::span<double> losses, const std::function<void()>& meanwhile) override;
   double gradient_flops(Index examples) const override { return network_->gradient_flops(examples); }
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 

@@ -81,7 +81,7 @@ void Network::take_losses(const Batch& batch, std::span<double> losses) {
 }
 
 GradientSeconds Network::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                   std::span<double> losses) {
+                                   std::span<double> losses, const std::function<void()>& meanwhile) {
   GradientSeconds seconds;
   device::Stopwatch watch(device_);
   load(pass_of(weights, batch), batch);
@@ -93,7 +93,8 @@ GradientSeconds Network::gradients(const Weights& weights, const Batch& batch, c
   seconds.forward = watch.lap();
   layers_->backward(pass, input_.data(), nullptr, logits_.data(), nullptr);
   seconds.backward = watch.lap();
-  take_losses(batch, losses);  // a GPU has all to do before the host waits
+  meanwhile();
+  take_losses(batch, losses);
   return seconds;
 }
 

@@ -19,7 +19,7 @@ class Network final : public Model {
   const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
   GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses) override;
+                            std::span<double> losses, const std::function<void()>& meanwhile) override;
   double gradient_flops(Index examples) const override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
   void visit_state(device::StateVisitor& visitor) override { layers_->visit_state(visitor); }

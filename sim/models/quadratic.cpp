@@ -134,7 +134,7 @@ QuadraticNoise Quadratic::noise(const Batch& batch) const {
 }
 
 GradientSeconds Quadratic::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                     std::span<double> losses) {
+                                     std::span<double> losses, const std::function<void()>&) {
   device::Stopwatch watch(device_);
   grow(losses_, device_, std::max<Index>(1, batch.workers));
   const QuadraticGradientTerm kernel{

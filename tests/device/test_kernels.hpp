@@ -104,26 +104,22 @@ struct LanesRow {
   const float* values;
   Index n;
   float* doubled;
-  double* sums;
-  float* largest;
-  int* any_negative;
-  int* once;
+  double* found;  ///< [rows][4]: sum, largest, whether one is negative; how often one lane wrote
 
   template <class Lanes>
   ONEBIT_DEVICE void operator()(Index row, const Lanes& lanes) const {
     const float* x = values + row * n;
     float* twice = doubled + row * n;
-    const Index last = n - 1;
     lanes.each(n, [=](Index i) { twice[i] = 2 * x[i]; });
     lanes.meet();
-    const double sum = lanes.sum(n, [=](Index i) { return static_cast<double>(twice[last - i]); });
+    const double sum = lanes.sum(n, [=, this](Index i) { return static_cast<double>(twice[n - 1 - i]); });
+    lanes.once([=, this] { found[4 * row] = sum; });
     const float most = lanes.largest(n, [=](Index i) { return x[i]; });
+    lanes.once([=, this] { found[4 * row + 1] = static_cast<double>(most); });
     const bool negative = lanes.any(n, [=](Index i) { return x[i] < 0; });
-    lanes.once([&, this] {
-      sums[row] = sum;
-      largest[row] = most;
-      any_negative[row] = negative ? 1 : 0;
-      once[row] += 1;
+    lanes.once([=, this] {
+      found[4 * row + 2] = negative ? 1 : 0;
+      found[4 * row + 3] += 1;
     });
   }
 };

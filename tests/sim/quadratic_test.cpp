@@ -45,7 +45,8 @@ struct Rows {
 Rows gradients(const std::string& backend, const ModelConfig& config, const std::vector<float>& weights, Index stride,
                const Batch& batch) {
   const device::Device device = device_of(backend);
-  Quadratic model(device, config);
+  Quadratic problem(device, config);
+  Model& model = problem;
   const device::Buffer<float> x = on(device, weights);
   device::Buffer<float> rows(device, batch.workers * model.parameters());
   Rows result{{}, std::vector<double>(static_cast<std::size_t>(batch.workers))};
@@ -106,7 +107,8 @@ TEST_CASE("quadratic: gradients and losses are those of the oracle") {
 TEST_CASE("quadratic: gradients are scaled and added as asked") {
   for (const std::string& backend : backends()) {
     const device::Device device = device_of(backend);
-    Quadratic model(device, quadratic(5000, 2));
+    Quadratic problem(device, quadratic(5000, 2));
+    Model& model = problem;
     const device::Buffer<float> x = on(device, model.initial_weights(1));
     device::Buffer<float> once(device, 2 * 5000), twice(device, 2 * 5000);
     std::vector<double> losses(2), again(2);
