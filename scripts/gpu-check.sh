@@ -157,6 +157,15 @@ figures() {
   fi
 }
 
+# The kernels of a step with 1-bit Adam's codec, and one codec of each other kind: numbers in blocks, levels, the largest.
+kernels() {
+  local codec
+  figures kernels 60 "${on_gpu[@]}" bin/onebit bench kernels --devices cuda --json
+  for codec in int8 qsgd top-k; do
+    figures "kernels-$codec" 20 "${on_gpu[@]}" bin/onebit bench kernels --codec "$codec" --rounds 3 --devices cuda --json
+  done
+}
+
 # step NAME SECONDS DEVICES OPTIONS...: a step of 1-bit Adam's compression stage beside its floor
 step() {
   local name=$1 limit=$2 devices=$3
@@ -225,7 +234,7 @@ run() {
   on_gpu=(env "LD_LIBRARY_PATH=$library_path" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda)
   check_device
   for program in "${programs[@]}"; do tests "$program"; done
-  figures bench-kernels 60 "${on_gpu[@]}" bin/onebit bench kernels --devices cuda --json
+  kernels
   repeat
   steps
   figures bench-scaling 40 "${on_gpu[@]}" bin/onebit bench scaling --model mlp --model.layers 784,256,256,10 \

@@ -34,10 +34,13 @@ def milliseconds(value):
 
 def details(figures):
     """Rows for the figures of those parts that gave some."""
-    for report in (figures.get("bench-kernels") or {}).get("devices", []):
-        yield "", report["device"], f"copies {report['copy_bytes_per_second'] / 1e9:.0f} GB/s (read + written)"
-        for row in report["kernels"]:
-            yield "", row["kernel"], f"{milliseconds(row['seconds'])}, {row['share_of_copy']:.0%} of the copy"
+    for part, figure in figures.items():
+        if not part.startswith("kernels") or not figure:
+            continue
+        for report in figure["devices"]:
+            yield part, report["device"], f"copies {report['copy_bytes_per_second'] / 1e9:.0f} GB/s (read + written)"
+            for row in report["kernels"]:
+                yield part, row["kernel"], f"{milliseconds(row['seconds'])}, {row['share_of_copy']:.0%} of the copy"
     for part, step in figures.items():
         if part.startswith("step-") and step:
             ratio = step["step_seconds"] / step["floor_seconds"]
