@@ -35,7 +35,7 @@ struct TopK {
 
 /// Deep Gradient Compression's selection (Lin et al. 2018, section 5.1): all elements of at least a threshold's
 /// magnitude, the threshold being taken from a sample of m elements, without repetition: its element of rank
-/// r = round(k (m + 1) / (n + 1)), at least 1, which has rank k among all in the mean. Where more than 2k elements
+/// r = round(k (m + 1) / (n + 1)), from 1 to m, which has rank k among all in the mean. Where more than 2k elements
 /// reach it, the k largest of them are sent instead, exactly; where fewer than k do, no more are sent and the rest
 /// stays in the error. Zeros are never sent. Payload: SparsePayload, with their number counted.
 ///
@@ -80,9 +80,10 @@ struct TopKSampled {
     return share > least ? share : least;
   }
   ONEBIT_HOST_DEVICE Index rank(Index n) const {
-    const double mean = static_cast<double>(count.of(n)) * static_cast<double>(sample_size(n) + 1);
+    const Index size = sample_size(n);
+    const double mean = static_cast<double>(count.of(n)) * static_cast<double>(size + 1);
     const auto nearest = static_cast<Index>(std::floor(mean / static_cast<double>(n + 1) + 0.5));
-    return nearest > 1 ? nearest : 1;
+    return nearest < 1 ? 1 : (nearest < size ? nearest : size);
   }
   template <class Lanes>
   ONEBIT_DEVICE std::uint32_t threshold(const SegmentInput& in, const Lanes& lanes) const {

@@ -250,6 +250,7 @@ void VirtualCluster::draw_next(Replica& replica, const BatchPlace& place) const 
     next = {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
   }
   if (replica.next_place == next) return;
+  replica.next_place = {};
   data_->sample(next.step, next.group, config_.batch, replica.next, next.part * config_.batch);
   replica.next_place = next;
 }
@@ -262,7 +263,10 @@ void VirtualCluster::run_part(Replica& replica, const Weights& weights, device::
   const GradientRows rows{gradients.data(), replica.model->parameters(), place.part > 0, static_cast<float>(share)};
   const device::Device& device = replica.shard.device;
   const GradientSeconds spent = replica.model->gradients(weights, replica.batch, rows, part_losses, [&, this] {
-    if (device.is_gpu() && !device.plans()) draw_next(replica, place);
+    if (!device.is_gpu() || device.plans()) return;
+    device::Stopwatch idle(device);  // from the end of the GPU's work to that of the drawing, if that is later
+    draw_next(replica, place);
+    seconds.sample += idle.lap();
   });
   seconds.forward += spent.forward;
   seconds.backward += spent.backward;

@@ -58,9 +58,11 @@ struct Operands {
 
   /// How a worker cuts the vector for the servers.
   const compress::Side& sent_side() const { return codec->traits().sliceable ? vector.worker() : vector.server(); }
-  /// Bytes of a payload's rows on the wire for an element of the operands.
-  double sent_bytes(const compress::Payload& payload) const {
-    return static_cast<double>(payload.rows * payload.wire_bytes()) / static_cast<double>(elements);
+  /// Bytes that an element of a long vector takes on the wire, or at most takes.
+  double sent_bytes() const {
+    constexpr Index many = Index{1} << 20;
+    const Index bytes = codec->body_bytes({.real = many, .active = many, .padded = many});
+    return static_cast<double>(bytes) / static_cast<double>(many);
   }
 
   Device device;
@@ -87,7 +89,7 @@ Subject worker_encode(Operands& o) {
                      .factors = o.factors.data()},
                     {}, o.b.data(), o.elements / o.workers, o.worker_payload);
   };
-  return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes(o.worker_payload)};
+  return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes()};
 }
 
 /// What servers do with a vector: read what the workers sent, read and write the error; read and write it again, write
@@ -96,13 +98,13 @@ Subject server_side(Operands& o) {
   const auto run = [&o] {
     o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, o.b.data(), o.elements, o.server_payload);
   };
-  return {{"server side", run}, o.elements, o.sent_bytes(o.arrived) + 8 + 8 + o.sent_bytes(o.server_payload)};
+  return {{"server side", run}, o.elements, (static_cast<double>(o.workers) + 1) * o.sent_bytes() + 8 + 8};
 }
 
 /// What every worker does with the servers' answer: read it, write the values.
 Subject decode(Operands& o) {
   const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
-  return {{"decode", run}, o.elements, o.sent_bytes(o.server_payload) + 4};
+  return {{"decode", run}, o.elements, o.sent_bytes() + 4};
 }
 
 Subject dense_mean(Operands& o) {

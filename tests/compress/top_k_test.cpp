@@ -155,6 +155,21 @@ TEST_CASE("sampled top-k selects exactly where too many reach the threshold, and
   CHECK(whole(row).decoded == oracle::only(row, oracle::largest(row, 20)));
 }
 
+TEST_CASE("sampled top-k asks for no more than its sample has where nearly all elements are to be sent") {
+  const std::vector<std::pair<Index, double>> cases = {{3, 0.7}, {10, 10}, {64, 1000}, {100, 0.9}, {100, 0.99}};
+  for (const std::string& backend : backends()) {
+    for (const auto& [n, k] : cases) {
+      CAPTURE(backend, n, k);
+      const std::vector<float> row = oracle::normals(n, 4);
+      RowCodec codec({.name = "top-k-sampled", .k = k}, n, backend);
+      const std::vector<float> decoded = codec(row).decoded;
+      const auto sent = n - std::count(decoded.begin(), decoded.end(), 0.0f);
+      CHECK(sent > 0);
+      CHECK(decoded == oracle::only(row, oracle::largest(row, static_cast<std::size_t>(sent))));
+    }
+  }
+}
+
 TEST_CASE("sparse codecs are gathered, or meet at servers where a codec for the way down is named") {
   const device::Device device = device::Device::cpu(1);
   const std::vector<Tensor> tensors = {{"w", 1000}};
