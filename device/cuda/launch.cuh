@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(kThreads) visit_items(Index n, const __grid_co
 
 /// An item for a block.
 template <class Kernel>
-__global__ void __launch_bounds__(kLargeItemLanes, 1) visit_large_items(Index n, const __grid_constant__ Kernel kernel) {
+__global__ void __launch_bounds__(kLargeItemLanes, 1)
+    visit_large_items(Index n, const __grid_constant__ Kernel kernel) {
   __shared__ BlockLanes::Scratch scratch;
   const BlockLanes lanes(threadIdx.x, scratch);
   for (Index item = blockIdx.x; item < n; item += gridDim.x) {
