@@ -22,21 +22,15 @@ struct Buckets {
   ONEBIT_HOST_DEVICE Index end(Index first) const { return n - first > size ? first + size : n; }
 };
 
-/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`: all lanes have a part in a large bucket,
-/// a small one is one lane's. Every lane can read what stands there.
+/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`, which every lane can read then.
 template <class Norm, class Lanes>
 ONEBIT_DEVICE void store_norms(const float* y, const Buckets& buckets, std::uint8_t* out, const Norm& norm,
                                const Lanes& lanes) {
-  const auto store_norm = [&](Index bucket, const auto& own) {
+  lanes.each_piece(buckets.count(), buckets.size, [&](Index bucket, const auto& own) {
     const Index first = bucket * buckets.size;
     const float value = norm(y + first, buckets.end(first) - first, own);
     own.once([&] { store(out + 4 * bucket, value); });
-  };
-  if (buckets.size >= device::kLargeItemLanes) {
-    for (Index bucket = 0; bucket < buckets.count(); ++bucket) store_norm(bucket, lanes);
-  } else {
-    lanes.each(buckets.count(), [&](Index bucket) { store_norm(bucket, device::OneLane{}); });
-  }
+  });
   lanes.meet();
 }
 

@@ -31,8 +31,8 @@ void Codec::serve(const device::Device& device, const Side& chunks, const Codec&
                   const Draw& draw, float* errors, Index stride, Payload& payload) const {
   up.add_mean(device, chunks, arrived, Target::state, errors);
   if (traits().shared_max) {
-    for_each_item(device, chunks.count(),
-                  LargestKernel{chunks.device_segments(), errors, stride, 1, clip(), payload.shared_max.data()});
+    for_each_large_item(device, chunks.item_sizes(),
+                        LargestKernel{chunks.device_segments(), errors, stride, 1, clip(), payload.shared_max.data()});
   }
   encode(device, chunks, {0, 1}, {}, draw, errors, stride, payload);
 }

@@ -48,8 +48,8 @@ ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_error
     correct(shard_.own().first + w, worker_errors.floats().data() + w * layout_.state_size());
   }
   const Side& side = layout_.worker();
-  for_each_item(shard_.device, side.count(),
-                GlobalMeanKernel{side.device_segments(), row(0), layout_.workers(), result});
+  for_each_large_item(shard_.device, side.item_sizes(),
+                      GlobalMeanKernel{side.device_segments(), row(0), layout_.workers(), result});
   for (const netmodel::Traffic& record : plan()) traffic.push_back(record);
   seconds.server = watch.lap();
   return seconds;
@@ -59,7 +59,7 @@ ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_error
 void GlobalTopKMean::place(const Payload& payload, Index from, float* to) {
   const Side& side = layout_.worker();
   codec_.decode(shard_.device, side, payload, from, decoded_.data());
-  for_each_item(shard_.device, side.count(), SpreadKernel{side.device_segments(), decoded_.data(), to});
+  for_each_large_item(shard_.device, side.item_sizes(), SpreadKernel{side.device_segments(), decoded_.data(), to});
 }
 
 /// One round: the workers at odd multiples of `distance` send to those before them.

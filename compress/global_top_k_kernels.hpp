@@ -7,7 +7,6 @@ namespace onebit::compress {
 
 /// One decoded row to the places of its errors; padding is 0.
 struct SpreadKernel {
-  static constexpr bool kLargeItems = true;
   const Segment* segments;
   const float* parameters;
   float* row;
@@ -66,7 +65,6 @@ struct RememberKernel {
 
 /// The result over the workers to its parameters.
 struct GlobalMeanKernel {
-  static constexpr bool kLargeItems = true;
   const Segment* segments;
   const float* row;
   Index workers;

@@ -45,6 +45,15 @@ Side::Side(const device::Device& device, std::vector<Segment> segments)
   byte_offsets_ = device::Buffer<Index>::copy_of(device, offsets);
 }
 
+device::ItemSizes Side::item_sizes(Index rows) const {
+  device::ItemSizes sizes{.count = rows * count()};
+  for (const Segment& segment : segments_) {
+    sizes.longest = std::max(sizes.longest, segment.active);
+    sizes.total += rows * segment.active;
+  }
+  return sizes;
+}
+
 struct ExchangeLayout::Cut {
   std::vector<Segment> segments;
   std::vector<Index> tensors;

@@ -8,6 +8,7 @@
 
 #include "device/buffer.hpp"
 #include "device/chunks.hpp"
+#include "device/lanes.hpp"
 
 namespace onebit::compress {
 
@@ -49,6 +50,8 @@ class Side {
   const device::Chunks& active() const { return active_; }
   /// Padded elements that are active, counted from the end of the real ones.
   const device::Chunks& padding() const { return padding_; }
+  /// The segments of so many rows, an item each.
+  device::ItemSizes item_sizes(Index rows = 1) const;
   /// Elements of the errors of a row, up to this side's last.
   Index state_end() const { return state_end_; }
 

@@ -38,7 +38,6 @@ struct LowRank {
     });
     lanes.meet();
     orthonormalise(p, a, lanes);
-    lanes.meet();
     lanes.each(rank * b, [&](Index item) {
       const Index c = item / b, j = item % b;
       double sum = 0;

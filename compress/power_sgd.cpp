@@ -38,9 +38,15 @@ PowerSgdMean::PowerSgdMean(const device::Shard& shard, const ExchangeLayout& lay
       left_sum_(shard, left_size_),
       right_sum_(shard, right_size_) {
   std::vector<Index> left_shapes, right_shapes;
+  const auto add = [rank](Index rows, Index offset, std::vector<Index>& shapes, device::ItemSizes& sizes) {
+    shapes.insert(shapes.end(), {rows, offset});
+    sizes.count += 1;
+    sizes.longest = std::max(sizes.longest, rank * rows);
+    sizes.total += rank * rows;
+  };
   for (const Matrix& m : matrices_) {
-    left_shapes.insert(left_shapes.end(), {m.rows, m.left});
-    right_shapes.insert(right_shapes.end(), {m.columns, m.right});
+    add(m.rows, m.left, left_shapes, left_sizes_);
+    add(m.columns, m.right, right_shapes, right_sizes_);
   }
   left_shapes_ = device::Buffer<Index>::copy_of(shard.device, left_shapes);
   right_shapes_ = device::Buffer<Index>::copy_of(shard.device, right_shapes);
@@ -101,12 +107,11 @@ ExchangeSeconds PowerSgdMean::exchange(const Draw&, StoredErrors& worker_errors,
   ExchangeSeconds seconds;
   device::Buffer<float>& errors = worker_errors.floats();
   const device::Device& device = shard_.device;
-  const auto matrices = static_cast<Index>(matrices_.size());
   device::Stopwatch watch(device);
   multiply(errors);
   left_sum_.absorb(shard_.own(), left_rows_.data(), left_size_);
   left_sum_.take_mean(left_.data());
-  for_each_item(device, matrices, OrthonormalKernel{left_shapes_.data(), rank_, left_.data()});
+  for_each_large_item(device, left_sizes_, OrthonormalKernel{left_shapes_.data(), rank_, left_.data()});
   multiply_transposed(errors);
   right_sum_.absorb(shard_.own(), right_rows_.data(), right_size_);
   right_sum_.take_mean(right_.data());
@@ -118,7 +123,8 @@ ExchangeSeconds PowerSgdMean::exchange(const Draw&, StoredErrors& worker_errors,
     for_each_row(device, shard_.own().count, m.rows * m.columns,
                  SubtractKernel{errors.data() + m.state, layout_.state_size(), decoded_.data() + m.parameter});
   }
-  for_each_item(device, matrices, ReviveKernel{right_shapes_.data(), rank_, first_right_.data(), right_.data()});
+  for_each_large_item(device, right_sizes_,
+                      ReviveKernel{right_shapes_.data(), rank_, first_right_.data(), right_.data()});
   for (const netmodel::Traffic& exchange : plan()) traffic.push_back(exchange);
   seconds.server = watch.lap();
   return seconds;

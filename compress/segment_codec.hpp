@@ -64,27 +64,28 @@ class SegmentCodec final : public Codec {
     const device::Buffer<double> squares = feed(device, side, range.count, input, errors, stride);
     require_finite(squares, side.count(), draw.first_row);
     const Index first = range.first * side.count();
-    for_each_item(device, range.count * side.count(),
-                  EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),
-                                         squares.data(), payload.shared_max.data(), draw, errors, stride,
-                                         payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
-                                         from(payload.sizes, first), from(payload.memory, first)});
+    for_each_large_item(
+        device, side.item_sizes(range.count),
+        EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),
+                               squares.data(), payload.shared_max.data(), draw, errors, stride,
+                               payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
+                               from(payload.sizes, first), from(payload.memory, first)});
   }
 
   void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
                 float* target) const override {
     device::Buffer<double> sums(device, side.state_end());
-    for_each_item(
-        device, side.count(),
+    for_each_large_item(
+        device, side.item_sizes(),
         AddDecoded<Method>{method_, side.device_segments(), payload.offset_table.data(), payload.body.data(),
                            payload.body_bytes, payload.rows, where == Target::parameters, sums.data(), target});
   }
 
   void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
               float* parameters) const override {
-    for_each_item(device, side.count(),
-                  DecodeSegments<Method>{method_, side.device_segments(), payload.offset_table.data(),
-                                         payload.body.data() + row * payload.body_bytes, parameters});
+    for_each_large_item(device, side.item_sizes(),
+                        DecodeSegments<Method>{method_, side.device_segments(), payload.offset_table.data(),
+                                               payload.body.data() + row * payload.body_bytes, parameters});
   }
 
  private:

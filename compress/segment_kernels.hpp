@@ -8,10 +8,10 @@
 #include "compress/codec.hpp"
 
 /// In a kernels.inl: the kernels of a method.
-#define ONEBIT_SEGMENT_CODEC(Method)                              \
-  ONEBIT_FOR_EACH_ITEM(onebit::compress::EncodeSegments<Method>); \
-  ONEBIT_FOR_EACH_ITEM(onebit::compress::AddDecoded<Method>);     \
-  ONEBIT_FOR_EACH_ITEM(onebit::compress::DecodeSegments<Method>)
+#define ONEBIT_SEGMENT_CODEC(Method)                                    \
+  ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::EncodeSegments<Method>); \
+  ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::AddDecoded<Method>);     \
+  ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::DecodeSegments<Method>)
 
 namespace onebit::compress {
 
@@ -62,7 +62,6 @@ ONEBIT_DEVICE void decode_segment(const Method& method, const std::uint8_t* in, 
 
 template <class Method>
 struct EncodeSegments {
-  static constexpr bool kLargeItems = true;
   Method method;
   const Segment* segments;
   Index count;  ///< segments
@@ -97,7 +96,6 @@ struct EncodeSegments {
 /// target += mean of the decoded rows, summed in double in `sums`.
 template <class Method>
 struct AddDecoded {
-  static constexpr bool kLargeItems = true;
   Method method;
   const Segment* segments;
   const Index* offsets;
@@ -128,7 +126,6 @@ struct AddDecoded {
 /// The decoded real elements of one row.
 template <class Method>
 struct DecodeSegments {
-  static constexpr bool kLargeItems = true;
   Method method;
   const Segment* segments;
   const Index* offsets;
@@ -165,7 +162,6 @@ ONEBIT_HOST_DEVICE inline float clipped(float y, float limit) {
 
 /// largest[segment] = max |y| over the rows of a side, each clipped.
 struct LargestKernel {
-  static constexpr bool kLargeItems = true;
   const Segment* segments;
   const float* errors;
   Index stride;

@@ -121,7 +121,7 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   const Side& side = up_side();
   const LargestKernel kernel{side.device_segments(), worker_errors.data(), layout_.state_size(),
                              shard_.own().count,     up_.clip(),           worker_payload_.shared_max.data()};
-  for_each_item(shard_.device, side.count(), kernel);
+  for_each_large_item(shard_.device, side.item_sizes(), kernel);
   const std::vector<float> own = worker_payload_.shared_max.to_host();
   const std::vector<double> all = shard_.exchange->all_gather(std::vector<double>(own.begin(), own.end()));
   std::vector<float> largest(own.size());

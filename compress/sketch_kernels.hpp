@@ -79,7 +79,6 @@ struct EstimateKernel {
 
 /// The indices of the k largest of n values in ascending order; one item.
 struct LargestIndicesKernel {
-  static constexpr bool kLargeItems = true;
   const float* values;
   Index n, k;
   Index* indices;

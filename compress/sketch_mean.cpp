@@ -57,12 +57,17 @@ void SketchMean::sketch(const device::Buffer<float>& errors) {
 void SketchMean::choose(const device::Buffer<float>& errors) {
   const device::Device& device = shard_.device;
   for_each(device, estimates_.size(), EstimateKernel{shape_, sketch_.data(), estimates_.data()});
-  for_each_item(device, 1, LargestIndicesKernel{estimates_.data(), estimates_.size(), candidates_, indices_.data()});
+  const auto choose_largest = [&](const device::Buffer<float>& values, Index n, Index k,
+                                  device::Buffer<Index>& indices) {
+    for_each_large_item(device, {.count = 1, .longest = n, .total = n},
+                        LargestIndicesKernel{values.data(), n, k, indices.data()});
+  };
+  choose_largest(estimates_, estimates_.size(), candidates_, indices_);
   for_each_row(device, shard_.own().count, candidates_,
                PickKernel{errors.data(), layout_.state_size(), indices_.data(), candidates_, exact_rows_.data()});
   exact_sum_.absorb(shard_.own(), exact_rows_.data(), candidates_);
   exact_sum_.take_mean(exact_.data());
-  for_each_item(device, 1, LargestIndicesKernel{exact_.data(), candidates_, chosen_, picks_.data()});
+  choose_largest(exact_, candidates_, chosen_, picks_);
 }
 
 ExchangeSeconds SketchMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&, float* result,

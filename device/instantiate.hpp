@@ -3,6 +3,8 @@
 
 #define ONEBIT_FOR_EACH(...) ONEBIT_LAUNCHER(for_each(const ONEBIT_QUEUE&, onebit::Index, __VA_ARGS__))
 #define ONEBIT_FOR_EACH_ITEM(...) ONEBIT_LAUNCHER(for_each_item(const ONEBIT_QUEUE&, onebit::Index, __VA_ARGS__))
+#define ONEBIT_FOR_EACH_LARGE_ITEM(...) \
+  ONEBIT_LAUNCHER(for_each_large_item(const ONEBIT_QUEUE&, const onebit::device::ItemSizes&, __VA_ARGS__))
 #define ONEBIT_FOR_EACH_ROW(...) \
   ONEBIT_LAUNCHER(for_each_row(const ONEBIT_QUEUE&, onebit::Index, onebit::Index, __VA_ARGS__))
 #define ONEBIT_REDUCE(...) \

@@ -1,6 +1,7 @@
 #pragma once
-// What lanes of both backends share; what they can do is said in cpu/lanes.hpp.
+// What lanes of both backends share. What those of a large item can do is said in crew.hpp.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -9,13 +10,21 @@
 namespace onebit::device {
 
 inline constexpr Index kItemLanes = 16;        ///< of an item: a row of a few hundred elements, say
-inline constexpr Index kLargeItemLanes = 512;  ///< of an item of a kernel that says kLargeItems: up to all parameters
+inline constexpr Index kLargeItemLanes = 512;  ///< of each member of a crew, which shares a large item: crew.hpp
+inline constexpr Index kTile = 16384;          ///< elements that large items are summed by
 
-/// How many lanes a kernel's items are shared out among.
-template <class Kernel>
-constexpr Index lanes_of() {
-  if constexpr (requires { Kernel::kLargeItems; }) return kLargeItemLanes;
-  return kItemLanes;
+/// How large the items of a launch are, in elements.
+struct ItemSizes {
+  Index count = 0;
+  Index longest = 0;
+  Index total = 0;
+};
+
+/// Members of each crew where so many are to be had in all: the longest item is to take no longer than its share.
+inline Index crew_size(const ItemSizes& sizes, Index members) {
+  if (sizes.total <= 0) return 1;
+  const Index most = std::max<Index>(1, std::min(members, sizes.longest / kTile));
+  return std::clamp<Index>(sizes.longest * members / sizes.total, 1, most);
 }
 
 /// i / run for i >= 0, run > 0. Dividing 32 bits takes a fraction of the time that 64 do.
@@ -52,14 +61,19 @@ class OneLane {
   }
   template <class Term>
   ONEBIT_DEVICE float largest(Index n, const Term& term) const {
+    return largest(0, n, term);
+  }
+  /// Of term(0) and [first, last).
+  template <class Term>
+  ONEBIT_DEVICE float largest(Index first, Index last, const Term& term) const {
     constexpr Index together = 8;  // which do not wait for each other
     float most[together];
     for (Index k = 0; k < together; ++k) most[k] = term(0);
-    Index i = 0;
-    for (; i + together <= n; i += together) {
+    Index i = first;
+    for (; i + together <= last; i += together) {
       for (Index k = 0; k < together; ++k) most[k] = larger(term(i + k), most[k]);
     }
-    for (; i < n; ++i) most[0] = larger(term(i), most[0]);
+    for (; i < last; ++i) most[0] = larger(term(i), most[0]);
     for (Index k = 1; k < together; ++k) most[0] = larger(most[k], most[0]);
     return most[0];
   }

@@ -3,6 +3,7 @@
 // operator(); each backend instantiates the launchers for a room's kernels from one list, <room>/kernels.inl.
 
 #include "device/chunks.hpp"
+#include "device/lanes.hpp"
 #include "device/sign_bits.hpp"
 
 namespace onebit::device {
@@ -12,6 +13,8 @@ template <class Kernel>
 void for_each(const Queue& queue, Index n, Kernel kernel);
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel);
+template <class Kernel>
+void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel);
 template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel);
 template <class Kernel>
@@ -35,6 +38,8 @@ void for_each(const Queue& queue, Index n, Kernel kernel);
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel);
 template <class Kernel>
+void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel);
+template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel);
 template <class Kernel>
 void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums);
@@ -57,12 +62,18 @@ void for_each(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each(queue, n, kernel); });
 }
 
-/// Calls kernel(item) for items that are too large to be elements: a row each. A kernel that shares an item out takes
-/// lanes too, kernel(item, lanes): cpu/lanes.hpp says what they do. It has kLargeItems = true where an item is worth
-/// hundreds of them.
+/// Calls kernel(item) for items that are too large to be elements: a row each. A kernel that shares an item out among
+/// lanes takes them too, kernel(item, lanes): each, sum, largest, any, once and meet of device/crew.hpp.
 template <class Kernel>
 void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });
+}
+
+/// Calls kernel(item, lanes) for items of up to all parameters: device/crew.hpp says what lanes do. The sizes decide
+/// how many share an item, and nothing else; `longest` is not below any item's n.
+template <class Kernel>
+void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
+  device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });
 }
 
 /// Calls kernel(row, column) for all rows x columns, each once.

@@ -32,7 +32,7 @@ ONEBIT_HOST_DEVICE constexpr Index round_up(Index a, Index b) {
 struct Range {
   Index first = 0;
   Index count = 0;
-  constexpr Index end() const { return first + count; }
+  ONEBIT_HOST_DEVICE constexpr Index end() const { return first + count; }
   friend constexpr bool operator==(const Range&, const Range&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "device/cpu/crews.hpp"
 #include "device/cpu/lanes.hpp"
 #include "device/launch.hpp"
 
@@ -26,12 +27,19 @@ template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   queue.check(kernel);
   parallel(queue, n, [&](Index item) {
-    using Own = Lanes<lanes_of<Kernel>()>;
-    if constexpr (requires(const Own& lanes) { kernel(item, lanes); }) {
-      kernel(item, Own{});
+    if constexpr (requires(const Lanes& lanes) { kernel(item, lanes); }) {
+      kernel(item, Lanes{});
     } else {
       kernel(item);
     }
+  });
+}
+
+template <class Kernel>
+void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
+  queue.check(kernel);
+  for_each_crew(queue, sizes, [&](Index first, Index step, const CrewLanes<CrewMember>& lanes) {
+    for (Index item = first; item < sizes.count; item += step) kernel(item, lanes);
   });
 }
 

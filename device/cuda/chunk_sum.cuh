@@ -101,6 +101,13 @@ inline double* workspace(const Queue& queue, Index numbers) {
   return static_cast<double*>(queue.context().workspace(numbers * static_cast<Index>(sizeof(double))));
 }
 
+/// Zeros in the queue's workspace.
+inline void clear(const Queue& queue, double* numbers, Index count) {
+  queue.context().make_current();
+  check(cudaMemsetAsync(numbers, 0, static_cast<std::size_t>(count) * sizeof(double), queue.context().stream()),
+        "cudaMemsetAsync");
+}
+
 /// reduce in a workspace of 2 * rows * chunks.count numbers.
 template <class Kernel>
 void reduce_in(double* workspace, const Queue& queue, Index rows, const ChunkView& chunks, const Kernel& kernel,

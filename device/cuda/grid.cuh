@@ -22,13 +22,31 @@ inline dim3 row_blocks(Index rows, Index chunks) {
   return {blocks(chunks), blocks(rows)};
 }
 
-/// Starts kernel(arguments...) on the queue's stream. `what` names it in errors.
+/// Blocks of so many threads that run at once where the GPU does nothing else.
 template <class... Parameters>
+Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
+  queue.context().make_current();
+  int processors = 0, blocks = 0;
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, queue.context().ordinal()),
+        "cudaDeviceGetAttribute");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), 0),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return Index{processors} * Index{blocks};
+}
+
+/// Whether the blocks of a grid wait for each other.
+enum class Blocks { apart, together };
+
+/// Starts kernel(arguments...) on the queue's stream. `what` names it in errors.
+template <Blocks wait = Blocks::apart, class... Parameters>
 void launch(const Queue& queue, dim3 grid, dim3 block, const std::type_info& what, void (*kernel)(Parameters...),
             std::type_identity_t<Parameters>... arguments) {
   queue.context().make_current();
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  const cudaError_t status = cudaLaunchKernel(kernel, grid, block, addresses, 0, queue.context().stream());
+  const cudaStream_t stream = queue.context().stream();
+  const cudaError_t status = wait == Blocks::together
+                                 ? cudaLaunchCooperativeKernel(kernel, grid, block, addresses, 0, stream)
+                                 : cudaLaunchKernel(kernel, grid, block, addresses, 0, stream);
   if (status != cudaSuccess) check_launch(what);
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// Lanes (cpu/lanes.hpp) on a GPU: half a warp for an item, a block for a large one.
+// Lanes on a GPU: half a warp for an item, blocks for a large one. They yield the same bits as those of the CPU
+// (cpu/lanes.hpp).
 
 #include <cuda_runtime.h>
 
-#include "device/lanes.hpp"
+#include "device/crew.hpp"
 
 namespace onebit::device::cuda {
 
@@ -56,8 +57,8 @@ class HalfWarp {
   unsigned mask_;
 };
 
-/// All threads of a block of kLargeItemLanes.
-class BlockLanes {
+/// A block of a crew: kLargeItemLanes threads.
+class CrewMember {
   static constexpr unsigned kCount = static_cast<unsigned>(kLargeItemLanes), kWarps = kCount / 32;
   static constexpr unsigned kOwn = 4;  // elements of a lane that select() tests at a time
   static constexpr unsigned kAll = 0xFFFFFFFFu;
@@ -73,65 +74,98 @@ class BlockLanes {
     Index found;
   };
 
-  __device__ BlockLanes(unsigned thread, Scratch& scratch) : lane_(thread), scratch_(scratch) {}
+  /// thread: number of this one in its block. arrivals: of the crew's members at their meetings so far, in the GPU's
+  /// memory.
+  __device__ CrewMember(unsigned thread, Scratch& scratch, unsigned long long* arrivals)
+      : lane_(thread), scratch_(scratch), arrivals_(arrivals) {}
 
   template <class Visit>
-  __device__ void each(Index n, const Visit& visit) const {
-    for (Index i = lane_; i < n; i += kCount) visit(i);
+  __device__ void each(Index first, Index last, const Visit& visit) const {
+    for (Index i = first + lane_; i < last; i += kCount) visit(i);
   }
 
   template <class Bind>
-  __device__ void each_in_runs(Index n, Index run, const Bind& bind) const {
-    for (Index i = lane_; i < n; i += kCount) bind(run_of(i, run))(i);
+  __device__ void each_in_runs(Index first, Index last, Index run, const Bind& bind) const {
+    for (Index i = first + lane_; i < last; i += kCount) bind(run_of(i, run))(i);
+  }
+
+  template <class Term>
+  __device__ double tile_sum(Index n, const Term& term) const {
+    double sum = 0;
+    for (Index i = lane_; i < n; i += kCount) sum += term(i);
+    return combine(sum);
   }
 
   template <class Term>
   __device__ double sum(Index n, const Term& term) const {
-    double sum = 0;
-    for (Index i = lane_; i < n; i += kCount) sum += term(i);
-    return combine(sum, scratch_.sums, [](double a, double b) { return a + b; });
+    double own = 0;  // of the tiles that are this lane's
+    for (Index tile = 0; tile * kTile < n; ++tile) {
+      const Index first = tile * kTile, count = n - first < kTile ? n - first : kTile;
+      const double sum = tile_sum(count, [&term, first](Index i) { return term(first + i); });
+      if (tile % kCount == lane_) own += sum;
+    }
+    return combine(own);
   }
 
   template <class Term>
   __device__ float largest(Index n, const Term& term) const {
-    const auto larger = [](float a, float b) { return b > a ? b : a; };
+    return largest(0, n, term);
+  }
+  template <class Term>
+  __device__ float largest(Index first, Index last, const Term& term) const {
+    const auto larger = [](float value, float most) { return value > most ? value : most; };
     float most = term(0);
-    for (Index i = lane_; i < n; i += kCount) most = larger(most, term(i));
+    for (Index i = first + lane_; i < last; i += kCount) most = larger(term(i), most);
     return combine(most, scratch_.largest, larger);
   }
 
-  template <class Test>
-  __device__ bool any(Index n, const Test& test) const {
-    return sum(n, [&test](Index i) { return test(i) ? 1.0 : 0.0; }) > 0;
-  }
-
   template <class Of>
-  __device__ Ranked ranked(Index n, Index rank, const Of& of) const {
+  __device__ void count_bins(Index first, Index last, const Of& of, Index* counts) const {
     __syncthreads();  // the counts of before have been read
     for (unsigned bin = lane_; bin < kBins; bin += kCount) scratch_.counts[bin] = 0;
     __syncthreads();
-    for (Index first = 0; first < n; first += kCount) {
-      const Index i = first + lane_;
-      const std::uint32_t bin = i < n ? of(i) : kBins;
+    for (Index tile = first; tile < last; tile += kCount) {
+      const Index i = tile + lane_;
+      const std::uint32_t bin = i < last ? of(i) : kBins;
       // Magnitudes are in few bins: those of a warp that are in the same one are counted together.
       const unsigned same = __match_any_sync(kAll, bin);
       const bool is_first = (same & ((1u << (lane_ % 32)) - 1u)) == 0;
       if (bin < kBins && is_first) atomicAdd(&scratch_.counts[bin], static_cast<unsigned long long>(__popc(same)));
     }
     __syncthreads();
-    return find_bin(scratch_.counts, rank);
+    for (unsigned bin = lane_; bin < kBins; bin += kCount) counts[bin] = static_cast<Index>(scratch_.counts[bin]);
   }
 
-  template <bool in_order = false, class Test, class Take>
-  __device__ Index select(Index n, const Test& test, const Take& take) const {
+  __device__ Ranked find_bin(const Index* counts, Index members, Index rank) const {
+    for (unsigned bin = lane_; bin < kBins; bin += kCount) {
+      unsigned long long sum = 0;
+      for (Index member = 0; member < members; ++member) {
+        sum += static_cast<unsigned long long>(counts[member * Index{kBins} + bin]);
+      }
+      scratch_.counts[bin] = sum;
+    }
+    __syncthreads();
+    return device::find_bin(scratch_.counts, rank);
+  }
+
+  template <class Test>
+  __device__ Index count(Index first, Index last, const Test& test) const {
+    double own = 0;
+    for (Index i = first + lane_; i < last; i += kCount) own += test(i) ? 1 : 0;
+    return static_cast<Index>(combine(own));
+  }
+
+  template <bool in_order, class Test, class Take>
+  __device__ Index select(Index first, Index last, Index rank, const Test& test, const Take& take) const {
     constexpr Index tile = Index{kOwn} * kCount;
-    Index taken = 0, count = 0;  // handed out, and waiting for others to make up eight; every lane knows both
-    __syncthreads();             // nobody reads what waited in an earlier call
-    for (Index first = 0; first < n; first += tile) {
-      const Index own = first + Index{kOwn} * lane_;
+    Index skip = rank % kTogether;            // places of an eight that others have begun
+    Index taken = rank - skip, count = skip;  // handed out, and waiting to make up eight; every lane knows both
+    __syncthreads();                          // nobody reads what waited in an earlier call
+    for (Index begin = first; begin < last; begin += tile) {
+      const Index own = begin + Index{kOwn} * lane_;
       unsigned chosen = 0;
 #pragma unroll
-      for (unsigned k = 0; k < kOwn; ++k) chosen |= own + k < n && test(own + k) ? 1u << k : 0u;
+      for (unsigned k = 0; k < kOwn; ++k) chosen |= own + k < last && test(own + k) ? 1u << k : 0u;
       const Place place = place_of(static_cast<unsigned>(__popc(chosen)));
       Index* to = scratch_.waiting + count + place.before;
       for (unsigned k = 0; k < kOwn; ++k) {
@@ -139,7 +173,8 @@ class BlockLanes {
       }
       __syncthreads();
       const Index eights = (count + place.total) / kTogether;
-      hand_out<in_order>(taken, eights, take);
+      hand_out<in_order>(taken, eights, skip, take);
+      if (eights > 0) skip = 0;
       taken += eights * kTogether;
       count = (count + place.total) % kTogether;
       const Index rest = lane_ < count ? scratch_.waiting[eights * kTogether + lane_] : 0;
@@ -147,17 +182,18 @@ class BlockLanes {
       if (lane_ < count) scratch_.waiting[lane_] = rest;
     }
     __syncthreads();
-    if (lane_ == 0 && count > 0) take(taken, static_cast<const Index*>(scratch_.waiting), count);
-    __syncthreads();
+    if (lane_ == 0 && count > skip)
+      take(taken + skip, static_cast<const Index*>(scratch_.waiting + skip), count - skip);
     return taken + count;
   }
 
   template <class Test>
-  __device__ Index nth(Index n, Index rank, const Test& test) const {
-    select(n, test, [this, rank](Index before, const Index* indices, Index count) {
+  __device__ Index nth(Index first, Index last, Index rank, const Test& test) const {
+    select<false>(first, last, 0, test, [this, rank](Index before, const Index* indices, Index count) {
       if (before <= rank && rank < before + count) scratch_.found = indices[rank - before];
     });
-    return scratch_.found;  // the lanes have met, and do so before another call writes
+    __syncthreads();
+    return scratch_.found;  // the lanes meet before another call writes
   }
 
   template <class Write>
@@ -165,7 +201,18 @@ class BlockLanes {
     if (lane_ == 0) write();
   }
 
-  __device__ void meet() const {
+  /// Every member counts itself in, and waits for as many as make up a meeting of all. They all run, or this would wait
+  /// forever: a cooperative launch.
+  __device__ void meet(Index members) const {
+    __syncthreads();
+    if (members == 1) return;
+    if (lane_ == 0) {
+      const auto all = static_cast<unsigned long long>(members);
+      __threadfence();
+      const unsigned long long over = (atomicAdd(arrivals_, 1ull) / all + 1) * all;
+      while (*static_cast<volatile unsigned long long*>(arrivals_) < over) __nanosleep(50);
+      __threadfence();
+    }
     __syncthreads();
   }
 
@@ -186,6 +233,9 @@ class BlockLanes {
     for (int half = kWarps / 2; half > 0; half /= 2) value = two(value, __shfl_xor_sync(kAll, value, half));
     return value;
   }
+  __device__ double combine(double sum) const {
+    return combine(sum, scratch_.sums, [](double a, double b) { return a + b; });
+  }
 
   __device__ Place place_of(unsigned count) const {
     unsigned up_to = count;  // of the warp's lanes up to this one
@@ -203,16 +253,19 @@ class BlockLanes {
     return place;
   }
 
+  /// The first `skip` places are not this member's.
   template <bool in_order, class Take>
-  __device__ void hand_out(Index taken, Index eights, const Take& take) const {
+  __device__ void hand_out(Index taken, Index eights, Index skip, const Take& take) const {
     const Index first = in_order ? (lane_ == 0 ? 0 : eights) : Index{lane_};
     for (Index e = first; e < eights; e += in_order ? 1 : kCount) {
-      take(taken + e * kTogether, static_cast<const Index*>(scratch_.waiting + e * kTogether), kTogether);
+      const Index from = e * kTogether + (e == 0 ? skip : 0);
+      take(taken + from, static_cast<const Index*>(scratch_.waiting + from), (e + 1) * kTogether - from);
     }
   }
 
   unsigned lane_;
   Scratch& scratch_;
+  unsigned long long* arrivals_;
 };
 
 }  // namespace onebit::device::cuda

@@ -43,13 +43,16 @@ __global__ void __launch_bounds__(kThreads) visit_items(Index n, const __grid_co
   for (Index item = Index{blockIdx.x} * teams + threadIdx.x / kItemLanes; item < n; item += step) kernel(item, lanes);
 }
 
-/// An item for a block.
+/// An item for the blocks of a crew, which lie side by side. memory: the crews' room, then a count of arrivals each.
 template <class Kernel>
 __global__ void __launch_bounds__(kLargeItemLanes, 1)
-    visit_large_items(Index n, const __grid_constant__ Kernel kernel) {
-  __shared__ BlockLanes::Scratch scratch;
-  const BlockLanes lanes(threadIdx.x, scratch);
-  for (Index item = blockIdx.x; item < n; item += gridDim.x) {
+    visit_large_items(Index n, const CrewRoom room, double* memory, const __grid_constant__ Kernel kernel) {
+  __shared__ CrewMember::Scratch scratch;
+  const Index crew = blockIdx.x / room.members, crews = gridDim.x / room.members;
+  auto* arrivals = reinterpret_cast<unsigned long long*>(memory + crews * room.words());
+  const CrewMember member(threadIdx.x, scratch, arrivals + crew);
+  const CrewLanes lanes(member, blockIdx.x % room.members, room.members, room.scratch(memory + crew * room.words()));
+  for (Index item = crew; item < n; item += crews) {
     kernel(item, lanes);
     __syncthreads();
   }
@@ -63,20 +66,42 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
   if (n > 0) launch(queue, blocks(ceil_div(n, kThreads)), kThreads, typeid(Kernel), visit<Kernel>, n, kernel);
 }
 
-/// A kernel that shares its item out among lanes gets as many threads for each, another one: then in small blocks,
+/// A kernel that shares its item out among lanes gets half a warp for each, another one a thread: then in small blocks,
 /// because items are few, and spread over the GPU this way.
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   using namespace detail;
   if (n <= 0) return;
-  if constexpr (lanes_of<Kernel>() == kLargeItemLanes) {
-    launch(queue, blocks(n), static_cast<unsigned>(kLargeItemLanes), typeid(Kernel), visit_large_items<Kernel>, n,
-           kernel);
-  } else if constexpr (requires(const HalfWarp& lanes) { kernel(n, lanes); }) {
+  if constexpr (requires(const HalfWarp& lanes) { kernel(n, lanes); }) {
     constexpr Index teams = kThreads / kItemLanes;
     launch(queue, blocks(ceil_div(n, teams)), kThreads, typeid(Kernel), visit_items<Kernel>, n, kernel);
   } else {
     launch(queue, blocks(ceil_div(n, kItemThreads)), kItemThreads, typeid(Kernel), visit<Kernel>, n, kernel);
+  }
+}
+
+/// Members of a crew wait for each other, and so all crews have to run at once.
+template <class Kernel>
+void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
+  using namespace detail;
+  constexpr auto threads = static_cast<unsigned>(kLargeItemLanes);
+  constexpr Index most_crews = 4096;
+  if (sizes.count <= 0) return;
+  const auto run = visit_large_items<Kernel>;
+  const Index together = sizes.longest < 2 * kTile ? 1 : resident_blocks(queue, run, kLargeItemLanes);
+  const Index members = crew_size(sizes, together);
+  if (members == 1) {
+    const Index crews = std::min(sizes.count, most_crews);
+    const CrewRoom room{.tiles = 0, .members = 1};
+    double* memory = workspace(queue, crews * (room.words() + 1));
+    launch(queue, static_cast<unsigned>(crews), threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
+  } else {
+    const Index crews = together / members;
+    const CrewRoom room{.tiles = ceil_div(sizes.longest, kTile), .members = members};
+    double* memory = workspace(queue, crews * (room.words() + 1));
+    clear(queue, memory + crews * room.words(), crews);
+    launch<Blocks::together>(queue, static_cast<unsigned>(crews * members), threads, typeid(Kernel), run, sizes.count,
+                             room, memory, kernel);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
+#include <span>
 
 #include "device/launch.hpp"
 #include "tests/catch.hpp"
@@ -19,6 +21,24 @@ constexpr Index kRows = 3;
 const std::vector<Index> kSizes = {1, 7, 8, 15, 16, 17, 31, 33, 511, 512, 513, 2047, 2048, 2049, 9001};
 
 using Values = std::vector<double>;
+
+/// Items of these sizes, for crews of as many members as a device has: launches take sizes at their word.
+constexpr ItemSizes shared_out(Index items) {
+  constexpr Index huge = Index{1} << 30;
+  return {.count = items, .longest = huge, .total = huge};
+}
+/// Items for crews of one.
+constexpr ItemSizes alone(Index items) {
+  return {.count = items, .longest = 1, .total = items};
+}
+
+/// Devices with one thread, with a few, and, which are more, as many as an emulated GPU has blocks.
+std::vector<Device> crew_devices() {
+  std::vector<Device> devices;
+  for (const std::string& backend : backends()) devices.push_back(device_of(backend));
+  for (const int threads : {1, 2, 3, 7}) devices.push_back(Device::cpu(threads));
+  return devices;
+}
 
 double halves(Values values) {
   for (std::size_t half = values.size() / 2; half > 0; half /= 2) {
@@ -39,13 +59,31 @@ double documented_sum(const Values& terms, std::size_t lanes) {
   return halves(warps);
 }
 
-template <class Kernel>
-void check_rows(const Device& device, Index n) {
+/// Of a large item: of the sums of its tiles.
+double documented_large_sum(const Values& terms) {
+  Values tiles;
+  for (std::size_t first = 0; first < terms.size(); first += kTile) {
+    const std::size_t last = std::min<std::size_t>(first + kTile, terms.size());
+    const auto begin = terms.begin();
+    tiles.push_back(
+        documented_sum(Values(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last)),
+                       kLargeItemLanes));
+  }
+  return documented_sum(tiles, kLargeItemLanes);
+}
+
+Values doubles(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+
+/// launch(kernel) runs it over kRows rows.
+template <class Launch, class Sum>
+void check_rows(const Device& device, Index n, const Launch& launch, const Sum& documented) {
   const std::vector<float> values = oracle::normals(kRows * n, 17);
   const auto data = on(device, values);
   Buffer<float> doubled(device, kRows * n);
   auto results = Buffer<double>::zeros(device, 4 * kRows);
-  for_each_item(device, kRows, Kernel{{data.data(), n, doubled.data(), results.data()}});
+  launch(LanesKernel{data.data(), n, doubled.data(), results.data()});
   const std::vector<double> found = results.to_host();
   for (Index row = 0; row < kRows; ++row) {
     const std::vector<float> x(values.begin() + row * n, values.begin() + (row + 1) * n);
@@ -53,10 +91,50 @@ void check_rows(const Device& device, Index n) {
     for (auto value = x.rbegin(); value != x.rend(); ++value) terms.push_back(static_cast<double>(2 * *value));
     const bool negative = std::any_of(x.begin(), x.end(), [](float value) { return value < 0; });
     const auto most = static_cast<double>(*std::max_element(x.begin(), x.end()));
-    const double sum = documented_sum(terms, static_cast<std::size_t>(lanes_of<Kernel>()));
     CHECK(std::vector<double>(found.begin() + 4 * row, found.begin() + 4 * row + 4) ==
-          std::vector<double>{sum, most, negative ? 1.0 : 0.0, 1.0});
+          std::vector<double>{documented(terms), most, negative ? 1.0 : 0.0, 1.0});
   }
+}
+
+/// What SelectKernel finds in bytes.
+struct Selection {
+  const std::vector<std::uint8_t>& bytes;
+  int least;
+  Index rank;
+
+  void check(const Device& device, const ItemSizes& sizes) const {
+    const auto n = static_cast<Index>(bytes.size());
+    const auto data = on(device, bytes);
+    auto one = Buffer<Index>::zeros(device, n), other = Buffer<Index>::zeros(device, n);
+    Buffer<Index> numbers(device, 6);
+    for_each_large_item(
+        device, sizes,
+        SelectKernel{data.data(), n, static_cast<std::uint8_t>(least), rank, one.data(), other.data(), numbers.data()});
+    std::vector<Index> expected;
+    for (Index i = 0; i < n; ++i) {
+      if (bytes[static_cast<std::size_t>(i)] >= least) expected.push_back(i);
+    }
+    const auto count = static_cast<Index>(expected.size());
+    std::vector<std::uint8_t> sorted = bytes;
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    const std::uint8_t byte = sorted[static_cast<std::size_t>(rank)];
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), byte, std::greater<>());
+    const Index nth = rank < count ? expected[static_cast<std::size_t>(rank)] : -1;
+    expected.resize(static_cast<std::size_t>(n), 0);
+    CAPTURE(device.name(), device.threads(), sizes.longest, n, least, rank);
+    CHECK(one.to_host() == expected);
+    CHECK(other.to_host() == expected);
+    CHECK(numbers.to_host() ==
+          std::vector<Index>{count, count, nth, Index{byte}, rank + 1 - (first - sorted.begin()), last - first});
+  }
+};
+
+std::vector<std::uint8_t> some_bytes(Index n) {
+  std::vector<std::uint8_t> bytes;
+  for (const float value : oracle::normals(n, 3)) {
+    bytes.push_back(static_cast<std::uint8_t>(std::clamp(128 + 20 * value, 0.0f, 255.0f)));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -66,47 +144,94 @@ TEST_CASE("lanes sum in the documented order and agree on what they find, on eve
     const Device device = device_of(backend);
     for (const Index n : kSizes) {
       CAPTURE(backend, n);
-      check_rows<ItemLanesKernel>(device, n);
-      check_rows<LargeItemLanesKernel>(device, n);
+      check_rows(
+          device, n, [&](const auto& kernel) { for_each_item(device, kRows, kernel); },
+          [](const Values& terms) { return documented_sum(terms, kItemLanes); });
     }
   }
 }
 
-TEST_CASE("lanes select elements in ascending order and by rank, on every backend") {
-  for (const std::string& backend : backends()) {
-    const Device device = device_of(backend);
-    for (const Index n : kSizes) {
-      std::vector<std::uint8_t> bytes;
-      for (const float value : oracle::normals(n, 3)) {
-        bytes.push_back(static_cast<std::uint8_t>(std::clamp(128 + 20 * value, 0.0f, 255.0f)));
+TEST_CASE("crews of any size sum in the documented order and agree on what they find, on every backend") {
+  for (const Device& device : crew_devices()) {
+    for (const ItemSizes& sizes : {alone(kRows), shared_out(kRows)}) {
+      for (const Index n : {Index{1}, Index{8}, Index{513}, Index{9001}, kTile, kTile + 1, 5 * kTile + 7}) {
+        CAPTURE(device.name(), device.threads(), sizes.longest, n);
+        check_rows(
+            device, n, [&](const auto& kernel) { for_each_large_item(device, sizes, kernel); }, documented_large_sum);
       }
-      std::vector<std::uint8_t> sorted = bytes;
-      std::sort(sorted.begin(), sorted.end(), std::greater<>());
-      const auto data = on(device, bytes);
+    }
+  }
+}
+
+TEST_CASE("crews select elements in ascending order and by rank, on every backend") {
+  for (const Device& device : crew_devices()) {
+    for (const Index n : kSizes) {
+      const std::vector<std::uint8_t> bytes = some_bytes(n);
       for (const int least : {0, 120, 160, 255}) {
-        std::vector<Index> expected;
-        for (Index i = 0; i < n; ++i) {
-          if (bytes[static_cast<std::size_t>(i)] >= least) expected.push_back(i);
-        }
-        const auto count = static_cast<Index>(expected.size());
+        const Index count = std::count_if(bytes.begin(), bytes.end(), [least](auto byte) { return byte >= least; });
         for (const Index rank : {Index{0}, count / 3, std::max(count - 1, Index{0})}) {
-          auto one = Buffer<Index>::zeros(device, n), other = Buffer<Index>::zeros(device, n);
-          Buffer<Index> numbers(device, 6);
-          for_each_item(device, 1,
-                        SelectKernel{data.data(), n, static_cast<std::uint8_t>(least), rank, one.data(), other.data(),
-                                     numbers.data()});
-          std::vector<Index> whole = expected;
-          whole.resize(static_cast<std::size_t>(n), 0);
-          const std::uint8_t byte = sorted[static_cast<std::size_t>(rank)];
-          const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), byte, std::greater<>());
-          CAPTURE(backend, n, least, rank);
-          CHECK(one.to_host() == whole);
-          CHECK(other.to_host() == whole);
-          CHECK(numbers.to_host() ==
-                std::vector<Index>{count, count, count > 0 ? expected[static_cast<std::size_t>(rank)] : -1, Index{byte},
-                                   rank + 1 - (first - sorted.begin()), last - first});
+          Selection{bytes, least, rank}.check(device, alone(1));
+          Selection{bytes, least, rank}.check(device, shared_out(1));
         }
       }
     }
   }
+}
+
+TEST_CASE("crews share pieces out, on every backend") {
+  for (const Device& device : crew_devices()) {
+    for (const ItemSizes& sizes : {alone(1), shared_out(1)}) {
+      for (const auto& [n, size] : std::vector<std::pair<Index, Index>>{{1, 1},
+                                                                        {100, 7},
+                                                                        {3000, 511},
+                                                                        {3000, 512},
+                                                                        {3000, 3000},
+                                                                        {3 * kTile, 2 * kTile},
+                                                                        {9 * kTile, kTile + 5}}) {
+        const std::vector<float> values = oracle::normals(n, 5);
+        const auto data = on(device, values);
+        auto found = Buffer<double>::zeros(device, 3 * ceil_div(n, size));
+        for_each_large_item(device, sizes, PiecesKernel{data.data(), n, size, found.data()});
+        std::vector<double> expected;
+        for (Index first = 0; first < n; first += size) {
+          const auto piece = std::span(values).subspan(static_cast<std::size_t>(first),
+                                                       static_cast<std::size_t>(std::min(size, n - first)));
+          const Values terms = doubles(piece);
+          const double in_turn = std::accumulate(terms.begin(), terms.end(), 0.0);
+          expected.push_back(size < kLargeItemLanes ? in_turn : documented_large_sum(terms));
+          expected.push_back(static_cast<double>(*std::max_element(piece.begin(), piece.end())));
+          expected.push_back(1);
+        }
+        CAPTURE(device.name(), device.threads(), sizes.longest, n, size);
+        CHECK(found.to_host() == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("crews visit every element once with its run, on every backend") {
+  for (const Device& device : crew_devices()) {
+    for (const ItemSizes& sizes : {alone(1), shared_out(1)}) {
+      for (const Index n : kSizes) {
+        for (const Index run : {Index{1}, Index{3}, Index{64}, Index{1000}, n}) {
+          auto values = Buffer<Index>::zeros(device, n);
+          for_each_large_item(device, sizes, RunsKernel{n, run, values.data()});
+          std::vector<Index> expected;
+          for (Index i = 0; i < n; ++i) expected.push_back(i / run);
+          CAPTURE(device.name(), device.threads(), sizes.longest, n, run);
+          CHECK(values.to_host() == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("crews are as large as an item's share of the work") {
+  CHECK(crew_size({.count = 0, .longest = 0, .total = 0}, 8) == 1);
+  CHECK(crew_size({.count = 8, .longest = 10 * kTile, .total = 80 * kTile}, 8) == 1);
+  CHECK(crew_size({.count = 1, .longest = 100 * kTile, .total = 100 * kTile}, 8) == 8);
+  CHECK(crew_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 8) == 2);
+  CHECK(crew_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one beside small ones
+  CHECK(crew_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // not worth more
+  CHECK(crew_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
 }

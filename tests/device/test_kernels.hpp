@@ -100,7 +100,7 @@ struct MathKernel {
 };
 
 /// Rows of numbers, an item each, and what lanes find in one.
-struct LanesRow {
+struct LanesKernel {
   const float* values;
   Index n;
   float* doubled;
@@ -124,26 +124,8 @@ struct LanesRow {
   }
 };
 
-struct ItemLanesKernel {
-  LanesRow row;
-  template <class Lanes>
-  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
-    row(item, lanes);
-  }
-};
-
-struct LargeItemLanesKernel {
-  static constexpr bool kLargeItems = true;
-  LanesRow row;
-  template <class Lanes>
-  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
-    row(item, lanes);
-  }
-};
-
 /// What lanes select of a row: the bytes from `least` on.
 struct SelectKernel {
-  static constexpr bool kLargeItems = true;
   const std::uint8_t* bytes;
   Index n;
   std::uint8_t least;
@@ -170,6 +152,39 @@ struct SelectKernel {
       const Index all[] = {count, ordered, nth, Index{byte.bin}, byte.rank, byte.count};
       for (Index k = 0; k < 6; ++k) numbers[k] = all[k];
     });
+  }
+};
+
+/// What lanes find in pieces of a row: how large each is in all, its largest number, and how often one lane wrote.
+struct PiecesKernel {
+  const float* values;
+  Index n, size;
+  double* found;  ///< [pieces][3]
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index, const Lanes& lanes) const {
+    lanes.each_piece(ceil_div(n, size), size, [this](Index piece, const auto& own) {
+      const float* x = values + piece * size;
+      const Index count = n - piece * size < size ? n - piece * size : size;
+      const double sum = own.sum(count, [x](Index i) { return static_cast<double>(x[i]); });
+      const float most = own.largest(count, [x](Index i) { return x[i]; });
+      own.once([&, this] {
+        found[3 * piece] = sum;
+        found[3 * piece + 1] = static_cast<double>(most);
+        found[3 * piece + 2] += 1;
+      });
+    });
+  }
+};
+
+/// Adds each element's run to it.
+struct RunsKernel {
+  Index n, run;
+  Index* values;
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index, const Lanes& lanes) const {
+    lanes.each_in_runs(n, run, [this](Index r) { return [r, to = values](Index i) { to[i] += r; }; });
   }
 };
 

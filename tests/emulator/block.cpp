@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -103,13 +104,15 @@ class Block {
   std::uint64_t progress_ = 0;
 };
 
-thread_local Block block;
+thread_local Block first_block;
+/// That of this thread of the process. Stacks are kept: to make them takes longer than to run a block.
+thread_local Block* block = &first_block;
 
 void Block::enter() {
-  block.run_threads();
-  Fiber& self = *block.fibers_[block.current_];
+  block->run_threads();
+  Fiber& self = *block->fibers_[block->current_];
   self.finished = true;
-  block.yield();
+  block->yield();
 }
 
 void Block::run_threads() {
@@ -202,32 +205,48 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
 
 }  // namespace
 
-void run_grid(dim3 grid, dim3 threads, const std::function<void()>& kernel) {
-  [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // as kernels are compiled for GPUs
+void run_grid(dim3 grid, dim3 threads, const std::function<void()>& kernel, bool together) {
   thread_local bool backwards = false;
   backwards = !backwards;
+  const auto run = [&, from_last = backwards](dim3 index) {
+    [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // as kernels are compiled for GPUs
+    block->run({grid, threads, index, {}}, from_last, kernel);
+  };
+  thread_local std::deque<Block> others;
+  std::vector<std::thread> all;
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) block.run({grid, threads, {x, y, z}, {}}, backwards, kernel);
+      for (unsigned x = 0; x < grid.x; ++x) {
+        if (together) {
+          if (all.size() == others.size()) others.emplace_back();
+          all.emplace_back([&run, own = &others[all.size()], index = dim3(x, y, z)] {
+            block = own;
+            run(index);
+          });
+        } else {
+          run({x, y, z});
+        }
+      }
     }
   }
+  for (std::thread& one : all) one.join();
 }
 
 const Place& place() {
-  return block.place();
+  return block->place();
 }
 
 unsigned lane() {
-  return block.thread() % 32;
+  return block->thread() % 32;
 }
 
 void wait_for_block() {
-  block.meet(0, 0, 0);
+  block->meet(0, 0, 0);
 }
 
 /// What the next meeting of these threads brings does not overwrite it: none of them gets there before all have left.
 const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value) {
-  return block.meet(block.thread() / 32, mask, value).brought.data();
+  return block->meet(block->thread() / 32, mask, value).brought.data();
 }
 
 }  // namespace onebit::emulator

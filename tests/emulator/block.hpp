@@ -2,9 +2,11 @@
 // A block of CUDA threads on one processor: threads run one after the other, each until it has to wait for others. The
 // words of device code stand here too.
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
@@ -15,8 +17,8 @@ namespace onebit::emulator {
 
 /// Runs a kernel's threads, block by block. Every other launch begins with the last thread of a block, so that threads
 /// which do not wait for each other where they should give different results. Aborts with a message where threads wait
-/// for others that never come.
-void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel);
+/// for others that never come. together: all blocks at once, each in a thread of this process.
+void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel, bool together);
 
 /// Where a thread is in its grid.
 struct Place {
@@ -94,10 +96,14 @@ std::uint32_t __match_any_sync(std::uint32_t mask, T value) {
   return same;
 }
 template <class T>
-T atomicAdd(T* sum, T value) {  // of threads that run one after the other
-  const T before = *sum;
-  *sum += value;
-  return before;
+T atomicAdd(T* sum, T value) {
+  return std::atomic_ref(*sum).fetch_add(value);
+}
+inline void __threadfence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+inline void __nanosleep(unsigned) {
+  std::this_thread::yield();
 }
 inline int __popc(std::uint32_t word) {
   return __builtin_popcount(word);

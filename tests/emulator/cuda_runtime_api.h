@@ -22,10 +22,11 @@ enum cudaError_t {
   cudaErrorInvalidDevice = 101,
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorECCUncorrectable = 214,
-  cudaErrorUnsupportedPtxVersion = 222
+  cudaErrorUnsupportedPtxVersion = 222,
+  cudaErrorCooperativeLaunchTooLarge = 720
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaDeviceAttr { cudaDevAttrMaxPitch = 11, cudaDevAttrL2CacheSize = 38 };
+enum cudaDeviceAttr { cudaDevAttrMaxPitch = 11, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrL2CacheSize = 38 };
 enum cudaMemPoolAttr {
   cudaMemPoolAttrReleaseThreshold = 4,
   cudaMemPoolAttrReservedMemCurrent = 5,
@@ -52,11 +53,12 @@ struct cudaMemAccessDesc {
 };
 
 namespace onebit::emulator {
+inline constexpr int kProcessors = 3, kBlocksPerProcessor = 2;
 struct Stream;
 struct Pool;
 struct Event;
-/// Puts a kernel, bound to its arguments, behind the stream's work.
-cudaError_t enqueue_kernel(Stream* stream, dim3 grid, dim3 block, std::function<void()> kernel);
+/// Puts a kernel, bound to its arguments, behind the stream's work. together: its blocks may wait for each other.
+cudaError_t enqueue_kernel(Stream* stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together);
 }  // namespace onebit::emulator
 
 using cudaStream_t = onebit::emulator::Stream*;
@@ -101,14 +103,30 @@ cudaError_t cudaMemcpy2DAsync(void* target, std::size_t target_pitch, const void
 cudaError_t cudaMemcpyPeerAsync(void* target, int to, const void* source, int from, std::size_t bytes,
                                 cudaStream_t stream);
 
-/// As CUDA's, of a kernel's arguments by their addresses; they are copied at once.
+namespace onebit::emulator {
+/// A kernel with its arguments, given by their addresses; they are copied at once.
 template <class... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t,
-                             cudaStream_t stream) {
+std::function<void()> bind(void (*kernel)(Parameters...), void** arguments) {
   auto bound = [&]<std::size_t... k>(std::index_sequence<k...>) {
     return std::tuple<Parameters...>(*static_cast<Parameters*>(arguments[k])...);
   }
   (std::index_sequence_for<Parameters...>{});
-  return onebit::emulator::enqueue_kernel(stream, grid, block,
-                                          [kernel, bound = std::move(bound)] { std::apply(kernel, bound); });
+  return [kernel, bound = std::move(bound)] { std::apply(kernel, bound); };
+}
+}  // namespace onebit::emulator
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t,
+                             cudaStream_t stream) {
+  return onebit::emulator::enqueue_kernel(stream, grid, block, onebit::emulator::bind(kernel, arguments), false);
+}
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                                        std::size_t, cudaStream_t stream) {
+  return onebit::emulator::enqueue_kernel(stream, grid, block, onebit::emulator::bind(kernel, arguments), true);
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel, int, std::size_t) {
+  *blocks = onebit::emulator::kBlocksPerProcessor;
+  return cudaSuccess;
 }

@@ -100,11 +100,13 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
   add(stream, std::move(work));
 }
 
-cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel) {
+cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together) {
+  const unsigned most = static_cast<unsigned>(kProcessors * kBlocksPerProcessor);
+  if (together && grid.x * grid.y * grid.z > most) return report(cudaErrorCooperativeLaunchTooLarge);
   if (grid.x * grid.y * grid.z == 0 || block.x * block.y * block.z == 0 || block.x * block.y * block.z > 1024) {
     return report(cudaErrorInvalidValue);
   }
-  return add(stream, [grid, block, kernel = std::move(kernel)] { run_grid(grid, block, kernel); });
+  return add(stream, [grid, block, together, kernel = std::move(kernel)] { run_grid(grid, block, kernel, together); });
 }
 
 void set_memory(int ordinal, std::size_t bytes) {
@@ -151,6 +153,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
   switch (attribute) {
     case cudaDevAttrMaxPitch:
       *value = 1 << 20;  // small: rectangles beyond it are copied row by row
+      return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+      *value = kProcessors;
       return cudaSuccess;
     case cudaDevAttrL2CacheSize:
       *value = 1 << 20;

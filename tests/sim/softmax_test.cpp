@@ -12,7 +12,7 @@ using namespace onebit;
 
 namespace {
 
-const device::cpu::Lanes<device::kItemLanes> lanes;
+const device::cpu::Lanes lanes;
 
 std::vector<float> row(Index n) {
   std::vector<float> z(static_cast<std::size_t>(n));
