@@ -45,13 +45,15 @@ struct TernGrad {
   }
   template <class Use, class Lanes>
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
-    lanes.each(ceil_div(n, 5), [&use, in, n](Index five) {
-      std::uint32_t byte = in[4 + five];
-      for (Index i = 5 * five; i < n && i < 5 * five + 5; ++i, byte /= 3) use(i, value(byte % 3, load<float>(in)));
-    });
+    if (n == 0) return;
+    const auto use_five = [use, scale = load<float>(in)](Index first, std::uint32_t byte, auto count) {
+      for (Index k = 0; k < count; ++k, byte /= 3) use(first + k, value(byte % 3, scale));
+    };
+    lanes.each(n / 5, [&](Index five) { use_five(5 * five, in[4 + five], Constant<5>{}); });
+    if (n % 5 != 0) lanes.once([&] { use_five(n - n % 5, in[4 + n / 5], n % 5); });
   }
   ONEBIT_HOST_DEVICE static float value(std::uint32_t digit, float scale) {
-    return digit == 1 ? 0.0f : (digit == 0 ? -scale : scale);
+    return (static_cast<float>(digit) - 1.0f) * scale;
   }
 };
 
@@ -126,9 +128,10 @@ struct TwoMeans {
   template <class Use, class Lanes>
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
-    get_codes(
-        in + 8, n, Constant<1>{}, [&use, in](Index i, std::uint64_t side) { use(i, load<float>(in + 4 * side)); },
-        lanes);
+    const auto use_side = [use, low = load<float>(in), high = load<float>(in + 4)](Index i, std::uint64_t side) {
+      use(i, side != 0 ? high : low);
+    };
+    get_codes(in + 8, n, Constant<1>{}, use_side, lanes);
   }
 };
 

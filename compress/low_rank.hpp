@@ -28,22 +28,27 @@ struct LowRank {
     if (whole(in.n)) return Fp32{}.encode(in, out, lanes);
     const Index a = rows(in.n), b = columns(in.n);
     const ByteMatrix p{out, rank}, q{out + 4 * rank * a, rank};
-    lanes.each(rank * a, [&](Index item) {
-      const Index c = item / a, i = item % a;
-      double sum = 0;
-      for (Index j = 0; j < b && i * b + j < in.n; ++j) {
-        sum += static_cast<double>(in.y[i * b + j]) * (2 * static_cast<double>(in.random.uniform(c * b + j)) - 1);
-      }
-      p.set(i, c, sum);
-    });
+    for (Index c = 0; c < rank; ++c) {
+      lanes.each(b, [&](Index j) { q.set(j, c, 2 * static_cast<double>(in.random.uniform(c * b + j)) - 1); });
+    }
+    lanes.meet();
+    for (Index c = 0; c < rank; ++c) {
+      lanes.each_piece(a, b, [&](Index i, const auto& own) {
+        const float* y = in.y + i * b;
+        const Index count = in.n - i * b < b ? in.n - i * b : b;
+        const double sum = own.sum(count, [&](Index j) { return static_cast<double>(y[j]) * q.get(j, c); });
+        own.once([&] { p.set(i, c, sum); });
+      });
+    }
     lanes.meet();
     orthonormalise(p, a, lanes);
-    lanes.each(rank * b, [&](Index item) {
-      const Index c = item / b, j = item % b;
-      double sum = 0;
-      for (Index i = 0; i < a && i * b + j < in.n; ++i) sum += static_cast<double>(in.y[i * b + j]) * p.get(i, c);
-      q.set(j, c, sum);
-    });
+    for (Index c = 0; c < rank; ++c) {
+      lanes.each(b, [&](Index j) {
+        double sum = 0;
+        for (Index i = 0; i < a && i * b + j < in.n; ++i) sum += static_cast<double>(in.y[i * b + j]) * p.get(i, c);
+        q.set(j, c, sum);
+      });
+    }
     lanes.meet();
     decode(
         out, in.n, [&in](Index i, float value) { in.y[i] -= value; }, lanes);

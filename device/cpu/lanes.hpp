@@ -10,29 +10,40 @@
 
 namespace onebit::device::cpu {
 
-/// kCount interleaved partial sums of term(i) over [0, n), halves of every 32 added to each other, then halves of what
-/// these yield.
+/// Sum of n = 1, 2, 4, ... numbers, which are used up: halves are added to each other.
+inline double add_halves(double* values, Index n) {
+  for (Index half = n / 2; half > 0; half /= 2) {
+    for (Index lane = 0; lane < half; ++lane) values[lane] += values[lane + half];
+  }
+  return values[0];
+}
+
+/// Sum of a number of each lane, the first `used` of which have one: halves of every 32 are added to each other, then
+/// halves of what these yield. The numbers are used up.
+template <Index kCount>
+double add_lanes(double* sums, Index used) {
+  constexpr Index warp = kCount < 32 ? kCount : 32, warps = kCount / warp;
+  double totals[static_cast<std::size_t>(warps)] = {};
+  for (Index w = 0; w * warp < used; ++w) {
+    for (Index lane = std::max(used, w * warp); lane < (w + 1) * warp; ++lane) sums[lane] = 0;
+    totals[w] = add_halves(sums + w * warp, warp);
+  }
+  return add_halves(totals, warps);
+}
+
+/// The same of kCount interleaved partial sums of term(i) over [0, n).
 template <Index kCount, class Term>
 double interleaved_sum(Index n, const Term& term) {
-  constexpr Index warp = kCount < 32 ? kCount : 32, warps = kCount / warp;
-  const auto halves = [](double* values, Index count) {
-    for (Index half = count / 2; half > 0; half /= 2) {
-      for (Index lane = 0; lane < half; ++lane) values[lane] += values[lane + half];
-    }
-    return values[0];
-  };
   double sums[static_cast<std::size_t>(kCount)];
-  const Index used = std::clamp<Index>(ceil_div(n, warp), 1, warps);  // the other ones have nothing
-  for (Index lane = 0; lane < used * warp; ++lane) sums[lane] = 0;
+  const Index used = std::min(n, kCount);
+  for (Index lane = 0; lane < used; ++lane) sums[lane] = 0;
   Index i = 0;
   for (; i + kCount <= n; i += kCount) {
 #pragma omp simd
     for (Index lane = 0; lane < kCount; ++lane) sums[lane] += term(i + lane);
   }
   for (Index lane = 0; i < n; ++i, ++lane) sums[lane] += term(i);
-  double totals[static_cast<std::size_t>(warps)] = {};
-  for (Index w = 0; w < used; ++w) totals[w] = halves(sums + w * warp, warp);
-  return halves(totals, warps);
+  return add_lanes<kCount>(sums, used);
 }
 
 /// All lanes of a small item. They do what a crew's do (device/crew.hpp), but sums have no tiles.
@@ -94,10 +105,12 @@ class CrewMember {
 
   template <class Term>
   double sum(Index n, const Term& term) const {
-    return tile_sum(ceil_div(n, kTile), [&, n, this](Index tile) {
-      const Index first = tile * kTile;
-      return tile_sum(std::min(kTile, n - first), [&term, first](Index i) { return term(first + i); });
-    });
+    double sums[static_cast<std::size_t>(kLargeItemLanes)] = {};
+    for (Index first = 0, tile = 0; first < n; first += kTile, ++tile) {
+      sums[tile % kLargeItemLanes] +=
+          tile_sum(std::min(kTile, n - first), [&term, first](Index i) { return term(first + i); });
+    }
+    return add_lanes<kLargeItemLanes>(sums, std::min(ceil_div(n, kTile), kLargeItemLanes));
   }
 
   template <class Term>

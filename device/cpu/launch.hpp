@@ -38,9 +38,10 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   queue.check(kernel);
-  for_each_crew(queue, sizes, [&](Index first, Index step, const CrewLanes<CrewMember>& lanes) {
-    for (Index item = first; item < sizes.count; item += step) kernel(item, lanes);
-  });
+  for_each_crew(
+      queue, sizes, [&](Index first, Index step, const CrewLanes<CrewMember>& lanes) __attribute__((flatten)) {
+        for (Index item = first; item < sizes.count; item += step) kernel(item, lanes);
+      });
 }
 
 /// A kernel that walks through memory at every column may have a function columns<count>(row, first): it is called for
