@@ -27,21 +27,22 @@ std::vector<Index> zeros_of(const device::Buffer<float>& values) {
 }  // namespace
 
 MaskedCoordinates::MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance)
-    : shard_(shard), coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(variance))) {}
+    : shard_(shard),
+      coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(variance))),
+      found_(device::Buffer<double>::zeros(shard.device, shard.own().count)) {}
 
 void MaskedCoordinates::watch(Range group, const float* gradients, Index stride) {
-  if (!watches() || first_.count > 0) return;
-  device::Buffer<double> sums(shard_.device, group.count);
+  if (!watches()) return;
   reduce(shard_.device, group.count, device::Chunks(count()),
-         MaskedGradientTerm{coordinates_.data(), gradients, stride}, sums.data());
-  const std::vector<double> counts = sums.to_host();
-  const auto found = std::find_if(counts.begin(), counts.end(), [](double n) { return n > 0; });
-  if (found != counts.end()) first_ = {group.first + (found - counts.begin()), *found};
+         MaskedGradientTerm{coordinates_.data(), gradients, stride}, found_.data() + group.first - shard_.own().first);
 }
 
 void MaskedCoordinates::report(StepReport& report) {
   if (!watches()) return;
-  const std::array<double, 2> own = {static_cast<double>(first_.worker), first_.count};
+  const std::vector<double> counts = found_.to_host();
+  const auto first = std::find_if(counts.begin(), counts.end(), [](double n) { return n > 0; });
+  std::array<double, 2> own = {0, 0};
+  if (first != counts.end()) own = {static_cast<double>(shard_.own().first + (first - counts.begin())), *first};
   const std::vector<double> all = shard_.exchange->all_gather(own);
   for (std::size_t i = 0; i < all.size() && !reported_; i += 2) {
     if (all[i + 1] == 0) continue;

@@ -15,11 +15,9 @@ class MaskedCoordinates {
   /// The coordinates themselves follow from the frozen variance.
   void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }
 
-  /// Starts a step.
-  void begin() { first_ = {}; }
   /// Looks at the gradients of a group of this device's workers.
   void watch(Range group, const float* gradients, Index stride);
-  /// A gradient is an event once in a run, of the first worker on any device. Collective.
+  /// A gradient is an event once in a run, of the first worker on any device. Waits for the device. Collective.
   void report(StepReport& report);
 
  private:
@@ -27,11 +25,8 @@ class MaskedCoordinates {
 
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
+  device::Buffer<double> found_;  ///< [workers of this device]: coordinates with a gradient in the running step
   bool reported_ = false;
-  struct Found {
-    Index worker = 0;
-    double count = 0;
-  } first_;  ///< of the running step: the first of this device's workers with a gradient at masked coordinates
 };
 
 }  // namespace onebit::optim

@@ -73,7 +73,6 @@ void TwoStage::receive_compressed(float* result, StepReport& report) {
 void TwoStage::do_begin() {
   encode_seconds_ = 0;
   clipping_.begin();
-  if (masked_) masked_->begin();
   if (exchange_) exchange_->begin(step());
 }
 
@@ -134,8 +133,8 @@ void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport&
   if (exchanges()) receive(report);
   report.seconds.encode = encode_seconds_;
   clipping_.report(report);
-  if (masked_) masked_->report(report);
   frozen_update(parameters, report);
+  if (masked_) masked_->report(report);
   if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));
 }
 

@@ -42,7 +42,6 @@ void ZeroOneAdam::do_begin() {
   round_ = dry_run() ? Round::full : schedule_.next();
   encode_seconds_ = 0;
   clipping_.begin();
-  if (masked_) masked_->begin();
   if (round_ == Round::one_bit || round_ == Round::sync) exchange_.begin(step());
 }
 

@@ -30,7 +30,7 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   RunConfig run = hurried(config, kSteps);
   optim::ZeroOneConfig& zeroone = run.optimizer.zeroone;
   zeroone.var_update_scaler = 1;
-  zeroone.var_freeze_step = zeroone.var_freeze_step < steps ? 3 : kSteps;
+  zeroone.var_freeze_step = zeroone.var_freeze_step < steps ? std::min<Index>(zeroone.var_freeze_step, 3) : kSteps;
   run.optimizer.local.period = 2;
   run.probe.every = std::min<Index>(run.probe.every, 1);
   run.probe.curvature = std::min<Index>(run.probe.curvature, 2);

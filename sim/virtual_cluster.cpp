@@ -249,7 +249,7 @@ void VirtualCluster::draw_next(Replica& replica, const BatchPlace& place) const 
     const Index first = last ? own.first : place.group.end();
     next = {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
   }
-  if (replica.next_place == next) return;
+  if (replica.next_place == next || next.step > steps_) return;
   replica.next_place = {};
   data_->sample(next.step, next.group, config_.batch, replica.next, next.part * config_.batch);
   replica.next_place = next;

@@ -35,8 +35,9 @@ RunConfig staged_config(const std::string& optimizer) {
 /// What a training loop asks of the cluster in a step.
 void step(VirtualCluster& cluster) {
   const StepOutcome outcome = cluster.advance();
+  const WorkerRow workers = measure_workers(cluster, outcome);
   StepRow row = measure_step(cluster, outcome);
-  measure_errors(cluster, measure_workers(cluster, outcome), row);
+  measure_errors(cluster, workers, row);
   measure_tensors(cluster, outcome.step);
   cluster.evaluate();
 }
@@ -99,11 +100,14 @@ std::vector<std::string> all_optimizers() {
 
 TEST_CASE("plan: every optimizer holds what its plan says, and asks for no memory after its first steps") {
   for (const std::string& optimizer : all_optimizers()) {
-    const RunConfig config = staged_config(optimizer);
-    CAPTURE(optimizer);
-    const Counted counted = count(config);
-    CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
-    CHECK(counted.late_allocations == 0);
+    for (const Index group : {0, 1, 3}) {
+      RunConfig config = staged_config(optimizer);
+      config.worker_group = group;
+      CAPTURE(optimizer, group);
+      const Counted counted = count(config);
+      CHECK(planned_on_devices(prepare(config).plan) == counted.peak);
+      CHECK(counted.late_allocations == 0);
+    }
   }
 }
 
