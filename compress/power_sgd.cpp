@@ -38,11 +38,11 @@ PowerSgdMean::PowerSgdMean(const device::Shard& shard, const ExchangeLayout& lay
       left_sum_(shard, left_size_),
       right_sum_(shard, right_size_) {
   std::vector<Index> left_shapes, right_shapes;
-  const auto add = [rank](Index rows, Index offset, std::vector<Index>& shapes, device::ItemSizes& sizes) {
+  const auto add = [](Index rows, Index offset, std::vector<Index>& shapes, device::ItemSizes& sizes) {
     shapes.insert(shapes.end(), {rows, offset});
     sizes.count += 1;
-    sizes.longest = std::max(sizes.longest, rank * rows);
-    sizes.total += rank * rows;
+    sizes.longest = std::max(sizes.longest, rows);
+    sizes.total += rows;
   };
   for (const Matrix& m : matrices_) {
     add(m.rows, m.left, left_shapes, left_sizes_);

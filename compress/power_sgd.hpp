@@ -48,7 +48,7 @@ class PowerSgdMean final : public Channel {
   Index rank_;
   std::vector<Matrix> matrices_;
   Index left_size_ = 0, right_size_ = 0;
-  device::ItemSizes left_sizes_, right_sizes_;        ///< of the matrices' factors
+  device::ItemSizes left_sizes_, right_sizes_;        ///< of the factors' columns
   device::Buffer<Index> left_shapes_, right_shapes_;  ///< [matrices][2]: rows of a factor, its offset
   device::Buffer<float> left_, right_;                ///< the common factors
   device::Buffer<float> first_right_;                 ///< random numbers

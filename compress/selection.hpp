@@ -23,15 +23,19 @@ struct Cut {
   }
 };
 
-/// The cut that sends the k largest of the n values at(0), ..., 0 <= k <= n: a radix selection, four passes that count
-/// one byte of the magnitudes each, from the highest down. Of equal magnitudes the first are sent.
+/// The cut that sends the k largest of the n values at(0), ..., 0 <= k <= n: a radix selection, three passes that count
+/// 11, 10 and 10 bits of the magnitudes, from the highest down. Of equal magnitudes the first are sent.
 template <class At, class Lanes>
 ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
   if (k == 0) return {0x7FFFFFFFu, -1, 0};
-  std::uint32_t found = 0;      // the bytes of the k-th largest magnitude that are known
+  std::uint32_t found = 0;      // the digits of the k-th largest magnitude that are known
   device::Ranked kth{0, k, n};  // its rank among the elements that agree with them
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    kth = lanes.ranked(n, kth.rank, [&at, found, shift](Index i) { return (magnitude(at(i)) ^ found) >> shift; });
+  for (int shift = 20; shift >= 0; shift -= 10) {
+    const std::uint32_t digits = shift == 20 ? 2048 : 1024;
+    kth = lanes.ranked(n, kth.rank, [&at, found, shift, digits](Index i) {
+      const std::uint32_t digit = (magnitude(at(i)) ^ found) >> shift;
+      return digit < digits ? digit : device::kBins;
+    });
     found |= kth.bin << shift;
   }
   if (kth.rank == kth.count) return {found, n, k};

@@ -26,7 +26,7 @@ struct SparsePayload {
   /// Room for at most `most` of n elements.
   ONEBIT_HOST_DEVICE Index bytes(Index n, Index most) const { return header(n) + 4 * most + index_bytes(n, most); }
 
-  /// Writes the elements of a cut and takes them out of the input, which is the error then. The bytes used.
+  /// Writes the elements of a cut and takes them out of the input, which is the error then.
   /// The bytes used, as far as one lane knows.
   template <class Lanes>
   ONEBIT_DEVICE Index write(const SegmentInput& in, const Cut& cut, std::uint8_t* out, const Lanes& lanes) const {

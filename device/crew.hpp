@@ -9,27 +9,28 @@
 namespace onebit::device {
 
 /// What members of a crew tell each other. Numbers that every call writes anew are there twice: a member that is one
-/// call ahead leaves those of the call before alone.
+/// call ahead leaves those of the call before alone. Counts are there three times: those of the next call become zeros.
 struct CrewScratch {
   Index tiles;
   double* sums;    ///< [2][tiles]
-  Index* counts;   ///< [2][members][kBins]
+  Index* counts;   ///< [3][kBins]
   Index* chosen;   ///< [2][members]
   Index* found;    ///< [2]
   Index* eights;   ///< [members][kTogether]
   float* largest;  ///< [2][members]
 };
 
-/// The memory of a crew for items of so many tiles; a member alone needs none for them.
+/// The memory of a crew for items of so many tiles; a member alone needs none for them, nor counts.
 struct CrewRoom {
   Index tiles = 0;
   Index members = 1;
 
-  ONEBIT_HOST_DEVICE Index words() const { return 2 * tiles + (2 * kBins + 2 + kTogether + 1) * members + 2; }
-  /// memory: words() times 8 bytes.
+  ONEBIT_HOST_DEVICE Index bins() const { return members == 1 ? 0 : Index{kBins}; }
+  ONEBIT_HOST_DEVICE Index words() const { return 2 * tiles + 3 * bins() + (2 + kTogether + 1) * members + 2; }
+  /// memory: words() times 8 bytes, zeros where there are several members.
   ONEBIT_HOST_DEVICE CrewScratch scratch(double* memory) const {
     auto* counts = reinterpret_cast<Index*>(memory + 2 * tiles);
-    Index* chosen = counts + 2 * members * kBins;
+    Index* chosen = counts + 3 * bins();
     Index* found = chosen + 2 * members;
     Index* eights = found + 2;
     return {tiles, memory, counts, chosen, found, eights, reinterpret_cast<float*>(eights + kTogether * members)};
@@ -43,6 +44,8 @@ class CrewLanes {
  public:
   ONEBIT_DEVICE CrewLanes(const Member& member, Index index, Index members, const CrewScratch& scratch)
       : member_(member), index_(index), members_(members), scratch_(scratch) {}
+  CrewLanes(const CrewLanes&) = delete;  // a copy would not know whose turn it is
+  CrewLanes& operator=(const CrewLanes&) = delete;
 
   /// Calls visit(i) for i in [0, n), always by the same lane for the same i and n.
   template <class Visit>
@@ -59,7 +62,8 @@ class CrewLanes {
   }
 
   /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with as many of the lanes as
-  /// such a piece is worth. They have sum, largest and once.
+  /// such a piece is worth. They have sum, largest and once; visit uses no others. What it wrote other lanes can read
+  /// once they have met.
   template <class Visit>
   ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
     if (size < kLargeItemLanes) {
@@ -71,8 +75,9 @@ class CrewLanes {
     }
   }
 
-  /// Sum of term(i) over [0, n): of the sums of every kTile terms, like which they are added up themselves:
-  /// kLargeItemLanes interleaved partial sums, halves of every 32 added to each other, then halves of what these yield.
+  /// Sum of term(i) over [0, n), tile by tile: kLargeItemLanes interleaved partial sums, halves of every 32 added to
+  /// each other, then halves of what these yield. The sums of the tiles are added up in the same order as a tile's
+  /// terms.
   template <class Term>
   ONEBIT_DEVICE double sum(Index n, const Term& term) const {
     if (members_ == 1) return member_.sum(n, term);
@@ -87,7 +92,7 @@ class CrewLanes {
     return member_.tile_sum(tiles, [sums](Index tile) { return sums[tile]; });
   }
 
-  /// The largest of term(i) over [0, n), n >= 1. NaN is passed over, except in front.
+  /// The largest of term(i) over [0, n), n >= 1; of zeros, any. NaN is passed over, except in front.
   template <class Term>
   ONEBIT_DEVICE float largest(Index n, const Term& term) const {
     if (members_ == 1) return member_.largest(n, term);
@@ -109,11 +114,15 @@ class CrewLanes {
   /// the numbers there, and how many these are.
   template <class Of>
   ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
+    if (members_ == 1) return member_.ranked(n, rank, of);
     const Range own = share(n);
-    Index* counts = scratch_.counts + turn() * members_ * kBins;
-    member_.count_bins(own.first, own.end(), of, counts + index_ * kBins);
+    Index* counts = scratch_.counts + count_turn_ * Index{kBins};
+    count_turn_ = (count_turn_ + 1) % 3;
+    Index* next = scratch_.counts + count_turn_ * Index{kBins};
+    member_.add_bins(own.first, own.end(), of, counts);
+    if (index_ == 0) member_.each(0, Index{kBins}, [next](Index bin) { next[bin] = 0; });
     meet();
-    return member_.find_bin(counts, members_, rank);
+    return member_.find_bin(counts, rank);
   }
 
   /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds in ascending order, eight at a time,
@@ -210,7 +219,7 @@ class CrewLanes {
   Index index_;
   Index members_;
   CrewScratch scratch_;
-  mutable unsigned turn_ = 0;
+  mutable unsigned turn_ = 0, count_turn_ = 0;
 };
 
 }  // namespace onebit::device

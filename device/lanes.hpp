@@ -16,15 +16,17 @@ inline constexpr Index kTile = 16384;          ///< elements that large items ar
 /// How large the items of a launch are, in elements.
 struct ItemSizes {
   Index count = 0;
-  Index longest = 0;
+  Index longest = 0;  ///< not below what an item's lanes sum: their memory is for so many
   Index total = 0;
 };
 
-/// Members of each crew where so many are to be had in all: the longest item is to take no longer than its share.
-inline Index crew_size(const ItemSizes& sizes, Index members) {
-  if (sizes.total <= 0) return 1;
-  const Index most = std::max<Index>(1, std::min(members, sizes.longest / kTile));
-  return std::clamp<Index>(sizes.longest * members / sizes.total, 1, most);
+/// Members of each crew where so many are to be had in all: the longest item is to take no longer than its share, and
+/// none is to be left over.
+inline Index crew_size(const ItemSizes& sizes, Index all) {
+  if (sizes.total <= 0 || sizes.count <= 0) return 1;
+  const Index most = std::max<Index>(1, std::min(all, sizes.longest / kTile));
+  const Index fair = std::clamp<Index>(sizes.longest * all / sizes.total, 1, most);
+  return std::min(most, all / std::min(all / fair, sizes.count));
 }
 
 /// i / run for i >= 0, run > 0. Dividing 32 bits takes a fraction of the time that 64 do.
@@ -33,22 +35,14 @@ ONEBIT_HOST_DEVICE inline Index run_of(Index i, Index run) {
   return Index{static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(run)};
 }
 
-inline constexpr Index kTogether = 8;        ///< elements that select() hands out at a time
-inline constexpr std::uint32_t kBins = 256;  ///< of ranked()
+inline constexpr Index kTogether = 8;         ///< elements that select() hands out at a time
+inline constexpr std::uint32_t kBins = 2048;  ///< of ranked(): 11 bits
 
 struct Ranked {
   std::uint32_t bin;
   Index rank;   ///< in the bin, from 1
   Index count;  ///< in the bin
 };
-
-/// By the numbers of elements in every bin; rank is at most their sum.
-template <class Count>
-ONEBIT_HOST_DEVICE Ranked find_bin(const Count* counts, Index rank) {
-  std::uint32_t bin = kBins - 1;
-  for (; static_cast<Index>(counts[bin]) < rank; --bin) rank -= static_cast<Index>(counts[bin]);
-  return {bin, rank, static_cast<Index>(counts[bin])};
-}
 
 /// A lane by itself, for a piece of an item that is not shared out further.
 class OneLane {

@@ -63,7 +63,8 @@ void for_each(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item) for items that are too large to be elements: a row each. A kernel that shares an item out among
-/// lanes takes them too, kernel(item, lanes): each, sum, largest, any, once and meet of device/crew.hpp.
+/// lanes takes them too, kernel(item, lanes): they have each, sum (kItemLanes interleaved partial sums, halves added to
+/// each other), largest, any, once and meet.
 template <class Kernel>
 void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });

@@ -15,7 +15,7 @@ namespace onebit::device::cpu {
 struct Crew {
   explicit Crew(const CrewRoom& crew_room)
       : room(crew_room),
-        memory(std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(room.words()))),
+        memory(std::make_unique<double[]>(static_cast<std::size_t>(room.words()))),
         barrier(room.members) {}
 
   CrewRoom room;

@@ -3,6 +3,7 @@
 // same bits.
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cstdint>
 
@@ -123,19 +124,27 @@ class CrewMember {
   }
 
   template <class Of>
-  void count_bins(Index first, Index last, const Of& of, Index* counts) const {
-    Index own[kBins] = {};
-    for (Index i = first; i < last; ++i) {
-      const std::uint32_t bin = of(i);
-      if (bin < kBins) ++own[bin];
-    }
-    std::copy_n(own, kBins, counts);
+  Ranked ranked(Index n, Index rank, const Of& of) const {
+    Index counts[kBins] = {};
+    count_bins(0, n, of, counts);
+    return find_bin(counts, rank);
   }
 
-  Ranked find_bin(const Index* counts, Index members, Index rank) const {
-    Index sums[kBins] = {};
-    for (Index i = 0; i < members * Index{kBins}; ++i) sums[i % kBins] += counts[i];
-    return device::find_bin(sums, rank);
+  /// Adds how many numbers of(i) are in each bin to counts that all members share.
+  template <class Of>
+  void add_bins(Index first, Index last, const Of& of, Index* counts) const {
+    Index own[kBins] = {};
+    count_bins(first, last, of, own);
+    for (std::uint32_t bin = 0; bin < kBins; ++bin) {
+      if (own[bin] > 0) std::atomic_ref(counts[bin]).fetch_add(own[bin], std::memory_order_relaxed);
+    }
+  }
+
+  /// rank is at most the sum of the counts.
+  Ranked find_bin(const Index* counts, Index rank) const {
+    std::uint32_t bin = kBins - 1;
+    for (; counts[bin] < rank; --bin) rank -= counts[bin];
+    return {bin, rank, counts[bin]};
   }
 
   template <class Test>
@@ -178,6 +187,14 @@ class CrewMember {
   }
 
  private:
+  template <class Of>
+  static void count_bins(Index first, Index last, const Of& of, Index* counts) {
+    for (Index i = first; i < last; ++i) {
+      const std::uint32_t bin = of(i);
+      if (bin < kBins) ++counts[bin];
+    }
+  }
+
   std::barrier<>* others_;
 };
 

@@ -35,6 +35,7 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   });
 }
 
+/// Inlined whole: loops over what lambdas do are vector instructions only then.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   queue.check(kernel);

@@ -72,6 +72,8 @@ class CrewMember {
     unsigned long long counts[kBins];
     Index waiting[kOwn * kCount + kTogether];
     Index found;
+    Index above[kWarps];
+    Ranked ranked;
   };
 
   /// thread: number of this one in its block. arrivals: of the crew's members at their meetings so far, in the GPU's
@@ -120,32 +122,45 @@ class CrewMember {
   }
 
   template <class Of>
-  __device__ void count_bins(Index first, Index last, const Of& of, Index* counts) const {
-    __syncthreads();  // the counts of before have been read
-    for (unsigned bin = lane_; bin < kBins; bin += kCount) scratch_.counts[bin] = 0;
-    __syncthreads();
-    for (Index tile = first; tile < last; tile += kCount) {
-      const Index i = tile + lane_;
-      const std::uint32_t bin = i < last ? of(i) : kBins;
-      // Magnitudes are in few bins: those of a warp that are in the same one are counted together.
-      const unsigned same = __match_any_sync(kAll, bin);
-      const bool is_first = (same & ((1u << (lane_ % 32)) - 1u)) == 0;
-      if (bin < kBins && is_first) atomicAdd(&scratch_.counts[bin], static_cast<unsigned long long>(__popc(same)));
-    }
-    __syncthreads();
-    for (unsigned bin = lane_; bin < kBins; bin += kCount) counts[bin] = static_cast<Index>(scratch_.counts[bin]);
+  __device__ Ranked ranked(Index n, Index rank, const Of& of) const {
+    count_bins(0, n, of);
+    return find_bin(scratch_.counts, rank);
   }
 
-  __device__ Ranked find_bin(const Index* counts, Index members, Index rank) const {
+  /// Adds how many numbers of(i) are in each bin to counts that all members share.
+  template <class Of>
+  __device__ void add_bins(Index first, Index last, const Of& of, Index* counts) const {
+    count_bins(first, last, of);
     for (unsigned bin = lane_; bin < kBins; bin += kCount) {
-      unsigned long long sum = 0;
-      for (Index member = 0; member < members; ++member) {
-        sum += static_cast<unsigned long long>(counts[member * Index{kBins} + bin]);
-      }
-      scratch_.counts[bin] = sum;
+      const unsigned long long own = scratch_.counts[bin];
+      if (own > 0) atomicAdd(reinterpret_cast<unsigned long long*>(counts) + bin, own);
+    }
+  }
+
+  /// rank is at most the sum of the counts. Lane 0 has the uppermost bins, and so on downward.
+  template <class Count>
+  __device__ Ranked find_bin(const Count* counts, Index rank) const {
+    constexpr unsigned own = kBins / kCount;
+    const unsigned top = kBins - 1 - own * lane_;
+    Index sum = 0;
+    for (unsigned k = 0; k < own; ++k) sum += static_cast<Index>(counts[top - k]);
+    Index up_to = sum;  // of the warp's lanes up to this one
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+      const Index other = __shfl_up_sync(kAll, up_to, distance);
+      if (lane_ % 32 >= distance) up_to += other;
+    }
+    __syncthreads();  // what was found before has been read
+    if (lane_ % 32 == 31) scratch_.above[lane_ / 32] = up_to;
+    __syncthreads();
+    for (unsigned warp = 0; warp < lane_ / 32; ++warp) up_to += scratch_.above[warp];
+    Index left = rank - (up_to - sum);
+    if (left > 0 && left <= sum) {
+      unsigned bin = top;
+      for (; static_cast<Index>(counts[bin]) < left; --bin) left -= static_cast<Index>(counts[bin]);
+      scratch_.ranked = {bin, left, static_cast<Index>(counts[bin])};
     }
     __syncthreads();
-    return device::find_bin(scratch_.counts, rank);
+    return scratch_.ranked;
   }
 
   template <class Test>
@@ -221,6 +236,22 @@ class CrewMember {
   struct Place {
     unsigned before, total;
   };
+
+  template <class Of>
+  __device__ void count_bins(Index first, Index last, const Of& of) const {
+    __syncthreads();  // the counts of before have been read
+    for (unsigned bin = lane_; bin < kBins; bin += kCount) scratch_.counts[bin] = 0;
+    __syncthreads();
+    for (Index tile = first; tile < last; tile += kCount) {
+      const Index i = tile + lane_;
+      const std::uint32_t bin = i < last ? of(i) : kBins;
+      // Magnitudes are in few bins: those of a warp that are in the same one are counted together.
+      const unsigned same = __match_any_sync(kAll, bin);
+      const bool is_first = (same & ((1u << (lane_ % 32)) - 1u)) == 0;
+      if (bin < kBins && is_first) atomicAdd(&scratch_.counts[bin], static_cast<unsigned long long>(__popc(same)));
+    }
+    __syncthreads();
+  }
 
   /// One value of every lane: halves of a warp's are combined, then halves of the warps'. Every lane gets the result.
   template <class Value, class Combine>

@@ -99,7 +99,7 @@ void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kern
     const Index crews = together / members;
     const CrewRoom room{.tiles = ceil_div(sizes.longest, kTile), .members = members};
     double* memory = workspace(queue, crews * (room.words() + 1));
-    clear(queue, memory + crews * room.words(), crews);
+    clear(queue, memory, crews * (room.words() + 1));
     launch<Blocks::together>(queue, static_cast<unsigned>(crews * members), threads, typeid(Kernel), run, sizes.count,
                              room, memory, kernel);
   }

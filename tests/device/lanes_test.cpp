@@ -27,6 +27,11 @@ constexpr ItemSizes shared_out(Index items) {
   constexpr Index huge = Index{1} << 30;
   return {.count = items, .longest = huge, .total = huge};
 }
+/// Items for several crews of several members each.
+constexpr ItemSizes in_crews(Index items) {
+  constexpr Index huge = Index{1} << 30;
+  return {.count = items, .longest = huge, .total = items * huge};
+}
 /// Items for crews of one.
 constexpr ItemSizes alone(Index items) {
   return {.count = items, .longest = 1, .total = items};
@@ -153,7 +158,7 @@ TEST_CASE("lanes sum in the documented order and agree on what they find, on eve
 
 TEST_CASE("crews of any size sum in the documented order and agree on what they find, on every backend") {
   for (const Device& device : crew_devices()) {
-    for (const ItemSizes& sizes : {alone(kRows), shared_out(kRows)}) {
+    for (const ItemSizes& sizes : {alone(kRows), shared_out(kRows), in_crews(kRows)}) {
       for (const Index n : {Index{1}, Index{8}, Index{513}, Index{9001}, kTile, kTile + 1, 5 * kTile + 7}) {
         CAPTURE(device.name(), device.threads(), sizes.longest, n);
         check_rows(

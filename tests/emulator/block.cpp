@@ -55,7 +55,7 @@ struct Meeting {
 
 /// A stack that runs threads of the block until one of them has to wait.
 struct Fiber {
-  std::vector<char> stack = std::vector<char>(kStack);
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
   void* top = nullptr;  ///< where it stopped
   Place place;
   bool finished = false;
@@ -63,7 +63,7 @@ struct Fiber {
   /// Ready to begin with `enter`, which does not return.
   void prepare(void (*enter)()) {
     finished = false;
-    const auto end = reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) / 16 * 16;
+    const auto end = reinterpret_cast<std::uintptr_t>(stack.get() + kStack) / 16 * 16;
     auto* words =
         reinterpret_cast<std::uintptr_t*>(end) - 8;  // six registers, where to go on, and where never to return
     for (int k = 0; k < 8; ++k) words[k] = 0;

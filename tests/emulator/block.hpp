@@ -16,8 +16,9 @@ struct dim3 {
 namespace onebit::emulator {
 
 /// Runs a kernel's threads, block by block. Every other launch begins with the last thread of a block, so that threads
-/// which do not wait for each other where they should give different results. Aborts with a message where threads wait
-/// for others that never come. together: all blocks at once, each in a thread of this process.
+/// which do not wait for each other where they should give different results. Aborts with a message where threads of
+/// a block wait for others that never come. together: all blocks at once, each in a thread of this process; where they
+/// wait for each other in vain they wait forever.
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel, bool together);
 
 /// Where a thread is in its grid.
