@@ -239,4 +239,6 @@ TEST_CASE("crews are as large as an item's share of the work") {
   CHECK(crew_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one beside small ones
   CHECK(crew_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // not worth more
   CHECK(crew_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
+  CHECK(crew_size({.count = 9, .longest = 70 * kTile, .total = 100 * kTile}, 8) == 8);  // 5 would leave 3 without work
+  CHECK(crew_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 7) == 2);
 }
