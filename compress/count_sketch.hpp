@@ -20,17 +20,18 @@ struct CountSketch {
   }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n == 0 ? 0 : 4 * rows * shape(n).columns; }
 
-  /// The order of what is added to a number decides its last bits: a row of the sketch is a lane's.
+  /// The order of what is added to a number decides its last bits: a group of rows is a lane's.
   template <class Lanes>
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const SketchShape s = shape(in.n);
     lanes.each(bytes(in.n) / 4, [out](Index i) { store(out + 4 * i, 0.0f); });
     lanes.meet();
-    lanes.each(rows, [&](Index row) {
+    lanes.each(s.groups(), [&](Index group) {
       for (Index i = 0; i < in.n; ++i) {
-        const SketchShape::Place p = s.place(row, i);
-        std::uint8_t* cell = out + 4 * (row * s.columns + p.column);
-        store(cell, load<float>(cell) + p.sign * in.y[i]);
+        s.each_place(group, i, [&](Index row, const SketchShape::Place& p) {
+          std::uint8_t* cell = out + 4 * (row * s.columns + p.column);
+          store(cell, load<float>(cell) + p.sign * in.y[i]);
+        });
       }
     });
     lanes.meet();

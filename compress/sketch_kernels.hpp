@@ -13,50 +13,61 @@ struct SketchShape {
   Index rows = 5;  ///< at most kMost
   Index columns = 1;
   static constexpr Index kMost = 31;
+  static constexpr Index kGroup = 4;  ///< rows whose places are drawn together
 
-  /// Where element i goes in a row, and with which sign.
+  /// Where an element goes in a row, and with which sign.
   struct Place {
     Index column;
     float sign;
   };
-  ONEBIT_HOST_DEVICE Place place(Index row, Index i) const {
-    const auto words = device::philox({seed, device::Purpose::sketch}, {0, row, i});
-    const auto column =
-        static_cast<Index>((static_cast<std::uint64_t>(words[0]) * static_cast<std::uint64_t>(columns)) >> 32);
-    return {column, (words[1] & 1u) != 0 ? 1.0f : -1.0f};
+  /// Calls visit(row, place of element i) for the rows of a group: the column by the upper bits of a random word, the
+  /// sign by its lowest.
+  template <class Visit>
+  ONEBIT_HOST_DEVICE void each_place(Index group, Index i, const Visit& visit) const {
+    const auto words = device::philox({seed, device::Purpose::sketch}, {0, group, i});
+    for (Index k = 0; k < kGroup && group * kGroup + k < rows; ++k) {
+      const std::uint32_t word = words[static_cast<std::size_t>(k)];
+      const std::uint64_t column = (std::uint64_t{word} * static_cast<std::uint64_t>(columns)) >> 32;
+      visit(group * kGroup + k, Place{static_cast<Index>(column), (word & 1u) != 0 ? 1.0f : -1.0f});
+    }
   }
+  ONEBIT_HOST_DEVICE Index groups() const { return ceil_div(rows, kGroup); }
 
   /// Median over the rows of a sketch, read by table(row, column), of element i.
   template <class Table>
   ONEBIT_HOST_DEVICE float estimate(const Table& table, Index i) const {
     float sorted[kMost];
-    for (Index row = 0; row < rows; ++row) {
-      const Place p = place(row, i);
-      const float value = p.sign * table(row, p.column);
-      Index at = row;
-      for (; at > 0 && sorted[at - 1] > value; --at) sorted[at] = sorted[at - 1];
-      sorted[at] = value;
+    for (Index group = 0; group < groups(); ++group) {
+      each_place(group, i, [&sorted, &table](Index row, const Place& p) {
+        const float value = p.sign * table(row, p.column);
+        Index at = row;
+        for (; at > 0 && sorted[at - 1] > value; --at) sorted[at] = sorted[at - 1];
+        sorted[at] = value;
+      });
     }
     return rows % 2 != 0 ? sorted[rows / 2] : 0.5f * (sorted[rows / 2 - 1] + sorted[rows / 2]);
   }
 };
 
-/// One row of the sketches of several vectors. Item: a sketch row; vectors follow one another with a stride.
+/// A group of rows of the sketches of several vectors. Item: a group; vectors follow one another with a stride.
 struct SketchKernel {
   SketchShape shape;
   const float* vectors;
   Index stride, elements, count;
   float* sketches;  ///< [count][rows][columns]
 
-  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+  ONEBIT_HOST_DEVICE void operator()(Index group) const {
     const Index size = shape.rows * shape.columns;
-    float* table = sketches + row * shape.columns;
+    const Index first = group * SketchShape::kGroup, left = shape.rows - first;
+    const Index own = (left < SketchShape::kGroup ? left : SketchShape::kGroup) * shape.columns;
     for (Index v = 0; v < count; ++v) {
-      for (Index c = 0; c < shape.columns; ++c) table[v * size + c] = 0;
+      for (Index c = 0; c < own; ++c) sketches[v * size + first * shape.columns + c] = 0;
     }
     for (Index i = 0; i < elements; ++i) {
-      const SketchShape::Place p = shape.place(row, i);
-      for (Index v = 0; v < count; ++v) table[v * size + p.column] += p.sign * vectors[v * stride + i];
+      shape.each_place(group, i, [this, i, size](Index row, const SketchShape::Place& p) {
+        float* cell = sketches + row * shape.columns + p.column;
+        for (Index v = 0; v < count; ++v) cell[v * size] += p.sign * vectors[v * stride + i];
+      });
     }
   }
 };

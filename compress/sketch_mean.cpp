@@ -46,7 +46,7 @@ void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, floa
 
 /// The mean of the workers' sketches.
 void SketchMean::sketch(const device::Buffer<float>& errors) {
-  for_each_item(shard_.device, shape_.rows,
+  for_each_item(shard_.device, shape_.groups(),
                 SketchKernel{shape_, errors.data(), layout_.state_size(), layout_.state_size(), shard_.own().count,
                              sketches_.data()});
   sketch_sum_.absorb(shard_.own(), sketches_.data(), sketch_.size());

@@ -25,27 +25,29 @@ std::vector<float> with_heavy(Index n, Index worker, const std::vector<std::size
 }  // namespace
 
 TEST_CASE("the places of a sketch are spread over its columns and signs") {
-  const SketchShape shape{1, 3, 10};
-  std::vector<int> hits(10);
-  int positive = 0;
-  for (Index i = 0; i < 1000; ++i) {
-    const SketchShape::Place p = shape.place(1, i);
-    REQUIRE((p.column >= 0 && p.column < 10));
-    ++hits[static_cast<std::size_t>(p.column)];
-    positive += p.sign > 0 ? 1 : 0;
+  const SketchShape shape{1, 5, 10};
+  REQUIRE(shape.groups() == 2);
+  std::vector<std::vector<int>> hits(5, std::vector<int>(20));  // by row, by column and sign
+  for (Index i = 0; i < 2000; ++i) {
+    for (const Index group : {0, 1}) {
+      shape.each_place(group, i, [&](Index row, const SketchShape::Place& p) {
+        REQUIRE((p.column >= 0 && p.column < 10));
+        ++hits.at(static_cast<std::size_t>(row)).at(static_cast<std::size_t>(2 * p.column + (p.sign > 0 ? 1 : 0)));
+      });
+    }
   }
-  for (const int count : hits) CHECK((count > 60 && count < 140));
-  CHECK((positive > 420 && positive < 580));
+  for (const std::vector<int>& row : hits) {
+    for (const int count : row) CHECK((count > 60 && count < 140));
+  }
 }
 
 TEST_CASE("an estimate is the median of what an element finds in the rows") {
   const SketchShape shape{1, 3, 4};
   std::vector<float> table(12);
   const std::vector<float> found = {5, -2, 1};
-  for (Index row = 0; row < 3; ++row) {
-    const SketchShape::Place p = shape.place(row, 7);
+  shape.each_place(0, 7, [&](Index row, const SketchShape::Place& p) {
     table[static_cast<std::size_t>(row * 4 + p.column)] = p.sign * found[static_cast<std::size_t>(row)];
-  }
+  });
   CHECK(shape.estimate(FloatTable{table.data(), 4}, 7) == 1);
 }
 
