@@ -1,5 +1,7 @@
 #include "device/lanes.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -166,6 +168,16 @@ TEST_CASE("crews of any size sum in the documented order and agree on what they 
       }
     }
   }
+}
+
+TEST_CASE("crews of one do the work where OpenMP gives fewer threads than asked for") {
+  const Device device = Device::cpu(3);
+  const int levels = omp_get_max_active_levels();
+  omp_set_max_active_levels(0);
+  check_rows(
+      device, 5 * kTile + 7, [&](const auto& kernel) { for_each_large_item(device, shared_out(kRows), kernel); },
+      documented_large_sum);
+  omp_set_max_active_levels(levels);
 }
 
 TEST_CASE("crews select elements in ascending order and by rank, on every backend") {
