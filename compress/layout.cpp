@@ -38,20 +38,12 @@ Side::Side(const device::Device& device, std::vector<Segment> segments)
       padding_(chunks_of(device, segments_, [](const Segment& s) { return s.active - s.real; })) {
   std::vector<Index> offsets;
   for (const Segment& segment : segments_) {
+    sizes_.add(segment.active);
     offsets.push_back(segment.bytes);
     if (segment.active > 0) state_end_ = std::max(state_end_, segment.state + segment.active);
   }
   table_ = device::Buffer<Segment>::copy_of(device, segments_);
   byte_offsets_ = device::Buffer<Index>::copy_of(device, offsets);
-}
-
-device::ItemSizes Side::item_sizes(Index rows) const {
-  device::ItemSizes sizes{.count = rows * count()};
-  for (const Segment& segment : segments_) {
-    sizes.longest = std::max(sizes.longest, segment.active);
-    sizes.total += rows * segment.active;
-  }
-  return sizes;
 }
 
 struct ExchangeLayout::Cut {

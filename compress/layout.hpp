@@ -51,7 +51,9 @@ class Side {
   /// Padded elements that are active, counted from the end of the real ones.
   const device::Chunks& padding() const { return padding_; }
   /// The segments of so many rows, an item each.
-  device::ItemSizes item_sizes(Index rows = 1) const;
+  device::ItemSizes item_sizes(Index rows = 1) const {
+    return {.count = rows * sizes_.count, .longest = sizes_.longest, .total = rows * sizes_.total};
+  }
   /// Elements of the errors of a row, up to this side's last.
   Index state_end() const { return state_end_; }
 
@@ -60,6 +62,7 @@ class Side {
   device::Buffer<Segment> table_;
   device::Buffer<Index> byte_offsets_;
   device::Chunks real_, active_, padding_;
+  device::ItemSizes sizes_;  ///< of one row
   Index state_end_ = 0;
 };
 

@@ -40,9 +40,7 @@ PowerSgdMean::PowerSgdMean(const device::Shard& shard, const ExchangeLayout& lay
   std::vector<Index> left_shapes, right_shapes;
   const auto add = [](Index rows, Index offset, std::vector<Index>& shapes, device::ItemSizes& sizes) {
     shapes.insert(shapes.end(), {rows, offset});
-    sizes.count += 1;
-    sizes.longest = std::max(sizes.longest, rows);
-    sizes.total += rows;
+    sizes.add(rows);
   };
   for (const Matrix& m : matrices_) {
     add(m.rows, m.left, left_shapes, left_sizes_);

@@ -25,8 +25,10 @@ struct CrewRoom {
   Index tiles = 0;
   Index members = 1;
 
-  ONEBIT_HOST_DEVICE Index bins() const { return members == 1 ? 0 : Index{kBins}; }
-  ONEBIT_HOST_DEVICE Index words() const { return 2 * tiles + 3 * bins() + (2 + kTogether + 1) * members + 2; }
+  ONEBIT_HOST_DEVICE constexpr Index bins() const { return members == 1 ? 0 : Index{kBins}; }
+  ONEBIT_HOST_DEVICE constexpr Index words() const {
+    return 2 * tiles + 3 * bins() + (2 + kTogether + 1) * members + 2;
+  }
   /// memory: words() times 8 bytes, zeros where there are several members.
   ONEBIT_HOST_DEVICE CrewScratch scratch(double* memory) const {
     auto* counts = reinterpret_cast<Index*>(memory + 2 * tiles);

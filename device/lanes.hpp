@@ -18,6 +18,12 @@ struct ItemSizes {
   Index count = 0;
   Index longest = 0;  ///< not below what an item's lanes sum: their memory is for so many
   Index total = 0;
+
+  void add(Index elements) {
+    ++count;
+    longest = std::max(longest, elements);
+    total += elements;
+  }
 };
 
 /// Members of each crew where so many are to be had in all: the longest item is to take no longer than its share, and

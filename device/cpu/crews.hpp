@@ -13,12 +13,9 @@ namespace onebit::device::cpu {
 
 /// What the members of a crew share.
 struct Crew {
-  explicit Crew(const CrewRoom& crew_room)
-      : room(crew_room),
-        memory(std::make_unique<double[]>(static_cast<std::size_t>(room.words()))),
-        barrier(room.members) {}
+  explicit Crew(const CrewRoom& room)
+      : memory(std::make_unique<double[]>(static_cast<std::size_t>(room.words()))), barrier(room.members) {}
 
-  CrewRoom room;
   std::unique_ptr<double[]> memory;
   std::barrier<> barrier;
 };
@@ -50,9 +47,10 @@ void for_each_crew(const Queue& queue, const ItemSizes& sizes, const Work& work)
   }
   if (enough) return;
   parallel(queue, sizes.count, [&](Index item) {
-    const Crew alone({.tiles = 0, .members = 1});
+    constexpr CrewRoom alone{.tiles = 0, .members = 1};
+    double memory[static_cast<std::size_t>(alone.words())];
     const CrewMember member;
-    work(item, sizes.count, CrewLanes(member, 0, 1, alone.room.scratch(alone.memory.get())));
+    work(item, sizes.count, CrewLanes(member, 0, 1, alone.scratch(memory)));
   });
 }
 

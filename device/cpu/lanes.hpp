@@ -106,6 +106,7 @@ class CrewMember {
 
   template <class Term>
   double sum(Index n, const Term& term) const {
+    if (n <= kTile) return tile_sum(n, term);
     double sums[static_cast<std::size_t>(kLargeItemLanes)] = {};
     for (Index first = 0, tile = 0; first < n; first += kTile, ++tile) {
       sums[tile % kLargeItemLanes] +=

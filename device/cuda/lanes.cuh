@@ -100,6 +100,7 @@ class CrewMember {
 
   template <class Term>
   __device__ double sum(Index n, const Term& term) const {
+    if (n <= kTile) return tile_sum(n, term);
     double own = 0;  // of the tiles that are this lane's
     for (Index tile = 0; tile * kTile < n; ++tile) {
       const Index first = tile * kTile, count = n - first < kTile ? n - first : kTile;
@@ -144,11 +145,7 @@ class CrewMember {
     const unsigned top = kBins - 1 - own * lane_;
     Index sum = 0;
     for (unsigned k = 0; k < own; ++k) sum += static_cast<Index>(counts[top - k]);
-    Index up_to = sum;  // of the warp's lanes up to this one
-    for (unsigned distance = 1; distance < 32; distance *= 2) {
-      const Index other = __shfl_up_sync(kAll, up_to, distance);
-      if (lane_ % 32 >= distance) up_to += other;
-    }
+    Index up_to = sum_up_to_here(sum);
     __syncthreads();  // what was found before has been read
     if (lane_ % 32 == 31) scratch_.above[lane_ / 32] = up_to;
     __syncthreads();
@@ -268,12 +265,18 @@ class CrewMember {
     return combine(sum, scratch_.sums, [](double a, double b) { return a + b; });
   }
 
-  __device__ Place place_of(unsigned count) const {
-    unsigned up_to = count;  // of the warp's lanes up to this one
+  /// Sum over the warp's lanes up to this one.
+  template <class Value>
+  __device__ Value sum_up_to_here(Value value) const {
     for (unsigned distance = 1; distance < 32; distance *= 2) {
-      const unsigned other = __shfl_up_sync(kAll, up_to, distance);
-      if (lane_ % 32 >= distance) up_to += other;
+      const Value other = __shfl_up_sync(kAll, value, distance);
+      if (lane_ % 32 >= distance) value += other;
     }
+    return value;
+  }
+
+  __device__ Place place_of(unsigned count) const {
+    const unsigned up_to = sum_up_to_here(count);
     if (lane_ % 32 == 31) scratch_.totals[lane_ / 32] = up_to;
     __syncthreads();
     Place place{up_to - count, 0};

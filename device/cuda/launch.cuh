@@ -90,19 +90,15 @@ void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kern
   const auto run = visit_large_items<Kernel>;
   const Index together = sizes.longest < 2 * kTile ? 1 : resident_blocks(queue, run, kLargeItemLanes);
   const Index members = crew_size(sizes, together);
-  if (members == 1) {
-    const Index crews = std::min(sizes.count, most_crews);
-    const CrewRoom room{.tiles = 0, .members = 1};
-    double* memory = workspace(queue, crews * (room.words() + 1));
-    launch(queue, static_cast<unsigned>(crews), threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
-  } else {
-    const Index crews = together / members;
-    const CrewRoom room{.tiles = ceil_div(sizes.longest, kTile), .members = members};
-    double* memory = workspace(queue, crews * (room.words() + 1));
-    clear(queue, memory, crews * (room.words() + 1));
-    launch<Blocks::together>(queue, static_cast<unsigned>(crews * members), threads, typeid(Kernel), run, sizes.count,
-                             room, memory, kernel);
-  }
+  const bool alone = members == 1;
+  const CrewRoom room{.tiles = alone ? 0 : ceil_div(sizes.longest, kTile), .members = members};
+  const Index crews = alone ? std::min(sizes.count, most_crews) : together / members;
+  const Index words = crews * (room.words() + 1);
+  double* memory = workspace(queue, words);
+  const auto grid = static_cast<unsigned>(crews * members);
+  if (alone) return launch(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
+  clear(queue, memory, words);
+  launch<Blocks::together>(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
 }
 
 template <class Kernel>
