@@ -1,5 +1,6 @@
 // Every kernel of this room: compiled once for each backend.
 #include "optim/kernels.hpp"
+#include "sim/data/example_kernels.hpp"
 #include "sim/layers/attention_kernels.hpp"
 #include "sim/layers/dropout_kernels.hpp"
 #include "sim/layers/image_kernels.hpp"
@@ -33,10 +34,12 @@ ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Identity>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasActivationKernel<onebit::sim::Relu>);
 ONEBIT_FOR_EACH_ROW(onebit::sim::BiasGradientKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::ByteExamplesKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::ChannelSumsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::DropoutKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::EmbedKernel);
+ONEBIT_FOR_EACH_ROW(onebit::sim::FloatExamplesKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::LayerNormGradientKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::MaxPoolKernel);
 ONEBIT_FOR_EACH_ROW(onebit::sim::NormDeltaKernel);

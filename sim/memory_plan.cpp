@@ -76,6 +76,7 @@ Rows device_rows(Replica& replica) {
   Rows rows = {{"weights", take_apart(memory, replica.weights)},
                {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients)},
                {"activations", take_apart(memory, replica.model)},
+               {"examples", take_apart(memory, replica.examples)},
                {"moments", moments},
                {"worker errors", worker_errors},
                {"server errors", server_errors}};

@@ -65,6 +65,9 @@ class Model {
       const Weights& weights, const Batch& batch, const GradientRows& rows, std::span<double> losses,
       const std::function<void()>& meanwhile = [] {}) = 0;
 
+  /// Whether it reads a batch's features from host memory, not the device's.
+  virtual bool reads_host_features() const { return false; }
+
   /// Floating-point operations of the matrix products in `gradients` over this many examples.
   virtual double gradient_flops(Index examples) const = 0;
 

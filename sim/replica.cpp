@@ -20,6 +20,20 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
+void Replica::draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw,
+                   Batch& out) const {
+  out.with_features = !examples;
+  if (shard.device.plans()) {
+    data.lay_out(step, workers, examples_each, out, first_draw);
+  } else {
+    data.sample(step, workers, examples_each, out, first_draw);
+  }
+}
+
+void Replica::place_batch() {
+  if (examples) examples->place(shard.device, batch);
+}
+
 void Replica::visit_state(device::StateVisitor& visitor) {
   if (optimizer->local_weights()) {
     visitor.rows("weights", weights, model->parameters());

@@ -3,6 +3,7 @@
 
 #include "device/exchange.hpp"
 #include "optim/optimizer.hpp"
+#include "sim/data/example_table.hpp"
 #include "sim/model.hpp"
 
 namespace onebit::sim {
@@ -23,9 +24,16 @@ struct Replica {
                                           ///< or [workers of this device][parameters]
   device::Buffer<float> gradients;        ///< [workers of a group][parameters]
   device::Buffer<float> extra_gradients;  ///< the same, at the optimizer's extra point; empty where it has none
+  std::optional<ExampleTable> examples;   ///< on a GPU whose model reads them there
   Batch batch = {};
   Batch next = {};             ///< drawn while a GPU was busy with the batch before
   BatchPlace next_place = {};  ///< of it; step 0: none
+
+  /// Draws the batch of a step, DataSource::sample, into `out`, where the model or place_batch takes it from; on a
+  /// device that plans, only its sizes.
+  void draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw, Batch& out) const;
+  /// Makes the features of `batch` those that the model reads.
+  void place_batch();
 
   /// Everything that the next step depends on, but for its number.
   void visit_state(device::StateVisitor& visitor);

@@ -70,11 +70,8 @@ void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& 
   std::vector<double> losses(static_cast<std::size_t>(group.count));
   for (Index part = 0; part < config_.accumulation; ++part) {
     const Index first_draw = (first_part + part) * config_.batch;
-    if (shard_.device.plans()) {
-      data_->lay_out(step, group, config_.batch, replica.batch, first_draw);
-    } else {
-      data_->sample(step, group, config_.batch, replica.batch, first_draw);
-    }
+    replica.draw(*data_, step, group, config_.batch, first_draw, replica.batch);
+    replica.place_batch();
     replica.batch.again = true;
     replica.model->gradients({point.data(), 0}, replica.batch, {rows.data(), parameters_, part > 0, share}, losses);
   }

@@ -85,12 +85,16 @@ Replica VirtualCluster::make_replica(const device::Shard& shard) const {
   const Index rows = optimizer->local_weights() ? shard.own().count : 1;
   const Index gradients = group_size(shard, parameters) * parameters;
   const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
+  const bool keeps_examples = shard.device.is_gpu() && !model->reads_host_features();
+  std::optional<ExampleTable> examples;
+  if (keeps_examples) examples = ExampleTable::of(shard.device, *data_);
   return {.shard = shard,
           .model = std::move(model),
           .optimizer = std::move(optimizer),
           .weights = device::Buffer<float>(shard.device, rows * parameters),
           .gradients = device::Buffer<float>(shard.device, gradients),
-          .extra_gradients = device::Buffer<float>(shard.device, extra)};
+          .extra_gradients = device::Buffer<float>(shard.device, extra),
+          .examples = std::move(examples)};
 }
 
 /// Workers of a device whose gradients exist at a time. Where the choice is ours: all on a GPU; on a CPU groups of like
@@ -228,15 +232,13 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
 
 /// Examples into the replica's batch, where they have not been drawn already.
 void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const {
-  const Index first_draw = place.part * config_.batch;
-  if (replica.shard.device.plans()) {
-    data_->lay_out(place.step, place.group, config_.batch, replica.batch, first_draw);
-  } else if (replica.next_place == place) {
+  if (replica.next_place == place) {
     std::swap(replica.batch, replica.next);
     replica.next_place = {};
   } else {
-    data_->sample(place.step, place.group, config_.batch, replica.batch, first_draw);
+    replica.draw(*data_, place.step, place.group, config_.batch, place.part * config_.batch, replica.batch);
   }
+  replica.place_batch();
 }
 
 /// The examples that come after those of a place: of the next part, group or step.
@@ -251,7 +253,7 @@ void VirtualCluster::draw_next(Replica& replica, const BatchPlace& place) const 
   }
   if (replica.next_place == next || next.step > steps_) return;
   replica.next_place = {};
-  data_->sample(next.step, next.group, config_.batch, replica.next, next.part * config_.batch);
+  replica.draw(*data_, next.step, next.group, config_.batch, next.part * config_.batch, replica.next);
   replica.next_place = next;
 }
 

@@ -17,6 +17,8 @@ class ByteRows final : public FeatureRows {
   void add(Bytes file, Index first, Index stride, Index count);
 
   void read(Index example, std::span<float> row) const override;
+  std::vector<float> values() const override;
+  void read_bytes(Index example, std::span<std::uint8_t> row) const override;
   void standardise(std::span<const Standard> channels) override;
 
  private:
@@ -28,6 +30,7 @@ class ByteRows final : public FeatureRows {
 
   using Values = std::array<float, 256>;
   static Values values_of(const Standard& standard);
+  const std::uint8_t* record(Index example) const;
 
   std::vector<File> files_;
   std::vector<Values> channels_ = {values_of({})};  // what bytes stand for

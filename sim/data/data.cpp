@@ -49,7 +49,9 @@ void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.batch = batch;
   out.targets = facts_.targets;
   out.again = false;
-  out.features.resize(static_cast<std::size_t>(out.rows() * facts_.features));
+  out.on_device = nullptr;
+  out.features.resize(out.with_features ? static_cast<std::size_t>(out.rows() * facts_.features) : 0);
+  out.examples.resize(facts_.features > 0 ? static_cast<std::size_t>(out.rows()) : 0);
   out.tokens.resize(static_cast<std::size_t>(out.rows() * facts_.context));
   out.labels.resize(static_cast<std::size_t>(out.rows() * facts_.targets));
 }

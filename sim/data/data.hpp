@@ -14,6 +14,8 @@
 
 namespace onebit::sim {
 
+class FeatureRows;
+
 /// Where examples were drawn: what random numbers of a model, dropout, are keyed by.
 struct DrawPlace {
   std::uint32_t seed = 0;
@@ -25,11 +27,14 @@ struct DrawPlace {
 /// One batch for a range of workers: rows are grouped by worker, row = (worker - first) * batch + b.
 struct Batch {
   Index workers = 0;
-  Index batch = 0;                   ///< examples per worker
-  Index targets = 1;                 ///< labels per example
-  std::vector<float> features;       ///< [rows x feature_count], standardised; empty for token data
-  std::vector<std::int32_t> tokens;  ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
-  std::vector<std::int32_t> labels;  ///< [rows x targets], in [0, classes), or kNoLabel
+  Index batch = 0;                      ///< examples per worker
+  Index targets = 1;                    ///< labels per example
+  std::vector<float> features;          ///< [rows x feature_count], standardised; empty for token data
+  std::vector<std::uint32_t> examples;  ///< [rows], which of the source's rows() they are; empty for token data
+  bool with_features = true;            ///< else `features` stays empty: the device has the rows
+  const float* on_device = nullptr;     ///< what would be in `features`, in the device's memory
+  std::vector<std::int32_t> tokens;     ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
+  std::vector<std::int32_t> labels;     ///< [rows x targets], in [0, classes), or kNoLabel
   DrawPlace place;
   bool again = false;  ///< a pass beside the step's own: running statistics of a model stay as they are
 
@@ -87,6 +92,8 @@ class DataSource {
   Index holdout_size() const { return facts_.holdout; }
   const std::string& hash() const { return facts_.hash; }
   const std::vector<std::string>& provenance() const { return facts_.provenance; }
+  /// The features of all examples, of both splits; nullptr for token data.
+  virtual const FeatureRows* rows() const { return nullptr; }
 
   /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, drawn with replacement from the
   /// training examples, or from the worker's own where they are split among workers: uniform_index({seed, sampling},

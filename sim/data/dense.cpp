@@ -20,12 +20,17 @@ class DenseSource final : public DataSource {
         labels_(std::move(examples.labels)),
         order_(std::move(order)) {}
 
+  const FeatureRows* rows() const override { return features_.get(); }
+
  private:
   void copy(Split split, Index example, Index row, Batch& out) const override {
     const Index place = example + (split == Split::holdout ? train_size() : 0);
     const Index source = order_[static_cast<std::size_t>(place)];
-    const auto width = static_cast<std::size_t>(feature_count());
-    features_->read(source, std::span(out.features).subspan(static_cast<std::size_t>(row) * width, width));
+    if (out.with_features) {
+      const auto width = static_cast<std::size_t>(feature_count());
+      features_->read(source, std::span(out.features).subspan(static_cast<std::size_t>(row) * width, width));
+    }
+    out.examples[static_cast<std::size_t>(row)] = static_cast<std::uint32_t>(source);
     out.labels[static_cast<std::size_t>(row)] = labels_[static_cast<std::size_t>(source)];
   }
 

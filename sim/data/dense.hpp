@@ -31,6 +31,11 @@ class FeatureRows {
   /// Writes all features of an example.
   virtual void read(Index example, std::span<float> row) const = 0;
 
+  /// Where features are bytes that stand for values: the values of 0 .. 255, for each channel; else empty.
+  virtual std::vector<float> values() const { return {}; }
+  /// The bytes of an example.
+  virtual void read_bytes(Index, std::span<std::uint8_t>) const {}
+
   /// From now on rows are standardised. A row has as many channels of equal size as there are numbers.
   virtual void standardise(std::span<const Standard> channels) = 0;
 };

@@ -21,6 +21,7 @@ class ExternalModel final : public Model {
                             std::span<double> losses, const std::function<void()>& meanwhile) override;
   /// Not known.
   double gradient_flops(Index) const override { return 0; }
+  bool reads_host_features() const override { return true; }
   /// Throws WorkerError where the program fails.
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 

@@ -35,7 +35,7 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
 void Network::load(const Pass& pass, const Batch& batch) {
   const Index examples = pass.examples();
   layers_->reserve(pass);
-  grow(input_, device_, examples * layers_->inputs());
+  grow(input_, device_, static_cast<Index>(batch.features.size()));
   grow(tokens_, device_, static_cast<Index>(batch.tokens.size()));
   grow(logits_, device_, examples * layers_->outputs());
   grow(labels_, device_, examples * targets_);
@@ -47,8 +47,11 @@ void Network::load(const Pass& pass, const Batch& batch) {
   labels_.upload(batch.labels);
 }
 
-void Network::forward(const Pass& pass) {
-  layers_->forward(pass, input_.data(), logits_.data());
+/// Returns what the first layer reads.
+const float* Network::forward(const Pass& pass, const Batch& batch) {
+  const float* input = batch.on_device == nullptr ? input_.data() : batch.on_device;
+  layers_->forward(pass, input, logits_.data());
+  return input;
 }
 
 /// Turns the logits into the gradient of `scale` times each worker's loss by them.
@@ -88,10 +91,10 @@ GradientSeconds Network::gradients(const Weights& weights, const Batch& batch, c
   Pass pass = pass_of(weights, batch);
   pass.training = true;
   pass.gradients = rows;
-  forward(pass);
+  const float* input = forward(pass, batch);
   cross_entropy(pass, batch, rows.scale);
   seconds.forward = watch.lap();
-  layers_->backward(pass, input_.data(), nullptr, logits_.data(), nullptr);
+  layers_->backward(pass, input, nullptr, logits_.data(), nullptr);
   seconds.backward = watch.lap();
   meanwhile();
   take_losses(batch, losses);
@@ -105,7 +108,7 @@ double Network::gradient_flops(Index examples) const {
 Evaluation Network::evaluate(const Weights& weights, const Batch& batch) {
   load(pass_of(weights, batch), batch);
   const Pass pass = pass_of(weights, batch);
-  forward(pass);
+  forward(pass, batch);
   cross_entropy(pass, batch, 1.0f);
   host_loss_.resize(batch.labels.size());
   host_correct_.resize(batch.labels.size());

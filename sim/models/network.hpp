@@ -27,7 +27,7 @@ class Network final : public Model {
  private:
   Pass pass_of(const Weights& weights, const Batch& batch) const;
   void load(const Pass& pass, const Batch& batch);
-  void forward(const Pass& pass);
+  const float* forward(const Pass& pass, const Batch& batch);
   void cross_entropy(const Pass& pass, const Batch& batch, float scale);
   void take_losses(const Batch& batch, std::span<double> losses);
 

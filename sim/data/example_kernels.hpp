@@ -1,0 +1,34 @@
+#pragma once
+// Rows of a table of examples.
+
+#include <cstdint>
+
+#include "device/lanes.hpp"
+
+namespace onebit::sim {
+
+/// out[row] = the features of example examples[row].
+struct FloatExamplesKernel {
+  const std::uint32_t* examples;
+  const float* table;  ///< [all examples][features]
+  Index features;
+  float* out;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    out[row * features + i] = table[Index{examples[row]} * features + i];
+  }
+};
+
+/// The same of bytes, and what they stand for in each channel.
+struct ByteExamplesKernel {
+  const std::uint32_t* examples;
+  const std::uint8_t* table;  ///< [all examples][features]
+  const float* values;        ///< [channels][256]
+  Index features, part;       ///< of an example, and of a channel of it
+  float* out;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    const std::uint8_t byte = table[Index{examples[row]} * features + i];
+    out[row * features + i] = values[device::run_of(i, part) * 256 + byte];
+  }
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,76 @@
+#include "sim/data/example_table.hpp"
+
+#include <algorithm>
+
+#include "device/launch.hpp"
+#include "sim/data/dense.hpp"
+#include "sim/data/example_kernels.hpp"
+#include "sim/layers/layer.hpp"
+
+namespace onebit::sim {
+namespace {
+
+/// Copies all examples, read(example, row) each, some at a time.
+template <class T, class Read>
+void upload(device::Buffer<T>& table, Index examples, Index features, const Read& read) {
+  constexpr Index piece = Index{4} << 20;
+  const Index together = std::max<Index>(1, piece / features);
+  std::vector<T> rows;
+  for (Index first = 0; first < examples; first += together) {
+    const Index count = std::min(together, examples - first);
+    rows.resize(static_cast<std::size_t>(count * features));
+    for (Index row = 0; row < count; ++row) {
+      read(first + row,
+           std::span(rows).subspan(static_cast<std::size_t>(row * features), static_cast<std::size_t>(features)));
+    }
+    table.upload(rows, first * features);
+  }
+}
+
+}  // namespace
+
+std::optional<ExampleTable> ExampleTable::of(const device::Device& device, const DataSource& data) {
+  if (data.rows() == nullptr || data.feature_count() == 0) return std::nullopt;
+  const std::vector<float> values = data.rows()->values();
+  const Index examples = data.train_size() + data.holdout_size();
+  const auto width = static_cast<Index>(values.empty() ? sizeof(float) : 1);
+  if (examples > kMostBytes / (data.feature_count() * width)) return std::nullopt;
+  ExampleTable table;
+  table.features_ = data.feature_count();
+  table.values_ = device::Buffer<float>::copy_of(device, values);
+  table.fill(device, *data.rows(), examples);
+  return table;
+}
+
+void ExampleTable::fill(const device::Device& device, const FeatureRows& rows, Index examples) {
+  const bool has_bytes = values_.size() > 0;
+  if (has_bytes) {
+    bytes_ = device::Buffer<std::uint8_t>(device, examples * features_);
+  } else {
+    floats_ = device::Buffer<float>(device, examples * features_);
+  }
+  if (device.plans()) return;
+  if (has_bytes) {
+    upload(bytes_, examples, features_, [&](Index example, auto row) { rows.read_bytes(example, row); });
+  } else {
+    upload(floats_, examples, features_, [&](Index example, auto row) { rows.read(example, row); });
+  }
+}
+
+void ExampleTable::place(const device::Device& device, Batch& batch) {
+  const auto rows = static_cast<Index>(batch.examples.size());
+  grow(chosen_, device, rows);
+  grow(batch_, device, rows * features_);
+  chosen_.upload(batch.examples);
+  if (values_.size() > 0) {
+    const Index part = features_ / (values_.size() / 256);
+    for_each_row(device, rows, features_,
+                 ByteExamplesKernel{chosen_.data(), bytes_.data(), values_.data(), features_, part, batch_.data()});
+  } else {
+    for_each_row(device, rows, features_,
+                 FloatExamplesKernel{chosen_.data(), floats_.data(), features_, batch_.data()});
+  }
+  batch.on_device = batch_.data();
+}
+
+}  // namespace onebit::sim
