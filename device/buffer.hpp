@@ -66,6 +66,12 @@ class Buffer {
     if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
   }
 
+  /// Elements [0, count) as the kernels launched before leave them.
+  Fetched<T> fetch(Index count) const {
+    return count == 0 ? Fetched<T>() : Fetched<T>(memory_->fetch(data_, bytes(count)), count);
+  }
+  Fetched<T> fetch() const { return fetch(size_); }
+
   std::vector<T> to_host() const {
     std::vector<T> host(static_cast<std::size_t>(size_));
     download(host);

@@ -1,6 +1,7 @@
 #pragma once
 // What a device's memory can do. Buffers and exchanges go through it; kernels see plain pointers.
 
+#include "device/fetched.hpp"
 #include "device/types.hpp"
 
 namespace onebit::device {
@@ -38,6 +39,8 @@ class Memory {
   /// From and to host memory. download waits for the device's kernels.
   virtual void upload(void* target, const void* source, Index bytes) = 0;
   virtual void download(void* target, const void* source, Index bytes) = 0;
+  /// Starts a download and lets the host go on. Here it is over at once.
+  virtual std::shared_ptr<const Arrival> fetch(const void* source, Index bytes);
   /// Copies `source`, a block of `from`, which is memory of the same kind, to a block of the same shape.
   virtual void copy(const Block& target, Memory& from, const Block& source) = 0;
 

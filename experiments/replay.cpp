@@ -61,7 +61,7 @@ void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& g
   seat.optimizer->begin(step, lr);
   seat.optimizer->absorb(own, seat.gradients.data(), parameters);
   const optim::StepReport report = seat.optimizer->finish(seat.x);
-  if (report.phase != optim::Phase::dry_run && !std::isfinite(report.update_norm)) {
+  if (report.phase != optim::Phase::dry_run && !std::isfinite(double{report.update_norm})) {
     const std::string bad = first_bad_gradient(seat, gradients);
     throw NumericError("the update is not finite" + (bad.empty() ? "" : ": " + bad), "step " + std::to_string(step),
                        bad.empty() ? "lower the learning rate" : "the trace holds a number that is none");

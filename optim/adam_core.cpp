@@ -113,9 +113,7 @@ void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepRe
 
 AdamStep AdamCore::clipped_step(Index t, double lr, StepReport& report) const {
   device::Stopwatch watch(device_);
-  report.grad_norm = std::sqrt(sums(device_, 1, whole_, SquareTerm{mean_.data(), 0})[0]);
-  const double factor = clip_factor(report.grad_norm, config_.clip);
-  report.clip_share = factor < 1 ? 1 : 0;
+  const double factor = clip_mean(sums(device_, 1, whole_, SquareTerm{mean_.data(), 0}), config_.clip, report);
   AdamStep step = numbers(t, t, lr);
   step.gradient_factor = static_cast<float>(factor);
   report.seconds.update += watch.lap();
@@ -125,7 +123,7 @@ AdamStep AdamCore::clipped_step(Index t, double lr, StepReport& report) const {
 void AdamCore::update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) {
   device::Stopwatch watch(device_);
   const AdamKernel kernel{step, device_rules_.data(), x.data(), momentum_.data(), variance_.data(), mean_.data()};
-  report.update_norm = std::sqrt(total(tensor_sums(1, kernel)));
+  report.update_norm = norm_of(tensor_sums(1, kernel));
   watch_variance(report);
   report.seconds.update += watch.lap();
 }
@@ -133,7 +131,7 @@ void AdamCore::update(const AdamStep& step, device::Buffer<float>& x, StepReport
 void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report) {
   device::Stopwatch watch(device_);
   const MoveKernel kernel{step, device_rules_.data(), mask, x.data(), momentum_.data(), variance_.data()};
-  report.update_norm = std::sqrt(total(tensor_sums(1, kernel)));
+  report.update_norm = norm_of(tensor_sums(1, kernel));
   report.seconds.update += watch.lap();
 }
 

@@ -70,7 +70,7 @@ class AdamCore {
 
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
   template <class Kernel>
-  std::vector<double> tensor_sums(Index rows, const Kernel& kernel) const {
+  device::Fetched<double> tensor_sums(Index rows, const Kernel& kernel) const {
     return sums(device_, rows, tensors_, kernel);
   }
 

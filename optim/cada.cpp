@@ -72,7 +72,7 @@ void Cada::do_begin() {
 }
 
 double Cada::least_innovation() const {
-  return config_.cada.threshold / static_cast<double>(config_.cada.window) * total({moves_.begin(), moves_.end()});
+  return config_.cada.threshold / static_cast<double>(config_.cada.window) * total(moves_);
 }
 
 /// Which workers of a group upload.
@@ -171,9 +171,8 @@ StepReport Cada::do_finish(device::Buffer<float>& parameters) {
   report.traffic = traffic(report.uploads);
   report.seconds.exchange = watch.lap();
   keep_points(parameters);
-  report.grad_norm = std::sqrt(sums(device(), 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0})[0]);
-  const double factor = clip_factor(report.grad_norm, config_.clip);
-  report.clip_share = factor < 1 ? 1 : 0;
+  const double factor =
+      clip_mean(sums(device(), 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0}), config_.clip, report);
   report.update_norm = update(parameters, factor);
   report.seconds.update = watch.lap();
   return report;

@@ -6,11 +6,15 @@
 
 #include "device/launch.hpp"
 #include "optim/kernels.hpp"
+#include "optim/sums.hpp"
 
 namespace onebit::optim {
 
-double clip_factor(double norm, double bound) {
-  return bound > 0 && norm > bound ? bound / (norm + 1e-6) : 1.0;
+double clip_mean(const device::Fetched<double>& square, double bound, StepReport& report) {
+  report.grad_norm = norm_of(square);
+  const double factor = bound > 0 ? clip_factor(report.grad_norm, bound) : 1.0;
+  report.clip_share = factor < 1 ? 1 : 0;
+  return factor;
 }
 
 LocalClipping::LocalClipping(const Problem& problem, double bound)
@@ -20,23 +24,22 @@ LocalClipping::LocalClipping(const Problem& problem, double bound)
       factors_(problem.shard.device, problem.shard.own().count) {}
 
 const float* LocalClipping::factors(Range group, const float* gradients, Index stride, double scale) {
-  std::vector<float> factors(static_cast<std::size_t>(group.count), static_cast<float>(scale));
-  if (bound_ > 0) {
-    device::Buffer<double> sums(shard_.device, group.count);
-    reduce(shard_.device, group.count, row_, SquareTerm{gradients, stride}, sums.data());
-    const std::vector<double> squares = sums.to_host();
-    for (std::size_t g = 0; g < squares.size(); ++g) {
-      factors[g] = static_cast<float>(scale * clip_factor(std::sqrt(squares[g]), bound_));
-    }
-    squared_norms_.insert(squared_norms_.end(), squares.begin(), squares.end());
+  if (bound_ == 0) {
+    factors_.upload(std::vector<float>(static_cast<std::size_t>(group.count), static_cast<float>(scale)));
+    return factors_.data();
   }
-  factors_.upload(factors);
+  device::Buffer<double> squares(shard_.device, group.count);
+  reduce(shard_.device, group.count, row_, SquareTerm{gradients, stride}, squares.data());
+  for_each(shard_.device, group.count, ClipKernel{squares.data(), bound_, scale, factors_.data()});
+  squares_.push_back(squares.fetch());
   return factors_.data();
 }
 
 void LocalClipping::report(StepReport& report) const {
   if (bound_ == 0) return;
-  const std::vector<double> squares = shard_.exchange->all_gather(squared_norms_);
+  std::vector<double> own;
+  for (const device::Fetched<double>& group : squares_) own.insert(own.end(), group.begin(), group.end());
+  const std::vector<double> squares = shard_.exchange->all_gather(own);
   const auto n = static_cast<double>(squares.size());
   const auto clipped = std::count_if(squares.begin(), squares.end(),
                                      [&](double square) { return clip_factor(std::sqrt(square), bound_) < 1; });

@@ -5,8 +5,8 @@
 
 namespace onebit::optim {
 
-/// Factor for a gradient of this norm: 1 when it is within the bound or the bound is 0 (off).
-double clip_factor(double norm, double bound);
+/// Clipping of the mean gradient, by its squared norm. Waits for it where there is a bound. Fills the report.
+double clip_mean(const device::Fetched<double>& square, double bound, StepReport& report);
 
 /// Clipping before an exchange: every worker by its own norm (no other norm is known then).
 class LocalClipping {
@@ -14,7 +14,7 @@ class LocalClipping {
   LocalClipping(const Problem& problem, double bound);
 
   /// Starts a step.
-  void begin() { squared_norms_.clear(); }
+  void begin() { squares_.clear(); }
   /// `scale` times the clipping factor of each row of a group, in device memory until the next call.
   const float* factors(Range group, const float* gradients, Index stride, double scale);
   /// Gradient norm and clipped share over all workers; norms are known only where clipping asks for them. Collective.
@@ -25,7 +25,7 @@ class LocalClipping {
   double bound_;
   device::Chunks row_;
   device::Buffer<float> factors_;
-  std::vector<double> squared_norms_;  ///< of this device's workers
+  std::vector<device::Fetched<double>> squares_;  ///< of the norms of this device's workers, by groups
 };
 
 }  // namespace onebit::optim

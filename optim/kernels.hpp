@@ -25,6 +25,21 @@ struct TensorRule {
   float coefficient = 1;  ///< of the learning rate: LAMB's trust ratio
 };
 
+/// Factor for a gradient of this norm: 1 when it is within the bound or the bound is 0 (off).
+ONEBIT_HOST_DEVICE inline double clip_factor(double norm, double bound) {
+  return bound > 0 && norm > bound ? bound / (norm + 1e-6) : 1.0;
+}
+
+/// factors[row] = scale times the clipping factor of a gradient with this squared norm.
+struct ClipKernel {
+  const double* squares;
+  double bound, scale;
+  float* factors;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    factors[row] = static_cast<float>(scale * clip_factor(std::sqrt(squares[row]), bound));
+  }
+};
+
 /// m c1 / (sqrt(v) c2 + eps) + weight_decay x
 ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_decay, float x, float m, float v) {
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;

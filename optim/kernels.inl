@@ -7,6 +7,7 @@
 #include "optim/sgd_kernels.hpp"
 #include "optim/zero_one_kernels.hpp"
 
+ONEBIT_FOR_EACH(onebit::optim::ClipKernel);
 ONEBIT_FOR_EACH(onebit::optim::DecayKernel);
 ONEBIT_FOR_EACH(onebit::optim::FreshVarianceKernel);
 ONEBIT_FOR_EACH(onebit::optim::LargestRatioKernel);

@@ -35,14 +35,14 @@ void MaskedCoordinates::watch(Range group, const float* gradients, Index stride)
   if (!watches()) return;
   reduce(shard_.device, group.count, device::Chunks(count()),
          MaskedGradientTerm{coordinates_.data(), gradients, stride}, found_.data() + group.first - shard_.own().first);
+  if (group.end() == shard_.own().end()) counts_ = found_.fetch();
 }
 
 void MaskedCoordinates::report(StepReport& report) {
   if (!watches()) return;
-  const std::vector<double> counts = found_.to_host();
-  const auto first = std::find_if(counts.begin(), counts.end(), [](double n) { return n > 0; });
+  const auto first = std::find_if(counts_.begin(), counts_.end(), [](double n) { return n > 0; });
   std::array<double, 2> own = {0, 0};
-  if (first != counts.end()) own = {static_cast<double>(shard_.own().first + (first - counts.begin())), *first};
+  if (first != counts_.end()) own = {static_cast<double>(shard_.own().first + (first - counts_.begin())), *first};
   const std::vector<double> all = shard_.exchange->all_gather(own);
   for (std::size_t i = 0; i < all.size() && !reported_; i += 2) {
     if (all[i + 1] == 0) continue;

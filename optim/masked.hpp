@@ -25,7 +25,8 @@ class MaskedCoordinates {
 
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
-  device::Buffer<double> found_;  ///< [workers of this device]: coordinates with a gradient in the running step
+  device::Buffer<double> found_;    ///< [workers of this device]: coordinates with a gradient in the running step
+  device::Fetched<double> counts_;  ///< the same on the host
   bool reported_ = false;
 };
 

@@ -10,6 +10,7 @@
 
 #include "compress/compressed_mean.hpp"
 #include "device/buffer.hpp"
+#include "device/fetched.hpp"
 #include "device/mark.hpp"
 #include "device/state.hpp"
 #include "netmodel/traffic.hpp"
@@ -42,14 +43,14 @@ struct StageSeconds {
 struct StepReport {
   Phase phase = Phase::dense;
   netmodel::TrafficList traffic;
-  double grad_norm = kNotMeasured;    ///< of the mean gradient; compressed steps: root mean square over workers, where
-                                      ///< clipping needs it
-  double clip_share = 0;              ///< share of the clipped gradients: 0 or 1 in dense steps
-  double update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  double variance_ratio = kNotMeasured;  ///< StabilityRatio of ||v||_1
-  bool synchronised = true;              ///< all workers have the same weights now
-  double uploads = kNotMeasured;         ///< CADA: share of the workers that sent their gradient
-  Index masked = 0;                      ///< coordinates with v = 0 at the freeze
+  device::Number grad_norm = kNotMeasured;  ///< of the mean gradient; compressed steps: root mean square over workers,
+                                            ///< where clipping needs it
+  double clip_share = 0;                      ///< share of the clipped gradients: 0 or 1 in dense steps
+  device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
+  double variance_ratio = kNotMeasured;       ///< StabilityRatio of ||v||_1
+  bool synchronised = true;                   ///< all workers have the same weights now
+  double uploads = kNotMeasured;              ///< CADA: share of the workers that sent their gradient
+  Index masked = 0;                           ///< coordinates with v = 0 at the freeze
   StageSeconds seconds;
   std::vector<Event> events;
 };

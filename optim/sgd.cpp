@@ -27,14 +27,15 @@ SgdUpdate::SgdUpdate(const Problem& problem, const OptimizerConfig& config, cons
       tensors_(problem, config),
       momentum_(device::Buffer<float>::zeros(device_, momentum.decay > 0 ? problem.parameters() : 0)) {}
 
-double SgdUpdate::apply(double lr, double factor, const device::Buffer<float>& gradient, device::Buffer<float>& x) {
+device::Number SgdUpdate::apply(double lr, double factor, const device::Buffer<float>& gradient,
+                                device::Buffer<float>& x) {
   const DescentStep step{.lr = static_cast<float>(lr),
                          .momentum = static_cast<float>(config_.decay),
                          .nesterov = config_.nesterov,
                          .gradient_factor = static_cast<float>(factor)};
   const DescentKernel kernel{step, tensors_.rules(), x.data(), config_.decay > 0 ? momentum_.data() : nullptr,
                              gradient.data()};
-  return std::sqrt(total(sums(device_, 1, tensors_.chunks(), kernel)));
+  return norm_of(sums(device_, 1, tensors_.chunks(), kernel));
 }
 
 MomentumSgd::MomentumSgd(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum)
@@ -56,9 +57,8 @@ StepReport MomentumSgd::do_finish(device::Buffer<float>& parameters) {
   device::Stopwatch watch(device_);
   channel_.exchange(mean_.data(), report.traffic);
   report.seconds.exchange = watch.lap();
-  report.grad_norm = std::sqrt(sums(device_, 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0})[0]);
-  const double factor = clip_factor(report.grad_norm, clip_);
-  report.clip_share = factor < 1 ? 1 : 0;
+  const double factor =
+      clip_mean(sums(device_, 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0}), clip_, report);
   report.update_norm = update_.apply(lr(), factor, mean_, parameters);
   report.seconds.update = watch.lap();
   return report;

@@ -25,7 +25,7 @@ class SgdUpdate {
   SgdUpdate(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
 
   /// Moves x along factor * gradient; returns ||x_t - x_{t-1}||_2.
-  double apply(double lr, double factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
+  device::Number apply(double lr, double factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
 
   void visit_state(device::StateVisitor& visitor) {
     if (config_.decay > 0) visitor.shared("momentum", momentum_);

@@ -42,8 +42,10 @@ struct Evaluation {
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(examples); }
 };
 
-/// Where the time of a batch of gradients went.
-struct GradientSeconds {
+/// Gradients that a device may still be computing.
+struct GradientPass {
+  /// [batch.workers]: each worker's mean loss over its examples. Waits for the forward pass.
+  std::function<std::vector<double>()> losses;
   device::Seconds forward = 0;
   device::Seconds backward = 0;
 };
@@ -59,11 +61,8 @@ class Model {
   /// Initial weights: a function of the seed alone.
   virtual std::vector<float> initial_weights(std::uint32_t seed) const = 0;
 
-  /// Each worker's gradient of its mean loss over its examples, times rows.scale, and that loss. losses has
-  /// batch.workers elements. A model may call `meanwhile` once, when its device has all to do and the host would wait.
-  virtual GradientSeconds gradients(
-      const Weights& weights, const Batch& batch, const GradientRows& rows, std::span<double> losses,
-      const std::function<void()>& meanwhile = [] {}) = 0;
+  /// Each worker's gradient of its mean loss over its examples, times rows.scale, and that loss.
+  virtual GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) = 0;
 
   /// Whether it reads a batch's features from host memory, not the device's.
   virtual bool reads_host_features() const { return false; }

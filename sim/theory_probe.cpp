@@ -67,13 +67,12 @@ void TheoryProbe::set_point(const Replica& replica, Floats& point) const {
 /// Gradients of the group's workers over the parts of a step from first_part on.
 void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& point, Index first_part, Floats& rows) {
   const float share = 1.0f / static_cast<float>(config_.accumulation);
-  std::vector<double> losses(static_cast<std::size_t>(group.count));
   for (Index part = 0; part < config_.accumulation; ++part) {
     const Index first_draw = (first_part + part) * config_.batch;
     replica.draw(*data_, step, group, config_.batch, first_draw, replica.batch);
     replica.place_batch();
     replica.batch.again = true;
-    replica.model->gradients({point.data(), 0}, replica.batch, {rows.data(), parameters_, part > 0, share}, losses);
+    replica.model->gradients({point.data(), 0}, replica.batch, {rows.data(), parameters_, part > 0, share});
   }
 }
 

@@ -201,33 +201,39 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
   outcome.worker_losses = replica.shard.exchange->all_gather(outcome.worker_losses);
   outcome.report = replica.optimizer->finish(replica.weights);
-  if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(outcome.report.update_norm)) {
+  if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(double{outcome.report.update_norm})) {
     throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
                        "lower the learning rate or clip gradients");
   }
 }
 
-/// Samples, forward, backward, part after part, and hands the gradients over.
+/// Samples, forward, backward, part after part, and hands the gradients over. A GPU has it all to do before the host
+/// draws what comes next and looks at the losses.
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
   const Index parameters = replica.model->parameters();
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();
-  std::vector<double> losses(static_cast<std::size_t>(group.count));
-  for (Index part = 0; part < config_.accumulation; ++part) {
-    const BatchPlace place{step_, group, part};
+  std::vector<GradientPass> passes;
+  for (BatchPlace place{step_, group, 0}; place.part < config_.accumulation; ++place.part) {
+    if (place.part > 0) draw_next(replica, place, outcome.seconds);
     device::Stopwatch watch(replica.shard.device);
     take_batch(replica, place);
     outcome.seconds.sample += watch.lap();
-    run_part(replica, replica.weights_from(group.first), replica.gradients, place, losses, outcome.seconds);
+    passes.push_back(run_part(replica, replica.weights_from(group.first), replica.gradients, place, outcome.seconds));
     if (extra.data == nullptr) continue;
     replica.batch.again = true;
-    std::vector<double> unused(losses.size());
     const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
-    run_part(replica, weights, replica.extra_gradients, place, unused, outcome.seconds);
+    run_part(replica, weights, replica.extra_gradients, place, outcome.seconds);
   }
-  check_losses(replica, group, losses);
+  try {
+    if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+    replica.optimizer->absorb(group, replica.gradients.data(), parameters);
+  } catch (const NumericError&) {
+    take_losses(replica, group, passes);  // where a loss is bad, that says more
+    throw;
+  }
+  draw_next(replica, behind({step_, group, 0}, replica), outcome.seconds);
+  const std::vector<double> losses = take_losses(replica, group, passes);
   outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());
-  if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
-  replica.optimizer->absorb(group, replica.gradients.data(), parameters);
 }
 
 /// Examples into the replica's batch, where they have not been drawn already.
@@ -241,41 +247,46 @@ void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const
   replica.place_batch();
 }
 
-/// The examples that come after those of a place: of the next part, group or step.
-void VirtualCluster::draw_next(Replica& replica, const BatchPlace& place) const {
+/// The first part of the group or step that comes after a place.
+BatchPlace VirtualCluster::behind(const BatchPlace& place, const Replica& replica) const {
   const Range own = replica.shard.own();
+  const bool last = place.group.end() == own.end();
   const Index group = group_size(replica.shard, replica.model->parameters());
-  BatchPlace next{place.step, place.group, place.part + 1};
-  if (next.part == config_.accumulation) {
-    const bool last = place.group.end() == own.end();
-    const Index first = last ? own.first : place.group.end();
-    next = {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
-  }
-  if (replica.next_place == next || next.step > steps_) return;
+  const Index first = last ? own.first : place.group.end();
+  return {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
+}
+
+/// Draws examples while a GPU is busy.
+void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const {
+  const device::Device& device = replica.shard.device;
+  if (!device.is_gpu() || device.plans() || replica.next_place == next || next.step > steps_) return;
+  device::Stopwatch idle(device);  // from the end of the GPU's work to that of the drawing, if that is later
   replica.next_place = {};
   replica.draw(*data_, next.step, next.group, config_.batch, next.part * config_.batch, replica.next);
   replica.next_place = next;
+  seconds.sample += idle.lap();
 }
 
 /// Gradients of the batch that the replica holds, one of config.accumulation parts, added to those of the parts before.
-void VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
-                              const BatchPlace& place, std::vector<double>& losses, ComputeSeconds& seconds) const {
-  const double share = 1.0 / static_cast<double>(config_.accumulation);
-  std::vector<double> part_losses(losses.size());
-  const GradientRows rows{gradients.data(), replica.model->parameters(), place.part > 0, static_cast<float>(share)};
-  const device::Device& device = replica.shard.device;
-  const GradientSeconds spent = replica.model->gradients(weights, replica.batch, rows, part_losses, [&, this] {
-    if (!device.is_gpu() || device.plans()) return;
-    device::Stopwatch idle(device);  // from the end of the GPU's work to that of the drawing, if that is later
-    draw_next(replica, place);
-    seconds.sample += idle.lap();
-  });
-  seconds.forward += spent.forward;
-  seconds.backward += spent.backward;
-  for (std::size_t g = 0; g < losses.size(); ++g) losses[g] += share * part_losses[g];
+GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
+                                      const BatchPlace& place, ComputeSeconds& seconds) const {
+  const float share = 1.0f / static_cast<float>(config_.accumulation);
+  GradientPass pass = replica.model->gradients(weights, replica.batch,
+                                               {gradients.data(), replica.model->parameters(), place.part > 0, share});
+  seconds.forward += pass.forward;
+  seconds.backward += pass.backward;
+  return pass;
 }
 
-void VirtualCluster::check_losses(const Replica& replica, Range group, const std::vector<double>& losses) const {
+/// Every worker's mean over the parts. Throws NumericError where it is not finite.
+std::vector<double> VirtualCluster::take_losses(const Replica& replica, Range group,
+                                                const std::vector<GradientPass>& passes) const {
+  std::vector<double> losses(static_cast<std::size_t>(group.count));
+  const double share = 1.0 / static_cast<double>(passes.size());
+  for (const GradientPass& pass : passes) {
+    const std::vector<double> part = pass.losses();
+    for (std::size_t g = 0; g < losses.size(); ++g) losses[g] += share * part[g];
+  }
   for (std::size_t g = 0; g < losses.size(); ++g) {
     if (std::isfinite(losses[g])) continue;
     throw NumericError(
@@ -283,6 +294,7 @@ void VirtualCluster::check_losses(const Replica& replica, Range group, const std
         "step " + std::to_string(step_) + ", worker " + std::to_string(group.first + static_cast<Index>(g)),
         "lower the learning rate or clip gradients");
   }
+  return losses;
 }
 
 device::Buffer<float> VirtualCluster::mean_weights() {

@@ -116,10 +116,11 @@ class VirtualCluster {
   void advance_probed(std::size_t device, StepOutcome& outcome);
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
   void take_batch(Replica& replica, const BatchPlace& place) const;
-  void draw_next(Replica& replica, const BatchPlace& place) const;
-  void run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients, const BatchPlace& place,
-                std::vector<double>& losses, ComputeSeconds& seconds) const;
-  void check_losses(const Replica& replica, Range group, const std::vector<double>& losses) const;
+  BatchPlace behind(const BatchPlace& place, const Replica& replica) const;
+  void draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const;
+  GradientPass run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
+                        const BatchPlace& place, ComputeSeconds& seconds) const;
+  std::vector<double> take_losses(const Replica& replica, Range group, const std::vector<GradientPass>& passes) const;
 
   RunConfig config_;
   device::Team team_;

@@ -3,6 +3,7 @@
 
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
+#include "device/cuda/landing.cuh"
 #include "device/cuda/owned.cuh"
 #include "device/cuda/queue.hpp"
 #include "device/cuda/staging.cuh"
@@ -25,6 +26,7 @@ struct Context {
   cudaStream_t stream() const { return stream_.get(); }
   cublasHandle_t blas() const { return blas_.get(); }
   Staging& staging() { return staging_; }
+  Landing& landing() { return landing_; }
 
   /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has a
   /// current GPU of its own. The one before is not restored: it may be one that this program does not use, and making
@@ -41,6 +43,7 @@ struct Context {
   Owned<cudaStream_t, &cudaStreamDestroy> stream_;
   Owned<cublasHandle_t, &destroy_blas> blas_;
   Staging staging_;
+  Landing landing_;
   void* workspace_ = nullptr;
   Index workspace_bytes_ = 0;
 };

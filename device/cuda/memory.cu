@@ -14,6 +14,36 @@ std::size_t wide(Index bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
+/// A spot that a copy in the stream fills.
+class GpuArrival final : public Arrival {
+ public:
+  GpuArrival(std::shared_ptr<Context> context, const void* source, Index bytes)
+      : GpuArrival(std::move(context), bytes) {
+    check(cudaMemcpyAsync(spot_.memory, source, wide(bytes), cudaMemcpyDeviceToHost, context_->stream()),
+          "cudaMemcpyAsync");
+    check(cudaEventRecord(spot_.arrived, context_->stream()), "cudaEventRecord");
+  }
+  ~GpuArrival() override { context_->landing().give_back(spot_); }
+  GpuArrival(const GpuArrival&) = delete;
+  GpuArrival& operator=(const GpuArrival&) = delete;
+
+  const void* wait() const override {
+    if (there_) return spot_.memory;
+    context_->make_current();
+    check(cudaEventSynchronize(spot_.arrived), "cudaEventSynchronize");
+    there_ = true;
+    return spot_.memory;
+  }
+
+ private:
+  GpuArrival(std::shared_ptr<Context> context, Index bytes)
+      : context_(std::move(context)), spot_(context_->landing().take(bytes)) {}
+
+  std::shared_ptr<Context> context_;
+  Landing::Spot spot_;
+  mutable bool there_ = false;
+};
+
 /// The pool keeps what is freed for the next buffer, instead of handing it back at every synchronisation.
 void keep_freed_memory(int ordinal) {
   cudaMemPool_t pool = nullptr;
@@ -42,6 +72,7 @@ class GpuMemory final : public Memory {
   void fill(void* target, int byte, Index bytes) override;
   void upload(void* target, const void* source, Index bytes) override;
   void download(void* target, const void* source, Index bytes) override;
+  std::shared_ptr<const Arrival> fetch(const void* source, Index bytes) override;
   void copy(const Block& target, Memory& from, const Block& source) override;
 
  private:
@@ -115,6 +146,11 @@ void GpuMemory::download(void* target, const void* source, Index bytes) {
   context_->make_current();
   check(cudaMemcpyAsync(target, source, wide(bytes), cudaMemcpyDeviceToHost, context_->stream()), "cudaMemcpyAsync");
   check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
+}
+
+std::shared_ptr<const Arrival> GpuMemory::fetch(const void* source, Index bytes) {
+  context_->make_current();
+  return std::make_shared<GpuArrival>(context_, source, bytes);
 }
 
 /// The exchange has waited for the source's kernels; this GPU's are before it in the stream.

@@ -21,19 +21,18 @@ ExternalModel::ExternalModel(const device::Device& device, const ExternalSpec& s
       program_(device.plans() ? nullptr : take_program(spec)),
       layout_(program_ == nullptr ? external_layout(spec) : program_->layout()) {}
 
-GradientSeconds ExternalModel::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                         std::span<double> losses, const std::function<void()>&) {
-  std::ranges::fill(losses, 0.0);
+GradientPass ExternalModel::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) {
+  std::vector<double> losses(static_cast<std::size_t>(batch.workers));
   if (device_.plans()) {
     count(weights, batch, true);
-    return {};
+    return {.losses = [losses] { return losses; }};
   }
   device::Stopwatch watch(device_);
   load(weights, batch, true);
   program_->compute(batch);
   std::ranges::copy(program_->losses(), losses.begin());
   for (Index worker = 0; worker < batch.workers; ++worker) take_row(rows, worker);
-  return {.backward = watch.lap()};
+  return {.losses = [losses] { return losses; }, .backward = watch.lap()};
 }
 
 Evaluation ExternalModel::evaluate(const Weights& weights, const Batch& batch) {

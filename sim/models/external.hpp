@@ -17,8 +17,7 @@ class ExternalModel final : public Model {
   /// Throws ConfigError where the program gives none.
   std::vector<float> initial_weights(std::uint32_t seed) const override { return program_->initial_weights(seed); }
   /// Throws WorkerError where the program fails.
-  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses, const std::function<void()>& meanwhile) override;
+  GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   /// Not known.
   double gradient_flops(Index) const override { return 0; }
   bool reads_host_features() const override { return true; }

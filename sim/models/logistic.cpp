@@ -69,18 +69,19 @@ double largest_eigenvalue(const DataSource& data, bool bias) {
 
 }  // namespace
 
-GradientSeconds Logistic::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                    std::span<double> losses, const std::function<void()>& meanwhile) {
-  const GradientSeconds seconds = network_->gradients(weights, batch, rows, losses, meanwhile);
-  if (penalty_.regulariser == Regulariser::none) return seconds;
+GradientPass Logistic::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) {
+  GradientPass pass = network_->gradients(weights, batch, rows);
+  if (penalty_.regulariser == Regulariser::none) return pass;
   grow(charges_, device_, batch.workers);
   const PenaltyGradientTerm term{
       {penalty_, weights.data, weights.stride}, static_cast<double>(rows.scale), rows.data, rows.stride};
   reduce(device_, batch.workers, chunks_, term, charges_.data());
-  host_charges_.resize(losses.size());
-  charges_.download(host_charges_);
-  for (std::size_t worker = 0; worker < losses.size(); ++worker) losses[worker] += host_charges_[worker];
-  return seconds;
+  pass.losses = [losses = pass.losses, charges = charges_.fetch(batch.workers)] {
+    std::vector<double> sums = losses();
+    std::transform(sums.begin(), sums.end(), charges.begin(), sums.begin(), std::plus<double>());
+    return sums;
+  };
+  return pass;
 }
 
 Evaluation Logistic::evaluate(const Weights& weights, const Batch& batch) {

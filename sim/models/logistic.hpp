@@ -22,8 +22,7 @@ class Logistic final : public Model {
 
   const std::vector<TensorInfo>& tensors() const override { return network_->tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return network_->initial_weights(seed); }
-  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses, const std::function<void()>& meanwhile) override;
+  GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override { return network_->gradient_flops(examples); }
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 
@@ -40,7 +39,6 @@ class Logistic final : public Model {
   bool bias_;
   device::Chunks chunks_;
   device::Buffer<double> charges_;  ///< the penalty of each worker's weights
-  std::vector<double> host_charges_;
 };
 
 }  // namespace onebit::sim

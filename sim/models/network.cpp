@@ -1,6 +1,7 @@
 #include "sim/models/network.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "device/launch.hpp"
 #include "device/stopwatch.hpp"
@@ -9,11 +10,11 @@
 namespace onebit::sim {
 namespace {
 
-/// Labels of a worker at which something is to be predicted.
+/// Labels of a worker at which something is to be predicted, at least 1.
 Index label_count(const Batch& batch, Index worker) {
   const auto own = static_cast<std::ptrdiff_t>(batch.batch * batch.targets);
   const auto first = batch.labels.begin() + worker * own;
-  return own - std::count(first, first + own, kNoLabel);
+  return std::max<Index>(1, own - std::count(first, first + own, kNoLabel));
 }
 
 }  // namespace
@@ -56,10 +57,11 @@ const float* Network::forward(const Pass& pass, const Batch& batch) {
 
 /// Turns the logits into the gradient of `scale` times each worker's loss by them.
 void Network::cross_entropy(const Pass& pass, const Batch& batch, float scale) {
-  host_factors_.resize(static_cast<std::size_t>(pass.workers));
+  label_counts_.clear();
+  host_factors_.clear();
   for (Index worker = 0; worker < pass.workers; ++worker) {
-    const Index count = std::max<Index>(1, label_count(batch, worker));
-    host_factors_[static_cast<std::size_t>(worker)] = scale / static_cast<float>(count);
+    label_counts_.push_back(label_count(batch, worker));
+    host_factors_.push_back(scale / static_cast<float>(label_counts_.back()));
   }
   factors_.upload(host_factors_);
   const CrossEntropyKernel kernel{layers_->outputs() / targets_,
@@ -72,20 +74,21 @@ void Network::cross_entropy(const Pass& pass, const Batch& batch, float scale) {
   for_each_item(device_, pass.examples() * targets_, kernel);
 }
 
-void Network::take_losses(const Batch& batch, std::span<double> losses) {
-  host_loss_.resize(batch.labels.size());
-  label_loss_.download(host_loss_);
-  const auto own = static_cast<std::size_t>(batch.batch * targets_);
-  for (std::size_t worker = 0; worker < losses.size(); ++worker) {
-    double sum = 0;
-    for (std::size_t i = worker * own; i < (worker + 1) * own; ++i) sum += host_loss_[i];
-    losses[worker] = sum / static_cast<double>(std::max<Index>(1, label_count(batch, static_cast<Index>(worker))));
-  }
+/// Of every worker over its labels, once they are known.
+std::function<std::vector<double>()> Network::losses(const Batch& batch) const {
+  const Index own = batch.batch * targets_;
+  return [labels = label_loss_.fetch(batch.workers * own), counts = label_counts_, own] {
+    std::vector<double> losses;
+    for (const double* loss = labels.begin(); const Index count : counts) {
+      losses.push_back(std::accumulate(loss, loss + own, 0.0) / static_cast<double>(count));
+      loss += own;
+    }
+    return losses;
+  };
 }
 
-GradientSeconds Network::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                   std::span<double> losses, const std::function<void()>& meanwhile) {
-  GradientSeconds seconds;
+GradientPass Network::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) {
+  GradientPass result;
   device::Stopwatch watch(device_);
   load(pass_of(weights, batch), batch);
   Pass pass = pass_of(weights, batch);
@@ -93,12 +96,11 @@ GradientSeconds Network::gradients(const Weights& weights, const Batch& batch, c
   pass.gradients = rows;
   const float* input = forward(pass, batch);
   cross_entropy(pass, batch, rows.scale);
-  seconds.forward = watch.lap();
+  result.losses = losses(batch);
+  result.forward = watch.lap();
   layers_->backward(pass, input, nullptr, logits_.data(), nullptr);
-  seconds.backward = watch.lap();
-  meanwhile();
-  take_losses(batch, losses);
-  return seconds;
+  result.backward = watch.lap();
+  return result;
 }
 
 double Network::gradient_flops(Index examples) const {
@@ -110,15 +112,14 @@ Evaluation Network::evaluate(const Weights& weights, const Batch& batch) {
   const Pass pass = pass_of(weights, batch);
   forward(pass, batch);
   cross_entropy(pass, batch, 1.0f);
-  host_loss_.resize(batch.labels.size());
-  host_correct_.resize(batch.labels.size());
-  label_loss_.download(host_loss_);
-  correct_.download(host_correct_);
+  const Index labels = static_cast<Index>(batch.labels.size());
+  const auto loss = label_loss_.fetch(labels);
+  const auto correct = correct_.fetch(labels);
   Evaluation result;
-  for (std::size_t i = 0; i < host_loss_.size(); ++i) {
+  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
     if (batch.labels[i] == kNoLabel) continue;
-    result.loss += host_loss_[i];
-    result.correct += host_correct_[i];
+    result.loss += loss[i];
+    result.correct += correct[i];
     ++result.examples;
   }
   return result;

@@ -18,8 +18,7 @@ class Network final : public Model {
 
   const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
-  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses, const std::function<void()>& meanwhile) override;
+  GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
   void visit_state(device::StateVisitor& visitor) override { layers_->visit_state(visitor); }
@@ -29,7 +28,7 @@ class Network final : public Model {
   void load(const Pass& pass, const Batch& batch);
   const float* forward(const Pass& pass, const Batch& batch);
   void cross_entropy(const Pass& pass, const Batch& batch, float scale);
-  void take_losses(const Batch& batch, std::span<double> losses);
+  std::function<std::vector<double>()> losses(const Batch& batch) const;
 
   device::Device device_;
   Parameters parameters_;
@@ -43,8 +42,7 @@ class Network final : public Model {
   device::Buffer<double> label_loss_;     ///< [examples x targets]
   device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]
   std::vector<float> host_factors_;
-  std::vector<double> host_loss_;
-  std::vector<std::uint8_t> host_correct_;
+  std::vector<Index> label_counts_;  ///< [workers]
 };
 
 }  // namespace onebit::sim

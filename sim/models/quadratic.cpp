@@ -133,16 +133,14 @@ QuadraticNoise Quadratic::noise(const Batch& batch) const {
           constants_.noise / std::sqrt(static_cast<double>(parameters()))};
 }
 
-GradientSeconds Quadratic::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                                     std::span<double> losses, const std::function<void()>&) {
+GradientPass Quadratic::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) {
   device::Stopwatch watch(device_);
   grow(losses_, device_, std::max<Index>(1, batch.workers));
   const QuadraticGradientTerm kernel{
       form(),    tilt_,       noise(batch), batch.place.first_worker,       weights.data, weights.stride,
       rows.data, rows.stride, rows.add,     static_cast<double>(rows.scale)};
   reduce(device_, batch.workers, chunks_, kernel, losses_.data());
-  losses_.download(losses);
-  return {.backward = watch.lap()};
+  return {.losses = [losses = losses_.fetch(batch.workers)] { return losses; }, .backward = watch.lap()};
 }
 
 Evaluation Quadratic::evaluate(const Weights& weights, const Batch&) {

@@ -29,8 +29,7 @@ class Quadratic final : public Model {
 
   const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
-  GradientSeconds gradients(const Weights& weights, const Batch& batch, const GradientRows& rows,
-                            std::span<double> losses, const std::function<void()>& meanwhile) override;
+  GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index) const override { return 0; }
   /// f itself, without noise; no hits.
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;

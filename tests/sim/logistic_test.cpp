@@ -60,9 +60,9 @@ void check_gradients(const std::string& backend, const ModelConfig& config, Inde
   device::Buffer<float> rows = on(device, std::vector<float>(static_cast<std::size_t>(workers * size), 2.0f));
   std::vector<double> losses(workers);
   const Index stride = own_weights ? size : 0;
-  model->gradients({x.data(), stride}, batch, {rows.data(), size}, losses);
+  losses = model->gradients({x.data(), stride}, batch, {rows.data(), size}).losses();
   const std::vector<float> whole = rows.to_host();
-  model->gradients({x.data(), stride}, batch, {rows.data(), size, true, 0.5f}, losses);
+  losses = model->gradients({x.data(), stride}, batch, {rows.data(), size, true, 0.5f}).losses();
   const std::vector<float> more = rows.to_host();
   for (Index worker = 0; worker < workers; ++worker) {
     CAPTURE(backend, config.regulariser, config.bias, batch_size, own_weights, worker);

@@ -153,7 +153,7 @@ Gradients compute(Model& model, const device::Device& device, const std::vector<
   result.losses.assign(static_cast<std::size_t>(batch.workers), kCanary);
   device::Buffer<float> rows(device, static_cast<Index>(result.values.size()));
   rows.upload(result.values);
-  model.gradients({on_device.data(), stride}, batch, {rows.data(), result.stride}, result.losses);
+  result.losses = model.gradients({on_device.data(), stride}, batch, {rows.data(), result.stride}).losses();
   result.values = rows.to_host();
   return result;
 }

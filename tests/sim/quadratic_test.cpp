@@ -50,7 +50,7 @@ Rows gradients(const std::string& backend, const ModelConfig& config, const std:
   const device::Buffer<float> x = on(device, weights);
   device::Buffer<float> rows(device, batch.workers * model.parameters());
   Rows result{{}, std::vector<double>(static_cast<std::size_t>(batch.workers))};
-  model.gradients({x.data(), stride}, batch, {rows.data(), model.parameters()}, result.losses);
+  result.losses = model.gradients({x.data(), stride}, batch, {rows.data(), model.parameters()}).losses();
   result.values = rows.to_host();
   return result;
 }
@@ -112,9 +112,9 @@ TEST_CASE("quadratic: gradients are scaled and added as asked") {
     const device::Buffer<float> x = on(device, model.initial_weights(1));
     device::Buffer<float> once(device, 2 * 5000), twice(device, 2 * 5000);
     std::vector<double> losses(2), again(2);
-    model.gradients({x.data(), 0}, batch_of(1, {0, 2}, 1), {once.data(), 5000}, losses);
-    model.gradients({x.data(), 0}, batch_of(1, {0, 2}, 1), {twice.data(), 5000, false, 0.25f}, again);
-    model.gradients({x.data(), 0}, batch_of(1, {0, 2}, 1), {twice.data(), 5000, true, 0.75f}, again);
+    losses = model.gradients({x.data(), 0}, batch_of(1, {0, 2}, 1), {once.data(), 5000}).losses();
+    again = model.gradients({x.data(), 0}, batch_of(1, {0, 2}, 1), {twice.data(), 5000, false, 0.25f}).losses();
+    again = model.gradients({x.data(), 0}, batch_of(1, {0, 2}, 1), {twice.data(), 5000, true, 0.75f}).losses();
     CHECK(again == losses);
     CHECK(oracle::distance(once.to_host(), twice.to_host()) < 1e-6 * oracle::norm(once.to_host()));
     CHECK(oracle::norm(once.to_host()) > 1);

@@ -110,8 +110,10 @@ class Comparison {
     device::Buffer<float> weights = on(device_, weights_);
     device::Buffer<float> rows =
         on(device_, std::vector<float>(static_cast<std::size_t>(kWorkers * model_->parameters()), kBefore));
-    model_->gradients({weights.data(), own_weights_ ? model_->parameters() : 0}, batch_,
-                      {rows.data(), model_->parameters(), true, static_cast<float>(kScale)}, losses_);
+    losses_ = model_
+                  ->gradients({weights.data(), own_weights_ ? model_->parameters() : 0}, batch_,
+                              {rows.data(), model_->parameters(), true, static_cast<float>(kScale)})
+                  .losses();
     return rows.to_host();
   }
   oracle::Tokens row(const std::vector<std::int32_t>& values, Index example) const {
