@@ -75,6 +75,22 @@ void require_gpu(int ordinal) {
 
 }  // namespace
 
+TimedEvents::~TimedEvents() {
+  for (const cudaEvent_t event : free_) ignore(cudaEventDestroy(event));
+}
+
+cudaEvent_t TimedEvents::take() {
+  if (!free_.empty()) {
+    const cudaEvent_t event = free_.back();
+    free_.pop_back();
+    return event;
+  }
+  free_.reserve(++made_);
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDefault), "cudaEventCreateWithFlags");
+  return event;
+}
+
 Context::Context(int gpu) : ordinal_(gpu) {
   make_current();
   check(cudaStreamCreateWithFlags(stream_.out(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
@@ -122,30 +138,36 @@ namespace {
 
 class EventMark final : public Mark {
  public:
-  explicit EventMark(std::shared_ptr<Context> context) : context_(std::move(context)) {
-    context_->make_current();
-    check(cudaEventCreateWithFlags(event_.out(), cudaEventDefault), "cudaEventCreateWithFlags");
-    check(cudaEventRecord(event_.get(), context_->stream()), "cudaEventRecord");
-  }
+  /// context's GPU is current.
+  explicit EventMark(std::shared_ptr<Context> context)
+      : context_(std::move(context)), event_(context_->events().take()) {}
+  ~EventMark() override { context_->events().give_back(event_); }
+  EventMark(const EventMark&) = delete;
+  EventMark& operator=(const EventMark&) = delete;
+
+  void record() const { check(cudaEventRecord(event_, context_->stream()), "cudaEventRecord"); }
 
   double since(const Mark& earlier) const override {
     context_->make_current();
-    check(cudaEventSynchronize(event_.get()), "cudaEventSynchronize");
+    check(cudaEventSynchronize(event_), "cudaEventSynchronize");
     float milliseconds = 0;
     const auto& begin = dynamic_cast<const EventMark&>(earlier);
-    check(cudaEventElapsedTime(&milliseconds, begin.event_.get(), event_.get()), "cudaEventElapsedTime");
+    check(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) / 1000;
   }
 
  private:
   std::shared_ptr<Context> context_;
-  Owned<cudaEvent_t, &cudaEventDestroy> event_;
+  cudaEvent_t event_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Mark> Queue::mark() const {
-  return std::make_shared<EventMark>(context_);
+  context_->make_current();
+  auto mark = std::make_shared<EventMark>(context_);
+  mark->record();
+  return mark;
 }
 
 std::vector<std::pair<std::string, std::string>> list() {

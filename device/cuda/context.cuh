@@ -1,6 +1,8 @@
 #pragma once
 // What a queue of the CUDA backend stands for: a GPU, a stream, a cuBLAS handle and scratch memory.
 
+#include <vector>
+
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/landing.cuh"
@@ -13,6 +15,23 @@ namespace onebit::device::cuda {
 inline cublasStatus_t destroy_blas(cublasHandle_t handle) {
   return blas().destroy(handle);
 }
+
+/// Events that note the time. Those given back are kept for the next ones: a step has some twenty.
+class TimedEvents {
+ public:
+  TimedEvents() = default;
+  ~TimedEvents();
+  TimedEvents(const TimedEvents&) = delete;
+  TimedEvents& operator=(const TimedEvents&) = delete;
+
+  /// Of the GPU that is current.
+  cudaEvent_t take();
+  void give_back(cudaEvent_t event) noexcept { free_.push_back(event); }
+
+ private:
+  std::vector<cudaEvent_t> free_;  ///< with room for all
+  std::size_t made_ = 0;
+};
 
 /// Used by one thread at a time. The stream has a cuBLAS handle of its own: where streams share one, cuBLAS does not
 /// promise the same bits in every run.
@@ -27,6 +46,7 @@ struct Context {
   cublasHandle_t blas() const { return blas_.get(); }
   Staging& staging() { return staging_; }
   Landing& landing() { return landing_; }
+  TimedEvents& events() { return events_; }
 
   /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has a
   /// current GPU of its own. The one before is not restored: it may be one that this program does not use, and making
@@ -44,6 +64,7 @@ struct Context {
   Owned<cublasHandle_t, &destroy_blas> blas_;
   Staging staging_;
   Landing landing_;
+  TimedEvents events_;
   void* workspace_ = nullptr;
   Index workspace_bytes_ = 0;
 };

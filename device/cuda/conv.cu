@@ -10,33 +10,65 @@
 namespace onebit::device::cuda {
 namespace {
 
+/// Four channels side by side, which are copied together.
+struct alignas(16) Quad {
+  float channel[4];
+  ONEBIT_HOST_DEVICE Quad& operator+=(const Quad& other) {
+    for (int k = 0; k < 4; ++k) channel[k] += other.channel[k];
+    return *this;
+  }
+};
+
+/// Images and their patches, in elements of one channel or four.
+template <class T>
+struct Patches {
+  static constexpr Index kWidth = sizeof(T) / sizeof(float);
+
+  Patches(const ConvShape& shape, const TapTable& table, Index image)
+      : reads(table.reads.data()),
+        order(table.pixels.data()),
+        pixels(table.pixels.size()),
+        channels(shape.channels / kWidth),
+        columns(shape.patch() / kWidth),
+        image(image / kWidth) {}
+
+  const std::int32_t* reads;  ///< [taps][pixels]
+  const std::int32_t* order;  ///< [pixels]
+  Index pixels, channels, columns;
+  Index image;  ///< from one to the next, of what is read
+};
+
 /// patches[row][column] = what the row's pixel of the result reads there.
+template <class T>
 struct PatchKernel {
-  ConvShape shape;
-  const float* input;
-  float* patches;
-  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
-    const Index image = row / shape.out_pixels();
-    const Index read = shape.met(row % shape.out_pixels(), column / shape.channels);
-    const float* pixel = input + image * shape.inputs() + read * shape.channels;
-    patches[row * shape.patch() + column] = read < 0 ? 0.0f : pixel[column % shape.channels];
+  Patches<T> of;
+  const T* input;
+  T* patches;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    const Index row = run_of(i, of.columns), column = i - row * of.columns;
+    const Index image = run_of(row, of.pixels), pixel = row - image * of.pixels;
+    const Index tap = run_of(column, of.channels), channel = column - tap * of.channels;
+    const Index read = of.reads[tap * of.pixels + pixel];
+    patches[i] = read < 0 ? T{} : input[image * of.image + read * of.channels + channel];
   }
 };
 
 /// input_delta[pixel][channel] = sum of the patches' gradients that read it, in the order of the taps.
+template <class T>
 struct PatchGradientKernel {
-  ConvShape shape;
-  const float* patches;
-  float* input_delta;
-  ONEBIT_HOST_DEVICE void operator()(Index row, Index channel) const {
-    const Index image = row / shape.in_pixels();
-    float sum = 0.0f;
-    for (Index tap = 0; tap < shape.taps(); ++tap) {
-      const Index pixel = shape.meeting(row % shape.in_pixels(), tap);
-      if (pixel < 0) continue;
-      sum += patches[(image * shape.out_pixels() + pixel) * shape.patch() + tap * shape.channels + channel];
+  Patches<T> of;
+  Index taps;
+  const T* patches;
+  T* input_delta;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    const Index row = run_of(i, of.channels), channel = i - row * of.channels;
+    const Index image = run_of(row, of.pixels), place = row - image * of.pixels;
+    T sum{};
+    for (Index tap = 0; tap < taps; ++tap) {
+      const Index pixel = of.reads[tap * of.pixels + place];
+      if (pixel >= 0) sum += patches[image * of.image + pixel * of.columns + tap * of.channels + channel];
     }
-    input_delta[row * shape.channels + channel] = sum;
+    input_delta[(image * of.pixels + of.order[place]) * of.channels + channel] = sum;
   }
 };
 
@@ -50,7 +82,7 @@ struct FinishKernel {
   float* output;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index filter) const {
     float& out = output[row * filters + filter];
-    const float sum = bias == nullptr ? out : out + bias[row / own_rows * bias_stride + filter];
+    const float sum = bias == nullptr ? out : out + bias[run_of(row, own_rows) * bias_stride + filter];
     out = relu && sum <= 0.0f ? 0.0f : sum;
   }
 };
@@ -60,14 +92,17 @@ struct Chunk {
   Index worker, workers, image, images;
 };
 
-/// Calls work(chunk, patches) over a batch; the patches of a chunk fill at most kMostPatches numbers, those of one
-/// image at least.
+/// Numbers of the patches of a chunk: 16 MB, which are still in a GPU's cache when they are read; and for products of
+/// each worker by itself, 256 MB, lest these be too few to fill the GPU.
+constexpr Index kCachedPatches = Index{1} << 22, kMostPatches = Index{1} << 26;
+
+/// Calls work(chunk, patches) over a batch; the patches of a chunk fill at most so many numbers, those of one image at
+/// least.
 template <class Work>
-void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, const Work& work) {
-  constexpr Index kMostPatches = Index{1} << 26;
+void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, Index most, const Work& work) {
   const Index size = shape.out_pixels() * shape.patch();
-  const Index images = std::clamp<Index>(kMostPatches / size, 1, batch.images);
-  const Index workers = images < batch.images ? 1 : std::clamp<Index>(kMostPatches / (size * images), 1, batch.workers);
+  const Index images = std::clamp<Index>(most / size, 1, batch.images);
+  const Index workers = images < batch.images ? 1 : std::clamp<Index>(most / (size * images), 1, batch.workers);
   auto* patches =
       static_cast<float*>(queue.context().workspace(workers * images * size * static_cast<Index>(sizeof(float))));
   for (Index worker = 0; worker < batch.workers; worker += workers) {
@@ -86,11 +121,47 @@ void multiply(const Queue& queue, const ConvBatch& batch, const Chunk& chunk, Ge
   gemm_batched(queue, rows, a, b, c, shared ? 1 : chunk.workers);
 }
 
-void gather(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, const Chunk& chunk, const float* input,
+/// Calls work(T{}) with the widest elements that the channels of an image come in.
+template <class Work>
+void with_elements(const ConvShape& shape, const Work& work) {
+  if (shape.channels % Patches<Quad>::kWidth == 0) {
+    work(Quad{});
+  } else {
+    work(float{});
+  }
+}
+
+/// The same memory in other elements. They lie where such elements may: buffers and images begin there.
+template <class T>
+const T* as(const float* data) {
+  return reinterpret_cast<const T*>(data);
+}
+template <class T>
+T* as(float* data) {
+  return reinterpret_cast<T*>(data);
+}
+
+void gather(const Queue& queue, const ConvPlan& plan, const ConvBatch& batch, const Chunk& chunk, const float* input,
             float* patches) {
+  const ConvShape& shape = plan.shape();
   const float* first = input + (chunk.worker * batch.images + chunk.image) * shape.inputs();
-  for_each_row(queue, chunk.workers * chunk.images * shape.out_pixels(), shape.patch(),
-               PatchKernel{shape, first, patches});
+  with_elements(shape, [&]<class T>(T) {
+    const Patches<T> of(shape, plan.forward(), shape.inputs());
+    for_each(queue, chunk.workers * chunk.images * of.pixels * of.columns,
+             PatchKernel<T>{of, as<T>(first), as<T>(patches)});
+  });
+}
+
+/// The other way round: what every pixel of the images gets from the patches.
+void scatter(const Queue& queue, const ConvPlan& plan, const ConvBatch& batch, const Chunk& chunk, const float* patches,
+             float* input_delta) {
+  const ConvShape& shape = plan.shape();
+  float* first = input_delta + (chunk.worker * batch.images + chunk.image) * shape.inputs();
+  with_elements(shape, [&]<class T>(T) {
+    const Patches<T> of(shape, plan.backward(), shape.out_pixels() * shape.patch());
+    for_each(queue, chunk.workers * chunk.images * of.pixels * of.channels,
+             PatchGradientKernel<T>{of, shape.taps(), as<T>(patches), as<T>(first)});
+  });
 }
 
 }  // namespace
@@ -103,8 +174,8 @@ Index conv_scratch(const Queue&, const ConvShape&, Index) {
 void conv_forward(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input, float* output) {
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
-    gather(queue, shape, batch, chunk, input, patches);
+  for_each_chunk(queue, shape, batch, kCachedPatches, [&](const Chunk& chunk, float* patches) {
+    gather(queue, plan, batch, chunk, input, patches);
     const Index rows = chunk.images * shape.out_pixels();
     multiply(
         queue, batch, chunk, {.m = rows, .n = shape.filters, .k = shape.patch()},
@@ -122,14 +193,13 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
                          float* input_delta) {
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
+  for_each_chunk(queue, shape, batch, kCachedPatches, [&](const Chunk& chunk, float* patches) {
     const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
     multiply(queue, batch, chunk, {.m = rows, .n = shape.patch(), .k = shape.filters, .transpose_b = true},
              {delta + first * shape.outputs(), shape.filters, rows * shape.filters},
              {batch.weights + chunk.worker * batch.stride, shape.filters, batch.stride},
              {patches, shape.patch(), rows * shape.patch()});
-    for_each_row(queue, chunk.workers * chunk.images * shape.in_pixels(), shape.channels,
-                 PatchGradientKernel{shape, patches, input_delta + first * shape.inputs()});
+    scatter(queue, plan, batch, chunk, patches, input_delta);
   });
 }
 
@@ -137,8 +207,8 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
                           const float* delta, const ConvGradient& gradient) {
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
-    gather(queue, shape, batch, chunk, input, patches);
+  for_each_chunk(queue, shape, batch, kMostPatches, [&](const Chunk& chunk, float* patches) {
+    gather(queue, plan, batch, chunk, input, patches);
     const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
     gemm_batched(queue,
                  {.m = shape.patch(),

@@ -28,6 +28,28 @@ TEST_CASE("a buffer copies both ways, on every backend") {
   }
 }
 
+TEST_CASE("what is fetched is as it was then, whatever becomes of the buffer, on every backend") {
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    const Device device = device_of(backend);
+    std::vector<Fetched<float>> fetched;
+    for (const float first : {1.0f, 2.0f, 3.0f}) {
+      Buffer<float> buffer = on<float>(device, {first, 5, 6});
+      fetched.push_back(buffer.fetch());
+      fetched.push_back(buffer.fetch(1));
+      buffer.upload(std::vector<float>{-1, -1, -1});
+    }
+    for (const std::size_t k : {2u, 0u, 1u}) {
+      const auto first = static_cast<float>(k + 1);
+      CHECK(std::vector<float>(fetched[2 * k]) == std::vector<float>{first, 5, 6});
+      CHECK(fetched[2 * k + 1].size() == 1);
+      CHECK(fetched[2 * k + 1][0] == first);
+    }
+    const Fetched<float> nothing = Buffer<float>(device, 0).fetch();
+    CHECK(nothing.begin() == nothing.end());
+  }
+}
+
 TEST_CASE("buffers are aligned, may be empty, and move") {
   for (const std::string& backend : backends()) {
     CAPTURE(backend);

@@ -172,6 +172,17 @@ TEST_CASE("convolution: results and gradients are those of plain loops") {
   }
 }
 
+TEST_CASE("convolution: batches whose patches a GPU takes in several pieces") {
+  const ConvShape large{.height = 96, .width = 96, .channels = 16, .filters = 2};  // 1.3 M numbers of patches an image
+  for (const std::string& backend : backends()) {
+    for (const Problem& problem : {Problem{large, 1, 5, false}, Problem{large, 5, 1, true}}) {
+      CAPTURE(backend, problem.workers);
+      check_forward(device_of(backend), problem, true);
+      check_input_gradient(device_of(backend), problem);
+    }
+  }
+}
+
 TEST_CASE("convolution: a worker's bits depend on neither its neighbours nor the number of threads") {
   const Precision precision = GENERATE(Precision::fp32, Precision::bf16);
   const auto cpu = [&](int threads) { return Device::cpu(threads).with_precision(precision); };

@@ -14,14 +14,22 @@ namespace onebit::emulator {
 
 /// The work of a stream that nobody has waited for yet.
 struct Stream {
+  struct Work {
+    std::function<void()> run;
+    bool keeps_busy = true;  ///< not what only frees memory or notes the time
+  };
+
   int gpu = 0;
-  std::deque<std::function<void()>> work;
+  std::deque<Work> work;
   std::uint64_t done = 0;
 
+  bool busy() const {
+    return std::any_of(work.begin(), work.end(), [](const Work& one) { return one.keeps_busy; });
+  }
   void do_first() {
-    const std::function<void()> first = std::move(work.front());
+    const Work first = std::move(work.front());
     work.pop_front();
-    first();
+    first.run();
     ++done;
   }
 };
@@ -48,6 +56,7 @@ namespace {
 constexpr int kGpus = 2;
 
 std::array<Pool, kGpus> pools;
+std::atomic<Index> drained = 0;
 
 thread_local int current = 0;
 thread_local cudaError_t last = cudaSuccess;
@@ -69,10 +78,18 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
+/// The host waits for `count` pieces of the stream's work, all if there are fewer.
+cudaError_t wait_for(Stream& stream, std::size_t count) {
+  const bool was_busy = stream.busy();
+  for (; count > 0 && !stream.work.empty(); --count) stream.do_first();
+  if (was_busy && !stream.busy()) ++drained;
+  return state_of(stream.gpu);
+}
+
 /// Work on a stream of a GPU that works.
-cudaError_t add(cudaStream_t stream, std::function<void()> work) {
+cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy = true) {
   if (const cudaError_t state = state_of(stream->gpu); state != cudaSuccess) return state;
-  stream->work.push_back(std::move(work));
+  stream->work.push_back({std::move(work), keeps_busy});
   return cudaSuccess;
 }
 
@@ -111,6 +128,10 @@ cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, std::func
 
 void set_memory(int ordinal, std::size_t bytes) {
   pool_of(ordinal).total = bytes;
+}
+
+Index drains() {
+  return drained;
 }
 
 void lose(int ordinal, bool lost) {
@@ -182,7 +203,7 @@ const char* cudaGetErrorString(cudaError_t status) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new Stream{current, {}, 0};
+  *stream = new Stream{.gpu = current};
   return cudaSuccess;
 }
 
@@ -193,8 +214,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  while (!stream->work.empty()) stream->do_first();
-  return state_of(stream->gpu);
+  return wait_for(*stream, stream->work.size());
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -210,14 +230,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->stream = stream;
   event->place = stream->done + stream->work.size();
-  return add(stream, [time = event->time] { *time = std::chrono::steady_clock::now(); });
+  return add(
+      stream, [time = event->time] { *time = std::chrono::steady_clock::now(); }, false);
 }
 
 /// Of a stream that this thread uses.
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   Stream& stream = *event->stream;
-  while (stream.done <= event->place && !stream.work.empty()) stream.do_first();
-  return state_of(stream.gpu);
+  return wait_for(stream, event->place < stream.done ? 0 : event->place - stream.done + 1);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
@@ -291,7 +311,7 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
 
 /// Also on a GPU that is lost: buffers go after the error.
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
-  stream->work.emplace_back([gpu = stream->gpu, data] { release(gpu, data); });
+  stream->work.push_back({[gpu = stream->gpu, data] { release(gpu, data); }, false});
   return state_of(stream->gpu);
 }
 

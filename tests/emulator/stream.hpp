@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "device/types.hpp"
 #include "tests/emulator/cuda_runtime_api.h"
 
 namespace onebit::emulator {
@@ -12,6 +13,9 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 
 /// Bytes that a GPU can give from now on.
 void set_memory(int ordinal, std::size_t bytes);
+
+/// How often the GPUs have run out of work because the host waited for them.
+Index drains();
 
 /// From now on every call for this GPU fails, as after an uncorrectable error of its memory; false: it works again.
 void lose(int ordinal, bool lost = true);

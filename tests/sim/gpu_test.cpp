@@ -54,6 +54,31 @@ TEST_CASE("every codec has the CPU's bits on emulated GPUs") {
   }
 }
 
+TEST_CASE("a GPU runs out of work once a step, when the norm of the update is asked for") {
+  constexpr Index freeze = 3;  // looks for variances that are zero
+  for (const std::string name : {"sgd", "adam", "onebit-adam", "ef-momentum-sgd"}) {
+    for (const double clip : {0.0, 0.5}) {
+      const bool clips_mean = clip > 0 && (name == "sgd" || name == "adam");
+      if (clips_mean) continue;  // the host has to know the factor
+      for (const Index parts : {1, 2}) {
+        CAPTURE(name, clip, parts);
+        RunConfig config = compressed(mlp_config());
+        config.optimizer.name = name;
+        config.optimizer.clip = clip;
+        config.accumulation = parts;
+        config.device = "cuda:0";
+        VirtualCluster cluster(config);
+        while (cluster.step() < freeze) cluster.advance();
+        while (cluster.step() < cluster.steps()) {
+          const Index before = emulator::drains();
+          cluster.advance();
+          CHECK(emulator::drains() - before == 1);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("transformers have the CPU's bits on emulated GPUs, in groups of workers too") {
   const Folder folder;
   for (const std::string name : {"bert-nano", "gpt-nano"}) {
