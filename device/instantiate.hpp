@@ -7,6 +7,8 @@
   ONEBIT_LAUNCHER(for_each_large_item(const ONEBIT_QUEUE&, const onebit::device::ItemSizes&, __VA_ARGS__))
 #define ONEBIT_FOR_EACH_ROW(...) \
   ONEBIT_LAUNCHER(for_each_row(const ONEBIT_QUEUE&, onebit::Index, onebit::Index, __VA_ARGS__))
+#define ONEBIT_SUM_COLUMNS(...) \
+  ONEBIT_LAUNCHER(sum_columns(const ONEBIT_QUEUE&, onebit::Index, onebit::Index, onebit::Index, __VA_ARGS__))
 #define ONEBIT_REDUCE(...) \
   ONEBIT_LAUNCHER(reduce(const ONEBIT_QUEUE&, onebit::Index, const onebit::device::ChunkView&, __VA_ARGS__, double*))
 #define ONEBIT_PACK_BITS(...) \

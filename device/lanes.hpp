@@ -13,6 +13,15 @@ inline constexpr Index kItemLanes = 16;        ///< of an item: a row of a few h
 inline constexpr Index kLargeItemLanes = 512;  ///< of each member of a crew, which shares a large item: crew.hpp
 inline constexpr Index kTile = 16384;          ///< elements that large items are summed by
 
+inline constexpr Index kColumnLanes = 16;  ///< partial sums of a column
+
+/// What a row adds to the sums of a column.
+template <Index count>
+struct ColumnTerms {
+  static constexpr Index kCount = count;
+  double term[static_cast<std::size_t>(count)];
+};
+
 /// How large the items of a launch are, in elements.
 struct ItemSizes {
   Index count = 0;

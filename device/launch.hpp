@@ -18,6 +18,8 @@ void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kern
 template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel);
 template <class Kernel>
+void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Kernel kernel);
+template <class Kernel>
 void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums);
 template <class Kernel>
 void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out, Kernel kernel);
@@ -41,6 +43,8 @@ template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel);
 template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel);
+template <class Kernel>
+void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Kernel kernel);
 template <class Kernel>
 void reduce(const Queue& queue, Index rows, const ChunkView& chunks, Kernel kernel, double* sums);
 template <class Kernel>
@@ -81,6 +85,14 @@ void for_each_large_item(const Device& device, const ItemSizes& sizes, const Ker
 template <class Kernel>
 void for_each_row(const Device& device, Index rows, Index columns, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_row(queue, rows, columns, kernel); });
+}
+
+/// Calls kernel.put(group, column, sums) for all groups x columns, each once, with the sums of the ColumnTerms
+/// kernel(group, row, column) over the rows [0, rows) of the group: kColumnLanes interleaved partial sums, halves added
+/// to each other.
+template <class Kernel>
+void sum_columns(const Device& device, Index groups, Index rows, Index columns, const Kernel& kernel) {
+  device.run([&](const auto& queue) { sum_columns(queue, groups, rows, columns, kernel); });
 }
 
 /// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), i counted from the segment's start,

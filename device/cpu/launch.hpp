@@ -66,6 +66,52 @@ void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) 
   }
 }
 
+namespace detail {
+
+/// The sums of `count` columns side by side.
+template <Index count, class Kernel>
+void sum_columns_at(Index group, Index rows, Index first, const Kernel& kernel) {
+  using Terms = decltype(kernel(group, rows, first));
+  static_assert(Terms::kCount == 1 || Terms::kCount == 2);
+  constexpr Index lane_sums = Terms::kCount * count;
+  double sums[static_cast<std::size_t>(kColumnLanes * lane_sums)] = {};
+  for (Index lane = 0; lane < std::min(kColumnLanes, rows); ++lane) {
+    double* one = sums + lane * lane_sums;
+    double* two = one + count;
+    for (Index row = lane; row < rows; row += kColumnLanes) {
+#pragma omp simd
+      for (Index c = 0; c < count; ++c) {
+        const Terms terms = kernel(group, row, first + c);
+        one[c] += terms.term[0];
+        if constexpr (Terms::kCount == 2) two[c] += terms.term[1];
+      }
+    }
+  }
+  for (Index half = kColumnLanes / 2; half > 0; half /= 2) {
+    for (Index i = 0; i < half * lane_sums; ++i) sums[i] += sums[half * lane_sums + i];
+  }
+  for (Index c = 0; c < count; ++c) {
+    Terms sum;
+    for (Index k = 0; k < Terms::kCount; ++k) sum.term[k] = sums[k * count + c];
+    kernel.put(group, first + c, sum);
+  }
+}
+
+}  // namespace detail
+
+/// A cache line of columns at a time.
+template <class Kernel>
+void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Kernel kernel) {
+  constexpr Index line = 16;
+  queue.check(kernel);
+  const Index lines = ceil_div(columns, line);
+  parallel(queue, groups * lines, [&](Index unit) {
+    const Index group = unit / lines, first = unit % lines * line;
+    if (first + line <= columns) return detail::sum_columns_at<line>(group, rows, first, kernel);
+    for (Index column = first; column < columns; ++column) detail::sum_columns_at<1>(group, rows, column, kernel);
+  });
+}
+
 /// A segmented kernel at one row and segment, as a function of the element.
 template <class Kernel>
 auto at(const Kernel& kernel, Index row, Index segment) {

@@ -17,6 +17,12 @@ inline constexpr unsigned kItemThreads = 32;
 inline constexpr unsigned kRowThreads = 8;      // rows of a block of rows x columns
 inline constexpr unsigned kColumnThreads = 32;  // consecutive threads take consecutive columns
 
+template <class Terms>
+__device__ void add_terms(Terms& sums, const Terms& terms) {
+#pragma unroll
+  for (Index k = 0; k < Terms::kCount; ++k) sums.term[k] += terms.term[k];
+}
+
 template <class Kernel>
 __global__ void visit(Index n, const __grid_constant__ Kernel kernel) {
   const Index step = Index{gridDim.x} * blockDim.x;
@@ -30,6 +36,32 @@ __global__ void visit_rows(Index rows, Index columns, const __grid_constant__ Ke
   for (Index row = Index{blockIdx.y} * blockDim.y + threadIdx.y; row < rows; row += row_step) {
     for (Index column = Index{blockIdx.x} * blockDim.x + threadIdx.x; column < columns; column += column_step) {
       kernel(row, column);
+    }
+  }
+}
+
+/// A block has 32 columns of a group, and a thread for each of their partial sums.
+template <class Kernel>
+__global__ void __launch_bounds__(kColumnThreads* kColumnLanes)
+    visit_columns(Index groups, Index rows, Index columns, const __grid_constant__ Kernel kernel) {
+  using Terms = decltype(kernel(groups, rows, columns));
+  __shared__ Terms sums[kColumnLanes][kColumnThreads];
+  const auto lane = static_cast<Index>(threadIdx.y);
+  for (Index group = blockIdx.y; group < groups; group += gridDim.y) {
+    for (Index first = Index{blockIdx.x} * kColumnThreads; first < columns;
+         first += Index{gridDim.x} * kColumnThreads) {
+      const Index column = first + threadIdx.x;
+      Terms own{};
+      for (Index row = lane; row < rows && column < columns; row += kColumnLanes) {
+        add_terms(own, kernel(group, row, column));
+      }
+      sums[lane][threadIdx.x] = own;
+      for (Index half = kColumnLanes / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (lane < half) add_terms(sums[lane][threadIdx.x], sums[lane + half][threadIdx.x]);
+      }
+      if (lane == 0 && column < columns) kernel.put(group, column, sums[0][threadIdx.x]);
+      __syncthreads();
     }
   }
 }
@@ -108,6 +140,15 @@ void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) 
   const dim3 threads(kColumnThreads, kRowThreads);
   const dim3 grid(blocks(ceil_div(columns, threads.x)), blocks(ceil_div(rows, threads.y)));
   launch(queue, grid, threads, typeid(Kernel), visit_rows<Kernel>, rows, columns, kernel);
+}
+
+template <class Kernel>
+void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Kernel kernel) {
+  using namespace detail;
+  if (groups <= 0 || columns <= 0) return;
+  const dim3 threads(kColumnThreads, static_cast<unsigned>(kColumnLanes));
+  launch(queue, row_blocks(groups, ceil_div(columns, kColumnThreads)), threads, typeid(Kernel), visit_columns<Kernel>,
+         groups, rows, columns, kernel);
 }
 
 template <class Kernel>

@@ -40,9 +40,9 @@ void Conv::backward(const Pass& pass, const float* input, const float* output, f
                        {rows.data + weight_, rows.stride, rows.add});
   if (options_.bias) {
     const Index filters = plan_.shape().filters;
-    const BiasGradientKernel kernel{
-        pass.batch * plan_.shape().out_pixels(), filters, rows.add, output_delta, rows.data + bias_, rows.stride};
-    for_each_row(pass.device, pass.workers, filters, kernel);
+    const Index own = pass.batch * plan_.shape().out_pixels();
+    const BiasGradientKernel kernel{own, filters, rows.add, output_delta, rows.data + bias_, rows.stride};
+    sum_columns(pass.device, pass.workers, own, filters, kernel);
   }
   if (input_delta != nullptr) conv_input_gradient(pass.device, plan_, batch_of(pass), output_delta, input_delta);
 }

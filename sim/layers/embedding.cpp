@@ -1,5 +1,7 @@
 #include "sim/layers/embedding.hpp"
 
+#include <algorithm>
+
 #include "device/launch.hpp"
 #include "sim/layers/kernels.hpp"
 
@@ -21,16 +23,32 @@ void Embedding::forward(const Pass& pass, const float*, float* output) {
   for_each_row(pass.device, pass.examples() * shape_.context, shape_.width, kernel);
 }
 
+void Embedding::reserve(const Pass& pass) {
+  grow(order_, pass.device, pass.examples() * shape_.context);
+}
+
 void Embedding::backward(const Pass& pass, const float*, const float*, float* output_delta, float*) {
   const GradientRows& rows = pass.gradients;
-  const EmbedGradientKernel kernel{pass.batch,        shape_.context,          shape_.width,
-                                   shape_.vocabulary, rows.add || shape_.tied, pass.tokens,
-                                   output_delta,      rows.data + table_,      rows.stride};
-  for_each_row(pass.device, pass.workers, shape_.width, kernel);
+  add_tokens(pass, output_delta, {rows.data + table_, rows.stride, rows.add || shape_.tied});
   if (positions_ < 0) return;
   const BiasGradientKernel positions{pass.batch, outputs(), rows.add, output_delta, rows.data + positions_,
                                      rows.stride};
-  for_each_row(pass.device, pass.workers, outputs(), positions);
+  sum_columns(pass.device, pass.workers, pass.batch, outputs(), positions);
+}
+
+/// The gradient of the table, from that of the embeddings.
+void Embedding::add_tokens(const Pass& pass, const float* delta, const GradientRows& table) {
+  const Index own = pass.batch * shape_.context;
+  if (!table.add) {
+    for_each_row(pass.device, pass.workers, shape_.vocabulary * shape_.width, ZeroRowsKernel{table.data, table.stride});
+  }
+  for_each_item(pass.device, pass.workers * own, TokenOrderKernel{own, pass.tokens, order_.data()});
+  for (Index first = 0; first < own; first += kTokenPart) {
+    const Index count = std::min(kTokenPart, own - first);
+    const EmbedGradientKernel kernel{own,           first, count,      shape_.width, pass.tokens,
+                                     order_.data(), delta, table.data, table.stride};
+    for_each_row(pass.device, pass.workers * count, shape_.width, kernel);
+  }
 }
 
 }  // namespace onebit::sim

@@ -20,14 +20,18 @@ class Embedding final : public Layer {
   const Shape& shape() const { return shape_; }
   Index table() const { return table_; }
 
+  void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
 
  private:
+  void add_tokens(const Pass& pass, const float* delta, const GradientRows& table);
+
   Shape shape_;
-  Index table_;      ///< offsets in the parameter vector
-  Index positions_;  ///< negative: none
+  Index table_;                         ///< offsets in the parameter vector
+  Index positions_;                     ///< negative: none
+  device::Buffer<std::int32_t> order_;  ///< of a batch's places, by token
 };
 
 }  // namespace onebit::sim

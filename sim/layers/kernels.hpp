@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "device/lanes.hpp"
 #include "device/math.hpp"
 #include "sim/layers/softmax.hpp"
 
@@ -82,7 +83,7 @@ struct ActivationSlopeKernel {
   }
 };
 
-/// Gradient of a bias: the sum of a worker's rows of delta, in row order.
+/// Gradient of a bias: the sum of a worker's rows of delta.
 struct BiasGradientKernel {
   Index batch;
   Index width;
@@ -90,20 +91,12 @@ struct BiasGradientKernel {
   const float* delta;
   float* gradient;
   Index gradient_stride;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const { columns<1>(worker, column); }
-
-  template <Index count>
-  ONEBIT_HOST_DEVICE void columns(Index worker, Index first) const {
-    double sums[static_cast<std::size_t>(count)] = {};
-    const float* row = delta + worker * batch * width + first;
-    for (Index b = 0; b < batch; ++b, row += width) {
-#pragma omp simd
-      for (Index c = 0; c < count; ++c) sums[c] += static_cast<double>(row[c]);
-    }
-    float* out = gradient + worker * gradient_stride + first;
-    for (Index c = 0; c < count; ++c) {
-      out[c] = static_cast<float>(add ? static_cast<double>(out[c]) + sums[c] : sums[c]);
-    }
+  ONEBIT_HOST_DEVICE device::ColumnTerms<1> operator()(Index worker, Index row, Index column) const {
+    return {{static_cast<double>(delta[(worker * batch + row) * width + column])}};
+  }
+  ONEBIT_HOST_DEVICE void put(Index worker, Index column, const device::ColumnTerms<1>& sum) const {
+    float& out = gradient[worker * gradient_stride + column];
+    out = static_cast<float>(add ? static_cast<double>(out) + sum.term[0] : sum.term[0]);
   }
 };
 
@@ -161,22 +154,60 @@ struct EmbedKernel {
   }
 };
 
-/// One column of a worker's embedding gradient: zeroed unless it is added to, then its tokens added in order. No two
-/// calls write one element.
-struct EmbedGradientKernel {
-  Index batch, context, width, vocabulary;
-  bool add;
+/// Places of a worker's tokens that are put in order together: what that takes grows with their square.
+inline constexpr Index kTokenPart = 2048;
+
+/// order = the places [parts of each worker] by their tokens, equal ones as they come.
+struct TokenOrderKernel {
+  Index own_places;  ///< of a worker
   const std::int32_t* tokens;
+  std::int32_t* order;
+  ONEBIT_HOST_DEVICE void operator()(Index place) const {
+    const Index worker = device::run_of(place, own_places), own = place - worker * own_places;
+    const Index first = place - own % kTokenPart, left = (worker + 1) * own_places - first;
+    const Index end = first + (left < kTokenPart ? left : kTokenPart);
+    const std::int32_t token = tokens[place];
+    Index rank = 0;
+    for (Index other = first; other < place; ++other) rank += tokens[other] <= token ? 1 : 0;
+    for (Index other = place + 1; other < end; ++other) rank += tokens[other] < token ? 1 : 0;
+    order[first + rank] = static_cast<std::int32_t>(place);
+  }
+};
+
+/// Adds a part of the places, of each worker, to the gradients of their tokens. The first place of a token adds up all
+/// of them, in their order: no two calls write one element.
+struct EmbedGradientKernel {
+  Index own_places, first, count;  ///< places of a worker, and the part
+  Index width;
+  const std::int32_t* tokens;
+  const std::int32_t* order;
   const float* delta;
   float* gradient;
   Index gradient_stride;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
-    float* own = gradient + worker * gradient_stride + column;
-    for (Index v = 0; v < vocabulary && !add; ++v) own[v * width] = 0.0f;
-    for (Index p = worker * batch * context; p < (worker + 1) * batch * context; ++p) {
-      own[tokens[p] * width] += delta[p * width + column];
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const { columns<1>(row, column); }
+
+  template <Index lines>
+  ONEBIT_HOST_DEVICE void columns(Index row, Index column) const {
+    const Index worker = device::run_of(row, count), i = row - worker * count;
+    const std::int32_t* places = order + worker * own_places + first;
+    const std::int32_t token = tokens[places[i]];
+    if (i > 0 && tokens[places[i - 1]] == token) return;
+    float* out = gradient + worker * gradient_stride + token * width + column;
+    float sums[static_cast<std::size_t>(lines)];
+    for (Index c = 0; c < lines; ++c) sums[c] = out[c];
+    for (Index k = i; k < count && tokens[places[k]] == token; ++k) {
+      const float* from = delta + places[k] * width + column;
+      for (Index c = 0; c < lines; ++c) sums[c] += from[c];
     }
+    for (Index c = 0; c < lines; ++c) out[c] = sums[c];
   }
+};
+
+/// Rows that begin `stride` apart become zeros.
+struct ZeroRowsKernel {
+  float* rows;
+  Index stride;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const { rows[row * stride + i] = 0.0f; }
 };
 
 }  // namespace onebit::sim

@@ -38,7 +38,7 @@ void LayerNorm::backward(const Pass& pass, const float* input, const float*, flo
                                          rows.data + weight_,
                                          rows.data + bias_,
                                          rows.stride};
-  for_each_row(pass.device, pass.workers, width_, gradient);
+  sum_columns(pass.device, pass.workers, own, width_, gradient);
   if (input_delta == nullptr) return;
   const LayerNormDeltaKernel delta{
       own,          width_,     pass.weights.data + weight_, pass.weights.stride, input, mean_.data(), rate_.data(),

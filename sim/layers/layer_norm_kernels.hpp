@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "device/types.hpp"
+#include "device/lanes.hpp"
 
 namespace onebit::sim {
 
@@ -70,7 +70,7 @@ struct LayerNormDeltaKernel {
   }
 };
 
-/// Gradients of a worker's weight and bias at a column: sums over its rows, in row order.
+/// Gradients of a worker's weight and bias: sums over its rows.
 struct LayerNormGradientKernel {
   Index own_rows;
   Index width;
@@ -82,31 +82,19 @@ struct LayerNormGradientKernel {
   float* weight_gradient;
   float* bias_gradient;
   Index stride;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const { columns<1>(worker, column); }
+  ONEBIT_HOST_DEVICE device::ColumnTerms<2> operator()(Index worker, Index own_row, Index column) const {
+    const Index row = worker * own_rows + own_row, at = row * width + column;
+    const auto d = static_cast<double>(delta[at]);
+    return {{d * static_cast<double>((input[at] - means[row]) * rates[row]), d}};
+  }
+  ONEBIT_HOST_DEVICE void put(Index worker, Index column, const device::ColumnTerms<2>& sums) const {
+    put(weight_gradient[worker * stride + column], sums.term[0]);
+    put(bias_gradient[worker * stride + column], sums.term[1]);
+  }
 
-  template <Index count>
-  ONEBIT_HOST_DEVICE void columns(Index worker, Index first) const {
-    float* weight = weight_gradient + worker * stride + first;
-    float* bias = bias_gradient + worker * stride + first;
-    double weight_sums[static_cast<std::size_t>(count)], bias_sums[static_cast<std::size_t>(count)];
-    for (Index c = 0; c < count; ++c) {
-      weight_sums[c] = add ? static_cast<double>(weight[c]) : 0.0;
-      bias_sums[c] = add ? static_cast<double>(bias[c]) : 0.0;
-    }
-    for (Index row = worker * own_rows; row < (worker + 1) * own_rows; ++row) {
-      const float* x = input + row * width + first;
-      const float* d = delta + row * width + first;
-      const float mean = means[row], rate = rates[row];
-#pragma omp simd
-      for (Index c = 0; c < count; ++c) {
-        weight_sums[c] += static_cast<double>(d[c]) * static_cast<double>((x[c] - mean) * rate);
-        bias_sums[c] += static_cast<double>(d[c]);
-      }
-    }
-    for (Index c = 0; c < count; ++c) {
-      weight[c] = static_cast<float>(weight_sums[c]);
-      bias[c] = static_cast<float>(bias_sums[c]);
-    }
+ private:
+  ONEBIT_HOST_DEVICE void put(float& out, double sum) const {
+    out = static_cast<float>(add ? static_cast<double>(out) + sum : sum);
   }
 };
 

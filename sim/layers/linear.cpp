@@ -47,7 +47,7 @@ void Linear::backward(const Pass& pass, const float* input, const float* output,
       {input, shape_.inputs, own * shape_.inputs}, {output_delta, shape_.outputs, own * shape_.outputs},
       {rows.data + weight_, shape_.outputs, rows.stride}, pass.workers);
   const BiasGradientKernel kernel{own, shape_.outputs, rows.add, output_delta, rows.data + bias_, rows.stride};
-  for_each_row(pass.device, pass.workers, shape_.outputs, kernel);
+  sum_columns(pass.device, pass.workers, own, shape_.outputs, kernel);
   if (input_delta == nullptr) return;
   const bool shared = pass.shared_weights();
   device::gemm_batched(

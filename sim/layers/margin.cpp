@@ -35,7 +35,7 @@ void Margin::backward(const Pass& pass, const float* input, const float*, float*
                        {rows.data + weight_, 1, rows.stride}, pass.workers);
   if (bias_ < 0) return;
   const BiasGradientKernel kernel{pass.batch, 1, rows.add, margins_.data(), rows.data + bias_, rows.stride};
-  for_each_row(pass.device, pass.workers, 1, kernel);
+  sum_columns(pass.device, pass.workers, pass.batch, 1, kernel);
 }
 
 double Margin::flops(bool) const {

@@ -63,7 +63,7 @@ RunningRows Norm::running(Index worker) {
 
 void Norm::sum_channels(const Pass& pass, const float* a, const float* b) {
   const ChannelSumsKernel kernel{shape_.pixels, a, b, {sums_.data(), shape_.channels}};
-  for_each_row(pass.device, pass.examples(), shape_.channels, kernel);
+  sum_columns(pass.device, pass.examples(), shape_.pixels, shape_.channels, kernel);
 }
 
 void Norm::find_statistics(const Pass& pass, const float* input) {

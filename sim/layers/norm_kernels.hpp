@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "device/types.hpp"
+#include "device/lanes.hpp"
 
 namespace onebit::sim {
 
@@ -26,30 +26,21 @@ struct ChannelSums {
   ONEBIT_HOST_DEVICE double* second(Index image) const { return first(image) + channels; }
 };
 
-/// first = sum of a, second = sum of a * b, over the pixels of an image in their order.
+/// first = sum of a, second = sum of a * b, over the pixels of an image.
 struct ChannelSumsKernel {
   Index pixels;
   const float* a;
   const float* b;
   ChannelSums sums;
 
-  ONEBIT_HOST_DEVICE void operator()(Index image, Index channel) const { columns<1>(image, channel); }
-
-  template <Index count>
-  ONEBIT_HOST_DEVICE void columns(Index image, Index channel) const {
-    double one[static_cast<std::size_t>(count)] = {}, both[static_cast<std::size_t>(count)] = {};
-    for (Index p = image * pixels; p < (image + 1) * pixels; ++p) {
-      const float* x = a + p * sums.channels + channel;
-      const float* y = b + p * sums.channels + channel;
-      for (Index c = 0; c < count; ++c) {
-        one[c] += static_cast<double>(x[c]);
-        both[c] += static_cast<double>(x[c]) * static_cast<double>(y[c]);
-      }
-    }
-    for (Index c = 0; c < count; ++c) {
-      sums.first(image)[channel + c] = one[c];
-      sums.second(image)[channel + c] = both[c];
-    }
+  ONEBIT_HOST_DEVICE device::ColumnTerms<2> operator()(Index image, Index pixel, Index channel) const {
+    const Index at = (image * pixels + pixel) * sums.channels + channel;
+    const auto x = static_cast<double>(a[at]);
+    return {{x, x * static_cast<double>(b[at])}};
+  }
+  ONEBIT_HOST_DEVICE void put(Index image, Index channel, const device::ColumnTerms<2>& found) const {
+    sums.first(image)[channel] = found.term[0];
+    sums.second(image)[channel] = found.term[1];
   }
 };
 

@@ -33,7 +33,7 @@ void TiedOutput::backward(const Pass& pass, const float* input, const float*, fl
                        {rows.data + table_, width, rows.stride}, pass.workers);
   if (bias_ >= 0) {
     const BiasGradientKernel kernel{own, words, rows.add, output_delta, rows.data + bias_, rows.stride};
-    for_each_row(pass.device, pass.workers, words, kernel);
+    sum_columns(pass.device, pass.workers, own, words, kernel);
   }
   if (input_delta == nullptr) return;
   const bool shared = pass.shared_weights();

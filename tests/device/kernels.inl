@@ -12,6 +12,7 @@ ONEBIT_FOR_EACH_LARGE_ITEM(onebit::tests::PiecesKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::tests::RunsKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::tests::SelectKernel);
 ONEBIT_FOR_EACH_ROW(onebit::tests::CoordinateKernel);
+ONEBIT_SUM_COLUMNS(onebit::tests::ColumnSumsKernel);
 ONEBIT_REDUCE(onebit::tests::BoundValueTerm);
 ONEBIT_REDUCE(onebit::tests::CountTerm);
 ONEBIT_REDUCE(onebit::tests::ValueTerm);

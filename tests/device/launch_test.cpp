@@ -182,6 +182,44 @@ TEST_CASE("the row launcher passes the right coordinates") {
   }
 }
 
+TEST_CASE("sums of columns are in the order that is said, on every backend") {
+  const auto expected_of = [](const std::vector<float>& values, Index groups, Index rows, Index columns) {
+    std::vector<double> sums;
+    for (Index group = 0; group < groups; ++group) {
+      for (Index column = 0; column < columns; ++column) {
+        for (const bool square : {false, true}) {
+          std::vector<double> lanes(static_cast<std::size_t>(kColumnLanes));
+          for (Index row = 0; row < rows; ++row) {
+            const auto x =
+                static_cast<double>(values[static_cast<std::size_t>((group * rows + row) * columns + column)]);
+            lanes[static_cast<std::size_t>(row % kColumnLanes)] += square ? x * x : x;
+          }
+          for (std::size_t half = lanes.size() / 2; half > 0; half /= 2) {
+            for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+          }
+          sums.push_back(lanes.front());
+        }
+      }
+    }
+    return sums;
+  };
+  for (const std::string& backend : backends()) {
+    const Device device = device_of(backend);
+    for (const Index groups : {0, 1, 3}) {
+      for (const Index rows : {0, 1, 16, 17, 100}) {
+        for (const Index columns : {0, 1, 16, 37}) {
+          CAPTURE(backend, groups, rows, columns);
+          const std::vector<float> values = oracle::normals(groups * rows * columns, 1);
+          const auto data = on(device, values);
+          auto sums = Buffer<double>::zeros(device, groups * columns * 2);
+          sum_columns(device, groups, rows, columns, ColumnSumsKernel{data.data(), rows, columns, sums.data()});
+          CHECK(sums.to_host() == expected_of(values, groups, rows, columns));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("an exception on any thread is rethrown after all have stopped") {
   for (const int threads : kThreads) {
     CAPTURE(threads);

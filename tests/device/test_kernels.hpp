@@ -52,6 +52,20 @@ struct CoordinateKernel {
   }
 };
 
+/// Sums of x and of x^2 over the rows of a group.
+struct ColumnSumsKernel {
+  const float* values;  ///< [groups][rows][columns]
+  Index rows, columns;
+  double* sums;  ///< [groups][columns][2], added to
+  ONEBIT_HOST_DEVICE device::ColumnTerms<2> operator()(Index group, Index row, Index column) const {
+    const auto x = static_cast<double>(values[(group * rows + row) * columns + column]);
+    return {{x, x * x}};
+  }
+  ONEBIT_HOST_DEVICE void put(Index group, Index column, const device::ColumnTerms<2>& found) const {
+    for (Index k = 0; k < 2; ++k) sums[(group * columns + column) * 2 + k] += found.term[k];
+  }
+};
+
 struct ShrinkKernel {
   float* values;
   ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] *= 1e-10f; }

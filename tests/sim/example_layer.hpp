@@ -17,7 +17,7 @@ struct GainKernel {
   }
 };
 
-/// A worker's gradient of a factor: summed over its rows in their order.
+/// A worker's gradient of a factor: summed over its rows.
 struct GainGradientKernel {
   Index batch, width;
   bool add;
@@ -25,13 +25,13 @@ struct GainGradientKernel {
   const float* delta;
   float* gradient;
   Index gradient_stride;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index column) const {
+  ONEBIT_HOST_DEVICE device::ColumnTerms<1> operator()(Index worker, Index row, Index column) const {
+    const Index at = (worker * batch + row) * width + column;
+    return {{static_cast<double>(input[at]) * static_cast<double>(delta[at])}};
+  }
+  ONEBIT_HOST_DEVICE void put(Index worker, Index column, const device::ColumnTerms<1>& sum) const {
     float& out = gradient[worker * gradient_stride + column];
-    double sum = add ? static_cast<double>(out) : 0.0;
-    for (Index row = worker * batch; row < (worker + 1) * batch; ++row) {
-      sum += static_cast<double>(input[row * width + column]) * static_cast<double>(delta[row * width + column]);
-    }
-    out = static_cast<float>(sum);
+    out = static_cast<float>(add ? static_cast<double>(out) + sum.term[0] : sum.term[0]);
   }
 };
 
@@ -49,7 +49,7 @@ class Gain final : public Layer {
     const GradientRows& rows = pass.gradients;
     const GainGradientKernel kernel{pass.batch,   outputs(),         rows.add,   input,
                                     output_delta, rows.data + gain_, rows.stride};
-    for_each_row(pass.device, pass.workers, outputs(), kernel);
+    sum_columns(pass.device, pass.workers, pass.batch, outputs(), kernel);
     if (input_delta == nullptr) return;
     for_each_row(pass.device, pass.examples(), outputs(), by_gain(pass, output_delta, input_delta));
   }
