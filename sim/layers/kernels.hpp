@@ -155,7 +155,7 @@ struct EmbedKernel {
 };
 
 /// Places of a worker's tokens that are put in order together: what that takes grows with their square.
-inline constexpr Index kTokenPart = 2048;
+inline constexpr Index kTokenPart = 256;
 
 /// order = the places [parts of each worker] by their tokens, equal ones as they come.
 struct TokenOrderKernel {
@@ -167,7 +167,7 @@ struct TokenOrderKernel {
     const Index first = place - own % kTokenPart, left = (worker + 1) * own_places - first;
     const Index end = first + (left < kTokenPart ? left : kTokenPart);
     const std::int32_t token = tokens[place];
-    Index rank = 0;
+    std::int32_t rank = 0;
     for (Index other = first; other < place; ++other) rank += tokens[other] <= token ? 1 : 0;
     for (Index other = place + 1; other < end; ++other) rank += tokens[other] < token ? 1 : 0;
     order[first + rank] = static_cast<std::int32_t>(place);
