@@ -87,24 +87,28 @@ struct FinishKernel {
   }
 };
 
+/// Numbers of the patches that are made at a time, those of one image at least: 16 MB, which are still in a GPU's cache
+/// when they are read.
+constexpr Index kMostPatches = Index{1} << 22;
+
 /// Whole workers, or some images of one.
 struct Chunk {
   Index worker, workers, image, images;
+
+  Index all_images() const { return workers * images; }
 };
 
-/// Numbers of the patches of a chunk: 16 MB, which are still in a GPU's cache when they are read; and for products of
-/// each worker by itself, 256 MB, lest these be too few to fill the GPU.
-constexpr Index kCachedPatches = Index{1} << 22, kMostPatches = Index{1} << 26;
+float* workspace_of(const Queue& queue, Index floats) {
+  return static_cast<float*>(queue.context().workspace(floats * static_cast<Index>(sizeof(float))));
+}
 
-/// Calls work(chunk, patches) over a batch; the patches of a chunk fill at most so many numbers, those of one image at
-/// least.
+/// Calls work(chunk, patches) over a batch.
 template <class Work>
-void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, Index most, const Work& work) {
+void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, const Work& work) {
   const Index size = shape.out_pixels() * shape.patch();
-  const Index images = std::clamp<Index>(most / size, 1, batch.images);
-  const Index workers = images < batch.images ? 1 : std::clamp<Index>(most / (size * images), 1, batch.workers);
-  auto* patches =
-      static_cast<float*>(queue.context().workspace(workers * images * size * static_cast<Index>(sizeof(float))));
+  const Index images = std::clamp<Index>(kMostPatches / size, 1, batch.images);
+  const Index workers = images < batch.images ? 1 : std::clamp<Index>(kMostPatches / (size * images), 1, batch.workers);
+  float* patches = workspace_of(queue, workers * images * size);
   for (Index worker = 0; worker < batch.workers; worker += workers) {
     for (Index image = 0; image < batch.images; image += images) {
       work(Chunk{worker, std::min(workers, batch.workers - worker), image, std::min(images, batch.images - image)},
@@ -141,28 +145,45 @@ T* as(float* data) {
   return reinterpret_cast<T*>(data);
 }
 
-void gather(const Queue& queue, const ConvPlan& plan, const ConvBatch& batch, const Chunk& chunk, const float* input,
-            float* patches) {
+void gather(const Queue& queue, const ConvPlan& plan, Index images, const float* input, float* patches) {
   const ConvShape& shape = plan.shape();
-  const float* first = input + (chunk.worker * batch.images + chunk.image) * shape.inputs();
   with_elements(shape, [&]<class T>(T) {
     const Patches<T> of(shape, plan.forward(), shape.inputs());
-    for_each(queue, chunk.workers * chunk.images * of.pixels * of.columns,
-             PatchKernel<T>{of, as<T>(first), as<T>(patches)});
+    for_each(queue, images * of.pixels * of.columns, PatchKernel<T>{of, as<T>(input), as<T>(patches)});
   });
 }
 
 /// The other way round: what every pixel of the images gets from the patches.
-void scatter(const Queue& queue, const ConvPlan& plan, const ConvBatch& batch, const Chunk& chunk, const float* patches,
-             float* input_delta) {
+void scatter(const Queue& queue, const ConvPlan& plan, Index images, const float* patches, float* input_delta) {
   const ConvShape& shape = plan.shape();
-  float* first = input_delta + (chunk.worker * batch.images + chunk.image) * shape.inputs();
   with_elements(shape, [&]<class T>(T) {
     const Patches<T> of(shape, plan.backward(), shape.out_pixels() * shape.patch());
-    for_each(queue, chunk.workers * chunk.images * of.pixels * of.channels,
-             PatchGradientKernel<T>{of, shape.taps(), as<T>(patches), as<T>(first)});
+    for_each(queue, images * of.pixels * of.channels,
+             PatchGradientKernel<T>{of, shape.taps(), as<T>(patches), as<T>(input_delta)});
   });
 }
+
+/// Images of a worker over which one product sums: so many that it has 1,024 terms, and of which the worker has whole
+/// parts. A worker by itself has too few results to fill a GPU.
+Index images_together(const ConvShape& shape, Index images) {
+  constexpr Index least = 1024;
+  Index together = 1;
+  while (together < images && (images % together != 0 || together * shape.out_pixels() < least)) ++together;
+  return together;
+}
+
+/// gradient[worker][i] = the sum of the worker's parts, in their order.
+struct SumPartsKernel {
+  const float* partial;  ///< [workers][parts][weights]
+  Index parts, weights;
+  ConvGradient gradient;
+  ONEBIT_HOST_DEVICE void operator()(Index worker, Index i) const {
+    float& out = gradient.data[worker * gradient.stride + i];
+    float sum = gradient.add ? out : 0.0f;
+    for (Index part = 0; part < parts; ++part) sum += partial[(worker * parts + part) * weights + i];
+    out = sum;
+  }
+};
 
 }  // namespace
 
@@ -174,14 +195,13 @@ Index conv_scratch(const Queue&, const ConvShape&, Index) {
 void conv_forward(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input, float* output) {
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, kCachedPatches, [&](const Chunk& chunk, float* patches) {
-    gather(queue, plan, batch, chunk, input, patches);
-    const Index rows = chunk.images * shape.out_pixels();
-    multiply(
-        queue, batch, chunk, {.m = rows, .n = shape.filters, .k = shape.patch()},
-        {patches, shape.patch(), rows * shape.patch()},
-        {batch.weights + chunk.worker * batch.stride, shape.filters, batch.stride},
-        {output + (chunk.worker * batch.images + chunk.image) * shape.outputs(), shape.filters, rows * shape.filters});
+  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
+    const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
+    gather(queue, plan, chunk.all_images(), input + first * shape.inputs(), patches);
+    multiply(queue, batch, chunk, {.m = rows, .n = shape.filters, .k = shape.patch()},
+             {patches, shape.patch(), rows * shape.patch()},
+             {batch.weights + chunk.worker * batch.stride, shape.filters, batch.stride},
+             {output + first * shape.outputs(), shape.filters, rows * shape.filters});
   });
   if (batch.bias == nullptr && !batch.relu) return;
   const Index own_rows = batch.images * shape.out_pixels();
@@ -193,13 +213,13 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
                          float* input_delta) {
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, kCachedPatches, [&](const Chunk& chunk, float* patches) {
+  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
     const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
     multiply(queue, batch, chunk, {.m = rows, .n = shape.patch(), .k = shape.filters, .transpose_b = true},
              {delta + first * shape.outputs(), shape.filters, rows * shape.filters},
              {batch.weights + chunk.worker * batch.stride, shape.filters, batch.stride},
              {patches, shape.patch(), rows * shape.patch()});
-    scatter(queue, plan, batch, chunk, patches, input_delta);
+    scatter(queue, plan, chunk.all_images(), patches, input_delta + first * shape.inputs());
   });
 }
 
@@ -207,19 +227,25 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
                           const float* delta, const ConvGradient& gradient) {
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, kMostPatches, [&](const Chunk& chunk, float* patches) {
-    gather(queue, plan, batch, chunk, input, patches);
-    const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
-    gemm_batched(queue,
-                 {.m = shape.patch(),
-                  .n = shape.filters,
-                  .k = rows,
-                  .transpose_a = true,
-                  .accumulate = gradient.add || chunk.image > 0},
-                 {patches, shape.patch(), rows * shape.patch()},
-                 {delta + first * shape.outputs(), shape.filters, rows * shape.filters},
-                 {gradient.data + chunk.worker * gradient.stride, shape.filters, gradient.stride}, chunk.workers);
-  });
+  const Index together = images_together(shape, batch.images), parts = batch.images / together;  // of a worker
+  const Index rows = together * shape.out_pixels(), all = batch.workers * parts;
+  const Index at_once = std::clamp<Index>(kMostPatches / (rows * shape.patch()), 1, all);
+  const bool direct = parts == 1;
+  float* patches = workspace_of(queue, at_once * rows * shape.patch() + (direct ? 0 : all * shape.weights()));
+  float* partial = patches + at_once * rows * shape.patch();
+  for (Index part = 0; part < all; part += at_once) {
+    const Index count = std::min(at_once, all - part), first = part * together;
+    gather(queue, plan, count * together, input + first * shape.inputs(), patches);
+    const MatrixOut sums = direct ? MatrixOut{gradient.data + part * gradient.stride, shape.filters, gradient.stride}
+                                  : MatrixOut{partial + part * shape.weights(), shape.filters, shape.weights()};
+    gemm_batched(
+        queue,
+        {.m = shape.patch(), .n = shape.filters, .k = rows, .transpose_a = true, .accumulate = direct && gradient.add},
+        {patches, shape.patch(), rows * shape.patch()},
+        {delta + first * shape.outputs(), shape.filters, rows * shape.filters}, sums, count);
+  }
+  if (direct) return;
+  for_each_row(queue, batch.workers, shape.weights(), SumPartsKernel{partial, parts, shape.weights(), gradient});
 }
 
 }  // namespace onebit::device::cuda

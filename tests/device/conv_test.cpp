@@ -179,6 +179,12 @@ TEST_CASE("convolution: batches whose patches a GPU takes in several pieces") {
       CAPTURE(backend, problem.workers);
       check_forward(device_of(backend), problem, true);
       check_input_gradient(device_of(backend), problem);
+      check_weight_gradient(device_of(backend), problem, true);
+    }
+    const ConvShape small{.height = 16, .width = 16, .channels = 4, .filters = 8};
+    for (const Index images : {1, 7, 8, 12}) {
+      CAPTURE(backend, images);
+      for (const bool add : {false, true}) check_weight_gradient(device_of(backend), {small, 3, images, false}, add);
     }
   }
 }
