@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "device/stopwatch.hpp"
 #include "optim/lamb_kernels.hpp"
@@ -37,18 +38,17 @@ std::vector<double> lamb_update(AdamCore& core, const LambConfig& config, Index 
   device::Stopwatch watch(core.device());
   for_each(core.device(), core.parameters(),
            MomentKernel{step, core.momentum().data(), core.variance().data(), core.mean().data()});
-  core.watch_variance(report);
   const TensorRule* rules = core.rules().data();
-  const std::vector<double> x_squares = core.tensor_sums(1, TensorSquareTerm{rules, x.data()});
-  const std::vector<double> u_squares =
+  const auto x_squares = core.tensor_sums(1, TensorSquareTerm{rules, x.data()});
+  const auto u_squares =
       core.tensor_sums(1, DirectionTerm{step, rules, x.data(), core.momentum().data(), core.variance().data()});
   std::vector<double> ratios;
-  for (std::size_t l = 0; l < x_squares.size(); ++l) {
-    ratios.push_back(trust_ratio(config, x_squares[l], u_squares[l]));
-  }
+  std::transform(x_squares.begin(), x_squares.end(), u_squares.begin(), std::back_inserter(ratios),
+                 [&config](double x_square, double u_square) { return trust_ratio(config, x_square, u_square); });
   core.set_coefficients(ratios);
   report.seconds.update += watch.lap();
   core.move(step, /*mask=*/false, x, report);
+  core.watch_variance(report);
   return ratios;
 }
 

@@ -153,8 +153,8 @@ void OnebitLamb::refresh(const AdamStep& step) {
                                core().variance().data(), core().momentum().data(), fresh_.data()});
 }
 
-/// Of every tensor, (sqrt(v) + eps) / (sqrt(fresh) + eps) where it is largest; 1 where nothing counts.
-std::vector<double> OnebitLamb::largest_ratios(const AdamStep& step) const {
+/// (sqrt(v) + eps) / (sqrt(fresh) + eps) where it is largest, in kLanes parts of every chunk of the tensors.
+device::Fetched<float> OnebitLamb::largest_parts(const AdamStep& step) const {
   const Index count = core().tensors().count();
   device::Buffer<float> lanes(device(), count * LargestRatioKernel::kLanes);
   const float fresh_correction = core().numbers(updates(), updates(), lr()).root_correction;
@@ -162,11 +162,15 @@ std::vector<double> OnebitLamb::largest_ratios(const AdamStep& step) const {
            LargestRatioKernel{core().tensors().view(), core().rules().data(), /*mask=*/!deepspeed(), step.eps,
                               step.root_correction, fresh_correction, core().variance().data(), fresh_.data(),
                               lanes.data()});
-  const std::vector<float> host = lanes.to_host();
+  return lanes.fetch();
+}
+
+/// Of every tensor; 1 where nothing counts.
+std::vector<double> OnebitLamb::largest_ratios(const device::Fetched<float>& parts) const {
   std::vector<double> ratios;
-  auto next = host.begin();
+  const float* next = parts.begin();
   for (const compress::Tensor& tensor : problem().tensors) {
-    const auto end = next + ceil_div(tensor.size, device::kChunk) * LargestRatioKernel::kLanes;
+    const float* end = next + ceil_div(tensor.size, device::kChunk) * LargestRatioKernel::kLanes;
     const float largest = std::accumulate(next, end, 0.0f, [](float a, float b) { return std::max(a, b); });
     ratios.push_back(largest > 0 ? static_cast<double>(largest) : 1.0);
     next = end;
@@ -175,15 +179,17 @@ std::vector<double> OnebitLamb::largest_ratios(const AdamStep& step) const {
 }
 
 void OnebitLamb::update_factors(const AdamStep& step, const device::Buffer<float>& x) {
-  std::vector<double> factors = largest_ratios(step);
+  const device::Fetched<float> parts = largest_parts(step);
+  device::Fetched<double> squares;  // of the whole directions, then of their adaptive parts
   if (core().decays()) {
-    const DirectionTerm term{step, core().rules().data(), x.data(), core().momentum().data(), core().variance().data()};
-    const std::vector<double> squares = core().tensor_sums(2, term);
-    for (std::size_t l = 0; l < factors.size(); ++l) {
-      const double whole = squares[l], adaptive = squares[factors.size() + l];
-      const double share = whole > 0 ? std::min(1.0, std::sqrt(adaptive / whole)) : 1.0;
-      factors[l] = factors[l] * share + (1 - share);
-    }
+    squares = core().tensor_sums(
+        2, DirectionTerm{step, core().rules().data(), x.data(), core().momentum().data(), core().variance().data()});
+  }
+  std::vector<double> factors = largest_ratios(parts);
+  for (std::size_t l = 0; squares.size() > 0 && l < factors.size(); ++l) {
+    const double whole = squares[l], adaptive = squares[factors.size() + l];
+    const double share = whole > 0 ? std::min(1.0, std::sqrt(adaptive / whole)) : 1.0;
+    factors[l] = factors[l] * share + (1 - share);
   }
   for (std::size_t l = 0; l < factors.size(); ++l) {
     const double last = numbers_.coefficient_factor[l];

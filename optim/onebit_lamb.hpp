@@ -45,7 +45,8 @@ class OnebitLamb final : public TwoStage {
   void fix_scaling();
   void send_padded(Range group, const float* gradients, Index stride, const float* factors);
   void refresh(const AdamStep& step);
-  std::vector<double> largest_ratios(const AdamStep& step) const;
+  device::Fetched<float> largest_parts(const AdamStep& step) const;
+  std::vector<double> largest_ratios(const device::Fetched<float>& parts) const;
   void update_factors(const AdamStep& step, const device::Buffer<float>& x);
 
   const LambConfig lamb_;

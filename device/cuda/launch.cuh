@@ -5,6 +5,8 @@
 // Grids are capped and kernels loop over what is left, so that no size exceeds what a grid can be. Zero sizes launch
 // nothing.
 
+#include <bit>
+
 #include "device/cuda/lanes.cuh"
 #include "device/cuda/signs.cuh"
 #include "device/launch.hpp"
@@ -14,8 +16,12 @@ namespace onebit::device::cuda {
 namespace detail {
 
 inline constexpr unsigned kItemThreads = 32;
-inline constexpr unsigned kRowThreads = 8;      // rows of a block of rows x columns
 inline constexpr unsigned kColumnThreads = 32;  // consecutive threads take consecutive columns
+
+/// Threads side by side for so many columns: the others of a block take further rows.
+inline unsigned threads_along(Index columns) {
+  return columns < kColumnThreads ? std::bit_ceil(static_cast<unsigned>(columns)) : kColumnThreads;
+}
 
 template <class Terms>
 __device__ void add_terms(Terms& sums, const Terms& terms) {
@@ -40,7 +46,7 @@ __global__ void visit_rows(Index rows, Index columns, const __grid_constant__ Ke
   }
 }
 
-/// A block has 32 columns of a group, and a thread for each of their partial sums.
+/// A block has up to 32 columns of a group, and a thread for each of their partial sums.
 template <class Kernel>
 __global__ void __launch_bounds__(kColumnThreads* kColumnLanes)
     visit_columns(Index groups, Index rows, Index columns, const __grid_constant__ Kernel kernel) {
@@ -48,8 +54,7 @@ __global__ void __launch_bounds__(kColumnThreads* kColumnLanes)
   __shared__ Terms sums[kColumnLanes][kColumnThreads];
   const auto lane = static_cast<Index>(threadIdx.y);
   for (Index group = blockIdx.y; group < groups; group += gridDim.y) {
-    for (Index first = Index{blockIdx.x} * kColumnThreads; first < columns;
-         first += Index{gridDim.x} * kColumnThreads) {
+    for (Index first = Index{blockIdx.x} * blockDim.x; first < columns; first += Index{gridDim.x} * blockDim.x) {
       const Index column = first + threadIdx.x;
       Terms own{};
       for (Index row = lane; row < rows && column < columns; row += kColumnLanes) {
@@ -137,7 +142,8 @@ template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) {
   using namespace detail;
   if (rows <= 0 || columns <= 0) return;
-  const dim3 threads(kColumnThreads, kRowThreads);
+  const unsigned width = threads_along(columns);
+  const dim3 threads(width, kThreads / width);
   const dim3 grid(blocks(ceil_div(columns, threads.x)), blocks(ceil_div(rows, threads.y)));
   launch(queue, grid, threads, typeid(Kernel), visit_rows<Kernel>, rows, columns, kernel);
 }
@@ -146,8 +152,8 @@ template <class Kernel>
 void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Kernel kernel) {
   using namespace detail;
   if (groups <= 0 || columns <= 0) return;
-  const dim3 threads(kColumnThreads, static_cast<unsigned>(kColumnLanes));
-  launch(queue, row_blocks(groups, ceil_div(columns, kColumnThreads)), threads, typeid(Kernel), visit_columns<Kernel>,
+  const dim3 threads(threads_along(columns), static_cast<unsigned>(kColumnLanes));
+  launch(queue, row_blocks(groups, ceil_div(columns, threads.x)), threads, typeid(Kernel), visit_columns<Kernel>,
          groups, rows, columns, kernel);
 }
 
