@@ -75,16 +75,14 @@ void sum_columns_at(Index group, Index rows, Index first, const Kernel& kernel) 
   static_assert(Terms::kCount == 1 || Terms::kCount == 2);
   constexpr Index lane_sums = Terms::kCount * count;
   double sums[static_cast<std::size_t>(kColumnLanes * lane_sums)] = {};
-  for (Index lane = 0; lane < std::min(kColumnLanes, rows); ++lane) {
-    double* one = sums + lane * lane_sums;
+  for (Index row = 0; row < rows; ++row) {
+    double* one = sums + row % kColumnLanes * lane_sums;
     double* two = one + count;
-    for (Index row = lane; row < rows; row += kColumnLanes) {
 #pragma omp simd
-      for (Index c = 0; c < count; ++c) {
-        const Terms terms = kernel(group, row, first + c);
-        one[c] += terms.term[0];
-        if constexpr (Terms::kCount == 2) two[c] += terms.term[1];
-      }
+    for (Index c = 0; c < count; ++c) {
+      const Terms terms = kernel(group, row, first + c);
+      one[c] += terms.term[0];
+      if constexpr (Terms::kCount == 2) two[c] += terms.term[1];
     }
   }
   for (Index half = kColumnLanes / 2; half > 0; half /= 2) {
