@@ -51,6 +51,7 @@ ONEBIT_REDUCE(onebit::sim::DistanceTerm);
 ONEBIT_REDUCE(onebit::sim::DriftTerm);
 ONEBIT_REDUCE(onebit::sim::GradientPairTerm);
 ONEBIT_REDUCE(onebit::sim::GradientProductTerm);
+ONEBIT_REDUCE(onebit::sim::LabelLossTerm);
 ONEBIT_REDUCE(onebit::sim::MeasureTerm);
 ONEBIT_REDUCE(onebit::sim::PenaltyGradientTerm);
 ONEBIT_REDUCE(onebit::sim::PenaltyTerm);

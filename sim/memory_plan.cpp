@@ -90,14 +90,14 @@ Rows device_rows(Replica& replica) {
 Index host_bytes(const Replica& replica) {
   const Batch& batch = replica.batch;
   const auto bytes = [](const auto& values) { return static_cast<Index>(values.capacity() * sizeof(values[0])); };
-  const Index kept = bytes(batch.features) + bytes(batch.tokens) + bytes(batch.labels);
+  const Index kept = bytes(batch.features) + bytes(batch.examples) + bytes(batch.tokens) + bytes(batch.labels);
   const auto& memory = dynamic_cast<const device::plan::PlanMemory&>(replica.shard.device.memory());
   return kept + (memory.largest_transfer() > kept ? memory.largest_transfer() : 0);
 }
 
 /// A site whose devices count, those of all processes: every process plans for all of them.
 Site planned(const Site& site) {
-  Site plan{site.data, {}};
+  Site plan{.data = site.data, .devices = {}, .keeps_examples = site.keeps_examples};
   for (const device::Device& device : site.devices) plan.devices.push_back(device.plan());
   while (std::ssize(plan.devices) < site.world->size()) plan.devices.push_back(site.devices.front().plan());
   return plan;
@@ -146,7 +146,7 @@ class Planner {
     config.worker_group = group;
     const Site site = planned(site_);
     VirtualCluster cluster(config, site);
-    MemoryPlan plan{.rows = {}, .limit = limit_};
+    MemoryPlan plan{.rows = {}, .limit = limit_, .keeps_examples = site_.keeps_examples};
     plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
     Index host = on_host_ ? batch_bytes(cluster, config) : 0;
     if (held(site) <= limit_ - host) take_steps(cluster, config.log, config.eval);
@@ -165,6 +165,9 @@ class Planner {
     agree(plan);
     return plan;
   }
+
+  /// From now on plans without examples on the devices.
+  void leave_examples() { site_.keeps_examples = false; }
 
   /// The most that a process needs and the least that one may take: all come to the same plan. Collective.
   void agree(MemoryPlan& plan) const {
@@ -252,8 +255,10 @@ std::string MemoryPlan::text() const {
 VirtualCluster PreparedRun::start() const {
   RunConfig fitting = config;
   fitting.worker_group = plan.worker_group;
+  Site own = site;
+  own.keeps_examples = plan.keeps_examples;
   try {
-    return VirtualCluster(fitting, site);
+    return VirtualCluster(fitting, own);
   } catch (const std::bad_alloc&) {
     throw Error(out_of_memory(plan.text()));
   }
@@ -265,13 +270,18 @@ std::string out_of_memory(const std::string& plan) {
 }
 
 MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
-  const Planner planner(config, site);
+  Planner planner(config, site);
   MemoryPlan plan = planner.at(config.worker_group);
   if (plan.fits()) return plan;
-  if (config.worker_group > 0) planner.refuse(plan);
   Index too_large = plan.worker_group;
-  plan = planner.at(1);
+  const Index least = std::max<Index>(1, config.worker_group);
+  if (config.worker_group == 0) plan = planner.at(least);
+  if (!plan.fits()) {
+    planner.leave_examples();
+    plan = planner.at(least);
+  }
   if (!plan.fits()) planner.refuse(plan);
+  if (config.worker_group > 0) return plan;
   while (too_large - plan.worker_group > 1) {
     const Index group = (plan.worker_group + too_large) / 2;
     MemoryPlan candidate = planner.at(group);

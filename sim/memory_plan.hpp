@@ -11,9 +11,10 @@ struct MemoryPlan {
     std::string name;
     Index bytes = 0;
   };
-  std::vector<Row> rows;   ///< of all devices and the program; of GPUs or processes, of the one that holds most
-  Index limit = 0;         ///< what the run may take; a process of several, what it may
-  Index worker_group = 0;  ///< workers of a device whose gradients exist at a time
+  std::vector<Row> rows;       ///< of all devices and the program; of GPUs or processes, of the one that holds most
+  Index limit = 0;             ///< what the run may take; a process of several, what it may
+  Index worker_group = 0;      ///< workers of a device whose gradients exist at a time
+  bool keeps_examples = true;  ///< Site::keeps_examples
 
   Index total() const;
   bool fits() const { return total() <= limit; }

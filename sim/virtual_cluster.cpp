@@ -63,7 +63,9 @@ VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
       data_(site.data),
       steps_(total_steps(config, data_->train_size())),
       schedule_(schedule_config(config, steps_)) {
-  for (Index device = 0; device < team_.size(); ++device) replicas_.push_back(make_replica(team_.shard(device)));
+  for (Index device = 0; device < team_.size(); ++device) {
+    replicas_.push_back(make_replica(team_.shard(device), site.keeps_examples));
+  }
   for (const Replica& replica : replicas_) {
     if (config_.probe.every == 0) break;
     probes_.emplace_back(config_, replica, data_, group_size(replica.shard, replica.model->parameters()));
@@ -78,16 +80,17 @@ VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
   }
 }
 
-Replica VirtualCluster::make_replica(const device::Shard& shard) const {
+Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_examples) const {
   std::unique_ptr<Model> model = make_model(shard.device, config_.model, *data_);
   auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
   const Index parameters = model->parameters();
   const Index rows = optimizer->local_weights() ? shard.own().count : 1;
   const Index gradients = group_size(shard, parameters) * parameters;
   const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
-  const bool keeps_examples = shard.device.is_gpu() && !model->reads_host_features();
   std::optional<ExampleTable> examples;
-  if (keeps_examples) examples = ExampleTable::of(shard.device, *data_);
+  if (keeps_examples && shard.device.is_gpu() && !model->reads_host_features()) {
+    examples = ExampleTable::of(shard.device, *data_);
+  }
   return {.shard = shard,
           .model = std::move(model),
           .optimizer = std::move(optimizer),
@@ -207,8 +210,8 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
 }
 
-/// Samples, forward, backward, part after part, and hands the gradients over. A GPU has it all to do before the host
-/// draws what comes next and looks at the losses.
+/// Samples, forward, backward, part after part, and hands the gradients over. The host draws what comes next and looks
+/// at the losses when a GPU has all of it to do, as far as the optimizer does not wait in between.
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
   const Index parameters = replica.model->parameters();
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();

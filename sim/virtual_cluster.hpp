@@ -37,6 +37,7 @@ struct Site {
   std::shared_ptr<const DataSource> data;
   std::vector<device::Device> devices;  ///< of this process
   std::shared_ptr<device::World> world = device::alone();
+  bool keeps_examples = true;  ///< a GPU has all of the data's, where they fit in a table
 };
 
 /// What a device of a run has held and received.
@@ -109,7 +110,7 @@ class VirtualCluster {
   void on_each_device(const std::function<void(Replica&)>& work);
 
  private:
-  Replica make_replica(const device::Shard& shard) const;
+  Replica make_replica(const device::Shard& shard, bool keeps_examples) const;
   Evaluation evaluate_first(const Weights& weights);
   Index group_size(const device::Shard& shard, Index parameters) const;
   void advance(Replica& replica, StepOutcome& outcome) const;

@@ -87,9 +87,14 @@ struct FinishKernel {
   }
 };
 
-/// Numbers of the patches that are made at a time, those of one image at least: 16 MB, which are still in a GPU's cache
-/// when they are read.
-constexpr Index kMostPatches = Index{1} << 22;
+/// Images, or parts of them, to take at a time, of `all`: every processor of a large GPU gets a tile of their products,
+/// and there are no more patches than that asks for, so that most are still in a cache when they are read.
+/// numbers: of one of them, in memory.
+Index pieces_at_a_time(Index rows, Index columns, Index numbers, Index all) {
+  constexpr Index side = 128, tiles = 128, most_numbers = Index{1} << 26;
+  const Index wanted = ceil_div(tiles * side, std::min(rows, tiles * side) * ceil_div(columns, side));
+  return std::clamp<Index>(std::min(wanted, most_numbers / numbers), 1, all);
+}
 
 /// Whole workers, or some images of one.
 struct Chunk {
@@ -106,8 +111,8 @@ float* workspace_of(const Queue& queue, Index floats) {
 template <class Work>
 void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, const Work& work) {
   const Index size = shape.out_pixels() * shape.patch();
-  const Index images = std::clamp<Index>(kMostPatches / size, 1, batch.images);
-  const Index workers = images < batch.images ? 1 : std::clamp<Index>(kMostPatches / (size * images), 1, batch.workers);
+  const Index at_once = pieces_at_a_time(shape.out_pixels(), shape.filters, size, batch.workers * batch.images);
+  const Index images = std::min(at_once, batch.images), workers = at_once / images;
   float* patches = workspace_of(queue, workers * images * size);
   for (Index worker = 0; worker < batch.workers; worker += workers) {
     for (Index image = 0; image < batch.images; image += images) {
@@ -163,24 +168,31 @@ void scatter(const Queue& queue, const ConvPlan& plan, Index images, const float
   });
 }
 
-/// Images of a worker over which one product sums: so many that it has 1,024 terms, and of which the worker has whole
-/// parts. A worker by itself has too few results to fill a GPU.
+/// Images of a worker over which one product sums: a divisor of theirs, for 1,024 terms where memory allows it. A
+/// worker by itself has too few results to fill a GPU.
 Index images_together(const ConvShape& shape, Index images) {
-  constexpr Index least = 1024;
+  constexpr Index least_rows = 1024, most_numbers = Index{1} << 22;
   Index together = 1;
-  while (together < images && (images % together != 0 || together * shape.out_pixels() < least)) ++together;
+  for (Index d = 2; d <= images && d * shape.out_pixels() * shape.patch() <= most_numbers; ++d) {
+    if (together * shape.out_pixels() < least_rows && images % d == 0) together = d;
+  }
   return together;
 }
 
-/// gradient[worker][i] = the sum of the worker's parts, in their order.
+/// gradient[worker][i] = the sum of those of the worker's parts that are among [first, end), in their order, added to
+/// the parts before.
 struct SumPartsKernel {
-  const float* partial;  ///< [workers][parts][weights]
+  const float* partial;  ///< [end - first][weights]
+  Index first, end;      ///< of [workers][parts]
   Index parts, weights;
   ConvGradient gradient;
-  ONEBIT_HOST_DEVICE void operator()(Index worker, Index i) const {
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    const Index worker = first / parts + row, own = worker * parts;
     float& out = gradient.data[worker * gradient.stride + i];
-    float sum = gradient.add ? out : 0.0f;
-    for (Index part = 0; part < parts; ++part) sum += partial[(worker * parts + part) * weights + i];
+    float sum = gradient.add || own < first ? out : 0.0f;
+    for (Index part = own < first ? first : own; part < own + parts && part < end; ++part) {
+      sum += partial[(part - first) * weights + i];
+    }
     out = sum;
   }
 };
@@ -228,24 +240,26 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
   const Index together = images_together(shape, batch.images), parts = batch.images / together;  // of a worker
-  const Index rows = together * shape.out_pixels(), all = batch.workers * parts;
-  const Index at_once = std::clamp<Index>(kMostPatches / (rows * shape.patch()), 1, all);
+  const Index rows = together * shape.out_pixels(), all = batch.workers * parts, weights = shape.weights();
+  const Index at_once =
+      pieces_at_a_time(round_up(shape.patch(), Index{128}), shape.filters, rows * shape.patch() + weights, all);
   const bool direct = parts == 1;
-  float* patches = workspace_of(queue, at_once * rows * shape.patch() + (direct ? 0 : all * shape.weights()));
+  float* patches = workspace_of(queue, at_once * (rows * shape.patch() + (direct ? 0 : weights)));
   float* partial = patches + at_once * rows * shape.patch();
   for (Index part = 0; part < all; part += at_once) {
-    const Index count = std::min(at_once, all - part), first = part * together;
-    gather(queue, plan, count * together, input + first * shape.inputs(), patches);
+    const Index count = std::min(at_once, all - part), image = part * together;
+    gather(queue, plan, count * together, input + image * shape.inputs(), patches);
     const MatrixOut sums = direct ? MatrixOut{gradient.data + part * gradient.stride, shape.filters, gradient.stride}
-                                  : MatrixOut{partial + part * shape.weights(), shape.filters, shape.weights()};
+                                  : MatrixOut{partial, shape.filters, weights};
     gemm_batched(
         queue,
         {.m = shape.patch(), .n = shape.filters, .k = rows, .transpose_a = true, .accumulate = direct && gradient.add},
         {patches, shape.patch(), rows * shape.patch()},
-        {delta + first * shape.outputs(), shape.filters, rows * shape.filters}, sums, count);
+        {delta + image * shape.outputs(), shape.filters, rows * shape.filters}, sums, count);
+    if (direct) continue;
+    const SumPartsKernel sum{partial, part, part + count, parts, weights, gradient};
+    for_each_row(queue, (part + count - 1) / parts - part / parts + 1, weights, sum);
   }
-  if (direct) return;
-  for_each_row(queue, batch.workers, shape.weights(), SumPartsKernel{partial, parts, shape.weights(), gradient});
 }
 
 }  // namespace onebit::device::cuda

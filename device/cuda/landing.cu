@@ -33,8 +33,11 @@ Landing::~Landing() {
 }
 
 Landing::Spot Landing::take(Index bytes) {
-  const auto fits = std::find_if(free_.begin(), free_.end(), [bytes](const Spot& spot) { return spot.bytes >= bytes; });
-  if (fits == free_.end()) {
+  const auto larger = [bytes](const Spot& a, const Spot& b) {  // those that are too small come last
+    return (a.bytes >= bytes ? a.bytes : Index{1} << 62) < (b.bytes >= bytes ? b.bytes : Index{1} << 62);
+  };
+  const auto fits = std::min_element(free_.begin(), free_.end(), larger);
+  if (fits == free_.end() || fits->bytes < bytes) {
     free_.reserve(++made_);
     return make(bytes);
   }

@@ -51,7 +51,7 @@ void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.again = false;
   out.on_device = nullptr;
   out.features.resize(out.with_features ? static_cast<std::size_t>(out.rows() * facts_.features) : 0);
-  out.examples.resize(facts_.features > 0 ? static_cast<std::size_t>(out.rows()) : 0);
+  out.examples.resize(out.with_features ? 0 : static_cast<std::size_t>(out.rows()));
   out.tokens.resize(static_cast<std::size_t>(out.rows() * facts_.context));
   out.labels.resize(static_cast<std::size_t>(out.rows() * facts_.targets));
 }

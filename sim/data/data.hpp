@@ -29,9 +29,9 @@ struct Batch {
   Index workers = 0;
   Index batch = 0;                      ///< examples per worker
   Index targets = 1;                    ///< labels per example
+  bool with_features = true;            ///< dense data: the features themselves, else which examples
   std::vector<float> features;          ///< [rows x feature_count], standardised; empty for token data
-  std::vector<std::uint32_t> examples;  ///< [rows], which of the source's rows() they are; empty for token data
-  bool with_features = true;            ///< else `features` stays empty: the device has the rows
+  std::vector<std::uint32_t> examples;  ///< [rows], of the source's rows()
   const float* on_device = nullptr;     ///< what would be in `features`, in the device's memory
   std::vector<std::int32_t> tokens;     ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
   std::vector<std::int32_t> labels;     ///< [rows x targets], in [0, classes), or kNoLabel

@@ -29,8 +29,9 @@ class DenseSource final : public DataSource {
     if (out.with_features) {
       const auto width = static_cast<std::size_t>(feature_count());
       features_->read(source, std::span(out.features).subspan(static_cast<std::size_t>(row) * width, width));
+    } else {
+      out.examples[static_cast<std::size_t>(row)] = static_cast<std::uint32_t>(source);
     }
-    out.examples[static_cast<std::size_t>(row)] = static_cast<std::uint32_t>(source);
     out.labels[static_cast<std::size_t>(row)] = labels_[static_cast<std::size_t>(source)];
   }
 

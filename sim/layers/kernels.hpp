@@ -138,6 +138,13 @@ struct CrossEntropyKernel {
   }
 };
 
+/// The loss of a worker's label.
+struct LabelLossTerm {
+  const double* losses;  ///< [workers][own]
+  Index own;
+  ONEBIT_HOST_DEVICE double operator()(Index worker, Index, Index i) const { return losses[worker * own + i]; }
+};
+
 /// output[place] = the embedding of the token there, plus that of its position in the context, if there are such.
 struct EmbedKernel {
   Index batch, context, width;

@@ -1,10 +1,11 @@
 #include "sim/models/network.hpp"
 
 #include <algorithm>
-#include <numeric>
 
+#include "device/error.hpp"
 #include "device/launch.hpp"
 #include "device/stopwatch.hpp"
+#include "device/sums.hpp"
 #include "sim/layers/kernels.hpp"
 
 namespace onebit::sim {
@@ -35,6 +36,9 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
 /// Makes room and copies the batch to the device.
 void Network::load(const Pass& pass, const Batch& batch) {
   const Index examples = pass.examples();
+  if (batch.on_device == nullptr && static_cast<Index>(batch.features.size()) != examples * layers_->inputs()) {
+    throw Error("a batch without its features", "Network");
+  }
   layers_->reserve(pass);
   grow(input_, device_, static_cast<Index>(batch.features.size()));
   grow(tokens_, device_, static_cast<Index>(batch.tokens.size()));
@@ -77,12 +81,11 @@ void Network::cross_entropy(const Pass& pass, const Batch& batch, float scale) {
 /// Of every worker over its labels, once they are known.
 std::function<std::vector<double>()> Network::losses(const Batch& batch) const {
   const Index own = batch.batch * targets_;
-  return [labels = label_loss_.fetch(batch.workers * own), counts = label_counts_, own] {
-    std::vector<double> losses;
-    for (const double* loss = labels.begin(); const Index count : counts) {
-      losses.push_back(std::accumulate(loss, loss + own, 0.0) / static_cast<double>(count));
-      loss += own;
-    }
+  return [sums = sums(device_, batch.workers, device::Chunks(own), LabelLossTerm{label_loss_.data(), own}),
+          counts = label_counts_] {
+    std::vector<double> losses = sums;
+    for (std::size_t worker = 0; worker < losses.size(); ++worker)
+      losses[worker] /= static_cast<double>(counts[worker]);
     return losses;
   };
 }
@@ -113,8 +116,10 @@ Evaluation Network::evaluate(const Weights& weights, const Batch& batch) {
   forward(pass, batch);
   cross_entropy(pass, batch, 1.0f);
   const Index labels = static_cast<Index>(batch.labels.size());
-  const auto loss = label_loss_.fetch(labels);
-  const auto correct = correct_.fetch(labels);
+  const auto losses = label_loss_.fetch(labels);
+  const auto hits = correct_.fetch(labels);
+  const double* loss = losses.begin();
+  const std::uint8_t* correct = hits.begin();
   Evaluation result;
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
     if (batch.labels[i] == kNoLabel) continue;

@@ -186,6 +186,8 @@ TEST_CASE("convolution: batches whose patches a GPU takes in several pieces") {
       CAPTURE(backend, images);
       for (const bool add : {false, true}) check_weight_gradient(device_of(backend), {small, 3, images, false}, add);
     }
+    const ConvShape thin{.height = 32, .width = 32, .channels = 4, .filters = 2, .kernel = 1, .padding = 0};
+    for (const bool add : {false, true}) check_weight_gradient(device_of(backend), {thin, 3, 50, false}, add);
   }
 }
 

@@ -129,6 +129,22 @@ TEST_CASE("memory that is gone when the run wants it is named with the plan") {
   CHECK_THAT(result.reason, Catch::Contains("out of memory (the run was to take " + run.plan.text()));
 }
 
+TEST_CASE("a GPU that is too small for the examples gets them batch by batch") {
+  RunConfig config = compressed(mlp_config());
+  config.device = "cuda:0";
+  config.worker_group = config.workers;
+  const MemoryPlan with = prepare(config).plan;
+  CHECK(with.keeps_examples);
+  config.memory = with.total() - 1;
+  const PreparedRun run = prepare(config);
+  CHECK_FALSE(run.plan.keeps_examples);
+  CHECK(with.total() - run.plan.total() > 0);
+  VirtualCluster cluster = run.start(), other(config);
+  CHECK_FALSE(cluster.replicas().front().examples);
+  CHECK(other.replicas().front().examples);
+  while (cluster.step() < cluster.steps()) CHECK(cluster.advance().loss == other.advance().loss);
+}
+
 TEST_CASE("logical devices of one GPU share its memory") {
   RunConfig config = compressed(mlp_config());
   config.device = "cuda:0";
