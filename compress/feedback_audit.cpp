@@ -5,6 +5,7 @@
 
 #include "compress/audit_kernels.hpp"
 #include "compress/error_kernels.hpp"
+#include "device/grow.hpp"
 #include "device/sums.hpp"
 
 namespace onebit::compress {
@@ -24,7 +25,7 @@ FeedbackAudit::FeedbackAudit(const device::Shard& shard, Index parameters, const
       servers_(device::Buffer<float>::zeros(shard.device, parameters)) {}
 
 float* FeedbackAudit::rows(Index count) {
-  if (rows_.size() < count * parameters_) rows_ = device::Buffer<float>(shard_.device, count * parameters_);
+  grow(rows_, shard_.device, count * parameters_);
   return rows_.data();
 }
 

@@ -15,24 +15,24 @@ struct ConvShape {
   Index filters = 0;                          ///< channels of the result
   Index kernel = 3, stride = 1, padding = 1;
 
-  ONEBIT_HOST_DEVICE Index out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
-  ONEBIT_HOST_DEVICE Index out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
-  ONEBIT_HOST_DEVICE Index in_pixels() const { return height * width; }
-  ONEBIT_HOST_DEVICE Index out_pixels() const { return out_height() * out_width(); }
-  ONEBIT_HOST_DEVICE Index taps() const { return kernel * kernel; }
-  ONEBIT_HOST_DEVICE Index inputs() const { return in_pixels() * channels; }
-  ONEBIT_HOST_DEVICE Index outputs() const { return out_pixels() * filters; }
-  ONEBIT_HOST_DEVICE Index patch() const { return taps() * channels; }
-  ONEBIT_HOST_DEVICE Index weights() const { return patch() * filters; }
+  Index out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
+  Index out_width() const { return (width + 2 * padding - kernel) / stride + 1; }
+  Index in_pixels() const { return height * width; }
+  Index out_pixels() const { return out_height() * out_width(); }
+  Index taps() const { return kernel * kernel; }
+  Index inputs() const { return in_pixels() * channels; }
+  Index outputs() const { return out_pixels() * filters; }
+  Index patch() const { return taps() * channels; }
+  Index weights() const { return patch() * filters; }
 
   /// The pixel of the image that a tap of the result's pixel meets; -1: the zeros around it.
-  ONEBIT_HOST_DEVICE Index met(Index out_pixel, Index tap) const {
+  Index met(Index out_pixel, Index tap) const {
     const Index y = out_pixel / out_width() * stride + tap / kernel - padding;
     const Index x = out_pixel % out_width() * stride + tap % kernel - padding;
     return y >= 0 && y < height && x >= 0 && x < width ? y * width + x : -1;
   }
   /// The pixel of the result whose tap meets the image's pixel; -1: none.
-  ONEBIT_HOST_DEVICE Index meeting(Index in_pixel, Index tap) const {
+  Index meeting(Index in_pixel, Index tap) const {
     const Index y = in_pixel / width + padding - tap / kernel;
     const Index x = in_pixel % width + padding - tap % kernel;
     if (y < 0 || x < 0 || y % stride != 0 || x % stride != 0) return -1;

@@ -1,6 +1,7 @@
 #include "device/dense_sum.hpp"
 
 #include "device/dense_sum_kernels.hpp"
+#include "device/grow.hpp"
 #include "device/launch.hpp"
 
 namespace onebit::device {
@@ -35,7 +36,7 @@ DenseSum::DenseSum(const Shard& shard, Index columns) : shard_(shard), columns_(
 void DenseSum::reserve(Range first_group) {
   const bool single = first_group.count == shard_.own().count;
   const Index nodes = single ? tree_.nodes_after(tree_.end - tree_.first) : tree_.most_nodes();
-  if (nodes_.size() < nodes * columns_) nodes_ = Buffer<double>(shard_.device, nodes * columns_);
+  grow(nodes_, shard_.device, nodes * columns_);
 }
 
 void DenseSum::absorb(Range group, const float* rows, Index stride) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device/error.hpp"
+#include "device/grow.hpp"
 #include "device/stopwatch.hpp"
 #include "optim/adam_core.hpp"
 #include "optim/cada_kernels.hpp"
@@ -44,7 +45,7 @@ Optimizer::Point Cada::extra_point() const {
 
 void Cada::absorb_extra(Range group, const float* gradients, Index stride) {
   const Index needed = group.count * parameters();
-  if (extra_.size() < needed) extra_ = device::Buffer<float>(device(), needed);
+  grow(extra_, device(), needed);
   for_each_row(device(), group.count, parameters(),
                CopyRowsKernel{nullptr, gradients, stride, extra_.data(), parameters()});
   extra_rows_ = group.count;

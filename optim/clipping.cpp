@@ -10,9 +10,13 @@
 
 namespace onebit::optim {
 
+double mean_factor(const device::Fetched<double>& square, double bound) {
+  return bound > 0 ? clip_factor(std::sqrt(square[0]), bound) : 1.0;
+}
+
 double clip_mean(const device::Fetched<double>& square, double bound, StepReport& report) {
   report.grad_norm = norm_of(square);
-  const double factor = bound > 0 ? clip_factor(report.grad_norm, bound) : 1.0;
+  const double factor = mean_factor(square, bound);
   report.clip_share = factor < 1 ? 1 : 0;
   return factor;
 }

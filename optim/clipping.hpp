@@ -5,7 +5,9 @@
 
 namespace onebit::optim {
 
-/// Clipping of the mean gradient, by its squared norm. Waits for it where there is a bound. Fills the report.
+/// Factor for the mean gradient, by its squared norm. Waits for it where there is a bound.
+double mean_factor(const device::Fetched<double>& square, double bound);
+/// The same. Fills the report.
 double clip_mean(const device::Fetched<double>& square, double bound, StepReport& report);
 
 /// Clipping before an exchange: every worker by its own norm (no other norm is known then).

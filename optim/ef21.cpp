@@ -1,5 +1,6 @@
 #include "optim/ef21.hpp"
 
+#include "device/grow.hpp"
 #include "device/launch.hpp"
 #include "optim/sgd_kernels.hpp"
 
@@ -23,7 +24,7 @@ Ef21::Ef21(const Problem& problem, const OptimizerConfig& config, const SgdMetho
 
 compress::EncodeInput Ef21::worker_side(Range group, const compress::EncodeInput& gradients) {
   const Index needed = group.count * parameters();
-  if (difference_.size() < needed) difference_ = device::Buffer<float>(device(), needed);
+  grow(difference_, device(), needed);
   const double eta = step() == 1 ? 1 : eta_;
   for_each_row(device(), group.count, parameters(),
                DifferenceKernel{static_cast<float>(1 - eta), static_cast<float>(eta), gradients.factors, gradients.rows,

@@ -1,5 +1,6 @@
 #include "optim/onebit_adam.hpp"
 
+#include "device/grow.hpp"
 #include "device/launch.hpp"
 
 namespace onebit::optim {
@@ -36,7 +37,7 @@ void OnebitAdam::frozen_update(device::Buffer<float>& x, StepReport& report) {
 void OnebitAdam32::send(Range group, const float* gradients, Index stride, const float* factors) {
   if (!exchanges()) return OnebitAdam::send(group, gradients, stride, factors);
   const Index parameters = core().parameters();
-  if (rows_.size() < group.count * parameters) rows_ = device::Buffer<float>(device(), group.count * parameters);
+  grow(rows_, device(), group.count * parameters);
   for_each_row(device(), group.count, parameters, local_momenta(gradients, stride, factors, rows_.data(), parameters));
   core().absorb_dense(group, rows_.data(), parameters);
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "device/error.hpp"
+#include "device/grow.hpp"
 #include "device/stopwatch.hpp"
 #include "optim/lamb_kernels.hpp"
 
@@ -126,7 +127,7 @@ void OnebitLamb::send(Range group, const float* gradients, Index stride, const f
 
 void OnebitLamb::send_padded(Range group, const float* gradients, Index stride, const float* factors) {
   const Index padded = exchanged_.size();
-  if (rows_.size() < group.count * padded) rows_ = device::Buffer<float>(device(), group.count * padded);
+  grow(rows_, device(), group.count * padded);
   float* out = exchanges() ? rows_.data() : exchanged_.data();  // the only worker's momentum is the new one
   for_each_row(device(), group.count, padded,
                PaddedMomentaKernel{local_momenta(gradients, stride, factors, out, padded), scaling_.data(),

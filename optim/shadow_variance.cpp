@@ -1,7 +1,5 @@
 #include "optim/shadow_variance.hpp"
 
-#include <cmath>
-
 #include "optim/clipping.hpp"
 
 namespace onebit::optim {
@@ -18,9 +16,9 @@ ShadowVariance::ShadowVariance(const Problem& problem, const OptimizerConfig& co
 
 void ShadowVariance::update(const AdamStep& step) {
   sum_.take_mean(mean_.data());
-  const double square = sums(device_, 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0})[0];
+  const auto square = sums(device_, 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0});
   AdamStep clipped = step;
-  clipped.gradient_factor = static_cast<float>(clip_factor(std::sqrt(square), clip_));
+  clipped.gradient_factor = static_cast<float>(mean_factor(square, clip_));
   for_each(device_, mean_.size(), VarianceKernel{clipped, mean_.data(), variance_.data()});
 }
 

@@ -1,5 +1,6 @@
 #include "optim/worker_momentum.hpp"
 
+#include "device/grow.hpp"
 #include "device/launch.hpp"
 #include "optim/sgd_kernels.hpp"
 
@@ -13,7 +14,7 @@ WorkerMomentumSgd::WorkerMomentumSgd(const Problem& problem, const OptimizerConf
 
 compress::EncodeInput WorkerMomentumSgd::worker_side(Range group, const compress::EncodeInput& gradients) {
   const Index needed = group.count * parameters();
-  if (config_.nesterov && sent_.size() < needed) sent_ = device::Buffer<float>(device(), needed);
+  if (config_.nesterov) grow(sent_, device(), needed);
   float* momentum = momentum_.data() + own_row(group) * parameters();
   float* sent = config_.nesterov ? sent_.data() : nullptr;
   for_each_row(device(), group.count, parameters(),

@@ -166,8 +166,11 @@ class Planner {
     return plan;
   }
 
-  /// From now on plans without examples on the devices.
-  void leave_examples() { site_.keeps_examples = false; }
+  /// From now on plans without examples on the devices. Returns whether a plan has any.
+  bool leave_examples(const MemoryPlan& plan) {
+    site_.keeps_examples = false;
+    return std::ranges::find(plan.rows, "examples", &MemoryPlan::Row::name)->bytes > 0;
+  }
 
   /// The most that a process needs and the least that one may take: all come to the same plan. Collective.
   void agree(MemoryPlan& plan) const {
@@ -255,10 +258,8 @@ std::string MemoryPlan::text() const {
 VirtualCluster PreparedRun::start() const {
   RunConfig fitting = config;
   fitting.worker_group = plan.worker_group;
-  Site own = site;
-  own.keeps_examples = plan.keeps_examples;
   try {
-    return VirtualCluster(fitting, own);
+    return VirtualCluster(fitting, site);
   } catch (const std::bad_alloc&) {
     throw Error(out_of_memory(plan.text()));
   }
@@ -276,10 +277,7 @@ MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
   Index too_large = plan.worker_group;
   const Index least = std::max<Index>(1, config.worker_group);
   if (config.worker_group == 0) plan = planner.at(least);
-  if (!plan.fits()) {
-    planner.leave_examples();
-    plan = planner.at(least);
-  }
+  if (!plan.fits() && planner.leave_examples(plan)) plan = planner.at(least);
   if (!plan.fits()) planner.refuse(plan);
   if (config.worker_group > 0) return plan;
   while (too_large - plan.worker_group > 1) {
@@ -297,6 +295,7 @@ MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
 PreparedRun prepare(const RunConfig& config) {
   PreparedRun run{config, make_site(config), {}};
   run.plan = plan_memory(config, run.site);
+  run.site.keeps_examples = run.plan.keeps_examples;
   return run;
 }
 

@@ -32,12 +32,13 @@ Landing::~Landing() {
   for (const Spot& spot : free_) release(spot);
 }
 
+void Landing::give_back(const Spot& spot) noexcept {
+  free_.insert(std::ranges::upper_bound(free_, spot.bytes, {}, &Spot::bytes), spot);
+}
+
 Landing::Spot Landing::take(Index bytes) {
-  const auto larger = [bytes](const Spot& a, const Spot& b) {  // those that are too small come last
-    return (a.bytes >= bytes ? a.bytes : Index{1} << 62) < (b.bytes >= bytes ? b.bytes : Index{1} << 62);
-  };
-  const auto fits = std::min_element(free_.begin(), free_.end(), larger);
-  if (fits == free_.end() || fits->bytes < bytes) {
+  const auto fits = std::ranges::lower_bound(free_, bytes, {}, &Spot::bytes);
+  if (fits == free_.end()) {
     free_.reserve(++made_);
     return make(bytes);
   }

@@ -26,10 +26,10 @@ class Landing {
   /// Of at least so many bytes. The GPU that is current is the spot's.
   Spot take(Index bytes);
   /// A copy to it may still be under way, as long as the next one is behind it in the same stream.
-  void give_back(const Spot& spot) noexcept { free_.push_back(spot); }
+  void give_back(const Spot& spot) noexcept;
 
  private:
-  std::vector<Spot> free_;  ///< with room for all
+  std::vector<Spot> free_;  ///< by size, with room for all
   std::size_t made_ = 0;
 };
 

@@ -2,21 +2,22 @@
 
 #include <algorithm>
 
+#include "device/grow.hpp"
 #include "device/launch.hpp"
 #include "sim/data/dense.hpp"
 #include "sim/data/example_kernels.hpp"
-#include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
 namespace {
 
-/// Copies all examples, read(example, row) each, some at a time.
+/// All examples, read(example, row) each, copied some at a time. On a device that plans none is read.
 template <class T, class Read>
-void upload(device::Buffer<T>& table, Index examples, Index features, const Read& read) {
+device::Buffer<T> table_of(const device::Device& device, Index examples, Index features, const Read& read) {
   constexpr Index piece = Index{4} << 20;
   const Index together = std::max<Index>(1, piece / features);
+  device::Buffer<T> table(device, examples * features);
   std::vector<T> rows;
-  for (Index first = 0; first < examples; first += together) {
+  for (Index first = 0; first < examples && !device.plans(); first += together) {
     const Index count = std::min(together, examples - first);
     rows.resize(static_cast<std::size_t>(count * features));
     for (Index row = 0; row < count; ++row) {
@@ -25,6 +26,7 @@ void upload(device::Buffer<T>& table, Index examples, Index features, const Read
     }
     table.upload(rows, first * features);
   }
+  return table;
 }
 
 }  // namespace
@@ -38,23 +40,15 @@ std::optional<ExampleTable> ExampleTable::of(const device::Device& device, const
   ExampleTable table;
   table.features_ = data.feature_count();
   table.values_ = device::Buffer<float>::copy_of(device, values);
-  table.fill(device, *data.rows(), examples);
+  const FeatureRows& rows = *data.rows();
+  if (values.empty()) {
+    table.floats_ =
+        table_of<float>(device, examples, table.features_, [&](Index example, auto row) { rows.read(example, row); });
+  } else {
+    table.bytes_ = table_of<std::uint8_t>(device, examples, table.features_,
+                                          [&](Index example, auto row) { rows.read_bytes(example, row); });
+  }
   return table;
-}
-
-void ExampleTable::fill(const device::Device& device, const FeatureRows& rows, Index examples) {
-  const bool has_bytes = values_.size() > 0;
-  if (has_bytes) {
-    bytes_ = device::Buffer<std::uint8_t>(device, examples * features_);
-  } else {
-    floats_ = device::Buffer<float>(device, examples * features_);
-  }
-  if (device.plans()) return;
-  if (has_bytes) {
-    upload(bytes_, examples, features_, [&](Index example, auto row) { rows.read_bytes(example, row); });
-  } else {
-    upload(floats_, examples, features_, [&](Index example, auto row) { rows.read(example, row); });
-  }
 }
 
 void ExampleTable::place(const device::Device& device, Batch& batch) {

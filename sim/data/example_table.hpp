@@ -22,8 +22,6 @@ class ExampleTable {
   void place(const device::Device& device, Batch& batch);
 
  private:
-  void fill(const device::Device& device, const FeatureRows& rows, Index examples);
-
   Index features_ = 0;
   device::Buffer<float> floats_;        ///< [examples][features], or
   device::Buffer<std::uint8_t> bytes_;  ///< the same, and

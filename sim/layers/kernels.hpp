@@ -83,6 +83,11 @@ struct ActivationSlopeKernel {
   }
 };
 
+/// Writes a sum to a gradient, or adds it.
+ONEBIT_HOST_DEVICE inline void put_sum(double sum, bool add, float& out) {
+  out = static_cast<float>(add ? static_cast<double>(out) + sum : sum);
+}
+
 /// Gradient of a bias: the sum of a worker's rows of delta.
 struct BiasGradientKernel {
   Index batch;
@@ -95,8 +100,7 @@ struct BiasGradientKernel {
     return {{static_cast<double>(delta[(worker * batch + row) * width + column])}};
   }
   ONEBIT_HOST_DEVICE void put(Index worker, Index column, const device::ColumnTerms<1>& sum) const {
-    float& out = gradient[worker * gradient_stride + column];
-    out = static_cast<float>(add ? static_cast<double>(out) + sum.term[0] : sum.term[0]);
+    put_sum(sum.term[0], add, gradient[worker * gradient_stride + column]);
   }
 };
 

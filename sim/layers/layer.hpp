@@ -2,7 +2,7 @@
 // A differentiable piece of a network. Layers are put together at construction (Sequential, Residual); each adds its
 // tensors to the model's Parameters there, and owns what it keeps from the forward to the backward pass.
 
-#include "device/buffer.hpp"
+#include "device/grow.hpp"
 #include "device/state.hpp"
 #include "sim/layers/parameters.hpp"
 #include "sim/model.hpp"
@@ -60,11 +60,5 @@ class Layer {
  private:
   Index inputs_, outputs_;
 };
-
-/// Makes room for `size` elements; what was held is lost where it has to grow.
-template <class T>
-void grow(device::Buffer<T>& buffer, const device::Device& device, Index size) {
-  if (buffer.size() < size) buffer = device::Buffer<T>(device, size);
-}
 
 }  // namespace onebit::sim

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "device/lanes.hpp"
+#include "sim/layers/kernels.hpp"
 
 namespace onebit::sim {
 
@@ -88,13 +88,8 @@ struct LayerNormGradientKernel {
     return {{d * static_cast<double>((input[at] - means[row]) * rates[row]), d}};
   }
   ONEBIT_HOST_DEVICE void put(Index worker, Index column, const device::ColumnTerms<2>& sums) const {
-    put(weight_gradient[worker * stride + column], sums.term[0]);
-    put(bias_gradient[worker * stride + column], sums.term[1]);
-  }
-
- private:
-  ONEBIT_HOST_DEVICE void put(float& out, double sum) const {
-    out = static_cast<float>(add ? static_cast<double>(out) + sum : sum);
+    put_sum(sums.term[0], add, weight_gradient[worker * stride + column]);
+    put_sum(sums.term[1], add, bias_gradient[worker * stride + column]);
   }
 };
 
