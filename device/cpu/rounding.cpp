@@ -1,21 +1,15 @@
 #include "device/cpu/rounding.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
+
+#include "device/rounding.hpp"
 
 namespace onebit::device::cpu {
 namespace {
 
-/// Without the last bits of the mantissa. Adding to the bits carries into the exponent as rounding up does.
-template <unsigned dropped>
+template <Precision precision>
 void round_numbers(const float* from, Index count, float* to) {
-  constexpr std::uint32_t unit = 1u << dropped;
-  for (Index i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(from[i]);
-    const std::uint32_t rounded = (bits + (unit / 2 - 1) + (bits >> dropped & 1)) & ~(unit - 1);
-    to[i] = (bits & 0x7FFFFFFFu) > 0x7F800000u ? from[i] : std::bit_cast<float>(rounded);
-  }
+  for (Index i = 0; i < count; ++i) to[i] = without_bits(from[i], dropped_bits(precision));
 }
 
 }  // namespace
@@ -26,9 +20,9 @@ void round_numbers(Precision precision, const float* from, Index count, float* t
       std::copy_n(from, count, to);
       return;
     case Precision::tf32:
-      return round_numbers<13>(from, count, to);
+      return round_numbers<Precision::tf32>(from, count, to);
     case Precision::bf16:
-      return round_numbers<16>(from, count, to);
+      return round_numbers<Precision::bf16>(from, count, to);
   }
 }
 

@@ -1,183 +1,472 @@
-// Convolutions as products with a matrix of patches [pixels of the result][taps x channels], a chunk of images at a
-// time. cuBLAS picks its method by a product's shape, so that a row's last bits may depend on the size of its chunk.
+// Convolutions as products of which no side is ever written down: rows are pixels, or taps and channels, and are looked
+// up where the images lie. Sums run in the CPU's order (cpu/conv.cpp), and have its bits where it fuses multiplications
+// with additions.
 #include "device/conv.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
-#include "device/cuda/launch.cuh"
-#include "device/gemm.hpp"
+#include "device/cuda/tiles.cuh"
+#include "device/rounding.hpp"
 
 namespace onebit::device::cuda {
 namespace {
 
-/// Four channels side by side, which are copied together.
-struct alignas(16) Quad {
-  float channel[4];
-  ONEBIT_HOST_DEVICE Quad& operator+=(const Quad& other) {
-    for (int k = 0; k < 4; ++k) channel[k] += other.channel[k];
-    return *this;
+using detail::kChunk, detail::Quad, detail::Tile, detail::TileGrid, detail::TilePlace;
+
+__device__ float rounded(float number, unsigned dropped) {
+  return dropped == 0 ? number : without_bits(number, dropped);
+}
+
+__device__ int thread() {
+  return static_cast<int>(threadIdx.x);
+}
+
+/// Where the taps of a pixel read.
+struct Reads {
+  explicit Reads(const ConvShape& shape, const TapTable& table, Index channels)
+      : table(table.reads.data()),
+        pixels(static_cast<int>(table.pixels.size())),
+        taps(static_cast<int>(shape.taps())),
+        channels(static_cast<int>(channels)) {}
+
+  const std::int32_t* table;  ///< [taps][pixels]
+  int pixels, taps;
+  int channels;  ///< of what is read
+
+  __device__ int at(int tap, int pixel) const { return table[Index{tap} * pixels + pixel]; }
+};
+
+/// A row's image and pixel.
+struct Spot {
+  Index image;
+  int pixel;
+
+  __device__ Spot(Index row, int pixels) : image(run_of(row, pixels)), pixel(static_cast<int>(row - image * pixels)) {}
+  __device__ void advance(int rows, int pixels) {
+    for (pixel += rows; pixel >= pixels; pixel -= pixels) ++image;
   }
 };
 
-/// Images and their patches, in elements of one channel or four.
-template <class T>
-struct Patches {
-  static constexpr Index kWidth = sizeof(T) / sizeof(float);
+/// Left side: rows are pixels, terms what their taps read, channel by channel. kWide: channels come in quads.
+template <class Tile, bool kWide>
+class PixelRows {
+  static constexpr int kQuads = kChunk / 4, kStep = Tile::kThreads / kQuads, kOwn = Tile::kRows / kStep;
 
-  Patches(const ConvShape& shape, const TapTable& table, Index image)
-      : reads(table.reads.data()),
-        order(table.pixels.data()),
-        pixels(table.pixels.size()),
-        channels(shape.channels / kWidth),
-        columns(shape.patch() / kWidth),
-        image(image / kWidth) {}
+ public:
+  using Share = Quad[kOwn];
 
-  const std::int32_t* reads;  ///< [taps][pixels]
-  const std::int32_t* order;  ///< [pixels]
-  Index pixels, channels, columns;
-  Index image;  ///< from one to the next, of what is read
-};
-
-/// patches[row][column] = what the row's pixel of the result reads there.
-template <class T>
-struct PatchKernel {
-  Patches<T> of;
-  const T* input;
-  T* patches;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const {
-    const Index row = run_of(i, of.columns), column = i - row * of.columns;
-    const Index image = run_of(row, of.pixels), pixel = row - image * of.pixels;
-    const Index tap = run_of(column, of.channels), channel = column - tap * of.channels;
-    const Index read = of.reads[tap * of.pixels + pixel];
-    patches[i] = read < 0 ? T{} : input[image * of.image + read * of.channels + channel];
-  }
-};
-
-/// input_delta[pixel][channel] = sum of the patches' gradients that read it, in the order of the taps.
-template <class T>
-struct PatchGradientKernel {
-  Patches<T> of;
-  Index taps;
-  const T* patches;
-  T* input_delta;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const {
-    const Index row = run_of(i, of.channels), channel = i - row * of.channels;
-    const Index image = run_of(row, of.pixels), place = row - image * of.pixels;
-    T sum{};
-    for (Index tap = 0; tap < taps; ++tap) {
-      const Index pixel = of.reads[tap * of.pixels + place];
-      if (pixel >= 0) sum += patches[image * of.image + pixel * of.columns + tap * of.channels + channel];
+  /// data: of image 0, of `numbers` numbers each. rows: how many there are, counted from image 0.
+  __device__ PixelRows(const Reads& reads, const float* data, Index numbers, Index first, Index rows, unsigned dropped)
+      : reads_(reads), dropped_(dropped), numbers_(numbers), channel_(thread() % kQuads * 4) {
+    wrap();
+    const Index row = first + thread() / kQuads;
+    Spot spot(row, reads.pixels);
+    data_ = data + spot.image * numbers;
+    const Index first_image = spot.image;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      pixel_[i] = row + i * kStep < rows ? spot.pixel : -1;
+      image_[i] = static_cast<int>(spot.image - first_image);
+      spot.advance(kStep, reads.pixels);
     }
-    input_delta[(image * of.pixels + of.order[place]) * of.channels + channel] = sum;
   }
+
+  __device__ bool fetch(Share& share) {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      share[i] = {};
+      if (pixel_[i] >= 0 && tap_ < reads_.taps) any |= fetch(i, share[i]);
+    }
+    channel_ += kChunk;
+    wrap();
+    return any;
+  }
+
+  __device__ void put(const Share& share, typename Tile::Terms& terms) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const int term = thread() % kQuads * 4 + k, row = thread() / kQuads + i * kStep;
+        terms.left[Tile::Terms::left_at(term, row)] = rounded(share[i].number[k], dropped_);
+      }
+    }
+  }
+
+ private:
+  __device__ void wrap() {
+    for (; channel_ >= reads_.channels; channel_ -= reads_.channels) ++tap_;
+  }
+
+  __device__ bool fetch(int i, Quad& quad) const {
+    if constexpr (kWide) {
+      const int read = reads_.at(tap_, pixel_[i]);
+      if (read < 0) return false;
+      quad = Tile::quad_at(image(i) + read * reads_.channels + channel_);
+      return true;
+    } else {
+      bool any = false;
+      int tap = tap_, channel = channel_;
+#pragma unroll
+      for (int k = 0; k < 4 && tap < reads_.taps; ++k) {
+        const int read = reads_.at(tap, pixel_[i]);
+        if (read >= 0) quad.number[k] = image(i)[read * reads_.channels + channel];
+        any |= read >= 0;
+        if (++channel == reads_.channels) channel = 0, ++tap;
+      }
+      return any;
+    }
+  }
+
+  __device__ const float* image(int i) const {
+    return data_ + image_[i] * numbers_;
+  }
+
+  Reads reads_;
+  unsigned dropped_;
+  Index numbers_;
+  const float* data_;      ///< of the first row's image
+  int tap_ = 0, channel_;  ///< of the first term to come
+  int pixel_[kOwn];        ///< -1: none
+  int image_[kOwn];        ///< counted from the first row's
 };
 
-/// output[row][filter] = relu(output + bias), as far as asked for.
-struct FinishKernel {
-  Index own_rows;  ///< of a worker
-  Index filters;
-  const float* bias;  ///< null: none
-  Index bias_stride;
-  bool relu;
+/// Left side: rows are taps and their channels, terms the pixels [first, first + count) of one image after the other,
+/// each image's in chunks of their own.
+template <class Tile, bool kWide>
+class TapRows {
+  static constexpr int kQuads = Tile::kRows / 4, kStep = Tile::kThreads / kQuads, kOwn = kChunk / kStep;
+
+ public:
+  using Share = Quad[kOwn];
+
+  /// data: of the first image, of `numbers` numbers each.
+  __device__ TapRows(const Reads& reads, const float* data, Index numbers, int first, int count, Index row,
+                     unsigned dropped)
+      : reads_(reads), dropped_(dropped), numbers_(numbers), first_(first), count_(count), image_(data) {
+    const Index own = row + thread() % kQuads * 4;
+    tap_ = static_cast<int>(run_of(own, reads.channels));
+    channel_ = static_cast<int>(own - Index{tap_} * reads.channels);
+  }
+
+  __device__ bool fetch(Share& share) {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      share[i] = {};
+      const int pixel = pixel_ + thread() / kQuads + i * kStep;
+      if (pixel < count_ && tap_ < reads_.taps) any |= fetch(first_ + pixel, share[i]);
+    }
+    pixel_ += kChunk;
+    if (pixel_ >= count_) pixel_ = 0, image_ += numbers_;
+    return any;
+  }
+
+  __device__ void put(const Share& share, typename Tile::Terms& terms) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      Quad quad;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) quad.number[k] = rounded(share[i].number[k], dropped_);
+      const int term = thread() / kQuads + i * kStep, row = thread() % kQuads * 4;
+      *reinterpret_cast<Quad*>(terms.left + Tile::Terms::left_at(term, row)) = quad;
+    }
+  }
+
+ private:
+  __device__ bool fetch(int pixel, Quad& quad) const {
+    if constexpr (kWide) {
+      const int read = reads_.at(tap_, pixel);
+      if (read < 0) return false;
+      quad = Tile::quad_at(image_ + read * reads_.channels + channel_);
+      return true;
+    } else {
+      bool any = false;
+      int tap = tap_, channel = channel_;
+#pragma unroll
+      for (int k = 0; k < 4 && tap < reads_.taps; ++k) {
+        const int read = reads_.at(tap, pixel);
+        if (read >= 0) quad.number[k] = image_[read * reads_.channels + channel];
+        any |= read >= 0;
+        if (++channel == reads_.channels) channel = 0, ++tap;
+      }
+      return any;
+    }
+  }
+
+  Reads reads_;
+  unsigned dropped_;
+  Index numbers_;
+  int first_, count_;
+  int tap_, channel_;
+  int pixel_ = 0;
+  const float* image_;
+};
+
+/// Right side: a matrix [terms][columns]; every `length` terms begin with a chunk of their own.
+template <class Tile>
+class MatrixRows {
+  static constexpr int kStep = Tile::kThreads / Tile::kColumns, kOwn = kChunk / kStep;
+
+ public:
+  using Share = float[kOwn];
+
+  __device__ MatrixRows(const float* data, Index columns, int length, Index column, unsigned dropped)
+      : data_(data + column + own_column()),
+        columns_(columns),
+        length_(length),
+        inside_(column + own_column() < columns),
+        dropped_(dropped) {}
+
+  __device__ void fetch(Share& share) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int term = term_ + thread() / Tile::kColumns + i * kStep;
+      share[i] = inside_ && term < length_ ? data_[term * columns_] : 0.0f;
+    }
+    term_ += kChunk;
+    if (term_ >= length_) term_ = 0, data_ += length_ * columns_;
+  }
+
+  __device__ void put(const Share& share, typename Tile::Terms& terms) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int term = thread() / Tile::kColumns + i * kStep;
+      terms.right[Tile::Terms::right_at(term, own_column())] = rounded(share[i], dropped_);
+    }
+  }
+
+ private:
+  static __device__ int own_column() {
+    return thread() % Tile::kColumns;
+  }
+
+  const float* data_;
+  Index columns_;
+  int length_;
+  bool inside_;
+  unsigned dropped_;
+  int term_ = 0;
+};
+
+/// Right side: columns are channels, terms taps and their filters.
+template <class Tile>
+class FilterColumns {
+  static constexpr int kStep = Tile::kThreads / kChunk, kOwn = Tile::kColumns / kStep;
+
+ public:
+  using Share = float[kOwn];
+
+  /// weights: [taps][channels][filters].
+  __device__ FilterColumns(const float* weights, int taps, Index channels, int filters, Index column, unsigned dropped)
+      : weights_(weights),
+        taps_(taps),
+        filters_(filters),
+        channels_(channels),
+        channel_(column + thread() / kChunk),
+        filter_(thread() % kChunk),
+        dropped_(dropped) {
+    wrap();
+  }
+
+  __device__ void fetch(Share& share) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const Index channel = channel_ + i * kStep;
+      const bool inside = tap_ < taps_ && channel < channels_;
+      share[i] = inside ? weights_[(tap_ * channels_ + channel) * filters_ + filter_] : 0.0f;
+    }
+    filter_ += kChunk;
+    wrap();
+  }
+
+  __device__ void put(const Share& share, typename Tile::Terms& terms) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int column = thread() / kChunk + i * kStep;
+      terms.right[Tile::Terms::right_at(thread() % kChunk, column)] = rounded(share[i], dropped_);
+    }
+  }
+
+ private:
+  __device__ void wrap() {
+    for (; filter_ >= filters_; filter_ -= filters_) ++tap_;
+  }
+
+  const float* weights_;
+  int taps_, filters_;
+  Index channels_, channel_;
+  int tap_ = 0, filter_;
+  unsigned dropped_;
+};
+
+/// output[pixel][column] = relu(bias + sum of what the pixel's taps read times filters), of all images of a set.
+/// kTransposed: columns are channels of the filters.
+template <class Tile_, bool kWide, bool kTransposed>
+struct PixelProduct {
+  using Tile = Tile_;
+
+  Reads reads;
+  const float* input;
+  Index input_size;  ///< of an image
+  const std::int32_t* order;
   float* output;
-  ONEBIT_HOST_DEVICE void operator()(Index row, Index filter) const {
-    float& out = output[row * filters + filter];
-    const float sum = bias == nullptr ? out : out + bias[run_of(row, own_rows) * bias_stride + filter];
-    out = relu && sum <= 0.0f ? 0.0f : sum;
+  Index output_size;
+  Index images, columns;
+  const float* weights;
+  const float* bias;  ///< null: none
+  Index stride;       ///< of both, from set to set
+  bool relu;
+  unsigned dropped;
+
+  __device__ Index rows() const { return images * reads.pixels; }
+  __device__ Index chunks(const TilePlace&) const {
+    return ceil_div(Index{reads.taps} * reads.channels, Index{kChunk});
   }
-};
 
-/// Images, or parts of them, to take at a time, of `all`: every processor of a large GPU gets a tile of their products,
-/// and there are no more patches than that asks for, so that most are still in a cache when they are read.
-/// numbers: of one of them, in memory.
-Index pieces_at_a_time(Index rows, Index columns, Index numbers, Index all) {
-  constexpr Index side = 128, tiles = 128, most_numbers = Index{1} << 26;
-  const Index wanted = ceil_div(tiles * side, std::min(rows, tiles * side) * ceil_div(columns, side));
-  return std::clamp<Index>(std::min(wanted, most_numbers / numbers), 1, all);
-}
-
-/// Whole workers, or some images of one.
-struct Chunk {
-  Index worker, workers, image, images;
-
-  Index all_images() const { return workers * images; }
-};
-
-float* workspace_of(const Queue& queue, Index floats) {
-  return static_cast<float*>(queue.context().workspace(floats * static_cast<Index>(sizeof(float))));
-}
-
-/// Calls work(chunk, patches) over a batch.
-template <class Work>
-void for_each_chunk(const Queue& queue, const ConvShape& shape, const ConvBatch& batch, const Work& work) {
-  const Index size = shape.out_pixels() * shape.patch();
-  const Index at_once = pieces_at_a_time(shape.out_pixels(), shape.filters, size, batch.workers * batch.images);
-  const Index images = std::min(at_once, batch.images), workers = at_once / images;
-  float* patches = workspace_of(queue, workers * images * size);
-  for (Index worker = 0; worker < batch.workers; worker += workers) {
-    for (Index image = 0; image < batch.images; image += images) {
-      work(Chunk{worker, std::min(workers, batch.workers - worker), image, std::min(images, batch.images - image)},
-           patches);
+  __device__ auto left(const TilePlace& place) const {
+    return PixelRows<Tile, kWide>(reads, input + place.set * images * input_size, input_size, place.row, rows(),
+                                  dropped);
+  }
+  __device__ auto right(const TilePlace& place) const {
+    const float* own = weights + place.set * stride;
+    if constexpr (kTransposed) {
+      return FilterColumns<Tile>(own, reads.taps, columns, reads.channels, place.column, dropped);
+    } else {
+      return MatrixRows<Tile>(own, columns, reads.taps * reads.channels, place.column, dropped);
     }
   }
-}
 
-/// A product of a chunk's patches: one for all its workers where they share their filters.
-void multiply(const Queue& queue, const ConvBatch& batch, const Chunk& chunk, GemmShape rows, MatrixIn a, MatrixIn b,
-              MatrixOut c) {
-  const bool shared = batch.stride == 0;
-  if (shared) rows.m *= chunk.workers;
-  gemm_batched(queue, rows, a, b, c, shared ? 1 : chunk.workers);
-}
-
-/// Calls work(T{}) with the widest elements that the channels of an image come in.
-template <class Work>
-void with_elements(const ConvShape& shape, const Work& work) {
-  if (shape.channels % Patches<Quad>::kWidth == 0) {
-    work(Quad{});
-  } else {
-    work(float{});
+  __device__ void begin(const TilePlace& place, typename Tile::Sums& sums) const {
+#pragma unroll
+    for (int j = 0; j < Tile::kOwnColumns; ++j) {
+      const Index column = place.column + Tile::column(j);
+      const float first = bias != nullptr && column < columns ? bias[place.set * stride + column] : 0.0f;
+#pragma unroll
+      for (int i = 0; i < Tile::kOwnRows; ++i) sums[i][j] = first;
+    }
   }
-}
 
-/// The same memory in other elements. They lie where such elements may: buffers and images begin there.
-template <class T>
-const T* as(const float* data) {
-  return reinterpret_cast<const T*>(data);
-}
-template <class T>
-T* as(float* data) {
-  return reinterpret_cast<T*>(data);
-}
-
-void gather(const Queue& queue, const ConvPlan& plan, Index images, const float* input, float* patches) {
-  const ConvShape& shape = plan.shape();
-  with_elements(shape, [&]<class T>(T) {
-    const Patches<T> of(shape, plan.forward(), shape.inputs());
-    for_each(queue, images * of.pixels * of.columns, PatchKernel<T>{of, as<T>(input), as<T>(patches)});
-  });
-}
-
-/// The other way round: what every pixel of the images gets from the patches.
-void scatter(const Queue& queue, const ConvPlan& plan, Index images, const float* patches, float* input_delta) {
-  const ConvShape& shape = plan.shape();
-  with_elements(shape, [&]<class T>(T) {
-    const Patches<T> of(shape, plan.backward(), shape.out_pixels() * shape.patch());
-    for_each(queue, images * of.pixels * of.channels,
-             PatchGradientKernel<T>{of, shape.taps(), as<T>(patches), as<T>(input_delta)});
-  });
-}
-
-/// Images of a worker over which one product sums: a divisor of theirs, for 1,024 terms where memory allows it. A
-/// worker by itself has too few results to fill a GPU.
-Index images_together(const ConvShape& shape, Index images) {
-  constexpr Index least_rows = 1024, most_numbers = Index{1} << 22;
-  Index together = 1;
-  for (Index d = 2; d <= images && d * shape.out_pixels() * shape.patch() <= most_numbers; ++d) {
-    if (together * shape.out_pixels() < least_rows && images % d == 0) together = d;
+  __device__ void end(const TilePlace& place, const typename Tile::Sums& sums) const {
+    Index row = place.row + Tile::row(0);
+    Spot spot(row, reads.pixels);
+#pragma unroll
+    for (int i = 0; i < Tile::kOwnRows; ++i) {
+      if (i > 0) {
+        const int step = Tile::row(i) - Tile::row(i - 1);
+        spot.advance(step, reads.pixels);
+        row += step;
+      }
+      if (row >= rows()) return;
+      float* to = output + (place.set * images + spot.image) * output_size + order[spot.pixel] * columns;
+#pragma unroll
+      for (int j = 0; j < Tile::kOwnColumns; j += 4) write(sums[i] + j, place.column + Tile::column(j), to);
+    }
   }
-  return together;
-}
+
+  __device__ void write(const float* sums, Index column, float* to) const {
+    Quad quad;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) quad.number[k] = relu && sums[k] <= 0.0f ? 0.0f : sums[k];
+    if (columns % 4 == 0) {
+      if (column < columns) *reinterpret_cast<Quad*>(to + column) = quad;
+      return;
+    }
+    for (int k = 0; k < 4 && column + k < columns; ++k) to[column + k] = quad.number[k];
+  }
+};
+
+/// How a worker's pixels are cut: sums run over one part each.
+struct Parts {
+  static constexpr int kPixels = 256;
+
+  Parts(const ConvShape& shape, Index images)
+      : images(images), pixels(static_cast<int>(shape.out_pixels())), together(std::max(1, kPixels / pixels)) {}
+
+  Index images;
+  int pixels;
+  int together;  ///< images of a part
+
+  ONEBIT_HOST_DEVICE Index of_image() const { return ceil_div(Index{pixels}, Index{kPixels}); }
+  ONEBIT_HOST_DEVICE Index count() const { return ceil_div(images, Index{together}) * of_image(); }
+};
+
+/// One part: of which images and pixels.
+struct Part {
+  __device__ Part(const Parts& parts, Index number) {
+    const Index own = run_of(number, parts.count()), rest = number - own * parts.count();
+    const Index block = run_of(rest, parts.of_image()), first = block * parts.together;
+    worker = own;
+    image = own * parts.images + first;
+    images = parts.images - first < parts.together ? static_cast<int>(parts.images - first) : parts.together;
+    pixel = static_cast<int>(rest - block * parts.of_image()) * Parts::kPixels;
+    pixels = parts.pixels - pixel < Parts::kPixels ? parts.pixels - pixel : Parts::kPixels;
+  }
+
+  Index worker, image;
+  int images, pixel, pixels;
+};
+
+/// sums[tap and channel][filter] over a part's pixels of what the tap reads times the gradient by the result.
+template <class Tile_, bool kWide>
+struct FilterProduct {
+  using Tile = Tile_;
+
+  Reads reads;
+  Parts parts;
+  Index first;  ///< part
+  const float* input;
+  Index input_size;  ///< of an image
+  const float* delta;
+  Index filters;
+  float* partial;         ///< [parts][taps x channels][filters]; null: gradients are written
+  ConvGradient gradient;  ///< of the workers
+  unsigned dropped;
+
+  __device__ Part part(const TilePlace& place) const { return Part(parts, first + place.set); }
+  __device__ Index rows() const { return Index{reads.taps} * reads.channels; }
+  __device__ Index chunks(const TilePlace& place) const {
+    const Part own = part(place);
+    return own.images * ceil_div(Index{own.pixels}, Index{kChunk});
+  }
+
+  __device__ auto left(const TilePlace& place) const {
+    const Part own = part(place);
+    return TapRows<Tile, kWide>(reads, input + own.image * input_size, input_size, own.pixel, own.pixels, place.row,
+                                dropped);
+  }
+  __device__ auto right(const TilePlace& place) const {
+    const Part own = part(place);
+    return MatrixRows<Tile>(delta + (own.image * parts.pixels + own.pixel) * filters, filters, own.pixels, place.column,
+                            dropped);
+  }
+
+  __device__ void begin(const TilePlace&, typename Tile::Sums& sums) const {
+#pragma unroll
+    for (int i = 0; i < Tile::kOwnRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kOwnColumns; ++j) sums[i][j] = 0;
+    }
+  }
+
+  __device__ void end(const TilePlace& place, const typename Tile::Sums& sums) const {
+    const bool direct = partial == nullptr;
+    float* to = direct ? gradient.data + part(place).worker * gradient.stride : partial + place.set * rows() * filters;
+#pragma unroll
+    for (int i = 0; i < Tile::kOwnRows; ++i) {
+      const Index row = place.row + Tile::row(i);
+#pragma unroll
+      for (int j = 0; j < Tile::kOwnColumns; ++j) {
+        const Index column = place.column + Tile::column(j);
+        if (row >= rows() || column >= filters) continue;
+        float& out = to[row * filters + column];
+        out = direct && gradient.add ? out + sums[i][j] : sums[i][j];
+      }
+    }
+  }
+};
 
 /// gradient[worker][i] = the sum of those of the worker's parts that are among [first, end), in their order, added to
 /// the parts before.
@@ -189,76 +478,136 @@ struct SumPartsKernel {
   ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
     const Index worker = first / parts + row, own = worker * parts;
     float& out = gradient.data[worker * gradient.stride + i];
-    float sum = gradient.add || own < first ? out : 0.0f;
-    for (Index part = own < first ? first : own; part < own + parts && part < end; ++part) {
-      sum += partial[(part - first) * weights + i];
-    }
+    Index part = own < first ? first : own;
+    float sum = gradient.add || own < first ? out : partial[(part++ - first) * weights + i];
+    for (; part < own + parts && part < end; ++part) sum += partial[(part - first) * weights + i];
     out = sum;
   }
 };
 
+/// Calls work(Tile) with a tile for so many columns.
+template <class Work>
+void with_low_tile(Index columns, const Work& work) {
+  if (columns <= 16) {
+    work(Tile<64, 16, 4>());
+  } else if (columns <= 32) {
+    work(Tile<64, 32, 4>());
+  } else {
+    work(Tile<64, 64, 8>());
+  }
+}
+
+/// The same with more rows, if the tiles would still fill a GPU.
+template <class Work>
+void with_tile(Index rows, Index columns, const Work& work) {
+  constexpr Index enough = 512;
+  const auto fill = [&](Index tall, Index wide) { return ceil_div(rows, tall) * ceil_div(columns, wide) >= enough; };
+  if (columns <= 16 && fill(256, 16)) {
+    work(Tile<256, 16, 4>());
+  } else if (columns > 16 && columns <= 32 && fill(128, 32)) {
+    work(Tile<128, 32, 4>());
+  } else if (columns > 32 && fill(128, 64)) {
+    work(Tile<128, 64, 8>());
+  } else {
+    with_low_tile(columns, work);
+  }
+}
+
+/// Calls work(std::true_type) where channels come in quads. They lie where quads may: buffers and images begin there.
+template <class Work>
+void with_width(Index channels, const Work& work) {
+  channels % 4 == 0 ? work(std::true_type()) : work(std::false_type());
+}
+
+/// What is read, and of how many numbers an image is there and in the result.
+struct Sides {
+  const TapTable& table;
+  const float* input;
+  Index channels, input_size;
+  float* output;
+  Index columns, output_size;
+};
+
+template <bool kTransposed>
+void multiply_pixels(const Queue& queue, const ConvPlan& plan, const ConvBatch& batch, const Sides& sides) {
+  const Index sets = batch.filter_sets(), images = batch.workers * batch.images / std::max<Index>(1, sets);
+  const Index rows = images * sides.table.pixels.size();
+  with_tile(sets * rows, sides.columns, [&]<class Tile>(Tile) {
+    with_width(sides.channels, [&]<bool kWide>(std::bool_constant<kWide>) {
+      const PixelProduct<Tile, kWide, kTransposed> product{Reads(plan.shape(), sides.table, sides.channels),
+                                                           sides.input,
+                                                           sides.input_size,
+                                                           sides.table.pixels.data(),
+                                                           sides.output,
+                                                           sides.output_size,
+                                                           images,
+                                                           sides.columns,
+                                                           batch.weights,
+                                                           batch.bias,
+                                                           batch.stride,
+                                                           batch.relu,
+                                                           dropped_bits(queue.precision())};
+      multiply(queue, TileGrid::of<Tile>(sets, rows, sides.columns), product);
+    });
+  });
+}
+
 }  // namespace
 
-/// The patches lie in the queue's workspace.
 Index conv_scratch(const Queue&, const ConvShape&, Index) {
   return 0;
 }
 
 void conv_forward(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input, float* output) {
   const ConvShape& shape = plan.shape();
-  if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
-    const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
-    gather(queue, plan, chunk.all_images(), input + first * shape.inputs(), patches);
-    multiply(queue, batch, chunk, {.m = rows, .n = shape.filters, .k = shape.patch()},
-             {patches, shape.patch(), rows * shape.patch()},
-             {batch.weights + chunk.worker * batch.stride, shape.filters, batch.stride},
-             {output + first * shape.outputs(), shape.filters, rows * shape.filters});
-  });
-  if (batch.bias == nullptr && !batch.relu) return;
-  const Index own_rows = batch.images * shape.out_pixels();
-  for_each_row(queue, batch.workers * own_rows, shape.filters,
-               FinishKernel{own_rows, shape.filters, batch.bias, batch.stride, batch.relu, output});
+  multiply_pixels<false>(
+      queue, plan, batch,
+      {plan.forward(), input, shape.channels, shape.inputs(), output, shape.filters, shape.outputs()});
 }
 
 void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* delta,
                          float* input_delta) {
   const ConvShape& shape = plan.shape();
-  if (batch.workers * batch.images == 0) return;
-  for_each_chunk(queue, shape, batch, [&](const Chunk& chunk, float* patches) {
-    const Index first = chunk.worker * batch.images + chunk.image, rows = chunk.images * shape.out_pixels();
-    multiply(queue, batch, chunk, {.m = rows, .n = shape.patch(), .k = shape.filters, .transpose_b = true},
-             {delta + first * shape.outputs(), shape.filters, rows * shape.filters},
-             {batch.weights + chunk.worker * batch.stride, shape.filters, batch.stride},
-             {patches, shape.patch(), rows * shape.patch()});
-    scatter(queue, plan, chunk.all_images(), patches, input_delta + first * shape.inputs());
-  });
+  ConvBatch plain = batch;
+  plain.bias = nullptr;
+  plain.relu = false;
+  multiply_pixels<true>(
+      queue, plan, plain,
+      {plan.backward(), delta, shape.filters, shape.outputs(), input_delta, shape.channels, shape.inputs()});
 }
 
+/// As many parts at a time as there is room for where a GPU may still find them in its cache.
 void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input,
                           const float* delta, const ConvGradient& gradient) {
+  constexpr Index most_numbers = Index{1} << 23;
   const ConvShape& shape = plan.shape();
   if (batch.workers * batch.images == 0) return;
-  const Index together = images_together(shape, batch.images), parts = batch.images / together;  // of a worker
-  const Index rows = together * shape.out_pixels(), all = batch.workers * parts, weights = shape.weights();
-  const Index at_once =
-      pieces_at_a_time(round_up(shape.patch(), Index{128}), shape.filters, rows * shape.patch() + weights, all);
-  const bool direct = parts == 1;
-  float* patches = workspace_of(queue, at_once * (rows * shape.patch() + (direct ? 0 : weights)));
-  float* partial = patches + at_once * rows * shape.patch();
+  const Parts parts(shape, batch.images);
+  const Index weights = shape.weights(), all = batch.workers * parts.count();
+  const bool direct = parts.count() == 1;
+  const Index at_once = direct ? all : std::clamp<Index>(most_numbers / weights, 1, all);
+  auto* partial = static_cast<float*>(
+      direct ? nullptr : queue.context().workspace(at_once * weights * static_cast<Index>(sizeof(float))));
   for (Index part = 0; part < all; part += at_once) {
-    const Index count = std::min(at_once, all - part), image = part * together;
-    gather(queue, plan, count * together, input + image * shape.inputs(), patches);
-    const MatrixOut sums = direct ? MatrixOut{gradient.data + part * gradient.stride, shape.filters, gradient.stride}
-                                  : MatrixOut{partial, shape.filters, weights};
-    gemm_batched(
-        queue,
-        {.m = shape.patch(), .n = shape.filters, .k = rows, .transpose_a = true, .accumulate = direct && gradient.add},
-        {patches, shape.patch(), rows * shape.patch()},
-        {delta + image * shape.outputs(), shape.filters, rows * shape.filters}, sums, count);
+    const Index count = std::min(at_once, all - part);
+    with_low_tile(shape.filters, [&]<class Tile>(Tile) {
+      with_width(shape.channels, [&]<bool kWide>(std::bool_constant<kWide>) {
+        const FilterProduct<Tile, kWide> product{Reads(shape, plan.forward(), shape.channels),
+                                                 parts,
+                                                 part,
+                                                 input,
+                                                 shape.inputs(),
+                                                 delta,
+                                                 shape.filters,
+                                                 partial,
+                                                 gradient,
+                                                 dropped_bits(queue.precision())};
+        multiply(queue, TileGrid::of<Tile>(count, shape.patch(), shape.filters), product);
+      });
+    });
     if (direct) continue;
-    const SumPartsKernel sum{partial, part, part + count, parts, weights, gradient};
-    for_each_row(queue, (part + count - 1) / parts - part / parts + 1, weights, sum);
+    const SumPartsKernel sum{partial, part, part + count, parts.count(), weights, gradient};
+    for_each_row(queue, (part + count - 1) / parts.count() - part / parts.count() + 1, weights, sum);
   }
 }
 

@@ -172,8 +172,8 @@ TEST_CASE("convolution: results and gradients are those of plain loops") {
   }
 }
 
-TEST_CASE("convolution: batches whose patches a GPU takes in several pieces") {
-  const ConvShape large{.height = 96, .width = 96, .channels = 16, .filters = 2};  // 1.3 M numbers of patches an image
+TEST_CASE("convolution: gradients by filters over several parts of a worker's pixels") {
+  const ConvShape large{.height = 96, .width = 96, .channels = 16, .filters = 2};
   for (const std::string& backend : backends()) {
     for (const Problem& problem : {Problem{large, 1, 5, false}, Problem{large, 5, 1, true}}) {
       CAPTURE(backend, problem.workers);
@@ -190,6 +190,34 @@ TEST_CASE("convolution: batches whose patches a GPU takes in several pieces") {
     for (const bool add : {false, true}) check_weight_gradient(device_of(backend), {thin, 3, 50, false}, add);
   }
 }
+
+#if defined(__FMA__)
+TEST_CASE("convolution: a GPU has the bits of a CPU that fuses multiplications with additions") {
+  const auto check = [](const Problem& problem, const Device& cpu, const Device& gpu) {
+    const ConvShape& shape = problem.shape;
+    CAPTURE(shape.height, shape.width, shape.channels, shape.filters, problem.images, problem.own_filters);
+    CHECK(run_forward(gpu, problem, true) == run_forward(cpu, problem, true));
+    CHECK(run_input_gradient(gpu, problem) == run_input_gradient(cpu, problem));
+    for (const bool add : {false, true}) {
+      CHECK(run_weight_gradient(gpu, problem, add) == run_weight_gradient(cpu, problem, add));
+    }
+  };
+  for (const std::string& backend : backends()) {
+    if (!device_of(backend).is_gpu()) continue;
+    for (const ConvShape& shape : shapes()) {
+      for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+        const Device cpu = Device::cpu(2).with_precision(precision), gpu = device_of(backend).with_precision(precision);
+        check({shape, 3, 2, true}, cpu, gpu);
+      }
+      check({shape, 2, 11, false}, Device::cpu(2), device_of(backend));
+    }
+    for (const auto& [channels, filters] : {std::pair<Index, Index>{40, 3}, {20, 40}, {4, 20}}) {  // tall tiles
+      ConvShape large{.height = 256, .width = 512, .channels = channels, .filters = filters, .kernel = 1, .padding = 0};
+      check({large, 1, 1, false}, Device::cpu(2), device_of(backend));
+    }
+  }
+}
+#endif
 
 TEST_CASE("convolution: a worker's bits depend on neither its neighbours nor the number of threads") {
   const Precision precision = GENERATE(Precision::fp32, Precision::bf16);

@@ -65,6 +65,16 @@ T from_bits(std::uint64_t bits) {
 inline void __syncthreads() {
   onebit::emulator::wait_for_block();
 }
+inline int __syncthreads_or(int predicate) {
+  static thread_local int any = 0;
+  __syncthreads();  // all have read the last answer, and set it back
+  if (predicate != 0) any = 1;
+  __syncthreads();
+  const int answer = any;
+  __syncthreads();
+  any = 0;
+  return answer;
+}
 inline void __syncwarp(std::uint32_t mask = 0xFFFFFFFFu) {
   onebit::emulator::meet_in_warp(mask, 0);
 }
