@@ -108,7 +108,8 @@ void ServerMean::plan_blocks() {
 void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
-    feed_group(shard_.device, layout_, up_side(), group, input, errors);
+    feed(shard_.device, up_side(), rows.count, input, errors, layout_.state_size(),
+         worker_payload_.refused.data() + rows.first * up_side().count());
     return;  // encoded once the largest of all workers is known
   }
   Draw own = draw;
@@ -142,6 +143,8 @@ ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_erro
                                      float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
+  refusals_.clear();
+  refusals_.add(worker_payload_, shard_.own().count, shard_.own().first);
   if (up_.traits().shared_max) {
     device::Buffer<float>& errors = worker_errors.floats();
     share_largest(errors);
@@ -159,6 +162,7 @@ ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_erro
   const Draw server{draw.seed, draw.step, 0, device::Purpose::server_codec};
   down_.serve(shard_.device, part_.chunks(), up_, arrived(), server, server_error.data(), part_.state_size(),
               own_server_payload_);
+  refusals_.add(own_server_payload_, 1);
   seconds.server += watch.lap();
   if (!alone()) {
     server_payload_.poison();

@@ -108,6 +108,10 @@ class Optimizer {
   /// Exchanges and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
+  /// Waits for the last step. Throws NumericError naming worker and tensor where a vector could not be exchanged
+  /// because it was not finite; the parameters then mean nothing.
+  void require_finite() const;
+
   virtual StateView state() const = 0;
 
   /// Everything that the next step depends on, between two steps.
