@@ -77,8 +77,8 @@ class Channel {
   virtual std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const = 0;
   /// Of all servers together. Collective.
   virtual CodecSquares server_squares(const device::Buffer<float>&) const { return {}; }
-  /// ||e||_2^2 over all servers. Collective.
-  virtual double server_error_square(const device::Buffer<float>&) const { return 0; }
+  /// ||e||_2^2 over all servers, as of now. Reading it is collective.
+  virtual device::Number server_error_square(const device::Buffer<float>&) const { return 0.0; }
 
   /// The servers' errors, and what is kept from step to step.
   virtual void visit_state(device::StateVisitor&, device::Buffer<float>&) {}

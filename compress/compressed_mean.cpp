@@ -183,8 +183,8 @@ double CompressedMean::server_codec_error() const {
   return ratio(channel_->server_squares(server_error_));
 }
 
-double CompressedMean::server_error_norm() const {
-  return std::sqrt(channel_->server_error_square(server_error_));
+device::Number CompressedMean::server_error_norm() const {
+  return device::Number([square = channel_->server_error_square(server_error_)] { return std::sqrt(square); });
 }
 
 std::string CompressedMean::first_bad() const {

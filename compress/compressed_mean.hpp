@@ -60,8 +60,8 @@ class CompressedMean {
   /// together; 0 for an all-zero y. Collective.
   double worker_codec_error() const;
   double server_codec_error() const;
-  /// ||e||_2 over all servers. Collective.
-  double server_error_norm() const;
+  /// ||e||_2 over all servers, as of now. Reading it is collective.
+  device::Number server_error_norm() const;
 
   /// Of the last exchange, where it was audited.
   const std::optional<FeedbackBalance>& balance() const { return balance_; }

@@ -238,13 +238,15 @@ CodecSquares ServerMean::server_squares(const device::Buffer<float>& server_erro
   device::Buffer<float> decoded(shard_.device, layout_.parameters());
   down_.decode(shard_.device, layout_.server(), server_payload(), 0, decoded.data());
   const FloatRows errors{server_error.data(), 0};
-  return {server_sum(error_squares(shard_.device, side, side.real(), 1, errors)),
-          server_sum(encoded_squares(shard_.device, side, 1, errors, {decoded.data(), 0}))};
+  const auto error = error_squares(shard_.device, side, side.real(), 1, errors);
+  const auto encoded = encoded_squares(shard_.device, side, 1, errors, {decoded.data(), 0});
+  return {server_sum(error), server_sum(encoded)};
 }
 
-double ServerMean::server_error_square(const device::Buffer<float>& server_error) const {
+device::Number ServerMean::server_error_square(const device::Buffer<float>& server_error) const {
   const Side& side = part_.chunks();
-  return server_sum(error_squares(shard_.device, side, side.active(), 1, {server_error.data(), 0}));
+  return device::Number([this, squares = error_squares(shard_.device, side, side.active(), 1,
+                                                       {server_error.data(), 0})] { return server_sum(squares); });
 }
 
 }  // namespace onebit::compress

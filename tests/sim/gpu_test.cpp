@@ -5,6 +5,7 @@
 #include "optim/optimizer.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/memory_plan.hpp"
+#include "sim/probe.hpp"
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/emulator/stream.hpp"
@@ -39,15 +40,18 @@ RunResult run_until_lost(const RunConfig& config, const std::string& path, Index
   return result;
 }
 
-/// How often the GPU runs out of work in each step once the variance is frozen.
-void check_waits(RunConfig config, Index of_step) {
+/// How often the GPU runs out of work in each step once the variance is frozen, and for a row of /steps after it.
+void check_waits(RunConfig config, Index of_step, Index of_row) {
   config.device = "cuda:0";
   VirtualCluster cluster(config);
   while (cluster.step() < kFreeze) cluster.advance();
   while (cluster.step() < cluster.steps()) {
     const Index before = emulator::drains();
-    cluster.advance();
-    CHECK(emulator::drains() - before == of_step);
+    const StepOutcome outcome = cluster.advance();
+    const Index stepped = emulator::drains();
+    measure_step(cluster, outcome);
+    CHECK(stepped - before == of_step);
+    CHECK(emulator::drains() - stepped == of_row);
   }
 }
 
@@ -124,7 +128,7 @@ TEST_CASE("a GPU runs out of work once a step, when the norm of the update is as
         config.optimizer.name = name;
         config.optimizer.clip = clip;
         config.accumulation = parts;
-        check_waits(config, 1);
+        check_waits(config, 1, 1);
       }
     }
   }
@@ -139,10 +143,10 @@ TEST_CASE("a GPU runs out of work once a step whatever the codec, but for sizes 
     const compress::Traits traits = codec->traits();
     const Index of_way = codec->variable_size() ? 1 : 0, ways = traits.sparse && !traits.linear ? 1 : 2;
     const Index scales = traits.shared_max ? 1 : 0;
-    check_waits(config, 1 + ways * of_way + scales);
+    check_waits(config, 1 + ways * of_way + scales, 1);
     if (entry.name != "qsgd") continue;
     config.worker_group = 5;
-    check_waits(config, 1);
+    check_waits(config, 1, 1);
   }
 }
 
