@@ -4,6 +4,7 @@
 // collective: every device of the run calls them.
 
 #include "compress/codec.hpp"
+#include "compress/refusals.hpp"
 #include "compress/stored_errors.hpp"
 #include "device/dense_sum.hpp"
 #include "device/mark.hpp"
@@ -59,12 +60,15 @@ class Channel {
   /// How the errors of this device's servers lie; null: there are none.
   virtual const Side* servers() const { return nullptr; }
 
-  /// Takes the group's vectors; errors are the group's. Throws NotFinite.
+  /// Takes the group's vectors; errors are the group's.
   virtual void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) = 0;
 
   /// Writes the decoded mean to `result` [parameters], where the channel has elements. Appends the traffic.
   virtual ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
+
+  /// What could not be encoded in the last exchange; its result then means nothing.
+  const Refusals& refusals() const { return refusals_; }
 
   /// The traffic of one exchange, without data; where payloads differ in size, the most that it can be.
   virtual netmodel::TrafficList plan() const = 0;
@@ -73,14 +77,17 @@ class Channel {
   virtual std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const = 0;
   /// Of all servers together. Collective.
   virtual CodecSquares server_squares(const device::Buffer<float>&) const { return {}; }
-  /// ||e||_2^2 over all servers. Collective.
-  virtual double server_error_square(const device::Buffer<float>&) const { return 0; }
+  /// ||e||_2^2 over all servers, as of now. Reading it is collective.
+  virtual device::Number server_error_square(const device::Buffer<float>&) const { return 0.0; }
 
   /// The servers' errors, and what is kept from step to step.
   virtual void visit_state(device::StateVisitor&, device::Buffer<float>&) {}
 
   /// Room for payloads anew, after a codec changed what it needs.
   virtual void renew_payloads() = 0;
+
+ protected:
+  Refusals refusals_;
 };
 
 }  // namespace onebit::compress

@@ -1,7 +1,5 @@
 #include "compress/codec.hpp"
 
-#include <cmath>
-
 #include "compress/feed.hpp"
 #include "compress/segment_kernels.hpp"
 
@@ -22,6 +20,7 @@ Payload Codec::make_payload(const device::Device& device, const Side& side, Inde
   device.memory().fill(payload.body.data(), 0xFF, payload.body.size());
   payload.scales = device::Buffer<float>(device, rows * payload.scale_count);
   if (variable_size()) payload.sizes = device::Buffer<Index>::zeros(device, rows * side.count());
+  if (refuses()) payload.refused = device::Buffer<Index>(device, rows * side.count());
   if (has_memory()) payload.memory = device::Buffer<float>::zeros(device, rows * side.count());
   if (traits().shared_max) payload.shared_max = device::Buffer<float>(device, side.count());
   return payload;
@@ -38,17 +37,11 @@ void Codec::serve(const device::Device& device, const Side& chunks, const Codec&
 }
 
 device::Buffer<double> feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
-                            float* errors, Index stride) {
+                            float* errors, Index stride, Index* refused) {
   device::Buffer<double> squares(device, rows * side.count());
   feed_terms(device, side, rows, input, errors, stride, SquareOfTerm{}, squares.data());
+  refuse(device, side, rows, squares.data(), errors, stride, refused);
   return squares;
-}
-
-void require_finite(const device::Buffer<double>& sums, Index segments, Index first) {
-  const std::vector<double> host = sums.to_host();
-  for (std::size_t i = 0; i < host.size(); ++i) {
-    if (!std::isfinite(host[i])) throw NotFinite(first + static_cast<Index>(i) / segments);
-  }
 }
 
 }  // namespace onebit::compress

@@ -71,6 +71,10 @@ class Codec {
   /// Keeps a number for every row and segment from step to step: Payload::memory.
   virtual bool has_memory() const { return false; }
 
+  /// Whether a segment that is not finite is refused: Payload::refused says so, and what is encoded means nothing. Else
+  /// it decodes to numbers that are not finite.
+  virtual bool refuses() const { return true; }
+
   /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; none where there is none.
   virtual std::optional<double> delta(Index) const { return std::nullopt; }
   /// Guaranteed omega of an unbiased codec: E||x - C[x]||^2 <= omega ||x||^2 for every segment of n elements.
@@ -89,8 +93,7 @@ class Codec {
   Payload make_payload(const device::Device& device, const Side& side, Index rows) const;
 
   /// Encodes rows into rows [range] of the payload, that of row range.first + r with the error at errors + r * stride,
-  /// and leaves the new error y - decode(encode(y)) there. Where traits ask for it, payload.shared_max is set before. A
-  /// row that is not finite decodes to NaN or throws NotFinite.
+  /// and leaves the new error y - decode(encode(y)) there. Where traits ask for it, payload.shared_max is set before.
   virtual void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
                       const Draw& draw, float* errors, Index stride, Payload& payload) const = 0;
 
@@ -112,19 +115,10 @@ class Codec {
                       float* parameters) const = 0;
 };
 
-/// A row that cannot be encoded.
-class NotFinite : public NumericError {
- public:
-  explicit NotFinite(Index row) : NumericError("a vector to be encoded is not finite", "row " + std::to_string(row)) {}
-};
-
-/// y of the rows into `errors`; sums[row][segment] of y^2 over the active elements. For codecs whose encoding does not
-/// do it on the way.
+/// y of the rows into `errors`, zeros where it is refused: refused is as in Payload. sums[row][segment] of y^2 over the
+/// active elements. For codecs whose encoding does not do it on the way.
 device::Buffer<double> feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
-                            float* errors, Index stride);
-
-/// Throws NotFinite for the first row with a sum that is not; `first` is the row of sums[0].
-void require_finite(const device::Buffer<double>& sums, Index segments, Index first);
+                            float* errors, Index stride, Index* refused);
 
 /// One row of the codec table.
 struct CodecEntry {

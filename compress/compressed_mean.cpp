@@ -100,31 +100,28 @@ void CompressedMean::begin(Index step) {
 
 void CompressedMean::absorb(Range group, const EncodeInput& input) {
   if (audits(step_)) audit_->absorb(group, input);
-  try {
-    const Index before = shard_.own().first;
-    worker_errors_.edit({group.first - before, group.count}, [&](Range rows, float* errors) {
-      const Range part{before + rows.first, rows.count};
-      channel_->absorb(part, input.behind(part.first - group.first), draw(), errors);
-      if (audits(step_) && !worker_errors_.exact()) audit_->leave(part, errors);
-    });
-  } catch (const NotFinite&) {
-    throw NumericError(first_bad() + " is not finite", "step " + std::to_string(step_),
-                       "lower the learning rate or clip gradients");
-  }
+  const Index before = shard_.own().first;
+  worker_errors_.edit({group.first - before, group.count}, [&](Range rows, float* errors) {
+    const Range part{before + rows.first, rows.count};
+    channel_->absorb(part, input.behind(part.first - group.first), draw(), errors);
+    if (audits(step_) && !worker_errors_.exact()) audit_->leave(part, errors);
+  });
   dense_.absorb(group, input);
 }
 
 ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& traffic) {
-  try {
-    const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
-    dense_.exchange(result, traffic);
-    audit(result);
-    return seconds;
-  } catch (const NotFinite&) {
-    const std::string worker = first_bad();
-    throw NumericError((worker.empty() ? "the mean that a server takes" : worker) + " is not finite",
-                       "step " + std::to_string(step_), "lower the learning rate or clip gradients");
-  }
+  const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
+  dense_.exchange(result, traffic);
+  audit(result);
+  return seconds;
+}
+
+void CompressedMean::require_finite() const {
+  const std::optional<Refused> refused = channel_->refusals().first();
+  if (!refused) return;
+  const std::string worker = refused->worker ? vector_of(*refused->worker, refused->state) : first_bad();
+  throw NumericError((worker.empty() ? "the mean that a server takes" : worker) + " is not finite",
+                     "step " + std::to_string(step_), "lower the learning rate or clip gradients");
 }
 
 void CompressedMean::audit(const float* result) {
@@ -186,8 +183,8 @@ double CompressedMean::server_codec_error() const {
   return ratio(channel_->server_squares(server_error_));
 }
 
-double CompressedMean::server_error_norm() const {
-  return std::sqrt(channel_->server_error_square(server_error_));
+device::Number CompressedMean::server_error_norm() const {
+  return device::Number([square = channel_->server_error_square(server_error_)] { return std::sqrt(square); });
 }
 
 std::string CompressedMean::first_bad() const {
@@ -195,9 +192,14 @@ std::string CompressedMean::first_bad() const {
     const std::vector<float> errors = worker_errors_.to_host({row, 1});
     const auto bad = std::ranges::find_if(errors, [](float error) { return !std::isfinite(error); });
     if (bad == errors.end()) continue;
-    return "worker " + std::to_string(shard_.own().first + row) + "'s vector for " + tensor_at(bad - errors.begin());
+    return vector_of(shard_.own().first + row, bad - errors.begin());
   }
   return "";
+}
+
+/// Names a worker's vector by an element of its errors.
+std::string CompressedMean::vector_of(Index worker, Index state) const {
+  return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(state);
 }
 
 /// Name of the tensor that an element of a worker's errors belongs to.

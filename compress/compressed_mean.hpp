@@ -22,12 +22,15 @@ class CompressedMean {
   /// Starts the exchange of a step. Without feedback the errors of the last one are forgotten.
   void begin(Index step);
 
-  /// Takes the vectors of a group of this device's workers; groups in order, each worker once. Throws NumericError
-  /// naming worker and tensor where a vector is not finite.
+  /// Takes the vectors of a group of this device's workers; groups in order, each worker once.
   void absorb(Range group, const EncodeInput& input);
 
   /// Writes the decoded mean to `result` [parameters] and appends the traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
+
+  /// Throws NumericError naming worker and tensor where a vector of the last exchange could not be encoded, because it
+  /// was not finite: result and errors then mean nothing. Waits for the exchange.
+  void require_finite() const;
 
   /// Errors, and what codecs keep from step to step. Named after what they are: worker_error, server_error.
   void visit_state(device::StateVisitor& visitor);
@@ -57,8 +60,8 @@ class CompressedMean {
   /// together; 0 for an all-zero y. Collective.
   double worker_codec_error() const;
   double server_codec_error() const;
-  /// ||e||_2 over all servers. Collective.
-  double server_error_norm() const;
+  /// ||e||_2 over all servers, as of now. Reading it is collective.
+  device::Number server_error_norm() const;
 
   /// Of the last exchange, where it was audited.
   const std::optional<FeedbackBalance>& balance() const { return balance_; }
@@ -71,6 +74,7 @@ class CompressedMean {
   void audit(const float* result);
   void check_error_type(const ExchangeConfig& config) const;
   Draw draw() const;
+  std::string vector_of(Index worker, Index state) const;
   std::string tensor_at(Index state) const;
 
   device::Shard shard_;

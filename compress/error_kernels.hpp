@@ -1,6 +1,8 @@
 #pragma once
 // Errors an element at a time: what goes into an encoding, and what is measured of it.
 
+#include <cmath>
+
 #include "compress/codec.hpp"
 
 namespace onebit::compress {
@@ -119,6 +121,34 @@ struct DenseRowKernel {
 struct ClearKernel {
   float* values;
   ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = 0; }
+};
+
+/// Where the sum over a segment is not finite: notes in refused[item] -1 - the place in the errors of the first element
+/// that is not, and makes zeros of all, so that whoever encodes them need not expect anything else. 0 is noted
+/// elsewhere. Item: a segment of a row.
+struct RefuseKernel {
+  const Segment* segments;
+  Index segment_count;
+  double* sums;
+  float* errors;
+  Index stride;
+  Index* refused;
+
+  template <class Lanes>
+  ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
+    const Segment& s = segments[item % segment_count];
+    float* y = errors + item / segment_count * stride + s.state;
+    if (sums[item] < HUGE_VAL) return lanes.once([&] { refused[item] = 0; });
+    lanes.meet();
+    lanes.once([&] {
+      Index first = 0;
+      while (std::fabs(y[first]) < HUGE_VALF) ++first;
+      refused[item] = -1 - (s.state + first);
+      sums[item] = 0;
+    });
+    lanes.meet();
+    lanes.each(s.active, [y](Index i) { y[i] = 0; });
+  }
 };
 
 /// values *= factor.

@@ -42,10 +42,11 @@ void feed_terms(const device::Device& device, const Side& side, Index rows, cons
   for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
 }
 
-/// Feeds a group of a device's workers; errors is [group][state_size]. Throws NotFinite.
-inline void feed_group(const device::Device& device, const ExchangeLayout& layout, const Side& side, Range group,
-                       const EncodeInput& input, float* errors) {
-  require_finite(feed(device, side, group.count, input, errors, layout.state_size()), side.count(), group.first);
+/// Refuses what is not finite, by the sums over the segments of rows in `errors`: refused is [rows][segments].
+inline void refuse(const device::Device& device, const Side& side, Index rows, double* sums, float* errors,
+                   Index stride, Index* refused) {
+  for_each_item(device, rows * side.count(),
+                RefuseKernel{side.device_segments(), side.count(), sums, errors, stride, refused});
 }
 
 }  // namespace onebit::compress

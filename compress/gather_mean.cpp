@@ -50,6 +50,8 @@ ExchangeSeconds GatherMean::exchange(const Draw&, StoredErrors&, device::Buffer<
                                      TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
+  refusals_.clear();
+  refusals_.add(payload_, payload_.rows, shard_.own().first);
   const Payload& all = gather();
   seconds.exchange = watch.lap();
   for_each(shard_.device, layout_.parameters(), ClearKernel{result});

@@ -38,6 +38,8 @@ ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_error
                                          float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
+  refusals_.clear();
+  refusals_.add(gather_.worker_payload(), shard_.own().count, shard_.own().first);
   const Payload& all = gather_.gather();
   seconds.exchange = watch.lap();
   squares_ = gather_.worker_squares(worker_errors);
@@ -68,6 +70,7 @@ void GlobalTopKMean::merge(Index distance) {
   const MergePairs rows{row(0), row(distance), 2 * distance * layout_.state_size()};
   for_each_row(shard_.device, pairs, layout_.state_size(), SumKernel{rows});
   codec_.encode(shard_.device, layout_.worker(), {0, pairs}, {}, {}, rows.senders, rows.stride, merged_);
+  refusals_.add(merged_, pairs);
   for_each_row(shard_.device, pairs, layout_.state_size(), KeepKernel{rows});
 }
 

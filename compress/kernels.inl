@@ -33,6 +33,7 @@ ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::LargestIndicesKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::LargestOfBlockKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::OrthonormalKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::ReviveKernel);
+ONEBIT_FOR_EACH_ITEM(onebit::compress::RefuseKernel);
 ONEBIT_FOR_EACH_ITEM(onebit::compress::SketchKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::SpreadKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::GlobalMeanKernel);

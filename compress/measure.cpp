@@ -12,10 +12,10 @@ namespace {
 /// Adds a pair for each of `rows` rows.
 void append_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors, FloatRows decoded,
                     std::vector<CodecSquares>& result) {
-  const std::vector<double> error = error_squares(device, side, side.real(), rows, errors);
-  const std::vector<double> encoded = encoded_squares(device, side, rows, errors, decoded);
-  const auto total = [&](const std::vector<double>& values, Index row) {
-    const auto begin = values.begin() + row * side.count();
+  const auto error = error_squares(device, side, side.real(), rows, errors);
+  const auto encoded = encoded_squares(device, side, rows, errors, decoded);
+  const auto total = [&](const device::Fetched<double>& values, Index row) {
+    const double* begin = values.begin() + row * side.count();
     return std::accumulate(begin, begin + side.count(), 0.0);
   };
   for (Index row = 0; row < rows; ++row) result.push_back({total(error, row), total(encoded, row)});
@@ -23,14 +23,14 @@ void append_squares(const device::Device& device, const Side& side, Index rows, 
 
 }  // namespace
 
-std::vector<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
-                                  Index rows, FloatRows errors) {
+device::Fetched<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
+                                      Index rows, FloatRows errors) {
   return sums(device, rows, chunks,
               TermKernel<SquareOfTerm>{side.device_segments(), errors.values, errors.stride, false, {}});
 }
 
-std::vector<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
-                                    FloatRows decoded) {
+device::Fetched<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
+                                        FloatRows decoded) {
   return sums(
       device, rows, side.real(),
       EncodedSquareKernel{side.device_segments(), errors.values, errors.stride, decoded.values, decoded.stride});

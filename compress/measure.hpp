@@ -12,12 +12,12 @@ struct FloatRows {
 };
 
 /// Squared norms of e over `chunks` of a side: [rows x segments].
-std::vector<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
-                                  Index rows, FloatRows errors);
+device::Fetched<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
+                                      Index rows, FloatRows errors);
 
 /// Squared norms of the y = e + C[y] that were encoded, over real elements: [rows x segments]. decoded: [parameters].
-std::vector<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
-                                    FloatRows decoded);
+device::Fetched<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
+                                        FloatRows decoded);
 
 /// Of the rows of this device's workers, all decoded to the same vector [parameters].
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,

@@ -20,7 +20,10 @@ struct Payload {
   device::Buffer<Index> offset_table;  ///< the same in device memory
   device::Buffer<Index> sizes;         ///< [rows][segments]: bytes that each body occupies; empty: all of its room
   device::Buffer<float> memory;        ///< [rows][segments]: what a codec keeps from step to step; 0 at first
-  device::Buffer<float> shared_max;    ///< [segments]: largest |y| over all workers, for codecs that need it
+  /// [rows][segments]: 0, or where a segment was refused -1 - the place in the errors of its first element that is not
+  /// finite; empty: nothing is refused.
+  device::Buffer<Index> refused;
+  device::Buffer<float> shared_max;  ///< [segments]: largest |y| over all workers, for codecs that need it
 
   Index segments() const { return static_cast<Index>(offsets.size()) - 1; }
 

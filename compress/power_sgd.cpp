@@ -30,6 +30,7 @@ PowerSgdMean::PowerSgdMean(const device::Shard& shard, const ExchangeLayout& lay
       matrices_(matrices_of(layout, tensors, rank)),
       left_size_(matrices_.empty() ? 0 : matrices_.back().left + rank * matrices_.back().rows),
       right_size_(matrices_.empty() ? 0 : matrices_.back().right + rank * matrices_.back().columns),
+      refused_(shard.device, shard.own().count * layout.worker().count()),
       left_(shard.device, left_size_),
       right_(shard.device, right_size_),
       left_rows_(shard.device, shard.own().count * left_size_),
@@ -79,7 +80,9 @@ std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout
 }
 
 void PowerSgdMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
-  feed_group(shard_.device, layout_, layout_.worker(), group, input, errors);
+  const Side& side = layout_.worker();
+  feed(shard_.device, side, group.count, input, errors, layout_.state_size(),
+       refused_.data() + (group.first - shard_.own().first) * side.count());
 }
 
 /// Every worker's M Q.
@@ -106,6 +109,8 @@ ExchangeSeconds PowerSgdMean::exchange(const Draw&, StoredErrors& worker_errors,
   device::Buffer<float>& errors = worker_errors.floats();
   const device::Device& device = shard_.device;
   device::Stopwatch watch(device);
+  refusals_.clear();
+  refusals_.add(refused_, shard_.own().count, layout_.worker().count(), shard_.own().first);
   multiply(errors);
   left_sum_.absorb(shard_.own(), left_rows_.data(), left_size_);
   left_sum_.take_mean(left_.data());

@@ -50,6 +50,7 @@ class PowerSgdMean final : public Channel {
   Index left_size_ = 0, right_size_ = 0;
   device::ItemSizes left_sizes_, right_sizes_;        ///< of the factors' columns
   device::Buffer<Index> left_shapes_, right_shapes_;  ///< [matrices][2]: rows of a factor, its offset
+  device::Buffer<Index> refused_;                     ///< [workers of this device][segments]
   device::Buffer<float> left_, right_;                ///< the common factors
   device::Buffer<float> first_right_;                 ///< random numbers
   device::Buffer<float> left_rows_, right_rows_;      ///< [workers of this device]: their own

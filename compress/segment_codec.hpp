@@ -61,9 +61,9 @@ class SegmentCodec final : public Codec {
 
   void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
               float* errors, Index stride, Payload& payload) const override {
-    const device::Buffer<double> squares = feed(device, side, range.count, input, errors, stride);
-    require_finite(squares, side.count(), draw.first_row);
     const Index first = range.first * side.count();
+    const device::Buffer<double> squares =
+        feed(device, side, range.count, input, errors, stride, from(payload.refused, first));
     for_each_large_item(
         device, side.item_sizes(range.count),
         EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),

@@ -108,7 +108,8 @@ void ServerMean::plan_blocks() {
 void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
-    feed_group(shard_.device, layout_, up_side(), group, input, errors);
+    feed(shard_.device, up_side(), rows.count, input, errors, layout_.state_size(),
+         worker_payload_.refused.data() + rows.first * up_side().count());
     return;  // encoded once the largest of all workers is known
   }
   Draw own = draw;
@@ -142,6 +143,8 @@ ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_erro
                                      float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
+  refusals_.clear();
+  refusals_.add(worker_payload_, shard_.own().count, shard_.own().first);
   if (up_.traits().shared_max) {
     device::Buffer<float>& errors = worker_errors.floats();
     share_largest(errors);
@@ -159,6 +162,7 @@ ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_erro
   const Draw server{draw.seed, draw.step, 0, device::Purpose::server_codec};
   down_.serve(shard_.device, part_.chunks(), up_, arrived(), server, server_error.data(), part_.state_size(),
               own_server_payload_);
+  refusals_.add(own_server_payload_, 1);
   seconds.server += watch.lap();
   if (!alone()) {
     server_payload_.poison();
@@ -234,13 +238,15 @@ CodecSquares ServerMean::server_squares(const device::Buffer<float>& server_erro
   device::Buffer<float> decoded(shard_.device, layout_.parameters());
   down_.decode(shard_.device, layout_.server(), server_payload(), 0, decoded.data());
   const FloatRows errors{server_error.data(), 0};
-  return {server_sum(error_squares(shard_.device, side, side.real(), 1, errors)),
-          server_sum(encoded_squares(shard_.device, side, 1, errors, {decoded.data(), 0}))};
+  const auto error = error_squares(shard_.device, side, side.real(), 1, errors);
+  const auto encoded = encoded_squares(shard_.device, side, 1, errors, {decoded.data(), 0});
+  return {server_sum(error), server_sum(encoded)};
 }
 
-double ServerMean::server_error_square(const device::Buffer<float>& server_error) const {
+device::Number ServerMean::server_error_square(const device::Buffer<float>& server_error) const {
   const Side& side = part_.chunks();
-  return server_sum(error_squares(shard_.device, side, side.active(), 1, {server_error.data(), 0}));
+  return device::Number([this, squares = error_squares(shard_.device, side, side.active(), 1,
+                                                       {server_error.data(), 0})] { return server_sum(squares); });
 }
 
 }  // namespace onebit::compress

@@ -23,7 +23,7 @@ class ServerMean final : public Channel {
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
   CodecSquares server_squares(const device::Buffer<float>& server_error) const override;
-  double server_error_square(const device::Buffer<float>& server_error) const override;
+  device::Number server_error_square(const device::Buffer<float>& server_error) const override;
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) override;
   void renew_payloads() override;
 

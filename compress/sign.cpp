@@ -49,7 +49,7 @@ void SignCodec::finish(const device::Device& device, const Side& side, Range ran
 }
 
 void SignCodec::encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
-                       const Draw& draw, float* errors, Index stride, Payload& payload) const {
+                       const Draw&, float* errors, Index stride, Payload& payload) const {
   device::Buffer<double> sums(device, range.count * side.count());
   const SecondPass second = second_pass(side, range, errors, stride, sums.data(), payload);
   if (leaves_padding(side, input)) {
@@ -61,7 +61,8 @@ void SignCodec::encode(const device::Device& device, const Side& side, Range ran
                       sign_rows(side, payload, range));
     });
   }
-  if (norm_ == ScaleNorm::unit) require_finite(sums, side.count(), draw.first_row);
+  if (!refuses()) return;
+  refuse(device, side, range.count, sums.data(), errors, stride, payload.refused.data() + range.first * side.count());
 }
 
 void SignCodec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
@@ -72,7 +73,7 @@ void SignCodec::serve(const device::Device& device, const Side& chunks, const Co
   device::Buffer<double> sums(device, chunks.count());
   reduce_sign_mean(device, chunks.active(), scaled_rows(chunks, arrived, {0, arrived.rows}),
                    ServeKernel{chunks.device_segments(), errors, {norm_}}, sums.data());
-  if (norm_ == ScaleNorm::unit) require_finite(sums, chunks.count(), 0);
+  if (refuses()) refuse(device, chunks, 1, sums.data(), errors, stride, payload.refused.data());
   finish(device, chunks, {0, 1}, second_pass(chunks, {0, 1}, errors, stride, sums.data(), payload), payload);
 }
 

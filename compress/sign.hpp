@@ -22,6 +22,7 @@ class SignCodec final : public Codec {
   Index body_bytes(const Segment& segment) const override { return segment.padded / 8; }
   Index scale_bytes(const Segment&) const override { return norm_ == ScaleNorm::unit ? 0 : sizeof(float); }
   Index scales_per_segment() const override { return 1; }
+  bool refuses() const override { return norm_ == ScaleNorm::unit; }
   std::optional<double> delta(Index n) const override;
   void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
               float* errors, Index stride, Payload& payload) const override;

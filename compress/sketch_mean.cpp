@@ -29,6 +29,7 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
       chosen_(sketch.chosen(layout.state_size())),
       candidates_(std::min(kCandidates * chosen_, layout.state_size())),
       places_(device::Buffer<Index>::copy_of(shard.device, places(layout))),
+      refused_(shard.device, shard.own().count * layout.worker().count()),
       sketches_(shard.device, shard.own().count * shape_.rows * shape_.columns),
       sketch_(shard.device, shape_.rows * shape_.columns),
       estimates_(shard.device, layout.state_size()),
@@ -41,7 +42,9 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
       exact_sum_(shard, candidates_) {}
 
 void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
-  feed_group(shard_.device, layout_, layout_.worker(), group, input, errors);
+  const Side& side = layout_.worker();
+  feed(shard_.device, side, group.count, input, errors, layout_.state_size(),
+       refused_.data() + (group.first - shard_.own().first) * side.count());
 }
 
 /// The mean of the workers' sketches.
@@ -76,6 +79,8 @@ ExchangeSeconds SketchMean::exchange(const Draw&, StoredErrors& worker_errors, d
   device::Buffer<float>& errors = worker_errors.floats();
   const device::Device& device = shard_.device;
   device::Stopwatch watch(device);
+  refusals_.clear();
+  refusals_.add(refused_, shard_.own().count, layout_.worker().count(), shard_.own().first);
   sketch(errors);
   seconds.encode = watch.lap();
   choose(errors);

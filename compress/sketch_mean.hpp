@@ -35,7 +35,8 @@ class SketchMean final : public Channel {
   SketchShape shape_;
   Index chosen_;
   Index candidates_;
-  device::Buffer<Index> places_;  ///< [state]: the parameter of every element
+  device::Buffer<Index> places_;   ///< [state]: the parameter of every element
+  device::Buffer<Index> refused_;  ///< [workers of this device][segments]
   device::Buffer<float> sketches_, sketch_;
   device::Buffer<float> estimates_;
   device::Buffer<Index> indices_, picks_;  ///< of the candidates in the state; of the chosen among the candidates

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compress/exchange_config.hpp"
-#include "device/error.hpp"
 #include "device/state.hpp"
 
 namespace onebit::compress {
@@ -29,19 +28,14 @@ class StoredErrors {
   Index bytes() const;
 
   /// Calls use(part, errors) for parts of the rows [range], in order: errors is [part][stride], and what is left there
-  /// is kept, also where `use` throws a NumericError.
+  /// is kept.
   template <class Use>
   void edit(Range range, const Use& use) {
     for_each_part(range, rows_to_edit(), [&](Range part) {
       if (exact()) return use(part, floats_.data() + part.first * stride_);
       device::Buffer<float> errors(device_, part.count * stride_);
       expand(part, errors.data());
-      try {
-        use(part, errors.data());
-      } catch (const NumericError&) {
-        keep(part, errors.data());
-        throw;
-      }
+      use(part, errors.data());
       keep(part, errors.data());
     });
   }

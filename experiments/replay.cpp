@@ -61,6 +61,7 @@ void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& g
   seat.optimizer->begin(step, lr);
   seat.optimizer->absorb(own, seat.gradients.data(), parameters);
   const optim::StepReport report = seat.optimizer->finish(seat.x);
+  seat.optimizer->require_finite();
   if (report.phase != optim::Phase::dry_run && !std::isfinite(double{report.update_norm})) {
     const std::string bad = first_bad_gradient(seat, gradients);
     throw NumericError("the update is not finite" + (bad.empty() ? "" : ": " + bad), "step " + std::to_string(step),

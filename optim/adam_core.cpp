@@ -7,7 +7,6 @@
 #include "device/error.hpp"
 #include "device/stopwatch.hpp"
 #include "device/text.hpp"
-#include "optim/clipping.hpp"
 #include "optim/tensor_table.hpp"
 
 namespace onebit::optim {
@@ -74,6 +73,7 @@ AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
       rules_(tensor_rules(problem, config)),
       device_rules_(device::Buffer<TensorRule>::copy_of(device_, rules_)),
       channel_(problem.shard, parameters_),
+      clipping_(problem, config.clip),
       mean_(device_, parameters_),
       momentum_(device::Buffer<float>::zeros(device_, parameters_)),
       variance_(device::Buffer<float>::zeros(device_, parameters_)) {}
@@ -111,11 +111,11 @@ void AdamCore::dense_update(Index t, double lr, device::Buffer<float>& x, StepRe
   update(clipped_step(t, lr, report), x, report);
 }
 
-AdamStep AdamCore::clipped_step(Index t, double lr, StepReport& report) const {
+AdamStep AdamCore::clipped_step(Index t, double lr, StepReport& report) {
   device::Stopwatch watch(device_);
-  const double factor = clip_mean(sums(device_, 1, whole_, SquareTerm{mean_.data(), 0}), config_.clip, report);
   AdamStep step = numbers(t, t, lr);
-  step.gradient_factor = static_cast<float>(factor);
+  step.gradient_factor = clipping_.factor(mean_);
+  clipping_.report(report);
   report.seconds.update += watch.lap();
   return step;
 }

@@ -3,6 +3,7 @@
 
 #include "compress/channel.hpp"
 #include "device/chunks.hpp"
+#include "optim/clipping.hpp"
 #include "optim/kernels.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/sums.hpp"
@@ -54,7 +55,7 @@ class AdamCore {
   void dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report);
 
   /// Clips the averaged gradient by its norm. Fills the report; returns the numbers of update t = 1, 2, ...
-  AdamStep clipped_step(Index t, double lr, StepReport& report) const;
+  AdamStep clipped_step(Index t, double lr, StepReport& report);
   /// One Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
   /// Applies the moments as they are. Fills the report.
@@ -85,6 +86,7 @@ class AdamCore {
   std::vector<TensorRule> rules_;
   device::Buffer<TensorRule> device_rules_;
   compress::DenseMean channel_;
+  MeanClipping clipping_;
   device::Buffer<float> mean_;
   device::Buffer<float> momentum_;
   device::Buffer<float> variance_;

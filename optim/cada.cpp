@@ -7,7 +7,6 @@
 #include "device/stopwatch.hpp"
 #include "optim/adam_core.hpp"
 #include "optim/cada_kernels.hpp"
-#include "optim/clipping.hpp"
 
 namespace onebit::optim {
 
@@ -24,6 +23,7 @@ Cada::Cada(const Problem& problem, const OptimizerConfig& config, Rule rule)
       rule_(rule),
       tensors_(problem, config),
       channel_(problem.shard, problem.parameters()),
+      clipping_(problem, config.clip),
       mean_(device(), problem.parameters()),
       momentum_(device::Buffer<float>::zeros(device(), parameters())),
       variance_(device::Buffer<float>::zeros(device(), parameters())),
@@ -124,7 +124,7 @@ void Cada::keep_points(const device::Buffer<float>& x) {
   }
 }
 
-double Cada::update(device::Buffer<float>& x, double factor) {
+double Cada::update(device::Buffer<float>& x) {
   AdamStep step;
   step.lr = static_cast<float>(lr());
   step.beta1 = static_cast<float>(config_.beta1);
@@ -132,7 +132,7 @@ double Cada::update(device::Buffer<float>& x, double factor) {
   step.beta2 = static_cast<float>(config_.beta2);
   step.one_minus_beta2 = static_cast<float>(1 - config_.beta2);
   step.eps = static_cast<float>(config_.eps);
-  step.gradient_factor = static_cast<float>(factor);
+  step.gradient_factor = clipping_.factor(mean_);
   const double moved = total(sums(device(), 1, tensors_.chunks(),
                                   AmsgradKernel{step, tensors_.rules(), x.data(), momentum_.data(), variance_.data(),
                                                 largest_.data(), mean_.data()}));
@@ -172,9 +172,8 @@ StepReport Cada::do_finish(device::Buffer<float>& parameters) {
   report.traffic = traffic(report.uploads);
   report.seconds.exchange = watch.lap();
   keep_points(parameters);
-  const double factor =
-      clip_mean(sums(device(), 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0}), config_.clip, report);
-  report.update_norm = update(parameters, factor);
+  report.update_norm = update(parameters);
+  clipping_.report(report);
   report.seconds.update = watch.lap();
   return report;
 }

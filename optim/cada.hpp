@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "compress/channel.hpp"
+#include "optim/clipping.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/tensor_table.hpp"
 
@@ -45,7 +46,7 @@ class Cada final : public Optimizer {
   double least_innovation() const;
   std::vector<std::uint8_t> decide(Range group, const float* gradients, Index stride);
   void keep_points(const device::Buffer<float>& x);
-  double update(device::Buffer<float>& x, double factor);
+  double update(device::Buffer<float>& x);
   netmodel::TrafficList traffic(double share) const;
 
   const device::Device& device() const { return shard_.device; }
@@ -58,6 +59,7 @@ class Cada final : public Optimizer {
   Rule rule_;
   TensorTable tensors_;
   compress::DenseMean channel_;
+  MeanClipping clipping_;
   device::Buffer<float> mean_, momentum_, variance_, largest_;  ///< [parameters]
   device::Buffer<float> latest_;                                ///< last uploads, [workers of this device][parameters]
   device::Buffer<float> stored_;  ///< rule 1: differences at the last uploads, like latest_

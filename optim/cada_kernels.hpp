@@ -63,14 +63,14 @@ struct AmsgradKernel {
 
   struct Element {
     AdamStep s;
-    float weight_decay;
+    float gradient_factor, weight_decay;
     float* x;
     float* momentum;
     float* variance;
     float* top;
     const float* gradient;
     ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      adam_moments(s, gradient[i], momentum[i], variance[i]);
+      adam_moments(s, gradient[i] * gradient_factor, momentum[i], variance[i]);
       if (variance[i] > top[i]) top[i] = variance[i];
       const float move = s.lr * adam_direction(s, weight_decay, x[i], momentum[i], top[i]);
       x[i] = x[i] - move;
@@ -79,8 +79,14 @@ struct AmsgradKernel {
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];
-    return {
-        s, r.weight_decay, x + r.offset, momentum + r.offset, variance + r.offset, top + r.offset, gradient + r.offset};
+    return {s,
+            value_of(s.gradient_factor),
+            r.weight_decay,
+            x + r.offset,
+            momentum + r.offset,
+            variance + r.offset,
+            top + r.offset,
+            gradient + r.offset};
   }
 };
 

@@ -10,15 +10,22 @@
 
 namespace onebit::optim {
 
-double mean_factor(const device::Fetched<double>& square, double bound) {
-  return bound > 0 ? clip_factor(std::sqrt(square[0]), bound) : 1.0;
+MeanClipping::MeanClipping(const Problem& problem, double bound)
+    : device_(problem.shard.device), bound_(bound), whole_(problem.parameters()), factor_(device_, 1) {}
+
+const float* MeanClipping::factor(const device::Buffer<float>& mean) {
+  device::Buffer<double> square(device_, 1);
+  reduce(device_, 1, whole_, SquareTerm{mean.data(), 0}, square.data());
+  square_ = square.fetch();
+  if (bound_ == 0) return nullptr;
+  for_each(device_, 1, ClipKernel{square.data(), bound_, 1, factor_.data()});
+  return factor_.data();
 }
 
-double clip_mean(const device::Fetched<double>& square, double bound, StepReport& report) {
-  report.grad_norm = norm_of(square);
-  const double factor = mean_factor(square, bound);
-  report.clip_share = factor < 1 ? 1 : 0;
-  return factor;
+void MeanClipping::report(StepReport& report) const {
+  report.grad_norm = norm_of(square_);
+  report.clip_share =
+      device::Number([norm = report.grad_norm, bound = bound_] { return clip_factor(norm, bound) < 1 ? 1.0 : 0.0; });
 }
 
 LocalClipping::LocalClipping(const Problem& problem, double bound)

@@ -5,10 +5,23 @@
 
 namespace onebit::optim {
 
-/// Factor for the mean gradient, by its squared norm. Waits for it where there is a bound.
-double mean_factor(const device::Fetched<double>& square, double bound);
-/// The same. Fills the report.
-double clip_mean(const device::Fetched<double>& square, double bound, StepReport& report);
+/// Clipping of the mean gradient by its norm, which the host need not know for it.
+class MeanClipping {
+ public:
+  MeanClipping(const Problem& problem, double bound);
+
+  /// The factor for a mean gradient, in device memory until the next call; null where there is no bound.
+  const float* factor(const device::Buffer<float>& mean);
+  /// Norm and clipped share of the last one.
+  void report(StepReport& report) const;
+
+ private:
+  device::Device device_;
+  double bound_;
+  device::Chunks whole_;
+  device::Buffer<float> factor_;
+  device::Fetched<double> square_;  ///< of the norm
+};
 
 /// Clipping before an exchange: every worker by its own norm (no other norm is known then).
 class LocalClipping {

@@ -64,7 +64,7 @@ StepReport CompressedSgd::do_finish(device::Buffer<float>& parameters) {
   clipping_.report(report);
   device::Stopwatch watch(device());
   after_exchange();
-  report.update_norm = update_.apply(lr(), 1, mean_, parameters);
+  report.update_norm = update_.apply(lr(), nullptr, mean_, parameters);
   report.seconds.update = watch.lap();
   return report;
 }

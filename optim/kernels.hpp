@@ -13,9 +13,9 @@ struct AdamStep {
   float beta1 = 0, one_minus_beta1 = 0;
   float beta2 = 0, one_minus_beta2 = 0;
   float eps = 0;
-  float momentum_correction = 1;  ///< 1 / (1 - beta1^t), or 1
-  float root_correction = 1;      ///< 1 / sqrt(1 - beta2^t), or 1
-  float gradient_factor = 1;      ///< clipping
+  float momentum_correction = 1;           ///< 1 / (1 - beta1^t), or 1
+  float root_correction = 1;               ///< 1 / sqrt(1 - beta2^t), or 1
+  const float* gradient_factor = nullptr;  ///< of clipping, in device memory; null: 1
 };
 
 /// What one tensor has of its own in an update.
@@ -24,6 +24,11 @@ struct TensorRule {
   float weight_decay = 0;
   float coefficient = 1;  ///< of the learning rate: LAMB's trust ratio
 };
+
+/// A factor in device memory; 1 where there is none.
+ONEBIT_HOST_DEVICE inline float value_of(const float* factor) {
+  return factor == nullptr ? 1.0f : *factor;
+}
 
 /// Factor for a gradient of this norm: 1 when it is within the bound or the bound is 0 (off).
 ONEBIT_HOST_DEVICE inline double clip_factor(double norm, double bound) {
@@ -50,9 +55,8 @@ struct Moved {
   float x, momentum, variance, move;
 };
 
-/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is clipped.
-ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float gradient, float& m, float& v) {
-  const float g = gradient * s.gradient_factor;
+/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is clipped already.
+ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float g, float& m, float& v) {
   m = s.beta1 * m + s.one_minus_beta1 * g;
   v = s.beta2 * v + s.one_minus_beta2 * (g * g);
 }
@@ -64,7 +68,7 @@ struct VarianceKernel {
   float* variance;
   ONEBIT_HOST_DEVICE void operator()(Index i) const {
     float unused = 0;
-    adam_moments(s, gradient[i], unused, variance[i]);
+    adam_moments(s, gradient[i] * value_of(s.gradient_factor), unused, variance[i]);
   }
 };
 
@@ -79,14 +83,14 @@ struct AdamKernel {
 
   struct Element {
     AdamStep s;
-    float rate, weight_decay;
+    float gradient_factor, rate, weight_decay;
     float* x;
     float* momentum;
     float* variance;
     const float* gradient;
     ONEBIT_HOST_DEVICE Moved load(Index i) const {
       Moved to{x[i], momentum[i], variance[i], 0};
-      adam_moments(s, gradient[i], to.momentum, to.variance);
+      adam_moments(s, gradient[i] * gradient_factor, to.momentum, to.variance);
       to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
       return to;
     }
@@ -101,6 +105,7 @@ struct AdamKernel {
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];
     return {s,
+            value_of(s.gradient_factor),
             s.lr * r.coefficient,
             r.weight_decay,
             x + r.offset,

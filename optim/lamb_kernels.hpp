@@ -12,7 +12,9 @@ struct MomentKernel {
   float* momentum;
   float* variance;
   const float* gradient;
-  ONEBIT_HOST_DEVICE void operator()(Index i) const { adam_moments(s, gradient[i], momentum[i], variance[i]); }
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    adam_moments(s, gradient[i] * value_of(s.gradient_factor), momentum[i], variance[i]);
+  }
 };
 
 /// Square of a tensor's values.

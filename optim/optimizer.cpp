@@ -32,4 +32,9 @@ StepReport Optimizer::finish(device::Buffer<float>& parameters) {
   return do_finish(parameters);
 }
 
+void Optimizer::require_finite() const {
+  const compress::CompressedMean* exchange = state().exchange;
+  if (exchange != nullptr) exchange->require_finite();
+}
+
 }  // namespace onebit::optim

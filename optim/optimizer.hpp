@@ -45,7 +45,7 @@ struct StepReport {
   netmodel::TrafficList traffic;
   device::Number grad_norm = kNotMeasured;  ///< of the mean gradient; compressed steps: root mean square over workers,
                                             ///< where clipping needs it
-  double clip_share = 0;                    ///< share of the clipped gradients: 0 or 1 in dense steps
+  device::Number clip_share = 0.0;          ///< share of the clipped gradients: 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
   double variance_ratio = kNotMeasured;       ///< StabilityRatio of ||v||_1
   bool synchronised = true;                   ///< all workers have the same weights now
@@ -107,6 +107,10 @@ class Optimizer {
   void absorb(Range group, const float* gradients, Index stride);
   /// Exchanges and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
+
+  /// Waits for the last step. Throws NumericError naming worker and tensor where a vector could not be exchanged
+  /// because it was not finite; the parameters then mean nothing.
+  void require_finite() const;
 
   virtual StateView state() const = 0;
 

@@ -5,7 +5,6 @@
 
 #include "device/stopwatch.hpp"
 #include "optim/adam_core.hpp"
-#include "optim/clipping.hpp"
 #include "optim/sgd_kernels.hpp"
 
 namespace onebit::optim {
@@ -27,12 +26,12 @@ SgdUpdate::SgdUpdate(const Problem& problem, const OptimizerConfig& config, cons
       tensors_(problem, config),
       momentum_(device::Buffer<float>::zeros(device_, momentum.decay > 0 ? problem.parameters() : 0)) {}
 
-device::Number SgdUpdate::apply(double lr, double factor, const device::Buffer<float>& gradient,
+device::Number SgdUpdate::apply(double lr, const float* factor, const device::Buffer<float>& gradient,
                                 device::Buffer<float>& x) {
   const DescentStep step{.lr = static_cast<float>(lr),
                          .momentum = static_cast<float>(config_.decay),
                          .nesterov = config_.nesterov,
-                         .gradient_factor = static_cast<float>(factor)};
+                         .gradient_factor = factor};
   const DescentKernel kernel{step, tensors_.rules(), x.data(), config_.decay > 0 ? momentum_.data() : nullptr,
                              gradient.data()};
   return norm_of(sums(device_, 1, tensors_.chunks(), kernel));
@@ -40,7 +39,7 @@ device::Number SgdUpdate::apply(double lr, double factor, const device::Buffer<f
 
 MomentumSgd::MomentumSgd(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum)
     : device_(problem.shard.device),
-      clip_(config.clip),
+      clipping_(problem, config.clip),
       channel_(problem.shard, problem.parameters()),
       update_(problem, config, momentum),
       mean_(device_, problem.parameters()) {}
@@ -57,9 +56,8 @@ StepReport MomentumSgd::do_finish(device::Buffer<float>& parameters) {
   device::Stopwatch watch(device_);
   channel_.exchange(mean_.data(), report.traffic);
   report.seconds.exchange = watch.lap();
-  const double factor =
-      clip_mean(sums(device_, 1, device::Chunks(mean_.size()), SquareTerm{mean_.data(), 0}), clip_, report);
-  report.update_norm = update_.apply(lr(), factor, mean_, parameters);
+  report.update_norm = update_.apply(lr(), clipping_.factor(mean_), mean_, parameters);
+  clipping_.report(report);
   report.seconds.update = watch.lap();
   return report;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "compress/channel.hpp"
+#include "optim/clipping.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/tensor_table.hpp"
 
@@ -24,8 +25,8 @@ class SgdUpdate {
  public:
   SgdUpdate(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
 
-  /// Moves x along factor * gradient; returns ||x_t - x_{t-1}||_2.
-  device::Number apply(double lr, double factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
+  /// Moves x along factor * gradient, the factor in device memory, null: 1; returns ||x_t - x_{t-1}||_2.
+  device::Number apply(double lr, const float* factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
 
   void visit_state(device::StateVisitor& visitor) {
     if (config_.decay > 0) visitor.shared("momentum", momentum_);
@@ -56,7 +57,7 @@ class MomentumSgd final : public Optimizer {
   StepReport do_finish(device::Buffer<float>& parameters) override;
 
   device::Device device_;
-  double clip_;
+  MeanClipping clipping_;
   compress::DenseMean channel_;
   SgdUpdate update_;
   device::Buffer<float> mean_;

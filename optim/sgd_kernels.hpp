@@ -10,7 +10,7 @@ struct DescentStep {
   float lr = 0;
   float momentum = 0;
   bool nesterov = false;
-  float gradient_factor = 1;  ///< clipping
+  const float* gradient_factor = nullptr;  ///< of clipping, in device memory; null: 1
 };
 
 /// m = momentum m + g; x -= lr (m + weight_decay x), with Nesterov x -= lr (g + momentum m + weight_decay x). Null
@@ -24,25 +24,27 @@ struct DescentKernel {
 
   struct Element {
     DescentStep s;
-    float weight_decay;
+    float gradient_factor, weight_decay;
+    Index offset;  ///< of all three: a place for each would take too many registers
     float* x;
     float* momentum;
     const float* gradient;
     ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      float direction = gradient[i] * s.gradient_factor;
+      const Index at = offset + i;
+      float direction = gradient[at] * gradient_factor;
       if (momentum != nullptr) {
-        const float m = s.momentum * momentum[i] + direction;
-        momentum[i] = m;
+        const float m = s.momentum * momentum[at] + direction;
+        momentum[at] = m;
         direction = s.nesterov ? direction + s.momentum * m : m;
       }
-      const float move = s.lr * (direction + weight_decay * x[i]);
-      x[i] = x[i] - move;
+      const float move = s.lr * (direction + weight_decay * x[at]);
+      x[at] = x[at] - move;
       return static_cast<double>(move) * static_cast<double>(move);
     }
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];
-    return {s, r.weight_decay, x + r.offset, momentum == nullptr ? nullptr : momentum + r.offset, gradient + r.offset};
+    return {s, value_of(s.gradient_factor), r.weight_decay, r.offset, x, momentum, gradient};
   }
 };
 

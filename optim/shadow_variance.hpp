@@ -21,7 +21,7 @@ class ShadowVariance {
 
  private:
   device::Device device_;
-  double clip_;
+  MeanClipping clipping_;
   device::DenseSum sum_;
   device::Buffer<float> mean_, variance_;
 };

@@ -18,19 +18,23 @@ struct Measured {
   Measure measure;
 };
 
+using Wanted = std::array<Measured, MeasureTerm::most>;
+
 /// Sums over the parameters of several vectors, or of the first worker's where there is one for each: all in one pass,
-/// because to start one takes as long as to read a small vector.
-std::array<double, MeasureTerm::most> measures(const Replica& replica,
-                                               const std::array<Measured, MeasureTerm::most>& wanted) {
+/// because to start one takes as long as to read a small vector. Nothing for those that are not.
+device::Fetched<double> measure(const Replica& replica, const Wanted& wanted) {
   MeasureTerm term{};
   Index count = 0;
   for (const Measured& one : wanted) {
     if (one.vector != nullptr) term.rows[count++] = {one.vector->data(), one.measure};
   }
-  const std::vector<double> sums_of_rows =
-      sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
+  return sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
+}
+
+/// The sums in the places of what was wanted.
+std::array<double, MeasureTerm::most> placed(const Wanted& wanted, const device::Fetched<double>& measured) {
   std::array<double, MeasureTerm::most> result;
-  auto sum = sums_of_rows.begin();
+  const double* sum = measured.begin();
   std::ranges::transform(wanted, result.begin(),
                          [&](const Measured& one) { return one.vector == nullptr ? not_applicable : *sum++; });
   return result;
@@ -46,36 +50,41 @@ void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
   }
 }
 
-/// Of all servers. Collective.
-double server_error_norm(const optim::StateView& state) {
+/// Of all servers. Reading it is collective.
+device::Number server_error_norm(const optim::StateView& state) {
   if (state.exchange == nullptr) return not_applicable;
-  return state.exchanged ? state.exchange->server_error_norm() : 0.0;
+  if (!state.exchanged) return 0.0;
+  return state.exchange->server_error_norm();
 }
 
-/// The columns that are the same on every device. weights: the workers' mean, where they have some of their own.
-void measure_shared(const Replica& replica, const device::Buffer<float>& weights, const StepOutcome& outcome,
-                    StepRow& row) {
-  const optim::StateView state = replica.optimizer->state();
+/// What the columns that are the same on every device are made of. weights: the workers' mean, where they have some of
+/// their own.
+Wanted shared_measures(const device::Buffer<float>& weights, const optim::StateView& state,
+                       const StepOutcome& outcome) {
   const bool compressed = outcome.report.phase == optim::Phase::compression;
-  const auto [weight_squares, momentum_squares, positive, variance_squares, variance_sum] =
-      measures(replica, {{{&weights, Measure::square},
-                          {state.momentum, Measure::square},
-                          {compressed ? state.momentum : nullptr, Measure::positive},
-                          {state.variance, Measure::square},
-                          {state.variance, Measure::absolute}}});
+  return {{{&weights, Measure::square},
+           {state.momentum, Measure::square},
+           {compressed ? state.momentum : nullptr, Measure::positive},
+           {state.variance, Measure::square},
+           {state.variance, Measure::absolute}}};
+}
+
+void place_shared(const std::array<double, MeasureTerm::most>& measured, Index parameters, StepRow& row) {
+  const auto [weight_squares, momentum_squares, positive, variance_squares, variance_sum] = measured;
   row.param_norm = std::sqrt(weight_squares);
   row.momentum_norm = std::sqrt(momentum_squares);
-  row.sign_density = positive / static_cast<double>(replica.model->parameters());
+  row.sign_density = positive / static_cast<double>(parameters);
   row.variance_l2 = std::sqrt(variance_squares);
   row.variance_l1 = variance_sum;
 }
 
-/// Of the workers from their mean, root mean square. Collective.
-double replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
+/// Of the workers from their mean, root mean square. Reading it is collective.
+device::Number replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
   const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
-  const std::vector<double> squares =
-      sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
-  return optim::root_mean_square(replica.shard, squares);
+  const auto squares = sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
+  return device::Number([shard = replica.shard, squares] {
+    return optim::root_mean_square(shard, {squares.begin(), squares.end()});
+  });
 }
 
 /// A number for each tensor.
@@ -137,14 +146,19 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
   row.phase = static_cast<Index>(report.phase);
   add_traffic(report.traffic, row);
   cluster.on_each_device([&](Replica& replica) {
-    const double server_error = server_error_norm(replica.optimizer->state());
+    const optim::StateView state = replica.optimizer->state();
     const bool local = replica.optimizer->local_weights();
     const device::Buffer<float> mean = local ? replica.mean_weights() : device::Buffer<float>();
-    const double distance = local ? replica_distance(replica, mean) : not_applicable;
+    const device::Number server_error = server_error_norm(state);
+    const device::Number distance = local ? replica_distance(replica, mean) : device::Number(not_applicable);
+    const Wanted wanted =
+        replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
+    const device::Fetched<double> measured = measure(replica, wanted);
+    const std::array<double, 2> of_all = {server_error, distance};  // the first wait: all is under way
     if (replica.shard.rank() > 0) return;
-    row.server_error_norm = server_error;
-    row.replica_distance = distance;
-    measure_shared(replica, local ? mean : replica.weights, outcome, row);
+    row.server_error_norm = of_all[0];
+    row.replica_distance = of_all[1];
+    place_shared(placed(wanted, measured), replica.model->parameters(), row);
   });
   return row;
 }

@@ -204,6 +204,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
   outcome.worker_losses = replica.shard.exchange->all_gather(outcome.worker_losses);
   outcome.report = replica.optimizer->finish(replica.weights);
+  replica.optimizer->require_finite();
   if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(double{outcome.report.update_norm})) {
     throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
                        "lower the learning rate or clip gradients");
@@ -227,13 +228,8 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
     const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
     run_part(replica, weights, replica.extra_gradients, place, outcome.seconds);
   }
-  try {
-    if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
-    replica.optimizer->absorb(group, replica.gradients.data(), parameters);
-  } catch (const NumericError&) {
-    take_losses(replica, group, passes);  // where a loss is bad, that says more
-    throw;
-  }
+  if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+  replica.optimizer->absorb(group, replica.gradients.data(), parameters);
   draw_next(replica, behind({step_, group, 0}, replica), outcome.seconds);
   const std::vector<double> losses = take_losses(replica, group, passes);
   outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());

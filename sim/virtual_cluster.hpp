@@ -88,8 +88,9 @@ class VirtualCluster {
   using Visit = std::function<void(device::StateVisitor&)>;
   void visit_state(const std::function<void(const device::Shard&, const Visit&)>& each);
 
-  /// Runs the next step. Throws NumericError naming the first tensor that went bad when a loss is not finite; the
-  /// weights are then those before the step.
+  /// Runs the next step. Throws NumericError naming the first tensor that went bad when a loss is not finite: the
+  /// weights are then those before the step. Else naming worker and tensor of a vector that was not, and could not be
+  /// exchanged, or what made the update so.
   StepOutcome advance();
 
   /// Loss and accuracy on the held-out split, or that of config.eval; of the mean of the workers' weights where they

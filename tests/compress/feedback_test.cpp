@@ -44,6 +44,7 @@ class Rounds {
       absorb(seats_[r], team_.shard(rank), rows);
       device::Buffer<float> result(team_.shard(rank).device, kParameters);
       seats_[r].exchange(result.data(), traffic[r]);
+      seats_[r].require_finite();
       results[r] = result.to_host();
     });
     for (std::size_t rank = 1; rank < results.size(); ++rank) CHECK(results[rank] == results[0]);
@@ -290,8 +291,9 @@ TEST_CASE("a codec that does not fit its channel is refused with the reason") {
 }
 
 TEST_CASE("a vector that is not finite is named by worker and tensor, whatever errors are kept as") {
-  const auto named = [](const ExchangeConfig& config, std::size_t element, float value) -> std::string {
-    Rounds rounds({config});
+  const auto named = [](const ExchangeConfig& config, std::size_t element, float value,
+                        const std::string& devices = "cpu") -> std::string {
+    Rounds rounds({.config = config, .devices = devices});
     auto rows = rows_of(6, 1);
     rows[4][element] = value;
     try {
@@ -304,7 +306,14 @@ TEST_CASE("a vector that is not finite is named by worker and tensor, whatever e
   for (const std::string& name : names()) {
     for (const float value : {std::nanf(""), -std::numeric_limits<float>::infinity()}) {
       CAPTURE(name, value);
-      CHECK_THAT(named(with_feedback({.name = name}), 7, value), Contains("worker 4") && Contains("tensor w"));
+      const std::string alone = named(with_feedback({.name = name}), 7, value);
+      CHECK_THAT(alone, Contains("worker 4") && Contains("tensor w"));
+      if (make_codec({.name = name})->refuses()) {
+        CHECK(named(with_feedback({.name = name}), 7, value, "cpu:2") == alone);
+        for (const std::string& backend : backends()) {
+          CHECK(named(with_feedback({.name = name}), 7, value, backend) == alone);
+        }
+      }
       if (!can_be_rounded({.name = name})) continue;
       for (const std::size_t element : {std::size_t{7}, std::size_t{125}}) {
         const std::string exact = named(with_feedback({.name = name}), element, value);

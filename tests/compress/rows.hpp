@@ -2,6 +2,7 @@
 // Rows that codecs are tried on, and one row through a codec.
 
 #include "compress/codec.hpp"
+#include "compress/refusals.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 #include "tests/oracle/vectors.hpp"
@@ -55,6 +56,7 @@ inline std::vector<compress::CodecConfig> all_codecs() {
 /// One row as one segment through a codec: encoded as the only worker's, decoded.
 struct RowOutcome {
   std::vector<float> decoded, error;
+  std::optional<compress::Refused> refused;
   Index bytes = 0;
   std::vector<std::uint8_t> body;
 };
@@ -85,7 +87,9 @@ class RowCodec {
       bytes = payload_.scale_bytes;
       for (const Index size : payload_.sizes.to_host()) bytes += size;
     }
-    return {decoded.to_host(), error.to_host(), bytes, payload_.body.to_host()};
+    compress::Refusals refusals;
+    refusals.add(payload_, 1, worker);
+    return {decoded.to_host(), error.to_host(), refusals.first(), bytes, payload_.body.to_host()};
   }
 
  private:

@@ -1,8 +1,11 @@
 // Whole runs on emulated GPUs. Their sums and products are the CPU's, so their bits are too.
+#include <cmath>
+
 #include "device/error.hpp"
 #include "optim/optimizer.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/memory_plan.hpp"
+#include "sim/probe.hpp"
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/emulator/stream.hpp"
@@ -15,9 +18,11 @@ using namespace onebit::tests;
 
 namespace {
 
+constexpr Index kFreeze = 3;  // looks for variances that are zero
+
 RunConfig compressed(RunConfig config) {
   config.optimizer.name = "onebit-adam";
-  config.optimizer.freeze.policy = "fixed:3";
+  config.optimizer.freeze.policy = "fixed:" + std::to_string(kFreeze);
   config.workers = 14;
   config.steps = 6;
   return config;
@@ -33,6 +38,64 @@ RunResult run_until_lost(const RunConfig& config, const std::string& path, Index
   const RunResult result = train(cluster, config, path, Existing::refuse, {}, control);
   emulator::lose(0, false);
   return result;
+}
+
+/// How often the GPU runs out of work in each step once the variance is frozen, and for a row of /steps after it.
+void check_waits(RunConfig config, Index of_step, Index of_row) {
+  config.device = "cuda:0";
+  VirtualCluster cluster(config);
+  while (cluster.step() < kFreeze) cluster.advance();
+  while (cluster.step() < cluster.steps()) {
+    const Index before = emulator::drains();
+    const StepOutcome outcome = cluster.advance();
+    const Index stepped = emulator::drains();
+    measure_step(cluster, outcome);
+    CHECK(stepped - before == of_step);
+    CHECK(emulator::drains() - stepped == of_row);
+  }
+}
+
+/// An optimizer that finds a NaN in the gradient of worker 9.
+class Spoilt final : public optim::Optimizer {
+ public:
+  static constexpr Index kStep = 2, kWorker = 9;
+  static std::string reason() {
+    return "worker 9's vector for tensor layer1.weight is not finite (step 2); lower the learning rate or clip "
+           "gradients";
+  }
+
+  Spoilt(std::unique_ptr<optim::Optimizer> optimizer, const device::Shard& shard)
+      : optimizer_(std::move(optimizer)), shard_(shard) {}
+  optim::StateView state() const override { return optimizer_->state(); }
+  void visit_state(device::StateVisitor& visitor) override { optimizer_->visit_state(visitor); }
+
+ private:
+  void do_begin() override { optimizer_->begin(step(), lr()); }
+  void do_absorb(Range group, const float* gradients, Index stride) override {
+    if (step() == kStep && group.first <= kWorker && kWorker < group.end()) {
+      const float bad = std::nanf("");
+      auto* row = const_cast<float*>(gradients) + (kWorker - group.first) * stride;
+      shard_.device.memory().upload(row + 1, &bad, sizeof bad);
+    }
+    optimizer_->absorb(group, gradients, stride);
+  }
+  optim::StepReport do_finish(device::Buffer<float>& parameters) override { return optimizer_->finish(parameters); }
+
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  device::Shard shard_;
+};
+
+RunConfig exchanging(const std::string& codec) {
+  RunConfig config = compressed(mlp_config());
+  config.optimizer.name = "ef-momentum-sgd";
+  config.optimizer.exchange.up.name = codec;
+  return config;
+}
+
+void spoil(VirtualCluster& cluster) {
+  cluster.on_each_device([](Replica& replica) {
+    replica.optimizer = std::make_unique<Spoilt>(std::move(replica.optimizer), replica.shard);
+  });
 }
 
 }  // namespace
@@ -55,27 +118,64 @@ TEST_CASE("every codec has the CPU's bits on emulated GPUs") {
 }
 
 TEST_CASE("a GPU runs out of work once a step, when the norm of the update is asked for") {
-  constexpr Index freeze = 3;  // looks for variances that are zero
   for (const std::string name : {"sgd", "adam", "onebit-adam", "ef-momentum-sgd"}) {
     for (const double clip : {0.0, 0.5}) {
-      const bool clips_mean = clip > 0 && (name == "sgd" || name == "adam");
-      if (clips_mean) continue;  // the host has to know the factor
       for (const Index parts : {1, 2}) {
         CAPTURE(name, clip, parts);
         RunConfig config = compressed(mlp_config());
         config.optimizer.name = name;
         config.optimizer.clip = clip;
         config.accumulation = parts;
-        config.device = "cuda:0";
-        VirtualCluster cluster(config);
-        while (cluster.step() < freeze) cluster.advance();
-        while (cluster.step() < cluster.steps()) {
-          const Index before = emulator::drains();
-          cluster.advance();
-          CHECK(emulator::drains() - before == 1);
-        }
+        check_waits(config, 1, 1);
       }
     }
+  }
+}
+
+TEST_CASE("a GPU runs out of work once a step whatever the codec, but for sizes and scales that the host has to know") {
+  for (const auto& entry : compress::codecs()) {
+    CAPTURE(entry.name);
+    const auto codec = compress::make_codec({.name = std::string(entry.name)});
+    RunConfig config = exchanging(std::string(entry.name));
+    config.steps = kFreeze + 1;
+    const compress::Traits traits = codec->traits();
+    const Index of_way = codec->variable_size() ? 1 : 0, ways = traits.sparse && !traits.linear ? 1 : 2;
+    const Index scales = traits.shared_max ? 1 : 0;
+    check_waits(config, 1 + ways * of_way + scales, 1);
+    if (entry.name != "qsgd") continue;
+    config.worker_group = 5;
+    check_waits(config, 1, 1);
+  }
+}
+
+TEST_CASE("a vector that is not finite ends the step with the same words on all devices") {
+  for (const auto& entry : compress::codecs()) {
+    if (!compress::make_codec({.name = std::string(entry.name)})->refuses()) continue;
+    RunConfig config = exchanging(std::string(entry.name));
+    for (const auto& [devices, group] : {std::pair{"cpu", 3}, {"cpu:2", 0}, {"cuda:0", 0}, {"cuda:0,1", 3}}) {
+      CAPTURE(entry.name, devices, group);
+      config.device = devices;
+      config.worker_group = group;
+      VirtualCluster cluster(config);
+      spoil(cluster);
+      while (cluster.step() < Spoilt::kStep - 1) cluster.advance();
+      CHECK_THROWS_WITH(cluster.advance(), Spoilt::reason());
+    }
+  }
+}
+
+TEST_CASE("a vector that is not finite ends the run with a log of the steps before") {
+  const Folder folder;
+  for (const std::string device : {"cpu", "cuda:0"}) {
+    CAPTURE(device);
+    RunConfig config = exchanging("qsgd");
+    config.device = device;
+    VirtualCluster cluster(config);
+    spoil(cluster);
+    const RunResult result = train(cluster, config, folder / "run.h5", Existing::replace, {}, {});
+    CHECK(result.status == RunStatus::diverged);
+    CHECK(result.reason == Spoilt::reason());
+    CHECK(LogReader(folder / "run.h5").steps().size() == static_cast<std::size_t>(Spoilt::kStep - 1));
   }
 }
 
