@@ -35,6 +35,28 @@ struct Reads {
   int channels;  ///< of what is read
 
   __device__ int at(int tap, int pixel) const { return table[Index{tap} * pixels + pixel]; }
+
+  /// What a pixel's taps read from a channel of one of them on; false where that is nothing but zeros around the image.
+  /// kWide: channels come in quads.
+  template <bool kWide>
+  __device__ bool quad(const float* image, int tap, int channel, int pixel, Quad& out) const {
+    if constexpr (kWide) {
+      const int read = at(tap, pixel);
+      if (read < 0) return false;
+      out = *reinterpret_cast<const Quad*>(image + read * channels + channel);
+      return true;
+    } else {
+      bool any = false;
+#pragma unroll
+      for (int k = 0; k < 4 && tap < taps; ++k) {
+        const int read = at(tap, pixel);
+        if (read >= 0) out.number[k] = image[read * channels + channel];
+        any |= read >= 0;
+        if (++channel == channels) channel = 0, ++tap;
+      }
+      return any;
+    }
+  }
 };
 
 /// A row's image and pixel.
@@ -48,7 +70,7 @@ struct Spot {
   }
 };
 
-/// Left side: rows are pixels, terms what their taps read, channel by channel. kWide: channels come in quads.
+/// Left side: rows are pixels, terms what their taps read, channel by channel.
 template <class Tile, bool kWide>
 class PixelRows {
   static constexpr int kQuads = kChunk / 4, kStep = Tile::kThreads / kQuads, kOwn = Tile::kRows / kStep;
@@ -77,7 +99,9 @@ class PixelRows {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       share[i] = {};
-      if (pixel_[i] >= 0 && tap_ < reads_.taps) any |= fetch(i, share[i]);
+      if (pixel_[i] >= 0 && tap_ < reads_.taps) {
+        any |= reads_.quad<kWide>(image(i), tap_, channel_, pixel_[i], share[i]);
+      }
     }
     channel_ += kChunk;
     wrap();
@@ -98,26 +122,6 @@ class PixelRows {
  private:
   __device__ void wrap() {
     for (; channel_ >= reads_.channels; channel_ -= reads_.channels) ++tap_;
-  }
-
-  __device__ bool fetch(int i, Quad& quad) const {
-    if constexpr (kWide) {
-      const int read = reads_.at(tap_, pixel_[i]);
-      if (read < 0) return false;
-      quad = Tile::quad_at(image(i) + read * reads_.channels + channel_);
-      return true;
-    } else {
-      bool any = false;
-      int tap = tap_, channel = channel_;
-#pragma unroll
-      for (int k = 0; k < 4 && tap < reads_.taps; ++k) {
-        const int read = reads_.at(tap, pixel_[i]);
-        if (read >= 0) quad.number[k] = image(i)[read * reads_.channels + channel];
-        any |= read >= 0;
-        if (++channel == reads_.channels) channel = 0, ++tap;
-      }
-      return any;
-    }
   }
 
   __device__ const float* image(int i) const {
@@ -157,7 +161,9 @@ class TapRows {
     for (int i = 0; i < kOwn; ++i) {
       share[i] = {};
       const int pixel = pixel_ + thread() / kQuads + i * kStep;
-      if (pixel < count_ && tap_ < reads_.taps) any |= fetch(first_ + pixel, share[i]);
+      if (pixel < count_ && tap_ < reads_.taps) {
+        any |= reads_.quad<kWide>(image_, tap_, channel_, first_ + pixel, share[i]);
+      }
     }
     pixel_ += kChunk;
     if (pixel_ >= count_) pixel_ = 0, image_ += numbers_;
@@ -176,26 +182,6 @@ class TapRows {
   }
 
  private:
-  __device__ bool fetch(int pixel, Quad& quad) const {
-    if constexpr (kWide) {
-      const int read = reads_.at(tap_, pixel);
-      if (read < 0) return false;
-      quad = Tile::quad_at(image_ + read * reads_.channels + channel_);
-      return true;
-    } else {
-      bool any = false;
-      int tap = tap_, channel = channel_;
-#pragma unroll
-      for (int k = 0; k < 4 && tap < reads_.taps; ++k) {
-        const int read = reads_.at(tap, pixel);
-        if (read >= 0) quad.number[k] = image_[read * reads_.channels + channel];
-        any |= read >= 0;
-        if (++channel == reads_.channels) channel = 0, ++tap;
-      }
-      return any;
-    }
-  }
-
   Reads reads_;
   unsigned dropped_;
   Index numbers_;
