@@ -1,5 +1,5 @@
 #pragma once
-// Matrix products on row-major float matrices: one entry for plain, one for strided batches.
+// Matrix products on row-major float matrices: one entry for plain ones, one for batches of one or two levels.
 
 #include "device/device.hpp"
 
@@ -14,32 +14,42 @@ struct GemmShape {
   bool accumulate = false;
 };
 
-/// A matrix of a batch: element (i, j) of matrix b is data[b * stride + i * leading + j]. stride 0: all share one
-/// matrix.
-struct MatrixIn {
-  const float* data = nullptr;
-  Index leading = 0;
-  Index stride = 0;
+/// The products of a batch: `outer` times `inner`, the inner ones one after the other.
+struct Batch {
+  Batch(Index outer_products, Index inner_products = 1) : outer(outer_products), inner(inner_products) {}
+  Index count() const { return outer * inner; }
+  Index outer, inner;
 };
 
-struct MatrixOut {
-  float* data = nullptr;
+/// The matrices of a batch: element (i, j) of matrix (o, h) is data[o * stride + h * inner + i * leading + j]. Where a
+/// stride is 0, the matrices of its level are one.
+template <class T>
+struct Matrices {
+  T* data = nullptr;
   Index leading = 0;
   Index stride = 0;
+  Index inner = 0;  ///< stride of the inner level
+
+  /// Of product p of a batch with so many inner ones.
+  ONEBIT_HOST_DEVICE T* of(Index p, Index inner_count) const {
+    return data + p / inner_count * stride + p % inner_count * inner;
+  }
 };
+using MatrixIn = Matrices<const float>;
+using MatrixOut = Matrices<float>;
 
 namespace cpu {
-void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch);
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch);
 }
 #if defined(ONEBIT_CUDA)
 namespace cuda {
-void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch);
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch);
 }
 #endif
 
-/// `batch` products; strides count between the matrices of consecutive products.
+/// A product of every matrix of the batch; a single number is a batch of one level.
 inline void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c,
-                         Index batch) {
+                         Batch batch) {
   device.run([&](const auto& queue) { gemm_batched(queue, shape, a, b, c, batch); });
 }
 

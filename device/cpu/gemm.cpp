@@ -180,20 +180,21 @@ class RowsOfProduct {
 };
 
 /// Matrices of a batch that differ.
-Index different(const MatrixIn& matrix, Index batch) {
-  return matrix.stride == 0 ? std::min<Index>(batch, 1) : batch;
+Batch different(const MatrixIn& matrix, const Batch& batch) {
+  return {matrix.stride == 0 ? std::min<Index>(batch.outer, 1) : batch.outer,
+          matrix.inner == 0 ? std::min<Index>(batch.inner, 1) : batch.inner};
 }
 
 /// Rows of a unit: many, in parts of like size, unless threads would idle.
-Index unit_rows(const Queue& queue, Index m, Index batch) {
+Index unit_rows(const Queue& queue, Index m, Index products) {
   Index units = ceil_div(m, kUnitRows);
-  while (m > units * kBlockRows && !fills(queue, batch * units)) ++units;
+  while (m > units * kBlockRows && !fills(queue, products * units)) ++units;
   return round_up(ceil_div(m, units), kBlockRows);
 }
 
 }  // namespace
 
-void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch) {
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   queue.check(a);
   queue.check(b);
   queue.check(c);
@@ -201,13 +202,13 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
   const auto& [m, n, k, a_turned, b_turned, accumulate] = shape;
   round_operands(queue, {{a, a_turned ? k : m, a_turned ? m : k, different(a, batch)},
                          {b, b_turned ? n : k, b_turned ? k : n, different(b, batch)}});
-  const Index rows = unit_rows(queue, shape.m, batch);
+  const Index rows = unit_rows(queue, shape.m, batch.count());
   const Index units = ceil_div(shape.m, rows);
-  parallel(queue, batch * units, [&](Index unit) {
-    const Index matrix = unit / units;
+  parallel(queue, batch.count() * units, [&](Index unit) {
+    const Index product = unit / units;
     const Index begin = unit % units * rows;
-    RowsOfProduct(shape, {a.data + matrix * a.stride, a.leading, 0}, {b.data + matrix * b.stride, b.leading, 0},
-                  {c.data + matrix * c.stride, c.leading, 0}, begin, std::min(rows, shape.m - begin))
+    RowsOfProduct(shape, {a.of(product, batch.inner), a.leading}, {b.of(product, batch.inner), b.leading},
+                  {c.of(product, batch.inner), c.leading}, begin, std::min(rows, shape.m - begin))
         .compute();
   });
 }

@@ -28,15 +28,17 @@ void round_numbers(Precision precision, const float* from, Index count, float* t
 
 void round_operands(const Queue& queue, std::initializer_list<Operand> operands) {
   if (queue.precision() == Precision::fp32) return;
-  Index size = 0;
-  for (const Operand& operand : operands) size += operand.size();
-  if (size == 0) return;
-  auto* room = reinterpret_cast<float*>(queue.workspace(ceil_div(size, 2)));
+  Index numbers = 0;
+  for (const Operand& operand : operands) numbers += operand.size();
+  if (numbers == 0) return;
+  auto* room = reinterpret_cast<float*>(queue.workspace(ceil_div(numbers, 2)));
   for (const Operand& operand : operands) {
     const MatrixIn from = operand.matrix;
-    const MatrixIn to = {room, operand.columns, operand.count == 1 ? 0 : operand.rows * operand.columns};
-    parallel(queue, operand.count * operand.rows, [&](Index row) {
-      const float* own = from.data + row / operand.rows * from.stride + row % operand.rows * from.leading;
+    const Batch batch = operand.different;
+    const Index size = operand.rows * operand.columns;
+    const MatrixIn to = {room, operand.columns, batch.outer == 1 ? 0 : batch.inner * size, batch.inner == 1 ? 0 : size};
+    parallel(queue, batch.count() * operand.rows, [&](Index row) {
+      const float* own = from.of(row / operand.rows, batch.inner) + row % operand.rows * from.leading;
       round_numbers(queue.precision(), own, operand.columns, room + row * operand.columns);
     });
     operand.matrix = to;

@@ -10,11 +10,12 @@ namespace onebit::device::cpu {
 /// to[i] = from[i] rounded to nearest, ties to even, what is too large to infinity; NaN stays. to may be from.
 void round_numbers(Precision precision, const float* from, Index count, float* to);
 
-/// `count` matrices [rows][columns] of a batch.
+/// The matrices [rows][columns] of a batch that differ.
 struct Operand {
   MatrixIn& matrix;
-  Index rows, columns, count;
-  Index size() const { return count * rows * columns; }
+  Index rows, columns;
+  Batch different;
+  Index size() const { return different.count() * rows * columns; }
 };
 
 /// Puts rounded copies in the place of a product's operands, unless the queue's precision is float32. They lie in the

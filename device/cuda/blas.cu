@@ -38,7 +38,8 @@ Blas load() {
   return {.create = ONEBIT_FIND(cublasCreate),
           .destroy = ONEBIT_FIND(cublasDestroy),
           .set_stream = ONEBIT_FIND(cublasSetStream),
-          .gemm_batched = ONEBIT_FIND(cublasGemmStridedBatchedEx_64),
+          .gemm_strided = ONEBIT_FIND(cublasGemmStridedBatchedEx_64),
+          .gemm_scattered = ONEBIT_FIND(cublasGemmBatchedEx_64),
           .status_string = ONEBIT_FIND(cublasGetStatusString)};
 }
 

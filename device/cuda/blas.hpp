@@ -11,7 +11,8 @@ struct Blas {
   decltype(&cublasCreate) create;
   decltype(&cublasDestroy) destroy;
   decltype(&cublasSetStream) set_stream;
-  decltype(&cublasGemmStridedBatchedEx_64) gemm_batched;
+  decltype(&cublasGemmStridedBatchedEx_64) gemm_strided;
+  decltype(&cublasGemmBatchedEx_64) gemm_scattered;
   decltype(&cublasGetStatusString) status_string;
 };
 

@@ -1,7 +1,6 @@
 #include "device/gemm.hpp"
 
-#include "device/cuda/blas.hpp"
-#include "device/cuda/context.cuh"
+#include "device/cuda/launch.cuh"
 
 namespace onebit::device::cuda {
 namespace {
@@ -24,14 +23,48 @@ cublasComputeType_t compute_type(Precision precision) {
 }
 
 /// Sums of no terms.
-void clear(const Context& context, const GemmShape& shape, MatrixOut c, Index batch) {
+void clear(const Context& context, const GemmShape& shape, MatrixOut c, Batch batch) {
   constexpr auto size = static_cast<Index>(sizeof(float));
-  for (Index matrix = 0; matrix < batch; ++matrix) {
-    check(cudaMemset2DAsync(c.data + matrix * c.stride, static_cast<std::size_t>(c.leading * size), 0,
+  for (Index product = 0; product < batch.count(); ++product) {
+    check(cudaMemset2DAsync(c.of(product, batch.inner), static_cast<std::size_t>(c.leading * size), 0,
                             static_cast<std::size_t>(shape.n * size), static_cast<std::size_t>(shape.m),
                             context.stream()),
           "cudaMemset2DAsync");
   }
+}
+
+/// Whether one stride leads from each matrix of a batch to the next, and which.
+template <class T>
+bool in_line(const Matrices<T>& matrices, Batch batch) {
+  return batch.outer == 1 || batch.inner == 1 || matrices.stride == batch.inner * matrices.inner;
+}
+template <class T>
+Index stride(const Matrices<T>& matrices, Batch batch) {
+  return batch.inner == 1 ? matrices.stride : matrices.inner;
+}
+
+/// Writes where the matrices of every product begin.
+struct StartsKernel {
+  MatrixIn a, b;
+  MatrixOut c;
+  Index inner;
+  const void** a_starts;
+  const void** b_starts;
+  void** c_starts;
+  ONEBIT_HOST_DEVICE void operator()(Index product) const {
+    a_starts[product] = a.of(product, inner);
+    b_starts[product] = b.of(product, inner);
+    c_starts[product] = c.of(product, inner);
+  }
+};
+
+/// In the queue's workspace: where one stride is not enough, no operand may lie there.
+StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
+  const Index count = batch.count();
+  auto* starts = static_cast<const void**>(queue.context().workspace(3 * count * static_cast<Index>(sizeof(void*))));
+  const StartsKernel kernel{a, b, c, batch.inner, starts, starts + count, const_cast<void**>(starts + 2 * count)};
+  for_each(queue, count, kernel);
+  return kernel;
 }
 
 }  // namespace
@@ -39,8 +72,9 @@ void clear(const Context& context, const GemmShape& shape, MatrixOut c, Index ba
 /// cuBLAS sees columns where we have rows, and so the transpose of every matrix: C' = op(B)' op(A)'. All its sizes are
 /// 64 bits wide. It picks its method by the shape: equal shapes give equal bits, but a row of a product of another
 /// number of rows may differ in its last ones.
-void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Index batch) {
-  if (shape.m == 0 || shape.n == 0 || batch == 0) return;
+void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
+  const Index count = batch.count();
+  if (shape.m == 0 || shape.n == 0 || count == 0) return;
   const Context& context = queue.context();
   context.make_current();
   if (shape.k == 0) {
@@ -49,11 +83,20 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
   }
   const float one = 1.0f;
   const float keep = shape.accumulate ? 1.0f : 0.0f;
-  check(blas().gemm_batched(context.blas(), operation(shape.transpose_b), operation(shape.transpose_a), shape.n,
-                            shape.m, shape.k, &one, b.data, CUDA_R_32F, b.leading, b.stride, a.data, CUDA_R_32F,
-                            a.leading, a.stride, &keep, c.data, CUDA_R_32F, c.leading, c.stride, batch,
-                            compute_type(queue.precision()), CUBLAS_GEMM_DEFAULT),
-        "cublasGemmStridedBatchedEx");
+  const cublasOperation_t op_a = operation(shape.transpose_a), op_b = operation(shape.transpose_b);
+  const cublasComputeType_t compute = compute_type(queue.precision());
+  if (in_line(a, batch) && in_line(b, batch) && in_line(c, batch)) {
+    check(blas().gemm_strided(context.blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, b.data, CUDA_R_32F,
+                              b.leading, stride(b, batch), a.data, CUDA_R_32F, a.leading, stride(a, batch), &keep,
+                              c.data, CUDA_R_32F, c.leading, stride(c, batch), count, compute, CUBLAS_GEMM_DEFAULT),
+          "cublasGemmStridedBatchedEx");
+    return;
+  }
+  const StartsKernel at = find_starts(queue, a, b, c, batch);
+  check(blas().gemm_scattered(context.blas(), op_b, op_a, shape.n, shape.m, shape.k, &one, at.b_starts, CUDA_R_32F,
+                              b.leading, at.a_starts, CUDA_R_32F, a.leading, &keep, at.c_starts, CUDA_R_32F, c.leading,
+                              count, compute, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmBatchedEx");
 }
 
 }  // namespace onebit::device::cuda

@@ -1,6 +1,7 @@
 #pragma once
 // Scaled dot-product attention (Vaswani et al. 2017), the part between the projections.
 
+#include "device/gemm.hpp"
 #include "sim/layers/dropout.hpp"
 
 namespace onebit::sim {
@@ -26,19 +27,34 @@ class SelfAttention final : public Layer {
 
  private:
   Index head_width() const { return shape_.width / shape_.heads; }
-  Index square() const { return shape_.positions * shape_.positions; }
-  float* probabilities(const Pass& pass, Index head) {
-    return probabilities_.data() + head * pass.examples() * square();
+  /// Scores of an example.
+  Index scores() const { return shape_.heads * shape_.positions * shape_.positions; }
+  float scale() const;
+  Index together(const Pass& pass) const;
+  template <class Work>
+  void for_each_group(const Pass& pass, const Work& work) const;
+
+  /// Every head's own columns of `width`, for each position.
+  template <class T>
+  device::Matrices<T> columns(T* data, Index width) const {
+    return {data, width, shape_.positions * width, head_width()};
   }
-  /// Of one head, [examples][positions][positions].
-  device::Buffer<float> scores(const Pass& pass) const { return {pass.device, pass.examples() * square()}; }
-  DropoutMask mask(const Pass& pass, Index head) const;
-  const float* dropped(const Pass& pass, Index head, device::Buffer<float>& room);
-  void backward(const Pass& pass, Index head, const float* input, const float* output_delta, float* input_delta);
+  /// Every head's [positions][positions].
+  template <class T>
+  device::Matrices<T> squares(T* data) const {
+    return {data, shape_.positions, scores(), scores() / shape_.heads};
+  }
+  void multiply(const Pass& pass, Range group, const device::GemmShape& shape, device::MatrixIn a, device::MatrixIn b,
+                device::MatrixOut c) const;
+  void dropout(const Pass& pass, Range group, const float* input, float* output) const;
+  const float* dropped(const Pass& pass, Range group, float* room) const;
+  void forward(const Pass& pass, Range group, const float* input, float* output, float* room);
+  void backward(const Pass& pass, Range group, const float* input, const float* output_delta, float* input_delta,
+                float* room) const;
 
   Shape shape_;
   DropoutSite site_;
-  device::Buffer<float> probabilities_;  ///< [heads][examples][positions][positions], before dropout
+  device::Buffer<float> probabilities_;  ///< [examples][heads][positions][positions], before dropout
 };
 
 }  // namespace onebit::sim

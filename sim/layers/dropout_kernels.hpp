@@ -14,28 +14,30 @@ struct DropoutMask {
   float kept = 1;               ///< factor of what is kept: 1 / (1 - rate)
   Index step = 0, first_worker = 0, first_draw = 0;
   Index batch = 1;  ///< examples of a worker
+  Index first = 0;  ///< the example of the first row
   Index site = 0;   ///< below 2^10
-  Index first = 0;  ///< of the example's quads, below 2^26
+  Index parts = 1;  ///< of an example, each of which begins a quad
 
-  /// The random words of elements 4 quad .. 4 quad + 3; dropped where below the threshold.
+  /// The random words of elements 4 quad .. 4 quad + 3, quad below 2^26; dropped where below the threshold.
   ONEBIT_HOST_DEVICE auto words(Index example, Index quad) const {
     const Index draw = first_draw + example % batch;
     return device::philox({seed, device::Purpose::dropout},
-                          {step, first_worker + example / batch, (draw << 36) | (site << 26) | (first + quad)});
+                          {step, first_worker + example / batch, (draw << 36) | (site << 26) | quad});
   }
 };
 
-/// output = base + mask * input over the four elements of a quad; without a base 0. input may be output.
+/// output = base + mask * input over the four elements of a part's quad; without a base 0. input may be output.
 struct DropoutKernel {
   DropoutMask mask;
-  Index size;  ///< elements of an example
+  Index size;  ///< elements of a part
   const float* base;
   const float* input;
   float* output;
-  ONEBIT_HOST_DEVICE void operator()(Index example, Index quad) const {
-    const auto words = mask.words(example, quad);
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index quad) const {
+    const Index example = row / mask.parts, part = row - example * mask.parts;
+    const auto words = mask.words(mask.first + example, part * ceil_div(size, 4) + quad);
     for (Index k = 0; k < 4 && 4 * quad + k < size; ++k) {
-      const Index i = example * size + 4 * quad + k;
+      const Index i = row * size + 4 * quad + k;
       const float value = words[static_cast<std::size_t>(k)] < mask.threshold ? 0.0f : input[i] * mask.kept;
       output[i] = base == nullptr ? value : base[i] + value;
     }

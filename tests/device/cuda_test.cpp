@@ -21,6 +21,7 @@ TEST_CASE("cuBLAS is found when it is asked for, and has every function") {
   const device::cuda::Blas& blas = device::cuda::blas();
   CHECK(std::string(blas.status_string(CUBLAS_STATUS_SUCCESS)) != blas.status_string(CUBLAS_STATUS_NOT_INITIALIZED));
   CHECK(blas.create != nullptr);
-  CHECK(blas.gemm_batched != nullptr);
+  CHECK(blas.gemm_strided != nullptr);
+  CHECK(blas.gemm_scattered != nullptr);
 }
 #endif

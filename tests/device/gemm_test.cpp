@@ -1,5 +1,6 @@
 #include "device/gemm.hpp"
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -303,4 +304,149 @@ TEST_CASE("a row among other rows keeps its bits") {
   const Values first = product_of_rows(a, b, shape, 0, rows);
   const Values second = product_of_rows(others, b, shape, 0, rows);
   CHECK(std::equal(first.begin() + 3 * n, first.begin() + 4 * n, second.begin() + 9 * n));
+}
+
+namespace {
+
+/// How a batch of two levels lies: the inner matrices beside each other in the same rows, as heads do in their
+/// example's, or all one after the other; or one for all of a level.
+enum class Lie { beside, in_line, outer_shared, inner_shared };
+
+constexpr Lie kLies[] = {Lie::beside, Lie::in_line, Lie::outer_shared, Lie::inner_shared};
+
+/// Matrices [rows][columns], with gaps between their rows.
+template <class T>
+Matrices<T> lay(Lie lie, T* data, Index rows, Index columns, Batch batch) {
+  const Index wide = batch.inner * columns + 3, narrow = columns + 1;
+  switch (lie) {
+    case Lie::beside:
+      return {data, wide, rows * wide, columns};
+    case Lie::in_line:
+      return {data, narrow, batch.inner * rows * narrow, rows * narrow};
+    case Lie::outer_shared:
+      return {data, wide, 0, columns};
+    default:
+      return {data, narrow, rows * narrow, 0};
+  }
+}
+
+/// Operands and a result that lie so.
+class TwoLevels {
+ public:
+  /// Of whole numbers: their products are exact on every device.
+  TwoLevels(const GemmShape& shape, Batch batch, Lie a, Lie b, Lie c)
+      : TwoLevels(shape, batch, a, b, c,
+                  [](Index count, std::uint32_t seed) { return oracle::whole_numbers(count, 30, seed); }) {}
+  template <class Draw>
+  TwoLevels(const GemmShape& shape, Batch batch, Lie a, Lie b, Lie c, const Draw& draw)
+      : shape_(shape), batch_(batch), lie_a_(a), lie_b_(b), lie_c_(c) {
+    const Index count = std::max<Index>(batch.count(), 1);
+    a_ = draw(count * (shape.m + 3) * (shape.k + 3), 14);
+    b_ = draw(count * (shape.k + 3) * (shape.n + 3), 15);
+    c_ = draw(count * (shape.m + 3) * (shape.n + 3), 16);
+  }
+
+  Values by(const Device& device) const {
+    const auto left = on(device, a_), right = on(device, b_);
+    auto result = on(device, c_);
+    gemm_batched(device, shape_, a(left.data()), b(right.data()), c(result.data()), batch_);
+    return result.to_host();
+  }
+
+  /// The same, gaps as they were, by a function for one product.
+  template <class Multiply>
+  Values one_by_one(const Multiply& multiply) const {
+    Values result = c_;
+    const MatrixIn left = a(a_.data()), right = b(b_.data());
+    const MatrixOut out = c(result.data());
+    for (Index o = 0; o < batch_.outer; ++o) {
+      for (Index h = 0; h < batch_.inner; ++h) {
+        multiply(shape_, MatrixIn{left.data + o * left.stride + h * left.inner, left.leading},
+                 MatrixIn{right.data + o * right.stride + h * right.inner, right.leading},
+                 MatrixOut{out.data + o * out.stride + h * out.inner, out.leading});
+      }
+    }
+    return result;
+  }
+
+ private:
+  MatrixIn a(const float* data) const {
+    const auto [rows, columns] = shape_.transpose_a ? std::pair{shape_.k, shape_.m} : std::pair{shape_.m, shape_.k};
+    return lay(lie_a_, data, rows, columns, batch_);
+  }
+  MatrixIn b(const float* data) const {
+    const auto [rows, columns] = shape_.transpose_b ? std::pair{shape_.n, shape_.k} : std::pair{shape_.k, shape_.n};
+    return lay(lie_b_, data, rows, columns, batch_);
+  }
+  MatrixOut c(float* data) const { return lay(lie_c_, data, shape_.m, shape_.n, batch_); }
+
+  GemmShape shape_;
+  Batch batch_;
+  Lie lie_a_, lie_b_, lie_c_;
+  Values a_, b_, c_;
+};
+
+/// By plain loops.
+void multiply_in_double(const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c) {
+  for (Index i = 0; i < shape.m; ++i) {
+    for (Index j = 0; j < shape.n; ++j) {
+      float& out = c.data[i * c.leading + j];
+      const double before = shape.accumulate ? static_cast<double>(out) : 0;
+      out = static_cast<float>(before + element(shape, a.data, a.leading, b.data, b.leading, i, j).value);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a batch of two levels is its products for all sizes and transposes") {
+  const std::string backend = GENERATE(from_range(backends()));
+  const Device device = device_of(backend);
+  for (const auto& [m, n, k] : {std::array<Index, 3>{0, 1, 1}, {1, 0, 1}, {2, 3, 0}, {1, 1, 1}, {31, 33, 7}}) {
+    for (const bool transpose_a : {false, true}) {
+      for (const bool transpose_b : {false, true}) {
+        for (const bool accumulate : {false, true}) {
+          for (const Lie lie : {Lie::beside, Lie::in_line}) {
+            CAPTURE(backend, m, n, k, transpose_a, transpose_b, accumulate, static_cast<int>(lie));
+            const GemmShape shape{m, n, k, transpose_a, transpose_b, accumulate};
+            const TwoLevels batch(shape, {2, 3}, lie, lie, lie);
+            CHECK(batch.by(device) == batch.one_by_one(multiply_in_double));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a batch of two levels is its products, however many there are and wherever they lie") {
+  const std::string backend = GENERATE(from_range(backends()));
+  const Device device = device_of(backend);
+  for (const Batch& batch : {Batch(0, 2), Batch(2, 0), Batch(1, 1), Batch(1, 3), Batch(3, 1), Batch(2, 3)}) {
+    for (const Lie a : kLies) {
+      for (const Lie b : kLies) {
+        for (const Lie c : {Lie::beside, Lie::in_line}) {
+          CAPTURE(backend, batch.outer, batch.inner, static_cast<int>(a), static_cast<int>(b), static_cast<int>(c));
+          const TwoLevels products({5, 7, 4}, batch, a, b, c);
+          CHECK(products.by(device) == products.one_by_one(multiply_in_double));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("products of a batch of two levels have the bits of single ones, on any number of threads") {
+  const Precision precision = GENERATE(Precision::fp32, Precision::tf32, Precision::bf16);
+  for (const Lie a : kLies) {
+    for (const Lie b : kLies) {
+      const auto draw = [](Index count, std::uint32_t seed) { return oracle::normals(count, seed); };
+      const TwoLevels products({70, 10, 200, false, true}, {2, 3}, a, b, Lie::beside, draw);
+      const Values expected = products.one_by_one([&](const GemmShape& shape, MatrixIn x, MatrixIn y, MatrixOut z) {
+        gemm(Device::cpu(1).with_precision(precision), shape, x, y, z);
+      });
+      for (const int threads : {1, 2, 3, 7, 16}) {
+        CAPTURE(static_cast<int>(a), static_cast<int>(b), threads);
+        CHECK(products.by(Device::cpu(threads).with_precision(precision)) == expected);
+      }
+    }
+  }
 }

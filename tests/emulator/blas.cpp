@@ -37,9 +37,25 @@ onebit::device::Precision precision_of(cublasComputeType_t compute) {
   return compute == CUBLAS_COMPUTE_32F_FAST_16BF ? Precision::bf16 : Precision::fp32;
 }
 
+/// Columns are rows here: C' = op(B)' op(A)'.
+onebit::device::GemmShape shape_of(cublasOperation_t transpose_a, cublasOperation_t transpose_b, std::int64_t m,
+                                   std::int64_t n, std::int64_t k, const void* beta) {
+  return {.m = n,
+          .n = m,
+          .k = k,
+          .transpose_a = transpose_b == CUBLAS_OP_T,
+          .transpose_b = transpose_a == CUBLAS_OP_T,
+          .accumulate = *static_cast<const float*>(beta) != 0.0f};
+}
+
+onebit::device::cpu::Queue queue_of(cublasComputeType_t compute) {
+  onebit::device::cpu::Queue queue(1, std::make_shared<onebit::device::cpu::HostMemory>());
+  queue.set_precision(precision_of(compute));
+  return queue;
+}
+
 }  // namespace
 
-/// Columns are rows here: C' = op(B)' op(A)'.
 cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
                                              cublasOperation_t transpose_b, std::int64_t m, std::int64_t n,
                                              std::int64_t k, const void* alpha, const void* a, cudaDataType,
@@ -49,18 +65,30 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
                                              cublasComputeType_t compute, cublasGemmAlgo_t) {
   using namespace onebit::device;
   if (*static_cast<const float*>(alpha) != 1.0f) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const GemmShape shape{.m = n,
-                        .n = m,
-                        .k = k,
-                        .transpose_a = transpose_b == CUBLAS_OP_T,
-                        .transpose_b = transpose_a == CUBLAS_OP_T,
-                        .accumulate = *static_cast<const float*>(beta) != 0.0f};
+  const GemmShape shape = shape_of(transpose_a, transpose_b, m, n, k, beta);
   const MatrixIn left{static_cast<const float*>(b), ldb, stride_b}, right{static_cast<const float*>(a), lda, stride_a};
   const MatrixOut out{static_cast<float*>(c), ldc, stride_c};
+  onebit::emulator::enqueue(handle->stream,
+                            [=] { cpu::gemm_batched(queue_of(compute), shape, left, right, out, batch); });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// Where the matrices lie is read when the product's turn comes.
+cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                      cublasOperation_t transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                                      const void* alpha, const void* const a[], cudaDataType, std::int64_t lda,
+                                      const void* const b[], cudaDataType, std::int64_t ldb, const void* beta,
+                                      void* const c[], cudaDataType, std::int64_t ldc, std::int64_t batch,
+                                      cublasComputeType_t compute, cublasGemmAlgo_t) {
+  using namespace onebit::device;
+  if (*static_cast<const float*>(alpha) != 1.0f) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const GemmShape shape = shape_of(transpose_a, transpose_b, m, n, k, beta);
   onebit::emulator::enqueue(handle->stream, [=] {
-    cpu::Queue queue(1, std::make_shared<cpu::HostMemory>());
-    queue.set_precision(precision_of(compute));
-    cpu::gemm_batched(queue, shape, left, right, out, batch);
+    const cpu::Queue queue = queue_of(compute);
+    for (std::int64_t i = 0; i < batch; ++i) {
+      cpu::gemm_batched(queue, shape, {static_cast<const float*>(b[i]), ldb}, {static_cast<const float*>(a[i]), lda},
+                        {static_cast<float*>(c[i]), ldc}, 1);
+    }
   });
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -71,7 +99,8 @@ const Blas& blas() {
   static const Blas table{.create = &cublasCreate,
                           .destroy = &cublasDestroy,
                           .set_stream = &cublasSetStream,
-                          .gemm_batched = &cublasGemmStridedBatchedEx_64,
+                          .gemm_strided = &cublasGemmStridedBatchedEx_64,
+                          .gemm_scattered = &cublasGemmBatchedEx_64,
                           .status_string = &cublasGetStatusString};
   return table;
 }

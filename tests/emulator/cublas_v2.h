@@ -31,3 +31,9 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
                                              std::int64_t ldb, std::int64_t stride_b, const void* beta, void* c,
                                              cudaDataType, std::int64_t ldc, std::int64_t stride_c, std::int64_t batch,
                                              cublasComputeType_t compute, cublasGemmAlgo_t);
+cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                      cublasOperation_t transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                                      const void* alpha, const void* const a[], cudaDataType, std::int64_t lda,
+                                      const void* const b[], cudaDataType, std::int64_t ldb, const void* beta,
+                                      void* const c[], cudaDataType, std::int64_t ldc, std::int64_t batch,
+                                      cublasComputeType_t compute, cublasGemmAlgo_t);

@@ -167,6 +167,59 @@ TEST_CASE("attention is that of the oracle, forward and backward") {
   }
 }
 
+namespace {
+
+/// What attention writes forward, and the gradient by its input.
+struct AttentionResult {
+  std::vector<float> output, input_delta;
+  friend bool operator==(const AttentionResult&, const AttentionResult&) = default;
+};
+
+AttentionResult attend(const SelfAttention::Shape& shape, double rate, const Pass& pass,
+                       const std::vector<float>& input, std::vector<float> delta) {
+  SelfAttention layer(shape, {rate, 3});
+  AttentionResult result{std::vector<float>(delta.size()), std::vector<float>(input.size())};
+  layer.reserve(pass);
+  layer.forward(pass, input.data(), result.output.data());
+  layer.backward(pass, input.data(), result.output.data(), delta.data(), result.input_delta.data());
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("attention's heads have the bits that each has by itself") {
+  constexpr Index positions = 9, own = 5, heads = 3, width = heads * own, examples = 4;
+  const device::Device device = device::Device::cpu(2);
+  const Pass pass = pass_at(device, 2, 2, {});
+  const auto head_of = [&](const std::vector<float>& rows, Index head) {
+    std::vector<float> values;
+    for (auto row = rows.begin(); row != rows.end(); row += width) {  // queries, keys and values are rows each
+      values.insert(values.end(), row + head * own, row + (head + 1) * own);
+    }
+    return values;
+  };
+  const std::vector<float> input = oracle::normals(examples * positions * 3 * width, 21);
+  const std::vector<float> delta = oracle::normals(examples * positions * width, 22);
+  const AttentionResult all = attend({positions, width, heads, true}, 0, pass, input, delta);
+  for (Index head = 0; head < heads; ++head) {
+    const AttentionResult one = attend({positions, own, 1, true}, 0, pass, head_of(input, head), head_of(delta, head));
+    CHECK(head_of(all.output, head) == one.output);
+    CHECK(head_of(all.input_delta, head) == one.input_delta);
+  }
+}
+
+TEST_CASE("attention with dropout has the same bits for few examples at a time and for all") {
+  constexpr Index positions = 63, width = 8, heads = 4, examples = 10;  // a thread takes 4 examples at a time
+  const std::vector<float> input = oracle::normals(examples * positions * 3 * width, 23);
+  const std::vector<float> delta = oracle::normals(examples * positions * width, 24);
+  const auto on_threads = [&](int threads) {
+    const device::Device device = device::Device::cpu(threads);
+    return attend({positions, width, heads, false}, kRate, pass_at(device, 2, 5, kDrawPlace), input, delta);
+  };
+  const AttentionResult few = on_threads(1);
+  for (const int threads : {2, 3, 7}) CHECK(on_threads(threads) == few);
+}
+
 TEST_CASE("attention of equal scores takes the mean of what a query may read") {
   const device::Device device = device_of(GENERATE(from_range(backends())));
   SelfAttention layer({.positions = 3, .width = 1, .heads = 1, .causal = true}, {});
