@@ -53,6 +53,12 @@ class Device {
     return run([](const auto& queue) { return queue.mark(); });
   }
 
+  /// What is launched from now on starts behind another device's mark, a device of the same backend; the host does not
+  /// wait. Null is behind it already.
+  void start_behind(const Mark* mark) const {
+    run([&](const auto& queue) { queue.start_behind(mark); });
+  }
+
   /// Waits until every kernel and copy is done.
   void synchronize() const {
     run([](const auto& queue) { queue.synchronize(); });

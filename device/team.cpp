@@ -18,10 +18,11 @@ struct Abandoned {};
 /// Where the ranks meet: each shows what it has, waits for the others, takes what is for it, and waits again.
 class Team::Board {
  public:
-  explicit Board(Index ranks) : shown_(static_cast<std::size_t>(ranks)) {}
+  explicit Board(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}
 
   struct Shown {
     const Device* device = nullptr;
+    const Mark* ready = nullptr;  ///< behind what fills the blocks
     std::span<const Blocks> blocks;
     std::span<const double> numbers;
   };
@@ -31,6 +32,13 @@ class Team::Board {
     wait();
   }
   const Shown& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
+
+  /// A rank's mark behind all that it has taken; between a show and the wait after it.
+  void leave_mark(Index rank, std::shared_ptr<const Mark> mark) {
+    taken_[static_cast<std::size_t>(rank)] = std::move(mark);
+  }
+  /// After that wait and before the next show.
+  const Mark* mark_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
 
   /// Returns when every rank has come; throws Abandoned when one will not come any more.
   void wait() {
@@ -72,6 +80,7 @@ class Team::Board {
 
  private:
   std::vector<Shown> shown_;
+  std::vector<std::shared_ptr<const Mark>> taken_;
   std::mutex mutex_;
   std::condition_variable all_came_;
   std::size_t waiting_ = 0;
@@ -157,7 +166,9 @@ class Team::Threads {
 
 namespace {
 
-/// A rank's exchange over the board: it shows its blocks and pulls what the others show for it.
+/// A rank's exchange over the board: it shows its blocks and pulls what the others show for it. Devices wait for each
+/// other by their marks, the host does not: a copy is behind what the source's device does before, and what any device
+/// does next is behind the copies of all.
 template <class Board>
 class TeamExchange final : public Exchange {
  public:
@@ -169,20 +180,22 @@ class TeamExchange final : public Exchange {
   Index bytes_received() const override { return bytes_received_; }
 
   void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
-    device.synchronize();
-    board_->show(rank_, {&device, to, {}});
+    const std::shared_ptr<const Mark> ready = device.mark();
+    board_->show(rank_, {&device, ready.get(), to, {}});
     std::exception_ptr failure;  // a rank that fails stays until the others have read what it shows
     try {
       pull_all(device, from);
+      board_->leave_mark(rank_, device.mark());
     } catch (...) {
       failure = std::current_exception();
     }
     board_->wait();
     if (failure) std::rethrow_exception(failure);
+    for (Index peer = 0; peer < size_; ++peer) device.start_behind(board_->mark_of(peer));
   }
 
   std::vector<double> all_gather(std::span<const double> own) override {
-    board_->show(rank_, {nullptr, {}, own});
+    board_->show(rank_, {nullptr, nullptr, {}, own});
     std::vector<double> all;
     for (Index peer = 0; peer < size_; ++peer) {
       const auto numbers = board_->of(peer).numbers;
@@ -196,10 +209,10 @@ class TeamExchange final : public Exchange {
   void pull_all(const Device& device, std::span<const Blocks> from) {
     for (Index peer = 0; peer < size_; ++peer) {
       const auto& shown = board_->of(peer);
+      device.start_behind(shown.ready);
       pull(device, from[static_cast<std::size_t>(peer)], *shown.device, shown.blocks[static_cast<std::size_t>(rank_)],
            peer);
     }
-    device.synchronize();
   }
 
   void pull(const Device& device, const Blocks& targets, const Device& peer_device, const Blocks& sources, Index peer) {

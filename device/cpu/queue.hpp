@@ -68,6 +68,7 @@ class Queue {
   }
   void synchronize() const {}
   std::shared_ptr<const Mark> mark() const { return nullptr; }
+  void start_behind(const Mark*) const {}
 
  private:
   template <class Kernel>

@@ -147,6 +147,8 @@ class EventMark final : public Mark {
 
   void record() const { check(cudaEventRecord(event_, context_->stream()), "cudaEventRecord"); }
 
+  void delay(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent"); }
+
   double since(const Mark& earlier) const override {
     context_->make_current();
     check(cudaEventSynchronize(event_), "cudaEventSynchronize");
@@ -168,6 +170,12 @@ std::shared_ptr<const Mark> Queue::mark() const {
   auto mark = std::make_shared<EventMark>(context_);
   mark->record();
   return mark;
+}
+
+void Queue::start_behind(const Mark* mark) const {
+  if (mark == nullptr) return;
+  context_->make_current();
+  dynamic_cast<const EventMark&>(*mark).delay(context_->stream());
 }
 
 std::vector<std::pair<std::string, std::string>> list() {

@@ -153,7 +153,7 @@ std::shared_ptr<const Arrival> GpuMemory::fetch(const void* source, Index bytes)
   return std::make_shared<GpuArrival>(context_, source, bytes);
 }
 
-/// The exchange has waited for the source's kernels; this GPU's are before it in the stream.
+/// The source's kernels and this GPU's are before it in the stream.
 void GpuMemory::copy(const Block& target, Memory& from, const Block& source) {
   if (target.bytes() == 0) return;
   context_->make_current();

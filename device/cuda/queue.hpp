@@ -25,6 +25,8 @@ class Queue {
   void synchronize() const;
   /// An event in the stream.
   std::shared_ptr<const Mark> mark() const;
+  /// mark: of a queue of this backend, or null.
+  void start_behind(const Mark* mark) const;
 
  private:
   std::shared_ptr<Context> context_;

@@ -54,7 +54,7 @@ struct cudaMemAccessDesc {
 
 namespace onebit::emulator {
 inline constexpr int kProcessors = 3, kBlocksPerProcessor = 2;
-struct Stream;
+class Stream;
 struct Pool;
 struct Event;
 /// Puts a kernel, bound to its arguments, behind the stream's work. together: its blocks may wait for each other.
@@ -77,6 +77,7 @@ const char* cudaGetErrorString(cudaError_t status);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);

@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -12,33 +13,79 @@
 
 namespace onebit::emulator {
 
-/// The work of a stream that nobody has waited for yet.
-struct Stream {
+/// The work of a stream that nobody has waited for yet. Streams that wait for each other are of several threads, each
+/// of which may do the work of all.
+class Stream {
+ public:
+  explicit Stream(int gpu) : gpu_(gpu), self_(this) {}
+  /// Gone once nothing waits for it any more.
+  void destroy() { const std::shared_ptr<Stream> last = std::move(self_); }
+  std::shared_ptr<Stream> share() const { return self_; }
+  int gpu() const { return gpu_; }
+
+  /// keeps_busy: not what only frees memory or notes the time. Returns its place in the stream.
+  std::uint64_t add(std::function<void()> run, bool keeps_busy) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back({std::move(run), keeps_busy});
+    return added_++;
+  }
+  /// Places that have been given.
+  std::uint64_t added() {
+    const std::lock_guard lock(mutex_);
+    return added_;
+  }
+
+  /// Returns when the first `count` pieces of work are done, all those before if there are fewer; whether that left the
+  /// stream without work.
+  bool finish(std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    count = std::min(count, added_);
+    const bool was_busy = busy();
+    while (done_ < count) {
+      if (running_) {
+        progress_.wait(lock);
+      } else {
+        do_first(lock);
+      }
+    }
+    return was_busy && !busy();
+  }
+
+ private:
   struct Work {
     std::function<void()> run;
-    bool keeps_busy = true;  ///< not what only frees memory or notes the time
+    bool keeps_busy;
   };
 
-  int gpu = 0;
-  std::deque<Work> work;
-  std::uint64_t done = 0;
-
   bool busy() const {
-    return std::any_of(work.begin(), work.end(), [](const Work& one) { return one.keeps_busy; });
+    return std::any_of(work_.begin(), work_.end(), [](const Work& one) { return one.keeps_busy; });
   }
-  void do_first() {
-    const Work first = std::move(work.front());
-    work.pop_front();
+  void do_first(std::unique_lock<std::mutex>& lock) {
+    const Work first = std::move(work_.front());
+    work_.pop_front();
+    running_ = true;
+    lock.unlock();
     first.run();
-    ++done;
+    lock.lock();
+    running_ = false;
+    ++done_;
+    progress_.notify_all();
   }
+
+  int gpu_;
+  std::shared_ptr<Stream> self_;
+  std::mutex mutex_;
+  std::condition_variable progress_;
+  std::deque<Work> work_;
+  std::uint64_t added_ = 0, done_ = 0;
+  bool running_ = false;  ///< a thread does the piece after those done
 };
 
 using Time = std::chrono::steady_clock::time_point;
 
 /// The stream that it was recorded in last, and how much of its work comes before it.
 struct Event {
-  Stream* stream = nullptr;
+  std::shared_ptr<Stream> stream;
   std::uint64_t place = 0;
   std::shared_ptr<Time> time = std::make_shared<Time>();
 };
@@ -78,18 +125,16 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
-/// The host waits for `count` pieces of the stream's work, all if there are fewer.
-cudaError_t wait_for(Stream& stream, std::size_t count) {
-  const bool was_busy = stream.busy();
-  for (; count > 0 && !stream.work.empty(); --count) stream.do_first();
-  if (was_busy && !stream.busy()) ++drained;
-  return state_of(stream.gpu);
+/// The host waits for the first `count` pieces of the stream's work.
+cudaError_t wait_for(Stream& stream, std::uint64_t count) {
+  if (stream.finish(count)) ++drained;
+  return state_of(stream.gpu());
 }
 
 /// Work on a stream of a GPU that works.
 cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy = true) {
-  if (const cudaError_t state = state_of(stream->gpu); state != cudaSuccess) return state;
-  stream->work.push_back({std::move(work), keeps_busy});
+  if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
+  stream->add(std::move(work), keeps_busy);
   return cudaSuccess;
 }
 
@@ -203,18 +248,18 @@ const char* cudaGetErrorString(cudaError_t status) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new Stream{.gpu = current};
+  *stream = new Stream(current);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const cudaError_t status = cudaStreamSynchronize(stream);
-  delete stream;
+  stream->destroy();
   return status;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return wait_for(*stream, stream->work.size());
+  return wait_for(*stream, stream->added());
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -228,16 +273,20 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  event->stream = stream;
-  event->place = stream->done + stream->work.size();
-  return add(
-      stream, [time = event->time] { *time = std::chrono::steady_clock::now(); }, false);
+  if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
+  event->stream = stream->share();
+  event->place = stream->add([time = event->time] { *time = std::chrono::steady_clock::now(); }, false);
+  return cudaSuccess;
 }
 
-/// Of a stream that this thread uses.
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  Stream& stream = *event->stream;
-  return wait_for(stream, event->place < stream.done ? 0 : event->place - stream.done + 1);
+  return wait_for(*event->stream, event->place + 1);
+}
+
+/// The stream does the other's work up to the event, where that has not been done.
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return add(
+      stream, [other = event->stream, place = event->place] { other->finish(place + 1); }, false);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
@@ -297,8 +346,8 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 
 /// Filled with NaN: new memory holds anything.
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream) {
-  if (const cudaError_t state = state_of(stream->gpu); state != cudaSuccess) return state;
-  Pool& pool = pool_of(stream->gpu);
+  if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
+  Pool& pool = pool_of(stream->gpu());
   const std::lock_guard lock(pool.mutex);
   if (bytes > pool.total - std::min(pool.used, pool.total)) return report(cudaErrorMemoryAllocation);
   *data = ::operator new (bytes, std::align_val_t{256});
@@ -311,8 +360,8 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
 
 /// Also on a GPU that is lost: buffers go after the error.
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
-  stream->work.push_back({[gpu = stream->gpu, data] { release(gpu, data); }, false});
-  return state_of(stream->gpu);
+  stream->add([gpu = stream->gpu(), data] { release(gpu, data); }, false);
+  return state_of(stream->gpu());
 }
 
 cudaError_t cudaMemsetAsync(void* target, int byte, std::size_t bytes, cudaStream_t stream) {
