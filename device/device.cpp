@@ -78,7 +78,7 @@ Device Device::cuda(int ordinal) {
 
 Device Device::plan() const {
   const auto memory = std::make_shared<plan::PlanMemory>();
-  return Device(name_, cpu::Queue(threads(), memory), memory).with_precision(precision());
+  return Device(name_, cpu::Queue(threads(), memory), memory).with_precision(precision()).with_recordings(records_);
 }
 
 bool Device::plans() const {
@@ -93,6 +93,17 @@ Device Device::with_precision(Precision precision) const {
 
 Precision Device::precision() const {
   return run([](const auto& queue) { return queue.precision(); });
+}
+
+Device Device::with_recordings(bool allowed) const {
+  Device other = *this;
+  other.records_ = allowed;
+  return other;
+}
+
+std::shared_ptr<const Recording> Device::record(const std::function<void()>& work) const {
+  if (auto* memory = dynamic_cast<plan::PlanMemory*>(memory_.get())) return memory->record(work);
+  return run([&](const auto& queue) { return queue.record(work); });
 }
 
 int Device::threads() const {

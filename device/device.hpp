@@ -1,6 +1,7 @@
 #pragma once
 // Where kernels run and buffers live. device/launch.hpp runs kernels on a device; each backend has a queue type.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "device/cpu/queue.hpp"
 #include "device/memory.hpp"
+#include "device/recording.hpp"
 #if defined(ONEBIT_CUDA)
 #include "device/cuda/queue.hpp"
 #endif
@@ -33,6 +35,12 @@ class Device {
   /// This device, with matrix products of operands rounded so. A new device's are not.
   Device with_precision(Precision precision) const;
   Precision precision() const;
+
+  /// This device, where GPUs record launches (replay.hpp), or never. A new device's do.
+  Device with_recordings(bool allowed) const;
+  bool records() const { return is_gpu() && records_; }
+  /// What `work` launches, without doing it. See Replay for what it may launch. For a device that records.
+  std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
   const std::string& name() const { return name_; }
   /// Has memory of its own, and goes on by itself until the host waits.
@@ -76,6 +84,7 @@ class Device {
   std::string name_;
   Queue queue_;
   std::shared_ptr<Memory> memory_;
+  bool records_ = true;
 };
 
 /// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",

@@ -127,6 +127,7 @@ std::vector<RunOption> run_size_options() {
       bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
       field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
       bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
+      field("graphs", "GPUs start a pass as a CUDA graph where they have had it before", ONEBIT_PLACE(graphs)),
       field("worker-group", "workers of a device whose gradients exist at a time; 0: as are fast and fit",
             ONEBIT_PLACE(worker_group)),
       memory_option(),

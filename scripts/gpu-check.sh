@@ -181,7 +181,9 @@ steps() {
   step mlp-256 30 cuda "${mlp[@]}" --workers 256
   step mlp-4096 45 cuda "${mlp[@]}" --workers 4096 --rounds 10
   step mlp-64-two-devices 30 cuda:0,0 "${mlp[@]}" --workers 64
+  step mlp-64-no-graphs 30 cuda "${mlp[@]}" --workers 64 --graphs false
   step bert-nano-64 30 cuda --model bert-nano "${text[@]}" --workers 64 --batch 4
+  step bert-nano-64-no-graphs 30 cuda --model bert-nano "${text[@]}" --workers 64 --batch 4 --graphs false
   step resnet20-16 30 cuda --model resnet20 --workers 16 --batch 16 --data synthetic
   step bert-base-8 45 cuda --model bert-base "${text[@]}" --workers 8 --batch 2 --rounds 5
   step bert-base-128 60 cuda --model bert-base "${text[@]}" --workers 128 --batch 1 --rounds 3

@@ -56,6 +56,7 @@ struct RunConfig {
   std::uint32_t seed = 1;  ///< initial weights and sampling
   std::string device = "cpu";
   int threads = 0;         ///< 0: one per core
+  bool graphs = true;      ///< GPUs replay the launches of a pass as CUDA graphs
   Index worker_group = 0;  ///< workers whose gradients exist at a time; 0: as many as are fast and fit
   Index memory = 0;        ///< bytes that the run may take; 0: what the system has
 };

@@ -7,8 +7,9 @@
 namespace onebit::sim {
 namespace {
 
-constexpr std::string_view kNeutral[] = {"devices",         "threads",         "worker-group",  "memory",   "log.flush",
-                                         "log.flush-every", "log.compression", "model.timeout", "data.mmap"};
+constexpr std::string_view kNeutral[] = {"devices",       "threads",   "graphs",          "worker-group",
+                                         "memory",        "log.flush", "log.flush-every", "log.compression",
+                                         "model.timeout", "data.mmap"};
 
 }  // namespace
 

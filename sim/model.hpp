@@ -23,6 +23,7 @@ namespace onebit::sim {
 struct Weights {
   const float* data = nullptr;
   Index stride = 0;
+  friend bool operator==(const Weights&, const Weights&) = default;
 };
 
 /// Where the gradients of a group go: worker w's at data + w * stride, w counted from the group's first.
@@ -31,6 +32,7 @@ struct GradientRows {
   Index stride = 0;
   bool add = false;    ///< to what is there; else the rows are written
   float scale = 1.0f;  ///< of the gradients: one of several parts of a batch counts so much
+  friend bool operator==(const GradientRows&, const GradientRows&) = default;
 };
 
 /// Sums over evaluated examples.

@@ -54,6 +54,7 @@ Site make_site(const RunConfig& config) {
   const std::shared_ptr<device::World>& world = device::world();
   const int threads = complete.threads == 0 ? world->threads() : complete.threads;
   std::vector<device::Device> devices = device::parse_devices(complete.device, threads);
+  for (device::Device& device : devices) device = device.with_recordings(complete.graphs);
   return {make_data(data_config(complete)), std::move(devices), world};
 }
 

@@ -6,11 +6,13 @@
 #endif
 
 #include <exception>
+#include <functional>
 
 #include "device/debug/memory.hpp"
 #include "device/mark.hpp"
 #include "device/plan/memory.hpp"
 #include "device/precision.hpp"
+#include "device/recording.hpp"
 #include "device/types.hpp"
 
 namespace onebit::device::cpu {
@@ -69,6 +71,8 @@ class Queue {
   void synchronize() const {}
   std::shared_ptr<const Mark> mark() const { return nullptr; }
   void start_behind(const Mark*) const {}
+  /// A CPU has nothing to gain by it.
+  std::shared_ptr<const Recording> record(const std::function<void()>&) const { return nullptr; }
 
  private:
   template <class Kernel>

@@ -38,6 +38,7 @@ Blas load() {
   return {.create = ONEBIT_FIND(cublasCreate),
           .destroy = ONEBIT_FIND(cublasDestroy),
           .set_stream = ONEBIT_FIND(cublasSetStream),
+          .set_workspace = ONEBIT_FIND(cublasSetWorkspace),
           .gemm_strided = ONEBIT_FIND(cublasGemmStridedBatchedEx_64),
           .gemm_scattered = ONEBIT_FIND(cublasGemmBatchedEx_64),
           .status_string = ONEBIT_FIND(cublasGetStatusString)};

@@ -11,6 +11,7 @@ struct Blas {
   decltype(&cublasCreate) create;
   decltype(&cublasDestroy) destroy;
   decltype(&cublasSetStream) set_stream;
+  decltype(&cublasSetWorkspace) set_workspace;
   decltype(&cublasGemmStridedBatchedEx_64) gemm_strided;
   decltype(&cublasGemmBatchedEx_64) gemm_scattered;
   decltype(&cublasGetStatusString) status_string;

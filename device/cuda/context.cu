@@ -94,26 +94,49 @@ cudaEvent_t TimedEvents::take() {
 Context::Context(int gpu) : ordinal_(gpu) {
   make_current();
   check(cudaStreamCreateWithFlags(stream_.out(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  check(cuda::blas().create(blas_.out()), "cublasCreate");
-  check(cuda::blas().set_stream(blas_.get(), stream()), "cublasSetStream");
 }
 
 Context::~Context() {
   ignore(cudaSetDevice(ordinal_));
   ignore(cudaStreamSynchronize(stream()));  // it may still read what is staged
   release_workspace();
+  if (blas_workspace_ != nullptr) ignore(cudaFreeAsync(blas_workspace_, stream()));
 }
 
 void Context::make_current() const {
   check(cudaSetDevice(ordinal_), "cudaSetDevice");
 }
 
+/// Made with the first product, with memory of our own: cuBLAS would take some for every recording. As much as it would
+/// take by itself, by its manual.
+cublasHandle_t Context::blas() {
+  if (blas_workspace_ != nullptr) return blas_.get();
+  make_current();
+  cudaDeviceProp gpu{};
+  check(cudaGetDeviceProperties(&gpu, ordinal_), "cudaGetDeviceProperties");
+  const Index bytes = Index{gpu.major >= 9 ? 32 : 4} << 20;
+  if (blas_.get() == nullptr) check(cuda::blas().create(blas_.out()), "cublasCreate");
+  check(cuda::blas().set_stream(blas_.get(), stream()), "cublasSetStream");
+  blas_workspace_ = allocate(bytes);
+  check(cuda::blas().set_workspace(blas_.get(), blas_workspace_, static_cast<std::size_t>(bytes)),
+        "cublasSetWorkspace");
+  return blas_.get();
+}
+
+void* Context::allocate(Index bytes) {
+  if (recording_) throw Error("memory is needed for the first time while launches are recorded", name_of(ordinal_));
+  void* memory = nullptr;
+  check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream()), "cudaMallocAsync");
+  return memory;
+}
+
 void* Context::workspace(Index bytes) {
   if (bytes <= workspace_bytes_) return workspace_;
   make_current();
   release_workspace();
-  check(cudaMallocAsync(&workspace_, static_cast<std::size_t>(bytes), stream()), "cudaMallocAsync");
+  workspace_ = allocate(bytes);
   workspace_bytes_ = bytes;
+  ++workspaces_;
   return workspace_;
 }
 

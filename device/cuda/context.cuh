@@ -43,7 +43,7 @@ struct Context {
 
   int ordinal() const { return ordinal_; }
   cudaStream_t stream() const { return stream_.get(); }
-  cublasHandle_t blas() const { return blas_.get(); }
+  cublasHandle_t blas();
   Staging& staging() { return staging_; }
   Landing& landing() { return landing_; }
   TimedEvents& events() { return events_; }
@@ -55,8 +55,15 @@ struct Context {
 
   /// `bytes` bytes for the kernels launched next; the next call may hand out the same ones, behind them in the stream.
   void* workspace(Index bytes);
+  /// How often the workspace has moved.
+  Index workspaces() const { return workspaces_; }
+
+  /// Whether launches are recorded in place of being done.
+  bool recording() const { return recording_; }
+  void set_recording(bool recording) { recording_ = recording; }
 
  private:
+  void* allocate(Index bytes);
   void release_workspace() noexcept;
 
   int ordinal_;
@@ -65,8 +72,11 @@ struct Context {
   Staging staging_;
   Landing landing_;
   TimedEvents events_;
+  void* blas_workspace_ = nullptr;
   void* workspace_ = nullptr;
   Index workspace_bytes_ = 0;
+  Index workspaces_ = 0;
+  bool recording_ = false;
 };
 
 }  // namespace onebit::device::cuda

@@ -75,7 +75,7 @@ StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   if (shape.m == 0 || shape.n == 0 || count == 0) return;
-  const Context& context = queue.context();
+  Context& context = queue.context();
   context.make_current();
   if (shape.k == 0) {
     if (!shape.accumulate) clear(context, shape, c, batch);

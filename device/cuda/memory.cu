@@ -107,18 +107,24 @@ void GpuMemory::release(void* data) noexcept {
   ignore(cudaFreeAsync(data, context_->stream()));
 }
 
-/// Of the pool, which all queues of this GPU share.
+/// Of the pool, and of what recordings hold for buffers that come and go in them; all queues of this GPU share both.
 MemoryUse GpuMemory::use() const {
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, context_->ordinal()), "cudaDeviceGetDefaultMemPool");
+  const auto of_recordings = [this](cudaGraphMemAttributeType name) {
+    std::uint64_t value = 0;
+    check(cudaDeviceGetGraphMemAttribute(context_->ordinal(), name, &value), "cudaDeviceGetGraphMemAttribute");
+    return static_cast<Index>(value);
+  };
   const auto attribute = [pool](cudaMemPoolAttr name) {
     std::uint64_t value = 0;
     check(cudaMemPoolGetAttribute(pool, name, &value), "cudaMemPoolGetAttribute");
     return static_cast<Index>(value);
   };
-  return {.used = attribute(cudaMemPoolAttrUsedMemCurrent),
-          .held = attribute(cudaMemPoolAttrReservedMemCurrent),
-          .peak = attribute(cudaMemPoolAttrReservedMemHigh),
+  const Index recorded = of_recordings(cudaGraphMemAttrReservedMemCurrent);
+  return {.used = attribute(cudaMemPoolAttrUsedMemCurrent) + recorded,
+          .held = attribute(cudaMemPoolAttrReservedMemCurrent) + recorded,
+          .peak = attribute(cudaMemPoolAttrReservedMemHigh) + of_recordings(cudaGraphMemAttrReservedMemHigh),
           .allocations = allocations_};
 }
 

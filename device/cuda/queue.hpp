@@ -2,11 +2,13 @@
 // The CUDA backend's execution resource: a GPU with one stream. Free of CUDA's headers, so that every room can hold
 // one.
 
+#include <functional>
 #include <memory>
 
 #include "device/mark.hpp"
 #include "device/memory.hpp"
 #include "device/precision.hpp"
+#include "device/recording.hpp"
 
 namespace onebit::device::cuda {
 
@@ -27,6 +29,8 @@ class Queue {
   std::shared_ptr<const Mark> mark() const;
   /// mark: of a queue of this backend, or null.
   void start_behind(const Mark* mark) const;
+  /// A CUDA graph of what `work` launches here.
+  std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
  private:
   std::shared_ptr<Context> context_;

@@ -7,14 +7,40 @@
 #include "device/cpu/memory.hpp"
 
 namespace onebit::device::plan {
+namespace {
+
+class NothingRecorded final : public Recording {
+ public:
+  bool valid() const override { return true; }
+  void start() const override {}
+};
+
+}  // namespace
 
 void* PlanMemory::allocate(Index bytes) {
   const Index size = cpu::block_size(bytes);
-  if (void* kept = pool_.take(size)) return kept;
+  if (void* kept = pool().take(size)) return kept;
   void* data = reinterpret_cast<void*>(next_);
   next_ += static_cast<std::uintptr_t>(size);
-  pool_.add(data, size);
+  pool().add(data, size);
   return data;
+}
+
+MemoryUse PlanMemory::use() const {
+  MemoryUse use = pool_.use();
+  const MemoryUse recorded = recorded_.use();
+  use.used += recorded.held;
+  use.held += recorded.held;
+  use.peak += recorded.peak;
+  use.allocations += recorded.allocations;
+  return use;
+}
+
+std::shared_ptr<const Recording> PlanMemory::record(const std::function<void()>& work) {
+  recording_ = true;
+  work();
+  recording_ = false;
+  return std::make_shared<NothingRecorded>();
 }
 
 Index PlanMemory::available() const {

@@ -1,7 +1,11 @@
 #pragma once
 // The memory of a plan: it has addresses and sizes, and nothing behind them. What runs on it is counted, not computed.
 
+#include <functional>
+#include <memory>
+
 #include "device/block_pool.hpp"
+#include "device/recording.hpp"
 
 namespace onebit::device::plan {
 
@@ -11,19 +15,25 @@ namespace onebit::device::plan {
 class PlanMemory final : public Memory {
  public:
   void* allocate(Index bytes) override;
-  void release(void* data) noexcept override { pool_.keep(data); }
-  MemoryUse use() const override { return pool_.use(); }
+  void release(void* data) noexcept override { pool().keep(data); }
+  MemoryUse use() const override;
   Index available() const override;
   void fill(void*, int, Index) override {}
   void upload(void*, const void*, Index bytes) override;
   void download(void* target, const void*, Index bytes) override;
   void copy(const Block&, Memory&, const Block&) override {}
 
+  /// Counts what buffers take that come and go in a recording: memory of its own, and of all that come after it.
+  std::shared_ptr<const Recording> record(const std::function<void()>& work);
+
   /// Bytes of the largest copy from or to host memory: host code held as much.
   Index largest_transfer() const { return largest_transfer_; }
 
  private:
-  BlockPool pool_;
+  BlockPool& pool() { return recording_ ? recorded_ : pool_; }
+
+  BlockPool pool_, recorded_;
+  bool recording_ = false;
   std::uintptr_t next_ = std::uintptr_t{1} << 52;
   Index largest_transfer_ = 0;
 };

@@ -10,7 +10,7 @@ DropoutMask DropoutSite::mask(const Pass& pass) const {
   return {.seed = place.seed,
           .threshold = static_cast<std::uint32_t>(rate * 0x1p32),
           .kept = static_cast<float>(1 / (1 - rate)),
-          .step = place.step,
+          .step = pass.step,
           .first_worker = place.first_worker,
           .first_draw = place.first_draw,
           .batch = pass.batch,

@@ -12,7 +12,8 @@ struct DropoutMask {
   std::uint32_t seed = 0;
   std::uint32_t threshold = 0;  ///< rate * 2^32
   float kept = 1;               ///< factor of what is kept: 1 / (1 - rate)
-  Index step = 0, first_worker = 0, first_draw = 0;
+  const Index* step = nullptr;  ///< in device memory; null: 0
+  Index first_worker = 0, first_draw = 0;
   Index batch = 1;  ///< examples of a worker
   Index first = 0;  ///< the example of the first row
   Index site = 0;   ///< below 2^10
@@ -22,7 +23,7 @@ struct DropoutMask {
   ONEBIT_HOST_DEVICE auto words(Index example, Index quad) const {
     const Index draw = first_draw + example % batch;
     return device::philox({seed, device::Purpose::dropout},
-                          {step, first_worker + example / batch, (draw << 36) | (site << 26) | quad});
+                          {step == nullptr ? 0 : *step, first_worker + example / batch, (draw << 36) | (site << 26) | quad});
   }
 };
 

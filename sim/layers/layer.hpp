@@ -18,8 +18,9 @@ struct Pass {
   const std::int32_t* tokens = nullptr;  ///< on the device, [examples x context]; null for dense data
   bool training = false;                 ///< dropout and batch statistics; else running statistics
   bool again = false;                    ///< running statistics stay as they are
-  DrawPlace place = {};
-  GradientRows gradients = {};  ///< backward only
+  DrawPlace place = {};                  ///< but for its step
+  const Index* step = nullptr;           ///< that, on the device: launches of one step are also those of the next
+  GradientRows gradients = {};           ///< backward only
 
   Index examples() const { return workers * batch; }
   bool shared_weights() const { return weights.stride == 0; }
@@ -37,7 +38,8 @@ class Layer {
   Index inputs() const { return inputs_; }
   Index outputs() const { return outputs_; }
 
-  /// Grows what the layer keeps to a pass's size; allocates nothing where it fits already.
+  /// Grows what the layer keeps to a pass's size; allocates nothing where it fits already. The two passes do so nowhere
+  /// else, and copy neither from nor to host memory: a GPU may start their launches again for an equal pass.
   virtual void reserve(const Pass&) {}
 
   virtual void forward(const Pass& pass, const float* input, float* output) = 0;

@@ -23,51 +23,72 @@ Index label_count(const Batch& batch, Index worker) {
 Network::Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets)
     : device_(device), parameters_(std::move(parameters)), layers_(std::move(layers)), targets_(targets) {}
 
+void Network::visit_state(device::StateVisitor& visitor) {
+  layers_->visit_state(visitor);
+  replay_.forget();  // it may have moved
+}
+
 Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
+  DrawPlace place = batch.place;
+  place.step = -1;
   return {.device = device_,
           .weights = weights,
           .workers = batch.workers,
           .batch = batch.batch,
           .tokens = tokens_.data(),
           .again = batch.again,
-          .place = batch.place};
+          .place = place,
+          .step = step_.data()};
 }
 
-/// Makes room and copies the batch to the device.
-void Network::load(const Pass& pass, const Batch& batch) {
-  const Index examples = pass.examples();
-  if (batch.on_device == nullptr && static_cast<Index>(batch.features.size()) != examples * layers_->inputs()) {
+/// What the first layer reads.
+const float* Network::input_of(const Batch& batch) const {
+  return batch.on_device == nullptr ? input_.data() : batch.on_device;
+}
+
+/// Makes room and copies the batch to the device. scale: of the losses that are differentiated.
+void Network::load(const Weights& weights, const Batch& batch, float scale) {
+  const Pass pass = pass_of(weights, batch);
+  if (batch.on_device == nullptr && static_cast<Index>(batch.features.size()) != pass.examples() * layers_->inputs()) {
     throw Error("a batch without its features", "Network");
   }
+  const Index allocations = device_.memory().use().allocations;
+  reserve(pass, batch);
+  if (device_.memory().use().allocations != allocations) replay_.forget();
+  input_.upload(batch.features);
+  tokens_.upload(batch.tokens);
+  labels_.upload(batch.labels);
+  step_.upload({&batch.place.step, 1});
+  load_factors(batch, scale);
+}
+
+void Network::reserve(const Pass& pass, const Batch& batch) {
+  const Index examples = pass.examples();
   layers_->reserve(pass);
   grow(input_, device_, static_cast<Index>(batch.features.size()));
   grow(tokens_, device_, static_cast<Index>(batch.tokens.size()));
   grow(logits_, device_, examples * layers_->outputs());
   grow(labels_, device_, examples * targets_);
   grow(factors_, device_, pass.workers);
+  grow(step_, device_, 1);
   grow(label_loss_, device_, examples * targets_);
   grow(correct_, device_, examples * targets_);
-  input_.upload(batch.features);
-  tokens_.upload(batch.tokens);
-  labels_.upload(batch.labels);
 }
 
-/// Returns what the first layer reads.
-const float* Network::forward(const Pass& pass, const Batch& batch) {
-  const float* input = batch.on_device == nullptr ? input_.data() : batch.on_device;
-  layers_->forward(pass, input, logits_.data());
-  return input;
-}
-
-/// Turns the logits into the gradient of `scale` times each worker's loss by them.
-void Network::cross_entropy(const Pass& pass, const Batch& batch, float scale) {
+/// What the gradient of each label's loss is multiplied with.
+void Network::load_factors(const Batch& batch, float scale) {
   label_counts_.clear();
   host_factors_.clear();
-  for (Index worker = 0; worker < pass.workers; ++worker) {
+  for (Index worker = 0; worker < batch.workers; ++worker) {
     label_counts_.push_back(label_count(batch, worker));
     host_factors_.push_back(scale / static_cast<float>(label_counts_.back()));
   }
   factors_.upload(host_factors_);
+}
+
+/// Leaves the loss of every label, and in the logits' place the gradient by them.
+void Network::forward(const Pass& pass, const float* input) {
+  layers_->forward(pass, input, logits_.data());
   const CrossEntropyKernel kernel{layers_->outputs() / targets_,
                                   pass.batch * targets_,
                                   factors_.data(),
@@ -93,15 +114,25 @@ std::function<std::vector<double>()> Network::losses(const Batch& batch) const {
 GradientPass Network::gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) {
   GradientPass result;
   device::Stopwatch watch(device_);
-  load(pass_of(weights, batch), batch);
+  load(weights, batch, rows.scale);
   Pass pass = pass_of(weights, batch);
   pass.training = true;
   pass.gradients = rows;
-  const float* input = forward(pass, batch);
-  cross_entropy(pass, batch, rows.scale);
+  const float* input = input_of(batch);
+  HalfPass half{.weights = weights,
+                .rows = rows,
+                .input = input,
+                .workers = batch.workers,
+                .batch = batch.batch,
+                .again = batch.again,
+                .seed = batch.place.seed,
+                .first_worker = batch.place.first_worker,
+                .first_draw = batch.place.first_draw};
+  replay_.run(device_, half, [&] { forward(pass, input); });
   result.losses = losses(batch);
   result.forward = watch.lap();
-  layers_->backward(pass, input, nullptr, logits_.data(), nullptr);
+  half.backward = true;
+  replay_.run(device_, half, [&] { layers_->backward(pass, input, nullptr, logits_.data(), nullptr); });
   result.backward = watch.lap();
   return result;
 }
@@ -111,10 +142,8 @@ double Network::gradient_flops(Index examples) const {
 }
 
 Evaluation Network::evaluate(const Weights& weights, const Batch& batch) {
-  load(pass_of(weights, batch), batch);
-  const Pass pass = pass_of(weights, batch);
-  forward(pass, batch);
-  cross_entropy(pass, batch, 1.0f);
+  load(weights, batch, 1.0f);
+  forward(pass_of(weights, batch), input_of(batch));
   const Index labels = static_cast<Index>(batch.labels.size());
   const auto losses = label_loss_.fetch(labels);
   const auto hits = correct_.fetch(labels);

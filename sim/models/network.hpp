@@ -2,15 +2,29 @@
 
 #include <memory>
 
+#include "device/replay.hpp"
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
+
+/// What the launches of one half of a pass depend on, beside the model's own memory.
+struct HalfPass {
+  bool backward = false;
+  Weights weights;
+  GradientRows rows;
+  const float* input = nullptr;
+  Index workers = 0, batch = 0;
+  bool again = false;
+  std::uint32_t seed = 0;
+  Index first_worker = 0, first_draw = 0;
+  friend bool operator==(const HalfPass&, const HalfPass&) = default;
+};
 
 /// Layers with softmax cross-entropy on top: the loss of a worker is the mean over its labels, those that are kNoLabel
 /// left out; 0 where it has none.
 ///
 /// Forward and input-gradient products run as one batch over all workers where weights are shared; only the
-/// weight-gradient products are split by worker.
+/// weight-gradient products are split by worker. A GPU replays a half of a pass that it has had before.
 class Network final : public Model {
  public:
   /// The layers end in targets x classes logits and have added their tensors to `parameters`.
@@ -21,13 +35,15 @@ class Network final : public Model {
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override;
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
-  void visit_state(device::StateVisitor& visitor) override { layers_->visit_state(visitor); }
+  void visit_state(device::StateVisitor& visitor) override;
 
  private:
   Pass pass_of(const Weights& weights, const Batch& batch) const;
-  void load(const Pass& pass, const Batch& batch);
-  const float* forward(const Pass& pass, const Batch& batch);
-  void cross_entropy(const Pass& pass, const Batch& batch, float scale);
+  const float* input_of(const Batch& batch) const;
+  void load(const Weights& weights, const Batch& batch, float scale);
+  void reserve(const Pass& pass, const Batch& batch);
+  void load_factors(const Batch& batch, float scale);
+  void forward(const Pass& pass, const float* input);
   std::function<std::vector<double>()> losses(const Batch& batch) const;
 
   device::Device device_;
@@ -39,10 +55,12 @@ class Network final : public Model {
   device::Buffer<float> logits_;          ///< [examples x targets x classes]; then their gradient
   device::Buffer<std::int32_t> labels_;   ///< [examples x targets]
   device::Buffer<float> factors_;         ///< of each worker's labels, [workers]
+  device::Buffer<Index> step_;            ///< one number
   device::Buffer<double> label_loss_;     ///< [examples x targets]
   device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]
   std::vector<float> host_factors_;
   std::vector<Index> label_counts_;  ///< [workers]
+  device::Replay<HalfPass> replay_;
 };
 
 }  // namespace onebit::sim

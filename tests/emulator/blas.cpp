@@ -25,6 +25,11 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+/// The CPU's products need none.
+cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 const char* cublasGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_SUCCESS ? "success" : "emulated failure";
 }
@@ -99,6 +104,7 @@ const Blas& blas() {
   static const Blas table{.create = &cublasCreate,
                           .destroy = &cublasDestroy,
                           .set_stream = &cublasSetStream,
+                          .set_workspace = &cublasSetWorkspace,
                           .gemm_strided = &cublasGemmStridedBatchedEx_64,
                           .gemm_scattered = &cublasGemmBatchedEx_64,
                           .status_string = &cublasGetStatusString};

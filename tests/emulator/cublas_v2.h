@@ -23,6 +23,7 @@ using cublasHandle_t = EmulatedBlas*;
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
 const char* cublasGetStatusString(cublasStatus_t status);
 cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
                                              cublasOperation_t transpose_b, std::int64_t m, std::int64_t n,

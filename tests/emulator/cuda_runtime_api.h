@@ -23,7 +23,8 @@ enum cudaError_t {
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorECCUncorrectable = 214,
   cudaErrorUnsupportedPtxVersion = 222,
-  cudaErrorCooperativeLaunchTooLarge = 720
+  cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorStreamCaptureUnsupported = 900
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum cudaDeviceAttr { cudaDevAttrMaxPitch = 11, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrL2CacheSize = 38 };
@@ -33,6 +34,8 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrReservedMemHigh = 6,
   cudaMemPoolAttrUsedMemCurrent = 7
 };
+enum cudaGraphMemAttributeType { cudaGraphMemAttrReservedMemCurrent = 2, cudaGraphMemAttrReservedMemHigh = 3 };
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaEventDefault = 0, cudaEventDisableTiming = 2;
 
@@ -57,6 +60,8 @@ inline constexpr int kProcessors = 3, kBlocksPerProcessor = 2;
 class Stream;
 struct Pool;
 struct Event;
+struct Graph;
+struct RunnableGraph;
 /// Puts a kernel, bound to its arguments, behind the stream's work. together: its blocks may wait for each other.
 cudaError_t enqueue_kernel(Stream* stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together);
 }  // namespace onebit::emulator
@@ -64,6 +69,8 @@ cudaError_t enqueue_kernel(Stream* stream, dim3 grid, dim3 block, std::function<
 using cudaStream_t = onebit::emulator::Stream*;
 using cudaEvent_t = onebit::emulator::Event*;
 using cudaMemPool_t = onebit::emulator::Pool*;
+using cudaGraph_t = onebit::emulator::Graph*;
+using cudaGraphExec_t = onebit::emulator::RunnableGraph*;
 
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaDriverGetVersion(int* version);
@@ -78,6 +85,16 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+
+/// Between the two the stream's work is recorded: kernels, fills, copies, memory that comes and goes. Whatever else is
+/// asked of the stream is an error then.
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t runnable, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t runnable);
+cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal, cudaGraphMemAttributeType attribute, void* value);
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);

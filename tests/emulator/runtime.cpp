@@ -13,6 +13,22 @@
 
 namespace onebit::emulator {
 
+/// Work, with the memory that comes and goes in it: the same in every run, and nobody else's.
+struct Graph {
+  struct Memory {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    bool in_use = true;  ///< where the recording stands
+  };
+  int gpu = 0;
+  std::vector<std::function<void()>> work;
+  std::vector<Memory> memory;
+};
+
+struct RunnableGraph {
+  std::shared_ptr<const Graph> graph;
+};
+
 /// The work of a stream that nobody has waited for yet. Streams that wait for each other are of several threads, each
 /// of which may do the work of all.
 class Stream {
@@ -34,6 +50,9 @@ class Stream {
     const std::lock_guard lock(mutex_);
     return added_;
   }
+
+  /// What is given to a stream that records, if it does.
+  std::unique_ptr<Graph> graph;
 
   /// Returns when the first `count` pieces of work are done, all those before if there are fewer; whether that left the
   /// stream without work.
@@ -94,6 +113,8 @@ struct Event {
 struct Pool {
   std::mutex mutex;
   std::size_t total = std::size_t{1} << 30, used = 0, peak = 0;
+  std::size_t recorded = 0, recorded_peak = 0;  ///< of graphs
+  std::size_t free() const { return total - std::min(used + recorded, total); }
   std::unordered_map<void*, std::size_t> blocks;
   std::atomic<bool> lost = false;
 };
@@ -103,7 +124,7 @@ namespace {
 constexpr int kGpus = 2;
 
 std::array<Pool, kGpus> pools;
-std::atomic<Index> drained = 0;
+std::atomic<Index> drained = 0, launched = 0;
 
 thread_local int current = 0;
 thread_local cudaError_t last = cudaSuccess;
@@ -125,6 +146,11 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
+/// Nothing that a stream cannot record may be asked of one that does.
+cudaError_t not_recorded(cudaStream_t stream) {
+  return report(stream->graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
+}
+
 /// The host waits for the first `count` pieces of the stream's work.
 cudaError_t wait_for(Stream& stream, std::uint64_t count) {
   if (stream.finish(count)) ++drained;
@@ -134,8 +160,29 @@ cudaError_t wait_for(Stream& stream, std::uint64_t count) {
 /// Work on a stream of a GPU that works.
 cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy = true) {
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
-  stream->add(std::move(work), keeps_busy);
+  if (stream->graph != nullptr) {
+    stream->graph->work.push_back(std::move(work));
+  } else {
+    stream->add(std::move(work), keeps_busy);
+  }
   return cudaSuccess;
+}
+
+/// Memory that nobody has written to holds NaN.
+void spoil(void* data, std::size_t bytes) {
+  std::memset(data, 0xFF, bytes);
+}
+
+void* take(Pool& pool, std::size_t bytes) {
+  void* data = ::operator new (bytes, std::align_val_t{256});
+  spoil(data, bytes);
+  pool.blocks[data] = bytes;
+  return data;
+}
+
+/// In a recording: from now on, and whenever it runs, the memory is what nobody has written to.
+void record_spoiling(Graph& graph, const Graph::Memory& memory) {
+  graph.work.push_back([data = memory.data, bytes = memory.bytes] { spoil(data, bytes); });
 }
 
 void copy_rows(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch, std::size_t width,
@@ -146,12 +193,12 @@ void copy_rows(void* target, std::size_t target_pitch, const void* source, std::
   }
 }
 
-void release(int gpu, void* data) {
+void release(int gpu, void* data, bool recorded = false) {
   Pool& pool = pool_of(gpu);
   const std::lock_guard lock(pool.mutex);
   const auto block = pool.blocks.find(data);
   if (block == pool.blocks.end()) std::abort();
-  pool.used -= block->second;
+  (recorded ? pool.recorded : pool.used) -= block->second;
   pool.blocks.erase(block);
   ::operator delete (data, std::align_val_t{256});
 }
@@ -177,6 +224,10 @@ void set_memory(int ordinal, std::size_t bytes) {
 
 Index drains() {
   return drained;
+}
+
+Index graph_launches() {
+  return launched;
 }
 
 void lose(int ordinal, bool lost) {
@@ -259,6 +310,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
   return wait_for(*stream, stream->added());
 }
 
@@ -273,6 +325,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
   event->stream = stream->share();
   event->place = stream->add([time = event->time] { *time = std::chrono::steady_clock::now(); }, false);
@@ -291,6 +344,49 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   *milliseconds = std::chrono::duration<float, std::milli>(*end->time - *start->time).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
+  stream->graph = std::make_unique<Graph>(Graph{.gpu = stream->gpu()});
+  return cudaSuccess;
+}
+
+/// Memory that is left over would be taken again in every run.
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (stream->graph == nullptr) return report(cudaErrorInvalidValue);
+  const bool left_over = std::ranges::any_of(stream->graph->memory, &Graph::Memory::in_use);
+  *graph = stream->graph.release();
+  return report(left_over ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+/// Takes the graph's work and memory.
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long) {
+  const auto release_all = [](const Graph* own) {
+    for (const Graph::Memory& memory : own->memory) release(own->gpu, memory.data, true);
+    delete own;
+  };
+  *runnable = new RunnableGraph{{new Graph(std::exchange(*graph, {})), release_all}};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t runnable, cudaStream_t stream) {
+  if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
+  ++launched;
+  return add(stream, [graph = runnable->graph] {
+    for (const auto& work : graph->work) work();
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  for (const Graph::Memory& memory : graph->memory) release(graph->gpu, memory.data, true);
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t runnable) {
+  delete runnable;
   return cudaSuccess;
 }
 
@@ -321,6 +417,15 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribut
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal, cudaGraphMemAttributeType attribute, void* value) {
+  if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
+  Pool& pool = pool_of(ordinal);
+  const std::lock_guard lock(pool.mutex);
+  const std::uint64_t number = attribute == cudaGraphMemAttrReservedMemHigh ? pool.recorded_peak : pool.recorded;
+  std::memcpy(value, &number, sizeof number);
+  return cudaSuccess;
+}
+
 /// The second GPU reads the first one's memory itself, not the other way round.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int gpu, int other) {
   if (!exists(gpu) || !exists(other)) return report(cudaErrorInvalidDevice);
@@ -340,26 +445,37 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   Pool& pool = pool_of(current);
   const std::lock_guard lock(pool.mutex);
   *total = pool.total;
-  *free = pool.total - std::min(pool.used, pool.total);
+  *free = pool.free();
   return cudaSuccess;
 }
 
-/// Filled with NaN: new memory holds anything.
 cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream) {
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
   Pool& pool = pool_of(stream->gpu());
   const std::lock_guard lock(pool.mutex);
-  if (bytes > pool.total - std::min(pool.used, pool.total)) return report(cudaErrorMemoryAllocation);
-  *data = ::operator new (bytes, std::align_val_t{256});
-  std::memset(*data, 0xFF, bytes);
-  pool.blocks[*data] = bytes;
-  pool.used += bytes;
-  pool.peak = std::max(pool.peak, pool.used);
+  if (bytes > pool.free()) return report(cudaErrorMemoryAllocation);
+  *data = take(pool, bytes);
+  if (Graph* graph = stream->graph.get()) {
+    graph->memory.push_back({*data, bytes});
+    record_spoiling(*graph, graph->memory.back());
+    pool.recorded += bytes;
+    pool.recorded_peak = std::max(pool.recorded_peak, pool.recorded);
+  } else {
+    pool.used += bytes;
+    pool.peak = std::max(pool.peak, pool.used);
+  }
   return cudaSuccess;
 }
 
 /// Also on a GPU that is lost: buffers go after the error.
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
+  if (Graph* graph = stream->graph.get()) {
+    const auto memory = std::ranges::find(graph->memory, data, &Graph::Memory::data);
+    if (memory == graph->memory.end() || !memory->in_use) std::abort();  // a recording would free it again and again
+    memory->in_use = false;
+    record_spoiling(*graph, *memory);
+    return state_of(stream->gpu());
+  }
   stream->add([gpu = stream->gpu(), data] { release(gpu, data); }, false);
   return state_of(stream->gpu());
 }

@@ -17,6 +17,9 @@ void set_memory(int ordinal, std::size_t bytes);
 /// How often the GPUs have run out of work because the host waited for them.
 Index drains();
 
+/// How often a graph has been started.
+Index graph_launches();
+
 /// From now on every call for this GPU fails, as after an uncorrectable error of its memory; false: it works again.
 void lose(int ordinal, bool lost = true);
 

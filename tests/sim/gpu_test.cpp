@@ -189,6 +189,65 @@ TEST_CASE("transformers have the CPU's bits on emulated GPUs, in groups of worke
   }
 }
 
+TEST_CASE("whatever a model's passes launch, GPUs replay it with the CPU's bits") {
+  const Folder folder;
+  for (const ModelEntry& model : models()) {
+    if (model.name == "external" || model.name == "resnet18") continue;
+    RunConfig config = run_of(model, folder);
+    config.model = {.name = config.model.name,
+                    .layers = {},
+                    .context = 6,
+                    .embedding = 4,
+                    .hidden = 8,
+                    .dimension = 30,
+                    .depth = 1,
+                    .width = 8,
+                    .heads = 2,
+                    .dropout = 0.2};
+    config.workers = 9;
+    config.batch = 2;
+    config.steps = 7;
+    config.eval = {.every = 3, .examples = 60};
+    config.probe.every = 3;
+    config.checkpoint.every = 5;
+    for (const std::string norm : {"group", "batch"}) {
+      if (norm == "batch" && model.name != "resnet20") continue;
+      config.model.norm = norm;
+      CAPTURE(norm);
+      check_same_runs(config, {"cuda:0", "cuda:0,1"});
+      config.accumulation = 2;
+      check_same_runs(config, {"cuda:1"}, 4);
+    }
+  }
+}
+
+TEST_CASE("both halves of a pass are one launch each once they have come twice, unless graphs are unwanted") {
+  const Folder folder;
+  RunConfig config = transformer_config(folder, "bert-nano");
+  config.device = "cuda:0";
+  for (const bool graphs : {true, false}) {
+    CAPTURE(graphs);
+    config.graphs = graphs;
+    VirtualCluster cluster(config);
+    while (cluster.step() < cluster.steps()) {
+      const Index before = emulator::graph_launches();
+      cluster.advance();
+      CHECK(emulator::graph_launches() - before == (graphs && cluster.step() > 1 ? 2 : 0));
+    }
+  }
+}
+
+TEST_CASE("an evaluation that needs more room than the passes does not disturb them") {
+  const Folder folder;
+  RunConfig config = transformer_config(folder, "gpt-nano");
+  config.workers = 2;
+  config.eval = {.every = 1, .examples = 500};
+  config.steps = 8;
+  check_same_runs(config, {"cuda:0"});
+  config.eval.every = 3;
+  check_same_runs(config, {"cuda:0"});
+}
+
 TEST_CASE("a GPU that is lost ends the run with its log and the way on") {
   const Folder folder;
   RunConfig config = compressed(mlp_config());

@@ -67,6 +67,7 @@ class LayerCheck {
     device::Buffer<float> delta = examples_of(device, projection_, layer_->outputs());
     device::Buffer<float> input_delta = examples_of(device, {}, layer_->inputs());
     device::Buffer<std::int32_t> tokens = on(device, case_.tokens);
+    const device::Buffer<Index> step = on(device, std::vector<Index>{kDrawPlace.step});
     const sim::Pass pass{.device = device,
                          .weights = {weights.data(), own_weights_ ? parameters_.count() : 0},
                          .workers = workers_,
@@ -74,6 +75,7 @@ class LayerCheck {
                          .tokens = tokens.data(),
                          .training = true,
                          .place = kDrawPlace,
+                         .step = step.data(),
                          .gradients = {.data = gradients.data(), .stride = stride, .add = add}};
     layer->reserve(pass);
     layer->forward(pass, input.data(), outputs.data());

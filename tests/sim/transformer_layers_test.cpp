@@ -148,8 +148,16 @@ std::vector<float> mask_of(const Pass& pass, double rate, Index site, Index size
   return values.to_host();
 }
 
-Pass pass_at(const device::Device& device, Index workers, Index batch, const DrawPlace& place) {
-  return {.device = device, .weights = {}, .workers = workers, .batch = batch, .training = true, .place = place};
+/// A pass with the step in device memory.
+struct PlacedPass : Pass {
+  device::Buffer<Index> step_buffer;
+};
+
+PlacedPass pass_at(const device::Device& device, Index workers, Index batch, const DrawPlace& place) {
+  PlacedPass at{{.device = device, .weights = {}, .workers = workers, .batch = batch, .training = true, .place = place},
+                on(device, std::vector<Index>{place.step})};
+  at.step = at.step_buffer.data();
+  return at;
 }
 
 }  // namespace
@@ -190,7 +198,7 @@ AttentionResult attend(const SelfAttention::Shape& shape, double rate, const Pas
 TEST_CASE("attention's heads have the bits that each has by itself") {
   constexpr Index positions = 9, own = 5, heads = 3, width = heads * own, examples = 4;
   const device::Device device = device::Device::cpu(2);
-  const Pass pass = pass_at(device, 2, 2, {});
+  const PlacedPass pass = pass_at(device, 2, 2, {});
   const auto head_of = [&](const std::vector<float>& rows, Index head) {
     std::vector<float> values;
     for (auto row = rows.begin(); row != rows.end(); row += width) {  // queries, keys and values are rows each
@@ -225,7 +233,7 @@ TEST_CASE("attention of equal scores takes the mean of what a query may read") {
   SelfAttention layer({.positions = 3, .width = 1, .heads = 1, .causal = true}, {});
   const std::vector<float> qkv = {1, 0, 3, 1, 0, 6, 1, 0, 12};
   device::Buffer<float> input = on(device, qkv), output(device, 3);
-  const Pass pass = pass_at(device, 1, 1, {});
+  const PlacedPass pass = pass_at(device, 1, 1, {});
   layer.reserve(pass);
   layer.forward(pass, input.data(), output.data());
   CHECK(output.to_host() == std::vector<float>{3, 4.5, 7});
@@ -277,7 +285,7 @@ TEST_CASE("dropout changes with seed, step, worker, draw and site, and not with 
 
 TEST_CASE("outside training nothing is dropped") {
   const device::Device device = device::Device::cpu(1);
-  Pass pass = pass_at(device, 1, 2, {.seed = 1});
+  PlacedPass pass = pass_at(device, 1, 2, {.seed = 1});
   pass.training = false;
   CHECK(mask_of(pass, 0.9, 0, 11) == std::vector<float>(22, 1.0f));
 }

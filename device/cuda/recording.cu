@@ -1,0 +1,72 @@
+// Recordings as CUDA graphs. What a stream is given between the begin and the end of a capture is not done, but becomes
+// a graph; buffers that come and go in it have addresses of their own, the same whenever the graph runs.
+
+#include "device/cuda/context.cuh"
+
+namespace onebit::device::cuda {
+namespace {
+
+using Graph = Owned<cudaGraph_t, &cudaGraphDestroy>;
+using RunnableGraph = Owned<cudaGraphExec_t, &cudaGraphExecDestroy>;
+
+/// While it lives, what this thread launches on the context's stream is recorded.
+class Capture {
+ public:
+  explicit Capture(Context& context) : context_(context) {
+    check(cudaStreamBeginCapture(context.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    context_.set_recording(true);
+  }
+  /// Where the work has thrown: the stream has to be let go.
+  ~Capture() {
+    if (!context_.recording()) return;
+    context_.set_recording(false);
+    Graph unfinished;
+    ignore(cudaStreamEndCapture(context_.stream(), unfinished.out()));
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  void finish(Graph& graph) {
+    context_.set_recording(false);
+    check(cudaStreamEndCapture(context_.stream(), graph.out()), "cudaStreamEndCapture");
+  }
+
+ private:
+  Context& context_;
+};
+
+class GraphRecording final : public Recording {
+ public:
+  GraphRecording(std::shared_ptr<Context> context, const std::function<void()>& work)
+      : context_(std::move(context)), workspaces_(context_->workspaces()) {
+    context_->make_current();
+    Graph graph;
+    Capture capture(*context_);
+    work();
+    capture.finish(graph);
+    check(cudaGraphInstantiate(graph_.out(), graph.get(), 0), "cudaGraphInstantiate");
+  }
+  /// It may still run: CUDA frees it when it is done.
+  ~GraphRecording() override { ignore(cudaSetDevice(context_->ordinal())); }
+  GraphRecording(const GraphRecording&) = delete;
+  GraphRecording& operator=(const GraphRecording&) = delete;
+
+  bool valid() const override { return workspaces_ == context_->workspaces(); }
+  void start() const override {
+    context_->make_current();
+    check(cudaGraphLaunch(graph_.get(), context_->stream()), "cudaGraphLaunch");
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  Index workspaces_;
+  RunnableGraph graph_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Recording> Queue::record(const std::function<void()>& work) const {
+  return std::make_shared<GraphRecording>(context_, work);
+}
+
+}  // namespace onebit::device::cuda

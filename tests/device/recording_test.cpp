@@ -1,0 +1,126 @@
+// Launches that are recorded and replayed. Where there is a GPU, emulated or not, it is under test too.
+#include <numeric>
+
+#include "device/error.hpp"
+#include "device/gemm.hpp"
+#include "device/launch.hpp"
+#include "device/replay.hpp"
+#include "tests/catch.hpp"
+#include "tests/device/test_kernels.hpp"
+#include "tests/devices.hpp"
+
+using namespace onebit;
+using namespace onebit::device;
+using namespace onebit::tests;
+
+namespace {
+
+constexpr Index kSize = 24;
+
+std::vector<float> numbers(float first) {
+  std::vector<float> values(kSize * kSize);
+  std::iota(values.begin(), values.end(), first);
+  for (float& value : values) value = static_cast<float>(static_cast<int>(value) % 7 - 3);
+  return values;
+}
+
+/// out = (a b) b, by way of a buffer that comes and goes.
+void multiply_twice(const Device& device, const Buffer<float>& a, const Buffer<float>& b, Buffer<float>& out) {
+  constexpr GemmShape shape{.m = kSize, .n = kSize, .k = kSize};
+  Buffer<float> room(device, kSize * kSize);
+  gemm(device, shape, {a.data(), kSize}, {b.data(), kSize}, {room.data(), kSize});
+  gemm(device, shape, {room.data(), kSize}, {b.data(), kSize}, {out.data(), kSize});
+}
+
+std::vector<float> expected(const std::vector<float>& a, const std::vector<float>& b) {
+  const Device cpu = Device::cpu(1);
+  Buffer<float> out(cpu, kSize * kSize);
+  multiply_twice(cpu, on(cpu, a), on(cpu, b), out);
+  return out.to_host();
+}
+
+}  // namespace
+
+TEST_CASE("what is replayed is done with what the memory holds by then, on every backend") {
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    const Device device = device_of(backend);
+    auto a = on(device, numbers(0)), b = on(device, numbers(1)), other = on(device, numbers(2));
+    Buffer<float> out(device, kSize * kSize);
+    Replay<const float*> replay;
+    Index calls = 0;
+    const auto run = [&](const Buffer<float>& left) {
+      replay.run(device, left.data(), [&] {
+        ++calls;
+        multiply_twice(device, left, b, out);
+      });
+    };
+    for (int round = 0; round < 6; ++round) {
+      const auto first = static_cast<float>(10 * round);
+      a.upload(numbers(first));
+      run(a);
+      CHECK(out.to_host() == expected(numbers(first), numbers(1)));
+      run(other);
+      CHECK(out.to_host() == expected(numbers(2), numbers(1)));
+    }
+    CHECK(calls == (device.records() ? 4 : 12));
+    b = on(device, numbers(5));
+    replay.forget();
+    run(a);
+    CHECK(out.to_host() == expected(a.to_host(), numbers(5)));
+  }
+}
+
+TEST_CASE("a recording is made anew where the device's own memory has moved") {
+  for (const std::string& backend : backends()) {
+    const Device device = device_of(backend);
+    if (!device.records()) continue;
+    CAPTURE(backend);
+    const auto values = on(device, std::vector<float>(300000, 2.0f));
+    const auto offsets = on(device, std::vector<Index>{0});
+    auto sums = Buffer<double>::zeros(device, 2);
+    const auto add_up = [&](Index count, Index at) {
+      reduce(device, 1, Chunks(count), ValueTerm{values.data(), 0, offsets.data()}, sums.data() + at);
+    };
+    add_up(5000, 0);
+    const auto recording = device.record([&] { add_up(5000, 0); });
+    sums.zero();
+    recording->start();
+    CHECK(recording->valid());
+    add_up(300000, 1);  // wants more room
+    CHECK_FALSE(recording->valid());
+    CHECK(sums.to_host() == std::vector<double>{10000, 600000});
+  }
+}
+
+TEST_CASE("work that fails while it is recorded leaves the device as it was") {
+  for (const std::string& backend : backends()) {
+    const Device device = device_of(backend);
+    if (!device.records()) continue;
+    CAPTURE(backend);
+    const auto a = on(device, numbers(0)), b = on(device, numbers(1));
+    Buffer<float> out(device, kSize * kSize);
+    multiply_twice(device, a, b, out);
+    const std::vector<float> before = out.to_host();
+    CHECK_THROWS_AS(device.record([&] {
+      multiply_twice(device, b, a, out);
+      throw Error("stop", "here");
+    }),
+                    Error);
+    CHECK(out.to_host() == before);
+    device.record([&] { multiply_twice(device, b, a, out); })->start();
+    CHECK(out.to_host() == expected(numbers(1), numbers(0)));
+  }
+}
+
+TEST_CASE("a device that is told not to record does everything again") {
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    const Device device = device_of(backend).with_recordings(false);
+    CHECK_FALSE(device.records());
+    Replay<int> replay;
+    int calls = 0;
+    for (int round = 0; round < 4; ++round) replay.run(device, 1, [&] { ++calls; });
+    CHECK(calls == 4);
+  }
+}
