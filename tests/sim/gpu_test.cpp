@@ -204,17 +204,20 @@ TEST_CASE("whatever a model's passes launch, GPUs replay it with the CPU's bits"
                     .width = 8,
                     .heads = 2,
                     .dropout = 0.2};
-    config.workers = 9;
+    const bool images = model.input == Input::images;  // their convolutions take long on emulated GPUs
+    config.workers = images ? 1 : 9;
     config.batch = 2;
-    config.steps = 7;
-    config.eval = {.every = 3, .examples = 60};
-    config.probe.every = 3;
+    config.steps = images ? 3 : 7;
+    config.eval = {.every = 3, .examples = 8};
+    config.probe.every = images ? 0 : 3;
     config.checkpoint.every = 5;
     for (const std::string norm : {"group", "batch"}) {
       if (norm == "batch" && model.name != "resnet20") continue;
       config.model.norm = norm;
       CAPTURE(norm);
-      check_same_runs(config, {"cuda:0", "cuda:0,1"});
+      check_same_runs(config, {"cuda:0"});
+      if (images) continue;
+      check_same_runs(config, {"cuda:0,1"});
       config.accumulation = 2;
       check_same_runs(config, {"cuda:1"}, 4);
     }
