@@ -124,3 +124,20 @@ TEST_CASE("a device that is told not to record does everything again") {
     CHECK(calls == 4);
   }
 }
+
+TEST_CASE("a plan counts what recordings hold for buffers that come and go, once for all of them") {
+  constexpr Index bytes = Index{1} << 20;
+  for (const std::string& backend : backends()) {
+    const Device device = device_of(backend);
+    if (!device.records()) continue;
+    CAPTURE(backend);
+    const Device plan = device.plan();
+    Replay<int> replay;
+    const auto held = [&] { return plan.memory().use().held; };
+    const auto work = [&] { const Buffer<std::uint8_t> room(plan, bytes); };
+    for (const int key : {1, 2}) replay.run(plan, key, work);
+    CHECK(held() == bytes);
+    for (const int key : {1, 2, 1, 2}) replay.run(plan, key, work);
+    CHECK(held() == 2 * bytes);
+  }
+}
