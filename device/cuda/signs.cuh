@@ -217,6 +217,7 @@ class ChunkSigns {
   }
 
  private:
+  /// Lengths beyond a chunk's are all one to it.
   static __device__ std::uint32_t up_to_chunk(Index elements) {
     return static_cast<std::uint32_t>(elements < kChunk ? elements : kChunk);
   }
