@@ -63,7 +63,12 @@ class Channel {
   /// Takes the group's vectors; errors are the group's.
   virtual void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) = 0;
 
-  /// Writes the decoded mean to `result` [parameters], where the channel has elements. Appends the traffic.
+  /// The payload from which everybody decodes the mean, where it consists of signs that follow the layout's servers;
+  /// null: there is none.
+  virtual const Payload* packed_mean() const { return nullptr; }
+
+  /// Writes the decoded mean to `result` [parameters], where the channel has elements; null: leaves it to whoever reads
+  /// packed_mean. Appends the traffic.
   virtual ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
 

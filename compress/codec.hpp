@@ -24,6 +24,7 @@ struct Traits {
   bool sliceable = false;      ///< a payload can be cut into the servers' chunks; else every chunk is encoded by itself
   bool sparse = false;         ///< sends a few elements: fits gather_mean
   bool linear = false;         ///< sums of payloads decode to sums: fits linear_mean
+  bool signs = false;          ///< a payload is a bit an element and a scale a segment: device::SignVector reads it
   bool shared_max = false;     ///< needs the largest |x|, clipped to clip(), over all workers first (4 bytes a segment)
 };
 

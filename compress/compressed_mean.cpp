@@ -65,6 +65,9 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
       server_error_(device::Buffer<float>::zeros(shard.device, channel_->server_state_size())),
       audit_every_(config.audit_every) {
   check_error_type(config);
+  if (channel_->packed_mean() != nullptr && dense_.empty()) {
+    sign_places_ = device::Buffer<device::SignPlace>::copy_of(shard.device, sign_places(layout_, sizes_of(tensors)));
+  }
   if (audit_every_ == 0) return;
   audit_.emplace(shard, layout_.parameters(),
                  FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
@@ -107,6 +110,12 @@ void CompressedMean::absorb(Range group, const EncodeInput& input) {
     if (audits(step_) && !worker_errors_.exact()) audit_->leave(part, errors);
   });
   dense_.absorb(group, input);
+}
+
+std::optional<device::SignVector> CompressedMean::packed_mean() const {
+  if (sign_places_.size() == 0 || audits(step_)) return std::nullopt;
+  const Payload& packed = *channel_->packed_mean();
+  return device::SignVector{packed.body.data(), packed.scales.data(), sign_places_.data()};
 }
 
 ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& traffic) {

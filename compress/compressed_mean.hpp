@@ -25,7 +25,12 @@ class CompressedMean {
   /// Takes the vectors of a group of this device's workers; groups in order, each worker once.
   void absorb(Range group, const EncodeInput& input);
 
-  /// Writes the decoded mean to `result` [parameters] and appends the traffic. Collective.
+  /// How the mean of this step lies after the exchange, where it is packed signs and nothing else has to read it: for
+  /// kernels that take signs in place of numbers.
+  std::optional<device::SignVector> packed_mean() const;
+
+  /// Writes the decoded mean to `result` [parameters], or leaves it as packed_mean() where that is null. Appends the
+  /// traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
   /// Throws NumericError naming worker and tensor where a vector of the last exchange could not be encoded, because it
@@ -86,6 +91,7 @@ class CompressedMean {
   std::uint32_t seed_;
   std::unique_ptr<Channel> channel_;
   DensePart dense_;
+  device::Buffer<device::SignPlace> sign_places_;  ///< [tensors], where the mean is packed signs
   StoredErrors worker_errors_;
   device::Buffer<float> server_error_;
   Index audit_every_;

@@ -11,6 +11,8 @@ class DensePart {
   /// dense [tensors]: marks them.
   DensePart(const device::Shard& shard, std::span<const Tensor> tensors, std::span<const char> dense);
 
+  bool empty() const { return parts_.empty(); }
+
   void absorb(Range group, const EncodeInput& input);
   /// Writes the means to their places in `result` [parameters] and appends the traffic. Collective.
   void exchange(float* result, netmodel::TrafficList& traffic);

@@ -94,6 +94,24 @@ ExchangeLayout::ExchangeLayout(const device::Device& device, Cut cut, Index work
       worker_(device, cut.segments),
       server_(device, server_segments(cut.segments, workers)) {}
 
+std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes) {
+  const auto vectors = layout.worker().segments();
+  std::vector<device::SignPlace> places;
+  std::size_t v = 0;
+  Index first = 0;
+  for (const Index size : tensor_sizes) {
+    places.emplace_back();
+    if (size == 0) continue;  // in no vector
+    if (first >= vectors[v].parameter + vectors[v].real) ++v;
+    places.back() = {.byte = vectors[v].bytes,
+                     .scale = static_cast<Index>(v) * layout.workers(),
+                     .per_scale = vectors[v].padded / layout.workers(),
+                     .first = first - vectors[v].parameter};
+    first += size;
+  }
+  return places;
+}
+
 ServerPart::ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers)
     : ServerPart(device, compact(layout, servers)) {}
 

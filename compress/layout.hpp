@@ -9,6 +9,7 @@
 #include "device/buffer.hpp"
 #include "device/chunks.hpp"
 #include "device/lanes.hpp"
+#include "device/sign_bits.hpp"
 
 namespace onebit::compress {
 
@@ -99,6 +100,10 @@ class ExchangeLayout {
   Side worker_;
   Side server_;
 };
+
+/// Where tensors of these sizes lie in a row of the servers' payload with one bit an element and a scale a segment. The
+/// layout is of the same tensors, none left out.
+std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
 /// What the servers of one device take of an exchange, with errors and bytes packed tightly. The parts of all servers
 /// together are the layout's own sides.

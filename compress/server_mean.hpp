@@ -17,6 +17,7 @@ class ServerMean final : public Channel {
   bool revisits_errors() const override { return up_.traits().shared_max; }
   Index server_state_size() const override { return part_.state_size(); }
   const Side* servers() const override { return &part_.chunks(); }
+  const Payload* packed_mean() const override { return down_.traits().signs ? &server_payload() : nullptr; }
   void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
   ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;

@@ -31,7 +31,7 @@ std::optional<double> SignCodec::delta(Index n) const {
 }
 
 Traits SignCodec::traits() const {
-  return {.deterministic = true, .contraction = norm_ == ScaleNorm::l1, .sliceable = true};
+  return {.deterministic = true, .contraction = norm_ == ScaleNorm::l1, .sliceable = true, .signs = true};
 }
 
 /// Scales from the sums, then bits and errors.

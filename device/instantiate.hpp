@@ -23,3 +23,6 @@
 #define ONEBIT_REDUCE_SIGN_MEAN(...)                                                      \
   ONEBIT_LAUNCHER(reduce_sign_mean(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, \
                                    const onebit::device::ScaledSignRows&, __VA_ARGS__, double*))
+#define ONEBIT_REDUCE_SIGNS(...)                                                      \
+  ONEBIT_LAUNCHER(reduce_signs(const ONEBIT_QUEUE&, const onebit::device::ChunkView&, \
+                               const onebit::device::SignVector&, __VA_ARGS__, double*))

@@ -31,6 +31,8 @@ void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const Scale
 template <class Kernel>
 void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel,
                       double* sums);
+template <class Kernel>
+void reduce_signs(const Queue& queue, const ChunkView& chunks, const SignVector& signs, Kernel kernel, double* sums);
 }  // namespace cpu
 
 #if defined(ONEBIT_CUDA)
@@ -57,6 +59,8 @@ void for_each_sign_mean(const Queue& queue, const ChunkView& chunks, const Scale
 template <class Kernel>
 void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Kernel kernel,
                       double* sums);
+template <class Kernel>
+void reduce_signs(const Queue& queue, const ChunkView& chunks, const SignVector& signs, Kernel kernel, double* sums);
 }  // namespace cuda
 #endif
 
@@ -134,6 +138,14 @@ template <class Kernel>
 void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel,
                       double* sums) {
   device.run([&](const auto& queue) { reduce_sign_mean(queue, chunks.view(), rows, kernel, sums); });
+}
+
+/// reduce of one row for a kernel that takes another number for every element, sign * scale: kernel.bind(0, segment)(i,
+/// number), or load(i, number) and store(i, loaded). The sums are those of reduce.
+template <class Kernel>
+void reduce_signs(const Device& device, const Chunks& chunks, const SignVector& signs, const Kernel& kernel,
+                  double* sums) {
+  device.run([&](const auto& queue) { reduce_signs(queue, chunks.view(), signs, kernel, sums); });
 }
 
 }  // namespace onebit::device

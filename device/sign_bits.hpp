@@ -35,4 +35,20 @@ struct ScaledSignRows {
   Index segments_per_scale = 1;
 };
 
+/// Where a segment lies in a row of packed signs: in a vector whose signs begin at a byte, and whose elements share
+/// scales in runs.
+struct SignPlace {
+  Index byte = 0;       ///< of the vector's first sign
+  Index scale = 0;      ///< the vector's first
+  Index per_scale = 8;  ///< elements, a multiple of 8
+  Index first = 0;      ///< the segment's first element, counted from the vector's
+};
+
+/// A row of packed signs with their scales, in segments that begin and end anywhere.
+struct SignVector {
+  const std::uint8_t* bits = nullptr;
+  const float* scales = nullptr;
+  const SignPlace* places = nullptr;  ///< [segments]
+};
+
 }  // namespace onebit::device

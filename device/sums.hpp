@@ -13,4 +13,12 @@ Fetched<double> sums(const Device& device, Index rows, const Chunks& chunks, con
   return result.fetch();
 }
 
+/// The same of a kernel that takes packed signs, [segments].
+template <class Kernel>
+Fetched<double> sums(const Device& device, const Chunks& chunks, const SignVector& signs, const Kernel& kernel) {
+  Buffer<double> result(device, chunks.segments());
+  reduce_signs(device, chunks, signs, kernel, result.data());
+  return result.fetch();
+}
+
 }  // namespace onebit::device

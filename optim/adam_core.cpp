@@ -128,10 +128,11 @@ void AdamCore::update(const AdamStep& step, device::Buffer<float>& x, StepReport
   report.seconds.update += watch.lap();
 }
 
-void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report) {
+void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
+                    const std::optional<device::SignVector>& packed) {
   device::Stopwatch watch(device_);
   const MoveKernel kernel{step, device_rules_.data(), mask, x.data(), momentum_.data(), variance_.data()};
-  report.update_norm = norm_of(tensor_sums(1, kernel));
+  report.update_norm = norm_of(packed ? sums(device_, tensors_, *packed, kernel) : tensor_sums(1, kernel));
   report.seconds.update += watch.lap();
 }
 

@@ -116,7 +116,8 @@ struct AdamKernel {
 };
 
 /// Moves the parameters along moments that are there already: 1-bit Adam's compression stage, LAMB. Where `mask` is
-/// set, a coordinate with v = 0 keeps m = 0: one bit cannot carry its zero. Yields the squared step.
+/// set, a coordinate with v = 0 keeps m = 0: one bit cannot carry its zero. The momentum may come packed, then it is
+/// unpacked on the way. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
   const TensorRule* rules;
@@ -132,8 +133,9 @@ struct MoveKernel {
     float* x;
     float* momentum;
     const float* variance;
-    ONEBIT_HOST_DEVICE Moved load(Index i) const {
-      Moved to{x[i], momentum[i], variance[i], 0};
+    ONEBIT_HOST_DEVICE Moved load(Index i) const { return load(i, momentum[i]); }
+    ONEBIT_HOST_DEVICE Moved load(Index i, float m) const {
+      Moved to{x[i], m, variance[i], 0};
       if (mask && to.variance == 0.0f) to.momentum = 0.0f;
       to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
       return to;
@@ -144,6 +146,7 @@ struct MoveKernel {
       return static_cast<double>(to.move) * static_cast<double>(to.move);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
+    ONEBIT_HOST_DEVICE double operator()(Index i, float m) const { return store(i, load(i, m)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];

@@ -43,3 +43,4 @@ ONEBIT_REDUCE(onebit::optim::SgdMoveKernel);
 ONEBIT_REDUCE(onebit::optim::SquareTerm);
 ONEBIT_REDUCE(onebit::optim::TensorSquareTerm);
 ONEBIT_REDUCE(onebit::optim::ZeroOneMoveKernel);
+ONEBIT_REDUCE_SIGNS(onebit::optim::MoveKernel);

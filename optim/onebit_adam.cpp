@@ -27,11 +27,15 @@ void OnebitAdam::send(Range group, const float* gradients, Index stride, const f
 }
 
 void OnebitAdam::receive(StepReport& report) {
-  receive_compressed(core().momentum().data(), report);
+  receive_compressed(packed_momentum() ? nullptr : core().momentum().data(), report);
 }
 
 void OnebitAdam::frozen_update(device::Buffer<float>& x, StepReport& report) {
-  core().move(frozen_step(), /*mask=*/!deepspeed(), x, report);
+  core().move(frozen_step(), /*mask=*/!deepspeed(), x, report, packed_momentum());
+}
+
+std::optional<device::SignVector> OnebitAdam::packed_momentum() const {
+  return exchange_ && exchanges() ? exchange_->packed_mean() : std::nullopt;
 }
 
 void OnebitAdam32::send(Range group, const float* gradients, Index stride, const float* factors) {

@@ -21,6 +21,8 @@ class OnebitAdam : public TwoStage {
   void make_exchange() override;
   void receive(StepReport& report) override;
   void frozen_update(device::Buffer<float>& x, StepReport& report) final;
+  /// The exchanged momentum where it stays packed until the update, which unpacks it on its way through memory.
+  std::optional<device::SignVector> packed_momentum() const;
 };
 
 /// "1-bit Adam (32-bits)", the ablation of Tang et al. 2021: after the freeze the workers' momenta are averaged

@@ -35,7 +35,7 @@ struct Event {
 struct StageSeconds {
   device::Seconds encode = 0;    ///< workers: feedback and compression, or the dense sum over them
   device::Seconds exchange = 0;  ///< moving bytes between devices
-  device::Seconds server = 0;    ///< mean, second compression, decoding
+  device::Seconds server = 0;    ///< mean, second compression, decoding if the update does not do it on its way
   device::Seconds update = 0;    ///< of the parameters
   double codec() const { return encode + exchange + server; }
 };

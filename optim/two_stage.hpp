@@ -45,7 +45,7 @@ class TwoStage : public Optimizer {
   /// Own momenta of the group's workers; row g at out + g * stride.
   LocalMomentaKernel local_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                    Index out_stride) const;
-  /// Takes the mean of the momenta from the compressed exchange.
+  /// Takes the mean of the momenta from the compressed exchange; result may be null where it stays packed.
   void receive_compressed(float* result, StepReport& report);
 
   std::optional<compress::CompressedMean> exchange_;  ///< of the compression stage, where it compresses

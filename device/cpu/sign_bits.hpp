@@ -173,8 +173,8 @@ void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const f
 }
 
 /// Calls element(i, weight or -weight) for i in [begin, end), begin a multiple of 8.
-template <class Element>
-void decode_run(Index begin, Index end, const std::uint8_t* bytes, double weight, const Element& element) {
+template <class Number, class Element>
+void decode_run(Index begin, Index end, const std::uint8_t* bytes, Number weight, const Element& element) {
   Index i = begin;
   for (; i + 32 <= end; i += 32, bytes += 4) {
     std::uint32_t word;
@@ -184,8 +184,29 @@ void decode_run(Index begin, Index end, const std::uint8_t* bytes, double weight
       element(i + l, ((word >> kWordBit[static_cast<std::size_t>(l)]) & 1u) != 0 ? weight : -weight);
     }
   }
-  for (Index l = 0; i < end; ++i, ++l) element(i, static_cast<double>(sign_at(bytes, l)) * weight);
+  for (Index l = 0; i < end; ++i, ++l) element(i, sign_at(bytes, l) > 0 ? weight : -weight);
 }
+
+/// Elements of packed signs as numbers, a run at a time: what takes them then vectorises as if they lay in memory.
+class SignRun {
+ public:
+  /// Those of elements [first, first + count) of a segment, count at most kSignRun.
+  const float* decode(const SignVector& signs, const SignPlace& place, Index first, Index count) {
+    const Index begin = place.first + first, end = begin + count;
+    const Index whole = begin / 8 * 8;  // from a byte's first sign on
+    const auto write = [numbers = numbers_.data(), whole](Index i, float number) { numbers[i - whole] = number; };
+    for (Index i = whole; i < end;) {
+      const Index run = i / place.per_scale;
+      const Index stop = std::min(end, (run + 1) * place.per_scale);
+      decode_run(i, stop, signs.bits + place.byte + i / 8, signs.scales[place.scale + run], write);
+      i = stop;
+    }
+    return numbers_.data() + (begin - whole);
+  }
+
+ private:
+  alignas(64) std::array<float, static_cast<std::size_t>(kSignRun + 8)> numbers_;
+};
 
 }  // namespace detail
 
@@ -297,6 +318,28 @@ void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledS
                                 detail::for_each_mean(rows, bits, scales, chunk.end - chunk.begin, ahead, visit);
                                 partial[unit] = sum.total();
                               });
+  detail::sum_chunks(queue, 1, chunks, partial, sums);
+}
+
+template <class Kernel>
+void reduce_signs(const Queue& queue, const ChunkView& chunks, const SignVector& signs, Kernel kernel, double* sums) {
+  queue.check(kernel);
+  queue.check(signs);
+  queue.check(chunks);
+  queue.check(sums);
+  double* const partial = queue.workspace(chunks.count);
+  parallel(queue, chunks.count, [&](Index unit) {
+    const Chunk chunk = chunks[unit];
+    const auto element = kernel.bind(0, chunk.segment);
+    detail::LaneSum sum;
+    detail::SignRun run;
+    for (Index first = chunk.begin; first < chunk.end; first += detail::kSignRun) {
+      const Index count = std::min(detail::kSignRun, chunk.end - first);
+      const float* numbers = run.decode(signs, signs.places[chunk.segment], first, count);
+      sum.add(count, [&](Index i) { return element(first + i, numbers[i]); });
+    }
+    partial[unit] = sum.total();
+  });
   detail::sum_chunks(queue, 1, chunks, partial, sums);
 }
 

@@ -7,13 +7,15 @@
 
 namespace onebit::device::cuda::detail {
 
-/// A segmented kernel at one row and segment, as a function of the element.
+/// A segmented kernel at one row and chunk, as a function of the element.
 template <class Kernel>
-__device__ auto at(const Kernel& kernel, Index row, Index segment) {
-  if constexpr (requires { kernel.bind(row, segment); }) {
-    return kernel.bind(row, segment);
+__device__ auto at(const Kernel& kernel, Index row, const Chunk& chunk) {
+  if constexpr (requires { kernel.bind(row, chunk); }) {
+    return kernel.bind(row, chunk);
+  } else if constexpr (requires { kernel.bind(row, chunk.segment); }) {
+    return kernel.bind(row, chunk.segment);
   } else {
-    return [&kernel, row, segment](Index i) { return kernel(row, segment, i); };
+    return [&kernel, row, segment = chunk.segment](Index i) { return kernel(row, segment, i); };
   }
 }
 
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(kSumThreads) sum_chunks(Index rows, const __gr
   for (Index row = blockIdx.y; row < rows; row += gridDim.y) {
     for (Index k = blockIdx.x; k < chunks.count; k += gridDim.x, turn ^= 1) {
       const Chunk chunk = chunks[k];
-      const double sum = block_sum(lane_sum(at(kernel, row, chunk.segment), chunk), sums[turn]);
+      const double sum = block_sum(lane_sum(at(kernel, row, chunk), chunk), sums[turn]);
       if (threadIdx.x == 0) partial[row * chunks.count + k] = sum;
     }
   }

@@ -203,4 +203,9 @@ void reduce_sign_mean(const Queue& queue, const ChunkView& chunks, const ScaledS
   sum_segments(queue, 1, chunks, partial, partial + chunks.count, sums);
 }
 
+template <class Kernel>
+void reduce_signs(const Queue& queue, const ChunkView& chunks, const SignVector& signs, Kernel kernel, double* sums) {
+  reduce(queue, 1, chunks, detail::WithSigns<Kernel>{kernel, signs}, sums);
+}
+
 }  // namespace onebit::device::cuda

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   for (Index row = blockIdx.y; row < out.rows; row += gridDim.y) {
     for (Index k = blockIdx.x; k < chunks.count; k += gridDim.x) {
       const Chunk chunk = chunks[k];
-      const auto predicate = at(kernel, row, chunk.segment);
+      const auto predicate = at(kernel, row, chunk);
       std::uint8_t* bytes = out.bits + row * out.row_bytes + out.byte_offset[chunk.segment];
       for (Index run = chunk.begin + warp * kPackRun; run < chunk.end; run += kThreads / 32 * kPackRun) {
         const std::uint8_t byte = pack_run(predicate, run, chunk.end, lane);
@@ -193,5 +193,65 @@ __global__ void __launch_bounds__(kSumThreads)
     if (threadIdx.x == 0) partial[unit] = sum;
   });
 }
+
+/// The packed signs of a chunk with their scales, as a function of the element in the segment. What is counted in 32
+/// bits is right wherever the chunk begins, because its own elements are few.
+class ChunkSigns {
+ public:
+  __device__ ChunkSigns(const SignVector& signs, const SignPlace& place, const Chunk& chunk) {
+    const Index first = place.first + chunk.begin;
+    const Index run = first / place.per_scale;
+    bits_ = signs.bits + place.byte + first / 8;
+    scales_ = signs.scales + place.scale + run;
+    const std::uint32_t begin = static_cast<std::uint32_t>(chunk.begin), per_scale = up_to_chunk(place.per_scale);
+    to_bit_ = static_cast<std::uint32_t>(first % 8) - begin;
+    to_run_ = per_scale - up_to_chunk((run + 1) * place.per_scale - first) - begin;
+    reciprocal_ = 0xFFFFFFFFu / per_scale + 1;
+  }
+  __device__ float operator[](Index element) const {
+    const auto i = static_cast<std::uint32_t>(element);
+    const std::uint32_t bit = to_bit_ + i;
+    const std::uint64_t in_runs = to_run_ + i;  // from the start of the first run, or from less than a chunk before
+    const float scale = scales_[in_runs * reciprocal_ >> 32];
+    return (bits_[bit / 8] >> (7 - bit % 8) & 1u) != 0 ? scale : -scale;
+  }
+
+ private:
+  /// Lengths beyond a chunk's are all one to it.
+  static __device__ std::uint32_t up_to_chunk(Index elements) {
+    return static_cast<std::uint32_t>(elements < kChunk ? elements : kChunk);
+  }
+
+  const std::uint8_t* bits_;  ///< the byte with the chunk's first sign
+  const float* scales_;       ///< of the chunk's first element, and those behind
+  std::uint32_t to_bit_;      ///< from an element's index to that of its bit
+  std::uint32_t to_run_;      ///< to that in the runs that share a scale; of a longer one as if it had a chunk's length
+  std::uint32_t reciprocal_;  ///< 2^32 over a run's length, rounded up: exact for numbers as small as these
+};
+
+/// A kernel that takes packed signs bound to a chunk, as one of elements.
+template <class Element>
+struct SignElement {
+  Element element;
+  ChunkSigns signs;
+  __device__ auto load(Index i) const requires requires(const Element& other) { other.load(i, 0.0f); }
+  { return element.load(i, signs[i]); }
+  template <class Loaded>
+  __device__ auto store(Index i, const Loaded& loaded) const {
+    return element.store(i, loaded);
+  }
+  __device__ auto operator()(Index i) const { return element(i, signs[i]); }
+};
+
+/// The kernel with the signs that it takes.
+template <class Kernel>
+struct WithSigns {
+  Kernel kernel;
+  SignVector signs;
+  __device__ auto bind(Index row, const Chunk& chunk) const {
+    return SignElement<decltype(kernel.bind(row, chunk.segment))>{
+        kernel.bind(row, chunk.segment), ChunkSigns(signs, signs.places[chunk.segment], chunk)};
+  }
+};
 
 }  // namespace onebit::device::cuda::detail

@@ -45,6 +45,7 @@ struct Operands {
         variance(device::random_floats(device, elements, 7, 0)),
         factors(device::Buffer<float>::copy_of(device, std::vector<float>(static_cast<std::size_t>(workers), 0.1f))),
         rule(device::Buffer<optim::TensorRule>::copy_of(device, std::vector<optim::TensorRule>(1))),
+        place(Buffer<device::SignPlace>::copy_of(device, sign_places(vector, std::vector<Index>{elements}))),
         sum(device, 1),
         dense(device::whole(device, workers), elements / workers) {
     for (compress::Payload* payload : {&worker_payload, &arrived}) {
@@ -73,7 +74,8 @@ struct Operands {
   compress::ExchangeLayout vector;  ///< one vector of `elements` elements
   compress::Payload worker_payload, arrived, server_payload;
   Buffer<float> a, b, c, d, variance, factors;
-  Buffer<optim::TensorRule> rule;  ///< of the only tensor
+  Buffer<optim::TensorRule> rule;   ///< of the only tensor
+  Buffer<device::SignPlace> place;  ///< the same
   Buffer<double> sum;
   device::DenseSum dense;
 };
@@ -122,6 +124,15 @@ Subject reduction(Operands& o, const std::string& name, Kernel kernel, double fl
   return {{name, run}, o.elements, floor_bytes};
 }
 
+/// 1-bit Adam's update, which unpacks the servers' answer on its way.
+Subject packed_update(Operands& o, const optim::MoveKernel& kernel) {
+  const device::SignVector signs{o.server_payload.body.data(), o.server_payload.scales.data(), o.place.data()};
+  const auto run = [&o, signs, kernel] {
+    reduce_signs(o.device, device::Chunks(o.elements), signs, kernel, o.sum.data());
+  };
+  return {{"packed update", run}, o.elements, o.sent_bytes() + 16};
+}
+
 /// Figures of kernels that ran on NaN or infinities would be of no use.
 void require_finite(Operands& o) {
   double total = 0;
@@ -137,15 +148,18 @@ std::vector<Subject> subjects(Operands& o) {
       .lr = 1e-4f, .beta1 = 0.9f, .one_minus_beta1 = 0.1f, .beta2 = 0.999f, .one_minus_beta2 = 0.001f, .eps = 1e-3f};
   const optim::TensorRule* rule = o.rule.data();
   using optim::AdamKernel, optim::MoveKernel, optim::SquareTerm;
-  return {
+  const MoveKernel move{step, rule, true, o.a.data(), o.b.data(), o.variance.data()};
+  std::vector<Subject> list = {
       worker_encode(o),
       server_side(o),
       decode(o),
       dense_mean(o),
       reduction(o, "adam update", AdamKernel{step, rule, o.a.data(), o.b.data(), o.variance.data(), o.d.data()}, 28),
-      reduction(o, "frozen update", MoveKernel{step, rule, true, o.a.data(), o.b.data(), o.variance.data()}, 20),
+      reduction(o, "frozen update", move, 20),
       reduction(o, "squared norm", SquareTerm{o.a.data(), 0}, 4),
   };
+  if (o.codec->traits().signs) list.push_back(packed_update(o, move));
+  return list;
 }
 
 }  // namespace

@@ -52,12 +52,12 @@ class LimitProbe {
 };
 
 /// What a step cannot do without: the model's products; every gradient written once; every worker's encode (20.125
-/// bytes an element); the servers' work on one vector and the update.
+/// bytes an element); the servers' work on one vector, and the update, which can decode their answer on its way.
 void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config, StepBench& bench) {
   const auto n = static_cast<double>(config.workers);
   const auto parameters = static_cast<double>(cluster.model().parameters());
   bench.flops = cluster.model().gradient_flops(config.workers * config.batch);
-  constexpr double encode = 12 + 8 + 1.0 / 8, server = 8 + 8 + 1.0 / 8 + 4, update = 20, dense_update = 28;
+  constexpr double encode = 12 + 8 + 1.0 / 8, server = 8 + 8 + 1.0 / 8, update = 1.0 / 8 + 16, dense_update = 28;
   const bool compresses = cluster.optimizer().state().exchanged;
   const double workers_bytes = 4 + (compresses ? encode : 4);
   const double shared_bytes = compresses ? n / 8 + server + update : 4 + dense_update;

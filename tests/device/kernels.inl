@@ -19,3 +19,4 @@ ONEBIT_REDUCE(onebit::tests::ValueTerm);
 ONEBIT_PACK_BITS(onebit::tests::SignBitKernel);
 ONEBIT_FOR_EACH_SIGN_MEAN(onebit::tests::StoreKernel);
 ONEBIT_REDUCE_SIGN_MEAN(onebit::tests::StoreTerm);
+ONEBIT_REDUCE_SIGNS(onebit::tests::TakeTerm);

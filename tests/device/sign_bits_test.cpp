@@ -206,3 +206,38 @@ TEST_CASE("the mean that is summed by segment is the same mean, and segments may
     }
   }
 }
+
+TEST_CASE("a kernel takes packed signs from wherever its segments lie, and sums are those of reduce") {
+  constexpr Index byte = 3, scale = 2;
+  const Cut cut({1, 0, 33, 4097, 8200, 7});
+  for (const Index per_scale : {8, 24, 2048, 4096, 4104, 1 << 20}) {
+    for (const Index first : {0, 1, 13, 4099}) {
+      const Index elements = first + cut.elements;
+      const Bytes bits = naive(Cut({byte * 8 + elements}), oracle::normals(byte * 8 + elements, 11), 1);
+      const std::vector<float> scales = oracle::normals(scale + ceil_div(elements, per_scale), 12);
+      std::vector<float> expected;
+      for (Index i = first; i < elements; ++i) {
+        expected.push_back(sign_at(bits.data() + byte, i) * scales[static_cast<std::size_t>(scale + i / per_scale)]);
+      }
+      std::vector<SignPlace> places;
+      for (const Index start : cut.starts) places.push_back({byte, scale, per_scale, first + start});
+      for (const std::string& backend : backends()) {
+        CAPTURE(per_scale, first, backend);
+        const Device device = device_of(backend, 3);
+        const Chunks chunks(device, cut.sizes);
+        const auto device_bits = on(device, bits);
+        const auto device_scales = on(device, scales);
+        const auto device_places = on(device, places);
+        const auto starts = on(device, cut.starts);
+        Buffer<float> taken(device, cut.elements);
+        Buffer<double> sums(device, chunks.segments()), expected_sums(device, chunks.segments());
+        reduce_signs(device, chunks, SignVector{device_bits.data(), device_scales.data(), device_places.data()},
+                     TakeTerm{{taken.data(), starts.data()}}, sums.data());
+        CHECK(taken.to_host() == expected);
+        const auto numbers = on(device, expected);
+        reduce(device, 1, chunks, ValueTerm{numbers.data(), 0, starts.data()}, expected_sums.data());
+        CHECK(sums.to_host() == expected_sums.to_host());
+      }
+    }
+  }
+}

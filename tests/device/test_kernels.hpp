@@ -103,6 +103,19 @@ struct StoreTerm {
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {store.bind(segment).target}; }
 };
 
+/// Stores the number that it takes and sums those.
+struct TakeTerm {
+  StoreKernel store;
+  struct Element {
+    float* target;
+    ONEBIT_HOST_DEVICE double operator()(Index i, float number) const {
+      target[i] = number;
+      return static_cast<double>(number);
+    }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index segment) const { return {store.bind(segment).target}; }
+};
+
 struct MathKernel {
   const float* x;
   float* exps;
