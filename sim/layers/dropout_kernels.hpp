@@ -22,8 +22,9 @@ struct DropoutMask {
   /// The random words of elements 4 quad .. 4 quad + 3, quad below 2^26; dropped where below the threshold.
   ONEBIT_HOST_DEVICE auto words(Index example, Index quad) const {
     const Index draw = first_draw + example % batch;
-    return device::philox({seed, device::Purpose::dropout},
-                          {step == nullptr ? 0 : *step, first_worker + example / batch, (draw << 36) | (site << 26) | quad});
+    return device::philox(
+        {seed, device::Purpose::dropout},
+        {step == nullptr ? 0 : *step, first_worker + example / batch, (draw << 36) | (site << 26) | quad});
   }
 };
 
