@@ -18,14 +18,13 @@ class Replay {
  public:
   /// Has the device do what `work` launches. The first time with a key that is as usual, the second time it is
   /// recorded, then `work` is not called again. What it launches may neither wait for the device nor copy from or to
-  /// host memory, and buffers that it makes go before it returns.
+  /// host memory, and buffers that it makes go before it returns. Keys beyond the first kMost are done as usual.
   void run(const Device& device, const Key& key, const std::function<void()>& work) {
     if (!device.records()) return work();
     auto entry = std::ranges::find(entries_, key, &Entry::key);
     if (entry == entries_.end()) {
       work();  // it may have to load code or find memory, which cannot be recorded
-      if (entries_.size() == kMost) entries_.erase(entries_.begin());
-      entries_.push_back({key, nullptr});
+      if (entries_.size() < kMost) entries_.push_back({key, nullptr});
       return;
     }
     if (entry->recording && !entry->recording->valid()) entry->recording = nullptr;
@@ -35,9 +34,9 @@ class Replay {
 
   void forget() { entries_.clear(); }
 
- private:
   static constexpr std::size_t kMost = 64;
 
+ private:
   struct Entry {
     Key key;
     std::shared_ptr<const Recording> recording;

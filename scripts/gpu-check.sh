@@ -190,21 +190,32 @@ steps() {
   step bert-large-32 60 cuda --model bert-large "${text[@]}" --workers 32 --batch 1 --rounds 3
 }
 
-# Two runs of the same command leave the same weights.
-repeat() {
-  local turn status=0
+# same NAME GRAPHS OPTIONS...: two runs leave the same weights, the second with --graphs GRAPHS
+same() {
+  local name=$1 graphs=true turn status=0
+  local -a options=("${@:3}")
   for turn in 1 2; do
-    attempt "repeat-$turn" 30 "${on_gpu[@]}" bin/onebit run --model mlp --data synthetic --steps 100 --workers 64 \
-      --optimizer onebit-adam --freeze fixed:20 --devices cuda -o "$work/repeat-$turn.h5" \
-      --weights-out "$work/weights-$turn.h5" || status=$?
+    attempt "same-$turn" 30 "${on_gpu[@]}" bin/onebit run "${options[@]}" --optimizer onebit-adam --devices cuda \
+      --graphs "$graphs" -o "$work/same.h5" --overwrite --weights-out "$work/weights-$turn.h5" || status=$?
+    graphs=$2
   done
   if ((status)); then
-    row "two runs" FAILED "$(why repeat-2 "$status")"
+    row "$name" FAILED "$(why same-2 "$status")"
   elif cmp -s -- "$work/weights-1.h5" "$work/weights-2.h5"; then
-    row "two runs" passed "the same weights"
+    row "$name" passed "the same weights"
   else
-    row "two runs" FAILED "the weights differ"
+    row "$name" FAILED "the weights differ"
   fi
+  rm -f -- "$work"/weights-?.h5
+}
+
+repeat() {
+  local -a mlp=(--model mlp --data synthetic --steps 100 --workers 64 --freeze fixed:20)
+  local -a text=(--data text --data.path shared/data/text/tinyshakespeare.txt --steps 20 --workers 8 --freeze fixed:10)
+  same "two runs" true "${mlp[@]}"
+  same "graphs, mlp" false "${mlp[@]}"
+  same "graphs, bert-nano" false --model bert-nano "${text[@]}"
+  same "graphs, resnet20" false --model resnet20 --data synthetic --data.image 3x32x32 --steps 20 --workers 8 --freeze fixed:10
 }
 
 peers() {

@@ -206,9 +206,10 @@ class Planner {
   }
 
   [[noreturn]] void refuse(const MemoryPlan& plan) const {
-    throw ConfigError("the run does not fit in memory", "it needs at least " + plan.text(),
-                      plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
-                                            : "fewer workers, a smaller batch or a smaller model");
+    std::string hint = plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
+                                             : "fewer workers, a smaller batch or a smaller model";
+    if (site_.devices.front().records()) hint += "; on GPUs --graphs false takes less";
+    throw ConfigError("the run does not fit in memory", "it needs at least " + plan.text(), hint);
   }
 
  private:

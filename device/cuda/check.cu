@@ -17,6 +17,9 @@ std::string current_gpu() {
 
 /// What to do about it. Most errors of kernels surface at a later call.
 const char* hint(cudaError_t status) {
+  if (status >= cudaErrorStreamCaptureUnsupported && status <= cudaErrorStreamCaptureWrongThread) {
+    return "--graphs false does without recordings";
+  }
   switch (status) {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:

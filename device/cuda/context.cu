@@ -94,6 +94,8 @@ cudaEvent_t TimedEvents::take() {
 Context::Context(int gpu) : ordinal_(gpu) {
   make_current();
   check(cudaStreamCreateWithFlags(stream_.out(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  check(cuda::blas().create(blas_.out()), "cublasCreate");
+  check(cuda::blas().set_stream(blas_.get(), stream()), "cublasSetStream");
 }
 
 Context::~Context() {
@@ -107,24 +109,27 @@ void Context::make_current() const {
   check(cudaSetDevice(ordinal_), "cudaSetDevice");
 }
 
-/// Made with the first product, with memory of our own: cuBLAS would take some for every recording. As much as it would
-/// take by itself, by its manual.
+/// With the first product it gets memory of ours: for recordings it would take some each time. As much as it would take
+/// by itself, by its manual.
 cublasHandle_t Context::blas() {
   if (blas_workspace_ != nullptr) return blas_.get();
-  make_current();
+  require_memory();
   cudaDeviceProp gpu{};
   check(cudaGetDeviceProperties(&gpu, ordinal_), "cudaGetDeviceProperties");
   const Index bytes = Index{gpu.major >= 9 ? 32 : 4} << 20;
-  if (blas_.get() == nullptr) check(cuda::blas().create(blas_.out()), "cublasCreate");
-  check(cuda::blas().set_stream(blas_.get(), stream()), "cublasSetStream");
   blas_workspace_ = allocate(bytes);
   check(cuda::blas().set_workspace(blas_.get(), blas_workspace_, static_cast<std::size_t>(bytes)),
         "cublasSetWorkspace");
   return blas_.get();
 }
 
-void* Context::allocate(Index bytes) {
+/// Before memory is taken that stays.
+void Context::require_memory() const {
   if (recording_) throw Error("memory is needed for the first time while launches are recorded", name_of(ordinal_));
+  make_current();
+}
+
+void* Context::allocate(Index bytes) {
   void* memory = nullptr;
   check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), stream()), "cudaMallocAsync");
   return memory;
@@ -132,11 +137,10 @@ void* Context::allocate(Index bytes) {
 
 void* Context::workspace(Index bytes) {
   if (bytes <= workspace_bytes_) return workspace_;
-  make_current();
+  require_memory();
   release_workspace();
   workspace_ = allocate(bytes);
   workspace_bytes_ = bytes;
-  ++workspaces_;
   return workspace_;
 }
 
@@ -145,6 +149,7 @@ void Context::release_workspace() noexcept {
   if (workspace_bytes_ > 0) ignore(cudaFreeAsync(workspace_, stream()));
   workspace_ = nullptr;
   workspace_bytes_ = 0;
+  ++workspaces_;
 }
 
 Queue open(int ordinal) {

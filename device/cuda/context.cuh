@@ -63,6 +63,7 @@ struct Context {
   void set_recording(bool recording) { recording_ = recording; }
 
  private:
+  void require_memory() const;
   void* allocate(Index bytes);
   void release_workspace() noexcept;
 

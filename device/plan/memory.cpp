@@ -37,9 +37,12 @@ MemoryUse PlanMemory::use() const {
 }
 
 std::shared_ptr<const Recording> PlanMemory::record(const std::function<void()>& work) {
-  recording_ = true;
+  struct While {
+    bool& flag;
+    explicit While(bool& which) : flag(which) { flag = true; }
+    ~While() { flag = false; }
+  } const recording(recording_);
   work();
-  recording_ = false;
   return std::make_shared<NothingRecorded>();
 }
 

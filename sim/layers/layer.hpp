@@ -39,7 +39,8 @@ class Layer {
   Index outputs() const { return outputs_; }
 
   /// Grows what the layer keeps to a pass's size; allocates nothing where it fits already. The two passes do so nowhere
-  /// else, and copy neither from nor to host memory: a GPU may start their launches again for an equal pass.
+  /// else, copy neither from nor to host memory, and launch the same for equal passes: a GPU may start what it has
+  /// launched again, without a call of theirs.
   virtual void reserve(const Pass&) {}
 
   virtual void forward(const Pass& pass, const float* input, float* output) = 0;

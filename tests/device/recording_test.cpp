@@ -113,6 +113,56 @@ TEST_CASE("work that fails while it is recorded leaves the device as it was") {
   }
 }
 
+TEST_CASE("products wherever they lie, fills and copies of rectangles are recorded too") {
+  for (const std::string& backend : backends()) {
+    const Device device = device_of(backend);
+    if (!device.records()) continue;
+    CAPTURE(backend);
+    constexpr Index half = kSize / 2;
+    const auto a = on(device, numbers(3)), b = on(device, numbers(4));
+    Buffer<float> out(device, kSize * kSize), copied(device, half * half);
+    // Four products of the quarters, beside each other in the same rows.
+    const auto work = [&] {
+      out.zero();
+      gemm_batched(device, {.m = half, .n = half, .k = half, .accumulate = true}, {a.data(), kSize, half * kSize, half},
+                   {b.data(), kSize, half * kSize, half}, {out.data(), kSize, half * kSize, half}, {2, 2});
+      const Index row = half * Index{sizeof(float)};
+      device.memory().copy({copied.data(), half, row, row}, device.memory(), {out.data() + half, half, row, 2 * row});
+    };
+    work();
+    const std::vector<float> expected = out.to_host(), corner = copied.to_host();
+    const auto recording = device.record(work);
+    for (int round = 0; round < 2; ++round) {
+      out.zero();
+      copied.zero();
+      recording->start();
+      CHECK(out.to_host() == expected);
+      CHECK(copied.to_host() == corner);
+    }
+    CHECK(recording->valid());
+  }
+}
+
+TEST_CASE("keys beyond the most are done as usual, the others still replayed") {
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    const Device device = device_of(backend);
+    Buffer<float> room(device, 4);
+    constexpr Index keys = Index{Replay<Index>::kMost} + 5;
+    Replay<Index> replay;
+    Index calls = 0;
+    for (int round = 0; round < 4; ++round) {
+      for (Index key = 0; key < keys; ++key) {
+        replay.run(device, key, [&] {
+          ++calls;
+          room.zero();
+        });
+      }
+    }
+    CHECK(calls == (device.records() ? 2 * (keys - 5) + 4 * 5 : 4 * keys));
+  }
+}
+
 TEST_CASE("a device that is told not to record does everything again") {
   for (const std::string& backend : backends()) {
     CAPTURE(backend);

@@ -84,6 +84,48 @@ TEST_CASE("blocks reach their rank, on the CPU and on debug devices, and are cou
   }
 }
 
+namespace {
+
+/// Option values of several devices, on every backend that is here.
+std::vector<std::string> teams() {
+  std::vector<std::string> found = {"cpu:2", "debug:2"};
+  if (backends().back() == "cuda:0") found.emplace_back("cuda:0,0");
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("exchanges follow each other: none sees what comes after it, large as it may be") {
+  constexpr Index rounds = 6, size = Index{1} << 21;
+  for (const std::string& devices : teams()) {
+    CAPTURE(devices);
+    Team team(parse_devices(devices, 2), 12);
+    const Index ranks = team.size();
+    std::vector<Bytes> received(static_cast<std::size_t>(ranks));
+    team.run([&](Index rank) {
+      const Device& device = team.shard(rank).device;
+      Buffer<std::uint8_t> source(device, size), own(device, rounds * ranks * size);
+      for (Index round = 0; round < rounds; ++round) {
+        device.memory().fill(source.data(), static_cast<int>(10 * round + rank), size);
+        const std::vector<Blocks> to(static_cast<std::size_t>(ranks), {bytes_at(source, 0, size)});
+        std::vector<Blocks> from;
+        for (Index peer = 0; peer < ranks; ++peer) from.push_back({bytes_at(own, (round * ranks + peer) * size, size)});
+        team.shard(rank).exchange->all_to_all(device, to, from);
+      }
+      source.zero();
+      received[static_cast<std::size_t>(rank)] = own.to_host();
+    });
+    Bytes expected;
+    for (Index i = 0; i < rounds * ranks; ++i) {
+      expected.insert(expected.end(), size, static_cast<std::uint8_t>(10 * (i / ranks) + i % ranks));
+    }
+    for (const Bytes& own : received) {
+      const bool same = own == expected;
+      CHECK(same);
+    }
+  }
+}
+
 TEST_CASE("numbers are gathered in rank order, also where ranks have none") {
   for (const char* devices : {"cpu", "cpu:4"}) {
     Team team(parse_devices(devices, 2), 16);
@@ -129,7 +171,8 @@ TEST_CASE("an exchange in which a rank does not take part is an error, not a wai
 }
 
 TEST_CASE("blocks of different shapes are refused") {
-  Team team(parse_devices("cpu:2", 2), 8);
+  const std::string devices = GENERATE(from_range(teams()));
+  Team team(parse_devices(devices, 2), 8);
   const auto mismatched = [&](Index rank) {
     const Shard& shard = team.shard(rank);
     auto memory = Buffer<std::uint8_t>::zeros(shard.device, 8);

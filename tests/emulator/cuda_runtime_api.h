@@ -24,7 +24,8 @@ enum cudaError_t {
   cudaErrorECCUncorrectable = 214,
   cudaErrorUnsupportedPtxVersion = 222,
   cudaErrorCooperativeLaunchTooLarge = 720,
-  cudaErrorStreamCaptureUnsupported = 900
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureWrongThread = 908
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum cudaDeviceAttr { cudaDevAttrMaxPitch = 11, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrL2CacheSize = 38 };

@@ -338,6 +338,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 
 /// The stream does the other's work up to the event, where that has not been done.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
   return add(
       stream, [other = event->stream, place = event->place] { other->finish(place + 1); }, false);
 }
