@@ -17,19 +17,8 @@ const std::vector<std::string> kDebug = {"debug", "debug:2"};
 const std::vector<std::string> kNoProgram = {"external"};  // the user's own: tests/experiments/external_test.cpp
 const std::vector<std::string> kLarge = {"resnet18"};      // 11 million weights, protected at every launch: a long test
 
-/// As small as a model can be.
 RunConfig smallest(const ModelEntry& model, const Folder& folder) {
-  RunConfig config = run_of(model, folder);
-  config.model = {.name = config.model.name,
-                  .layers = {},
-                  .context = 6,
-                  .embedding = 4,
-                  .hidden = 8,
-                  .dimension = 30,
-                  .depth = 1,
-                  .width = 8,
-                  .heads = 2,
-                  .dropout = 0.2};
+  RunConfig config = smallest_run_of(model, folder);
   config.workers = 5;
   config.batch = 2;
   config.steps = 2;

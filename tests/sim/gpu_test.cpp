@@ -193,17 +193,7 @@ TEST_CASE("whatever a model's passes launch, GPUs replay it with the CPU's bits"
   const Folder folder;
   for (const ModelEntry& model : models()) {
     if (model.name == "external" || model.name == "resnet18") continue;
-    RunConfig config = run_of(model, folder);
-    config.model = {.name = config.model.name,
-                    .layers = {},
-                    .context = 6,
-                    .embedding = 4,
-                    .hidden = 8,
-                    .dimension = 30,
-                    .depth = 1,
-                    .width = 8,
-                    .heads = 2,
-                    .dropout = 0.2};
+    RunConfig config = smallest_run_of(model, folder);
     const bool images = model.input == Input::images;  // their convolutions take long on emulated GPUs
     config.workers = images ? 1 : 9;
     config.batch = 2;

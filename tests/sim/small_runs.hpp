@@ -75,4 +75,20 @@ inline sim::RunConfig run_of(const sim::ModelEntry& model, const Folder& folder)
   return config;
 }
 
+/// The same, the model as small as it can be.
+inline sim::RunConfig smallest_run_of(const sim::ModelEntry& model, const Folder& folder) {
+  sim::RunConfig config = run_of(model, folder);
+  config.model = {.name = config.model.name,
+                  .layers = {},
+                  .context = 6,
+                  .embedding = 4,
+                  .hidden = 8,
+                  .dimension = 30,
+                  .depth = 1,
+                  .width = 8,
+                  .heads = 2,
+                  .dropout = 0.2};
+  return config;
+}
+
 }  // namespace onebit::tests
