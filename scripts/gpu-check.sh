@@ -214,7 +214,7 @@ repeat() {
   local -a text=(--data text --data.path shared/data/text/tinyshakespeare.txt --steps 20 --workers 8 --freeze fixed:10)
   same "two runs" true "${mlp[@]}"
   same "graphs, mlp" false "${mlp[@]}"
-  same "graphs, bert-nano" false --model bert-nano "${text[@]}"
+  same "graphs, bert-nano" false --model bert-nano --model.dropout 0.1 "${text[@]}"
   same "graphs, resnet20" false --model resnet20 --data synthetic --data.image 3x32x32 --steps 20 --workers 8 --freeze fixed:10
 }
 
