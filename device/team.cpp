@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "device/deferred.hpp"
 #include "device/error.hpp"
 
 namespace onebit::device {
@@ -182,21 +183,14 @@ class TeamExchange final : public Exchange {
   void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
     const std::shared_ptr<const Mark> ready = device.mark();
     board_->show(rank_, {&device, ready.get(), to, {}});
-    std::exception_ptr failure;  // a rank that fails goes on until the others have read what it shows
-    const auto attempt = [&failure](const auto& work) {
-      try {
-        work();
-      } catch (...) {
-        if (!failure) failure = std::current_exception();
-      }
-    };
-    attempt([&] { pull_all(device, from); });
-    attempt([&] { board_->leave_mark(rank_, device.mark()); });
+    Deferred pulled, marked, behind;  // a rank that fails goes on until the others have read what it shows
+    pulled.guard([&] { pull_all(device, from); });
+    marked.guard([&] { board_->leave_mark(rank_, device.mark()); });
     board_->wait();
-    attempt([&] {
+    behind.guard([&] {
       for (Index peer = 0; peer < size_; ++peer) device.start_behind(board_->mark_of(peer));
     });
-    if (failure) std::rethrow_exception(failure);
+    for (const Deferred* part : {&pulled, &marked, &behind}) part->rethrow();
   }
 
   std::vector<double> all_gather(std::span<const double> own) override {

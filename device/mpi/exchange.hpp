@@ -1,31 +1,9 @@
 #pragma once
 
-#include <exception>
-
+#include "device/deferred.hpp"
 #include "device/mpi/world.hpp"
 
 namespace onebit::device::mpi {
-
-/// The first error of work that has to be gone through to its end: the other processes wait for their pieces.
-class Deferred {
- public:
-  /// Does nothing where there has been an error.
-  template <class Work>
-  void guard(const Work& work) {
-    if (error_) return;
-    try {
-      work();
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::exception_ptr error_;
-};
 
 /// Copies blocks between the devices of processes by way of host memory, `piece` bytes at a time.
 class MpiExchange final : public Exchange {
