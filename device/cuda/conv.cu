@@ -12,7 +12,7 @@
 namespace onebit::device::cuda {
 namespace {
 
-using detail::kChunk, detail::Quad, detail::Tile, detail::TileGrid, detail::TilePlace;
+using detail::kChunk, detail::Quad, detail::quad_at, detail::Tile, detail::TileGrid, detail::TilePlace;
 
 __device__ float rounded(float number, unsigned dropped) {
   return dropped == 0 ? number : without_bits(number, dropped);
@@ -43,7 +43,7 @@ struct Reads {
     if constexpr (kWide) {
       const int read = at(tap, pixel);
       if (read < 0) return false;
-      out = *reinterpret_cast<const Quad*>(image + read * channels + channel);
+      out = quad_at(image + read * channels + channel);
       return true;
     } else {
       bool any = false;

@@ -17,6 +17,11 @@ struct alignas(16) Quad {
   float number[4] = {};
 };
 
+/// The four from an aligned number on.
+inline __device__ Quad quad_at(const float* number) {
+  return *reinterpret_cast<const Quad*>(number);
+}
+
 /// How many results a tile has. A thread has 8 rows of one or two quads of columns.
 template <int rows, int columns, int own_columns>
 struct Tile {
@@ -62,10 +67,6 @@ struct Tile {
         }
       }
     }
-  }
-
-  static __device__ Quad quad_at(const float* number) {
-    return *reinterpret_cast<const Quad*>(number);
   }
 };
 
