@@ -9,11 +9,11 @@
 namespace onebit::analysis {
 namespace {
 
-/// A run with its clock on each cluster.
+/// A run with its timeline on each cluster.
 struct TimedRun {
   const Run* run;
   Outcome outcome;
-  std::vector<ExchangeClock> clocks;
+  std::vector<Timeline> clocks;
 };
 
 using Runs = std::vector<const TimedRun*>;
@@ -39,13 +39,13 @@ std::vector<NamedAxis> axes_on(std::span<const netmodel::Cluster> clusters) {
   return axes;
 }
 
-std::vector<TimedRun> timed_runs(const Arm& arm, std::span<const netmodel::Cluster> clusters, double compute_seconds,
-                                 const netmodel::CostModel& model) {
+std::vector<TimedRun> timed_runs(const Arm& arm, const Pricing& pricing) {
   std::vector<TimedRun> runs;
   for (const Run& run : arm.runs) {
     runs.push_back({&run, outcome_of(run), {}});
-    for (const netmodel::Cluster& cluster : clusters) {
-      runs.back().clocks.emplace_back(run.exchanges, run.summary.workers, cluster, model, compute_seconds);
+    for (const netmodel::Cluster& cluster : pricing.clusters) {
+      runs.back().clocks.emplace_back(pricing.computing.size_of(run.summary), run.exchanges, cluster, pricing.model,
+                                      pricing.rules);
     }
   }
   return runs;
@@ -160,9 +160,17 @@ void count_runs(const std::vector<TimedRun>& runs, ArmFigures& figures) {
 
 }  // namespace
 
-ArmFigures figures_of(const Arm& arm, double target, std::span<const netmodel::Cluster> clusters,
-                      double compute_seconds, const netmodel::CostModel& model) {
-  const std::vector<TimedRun> runs = timed_runs(arm, clusters, compute_seconds, model);
+SharedComputing computing_of(std::span<const Arm> arms) {
+  std::vector<SharedComputing::NamedRun> runs;
+  for (const Arm& arm : arms) {
+    for (const Run& run : arm.runs) runs.push_back({arm.name, &run.summary});
+  }
+  return SharedComputing(runs);
+}
+
+ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing) {
+  const std::span<const netmodel::Cluster> clusters = pricing.clusters;
+  const std::vector<TimedRun> runs = timed_runs(arm, pricing);
   const std::vector<NamedAxis> axes = axes_on(clusters);
   const Runs finished = runs_that(runs, has_finished);
   ArmFigures figures;
@@ -181,6 +189,7 @@ ArmFigures figures_of(const Arm& arm, double target, std::span<const netmodel::C
     figures.seconds.push_back({clusters[c].name, interval_of(finished, [&](const TimedRun& run) {
                                  return run.clocks[c].at(run.run->summary.steps);
                                })});
+    figures.communication.push_back(communication_of(clusters[c].name, runs.front().clocks[c]));
   }
   figures.curves = curves_of(runs, axes);
   figures.to_target = cost_of(runs, target, axes);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/computing.hpp"
 #include "analysis/paired.hpp"
 #include "analysis/verdict.hpp"
 
@@ -25,8 +26,7 @@ struct LossCurve {
   std::vector<Point> points;
 };
 
-/// Estimated, over the seeds: communication as it was recorded, one exchange after the other, and a computing time per
-/// step.
+/// Estimated by the Timeline of each run, over the seeds.
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
@@ -51,18 +51,29 @@ struct ArmFigures {
   std::string name;
   Rates rates;
   Index runs = 0, finished = 0, diverged = 0, failed = 0, unfinished = 0;
-  std::vector<std::string> unfinished_runs;  ///< a line for each run that did not finish, see unfinished_lines
-  Interval final_loss, best_loss, accuracy;  ///< of the evaluations
-  Interval bytes;                            ///< sent by one worker over the run
-  DenseRatio ratio_fp16, ratio_fp32;         ///< of bytes
-  std::vector<ClusterSeconds> seconds;       ///< of the run, on each cluster
-  std::vector<LossCurve> curves;             ///< against steps, samples, bytes, then seconds on each cluster
+  std::vector<std::string> unfinished_runs;      ///< a line for each run that did not finish, see unfinished_lines
+  Interval final_loss, best_loss, accuracy;      ///< of the evaluations
+  Interval bytes;                                ///< sent by one worker over the run
+  DenseRatio ratio_fp16, ratio_fp32;             ///< of bytes
+  std::vector<ClusterSeconds> seconds;           ///< of the run, on each cluster
+  std::vector<CommunicationTime> communication;  ///< of its first run, on each cluster
+  std::vector<LossCurve> curves;                 ///< against steps, samples, bytes, then seconds on each cluster
   TargetCost to_target;
 };
 
-/// compute_seconds: of a step; 0: communication alone. `rates` are left to the caller, who knows the other arms. Throws
-/// ConfigError where a cluster cannot hold the workers.
-ArmFigures figures_of(const Arm& arm, double target, std::span<const netmodel::Cluster> clusters,
-                      double compute_seconds, const netmodel::CostModel& model);
+/// What arms are priced by.
+struct Pricing {
+  std::span<const netmodel::Cluster> clusters;
+  const netmodel::CostModel& model;
+  const PriceRules& rules;
+  const SharedComputing& computing;  ///< of the arms' runs, and perhaps more
+};
+
+/// `rates` are left to the caller, who knows the other arms. Throws ConfigError where a cluster cannot hold the
+/// workers.
+ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing);
+
+/// Of what computing takes in all their runs.
+SharedComputing computing_of(std::span<const Arm> arms);
 
 }  // namespace onebit::analysis

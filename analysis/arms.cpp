@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 // Options that decide rows of a log, or what its header says otherwise, and not what was learnt.
 constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log.workers-every", "log.tensors-every",
-                                          "probe.every", "probe.curvature", "probe.moved",       "data.path",
-                                          "data.test",   "data.read"};
+                                          "probe.every", "probe.curvature", "probe.moved",       "eval.every",
+                                          "data.path",   "data.test",       "data.read"};
 
 bool is_table(const std::string& path) {
   const std::string format = sim::format_of(path);
@@ -45,18 +45,6 @@ void require_enough(const Run& run, Index rows) {
   if (rows == 1) throw ConfigError("the log has one row only, too few to compare", path);
   const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
   if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
-}
-
-/// Prices are those of exchanges among all workers: what a log says otherwise is damage, found before it is priced.
-void require_all_workers(const Run& run) {
-  for (const Stretch& stretch : run.exchanges) {
-    for (const netmodel::Traffic& exchange : stretch.each) {
-      if (exchange.group_size == run.summary.workers) continue;
-      throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +
-                        std::to_string(run.summary.workers),
-                    run.summary.path + ": /traffic");
-    }
-  }
 }
 
 /// The message of an error with the file in it, which errors from below the log lack.
@@ -148,14 +136,18 @@ std::string reason_of(const Run& run) {
   return run.summary.reason.empty() ? status : status + ": " + run.summary.reason;
 }
 
-Run read_run(const std::string& path) {
-  const sim::LogReader log(path);
+Run load_run(const sim::LogReader& log) {
   Run run;
   run.exchanges = exchanges_of(log);
   run.summary = summarize(log, run.exchanges, {});
   run.header = log.header();
   run.evaluations = log.evaluations();
-  require_all_workers(run);
+  return run;
+}
+
+Run read_run(const std::string& path) {
+  const sim::LogReader log(path);
+  Run run = load_run(log);
   require_enough(run, log.committed_rows());
   return run;
 }

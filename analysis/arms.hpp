@@ -35,9 +35,11 @@ struct LogSet {
 /// Throws ConfigError for a folder without a log.
 std::vector<std::string> log_paths(std::span<const std::string> paths);
 
-/// Reads a log whole. Throws what the reader throws; IoError where it has exchanges of another number of workers than
-/// the run; ConfigError where there is too little to compare: fewer than two rows of steps, or no evaluation with a
-/// finite loss. A run that diverged or failed needs neither: that it did is what it says.
+/// Reads a log whole, however little there is in it. Throws what the reader and exchanges_of throw.
+Run load_run(const sim::LogReader& log);
+
+/// The same for one that is compared: ConfigError where there is too little, fewer than two rows of steps, or no
+/// evaluation with a finite loss. A run that diverged or failed needs neither: that it did is what it says.
 Run read_run(const std::string& path);
 
 /// The logs of log_paths. A log

@@ -9,7 +9,9 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& subject, const std::string& difference, const Run& a, const Run& b) {
   throw ConfigError("logs that cannot be compared: their " + subject + ", " + difference,
-                    a.summary.path + " and " + b.summary.path, "compare runs of one problem");
+                    a.summary.path + " and " + b.summary.path,
+                    subject == "evaluations" ? "give all runs the same --eval.split and --eval.examples"
+                                             : "compare runs of one problem");
 }
 
 std::string pair_text(const std::string& name, const std::string& a, const std::string& b) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "device/error.hpp"
-#include "device/text.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -13,15 +12,6 @@ void require_all_comparable(std::span<const Arm> arms) {
   for (const Arm& arm : arms) {
     for (const Run& run : arm.runs) require_comparable(arms.front().runs.front(), run);
   }
-}
-
-std::size_t find_baseline(std::span<const Arm> arms, const std::string& name) {
-  if (name.empty()) return 0;
-  const auto found = std::ranges::find(arms, name, &Arm::name);
-  if (found != arms.end()) return static_cast<std::size_t>(found - arms.begin());
-  std::vector<std::string_view> names;
-  for (const Arm& arm : arms) names.push_back(arm.name);
-  throw ConfigError("no arm of this name", "baseline " + name, suggestion(name, names));
 }
 
 /// The learning rates behind each arm.
@@ -43,24 +33,51 @@ double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& gr
   return common_target(best.empty() ? all : best);
 }
 
-const RateGrid& grid_with(const std::vector<RateGrid>& grids, std::size_t arm) {
-  return *std::ranges::find_if(
-      grids, [&](const RateGrid& grid) { return std::ranges::find(grid.arms, arm) != grid.arms.end(); });
+/// An arm against what it is compared with.
+struct Pair {
+  std::size_t reference, arm;
+};
+
+/// At the best rate of its grid, against another grid.
+bool is_at_best(std::span<const RateGrid> grids, const Pair& pair) {
+  const RateGrid& grid = grid_with(grids, pair.arm);
+  return best_arm(grid) == pair.arm && &grid != &grid_with(grids, pair.reference);
 }
 
-std::vector<Verdict> best_verdicts(std::span<const Arm> arms, const std::vector<RateGrid>& grids,
-                                   const std::vector<Rates>& rates, std::size_t baseline) {
+/// One family of comparisons.
+std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rates>& rates,
+                               const std::vector<Pair>& pairs, double margin) {
+  const Criterion criterion{.margin = margin, .comparisons = std::ssize(pairs)};
   std::vector<Verdict> verdicts;
-  const RateGrid& first = grid_with(grids, baseline);
-  for (const RateGrid& grid : grids) {
-    const bool several = first.rates.size() > 1 || grid.rates.size() > 1;
-    if (&grid == &first || !several || !first.best || !grid.best) continue;
-    const std::size_t there = first.arms[*first.best], here = grid.arms[*grid.best];
-    verdicts.push_back(judge(arms[there], arms[here], rates[there], rates[here]));
-    verdicts.back().sentence = "at the best learning rate of each, " + verdicts.back().sentence;
-    for (const std::string& warning : warnings_of(first, grid)) verdicts.back().warnings.push_back(warning);
+  for (const auto& [there, here] : pairs) {
+    verdicts.push_back(judge(arms[there], arms[here], rates[there], rates[here], criterion));
   }
   return verdicts;
+}
+
+/// Says of each verdict what the search for its rates was.
+void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& pairs, std::vector<Verdict>& verdicts) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const RateGrid& there = grid_with(grids, pairs[i].reference);
+    const RateGrid& here = grid_with(grids, pairs[i].arm);
+    const bool best = there.best && best_arm(there) == pairs[i].reference && here.best;
+    if (best && (there.rates.size() > 1 || here.rates.size() > 1))
+      verdicts[i].sentence = "at the best learning rate of each, " + verdicts[i].sentence;
+    for (const std::string& warning : warnings_of(there, here)) verdicts[i].warnings.push_back(warning);
+  }
+}
+
+void add_verdicts(std::span<const Arm> arms, const References& references, const std::vector<Rates>& rates,
+                  double margin, Comparison& comparison) {
+  std::vector<Pair> best, others;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (!references.of[i]) continue;
+    const Pair pair{*references.of[i], i};
+    (is_at_best(comparison.grids, pair) ? best : others).push_back(pair);
+  }
+  comparison.verdicts = judge_all(arms, rates, best, margin);
+  add_searches(comparison.grids, best, comparison.verdicts);
+  comparison.other_rates = judge_all(arms, rates, others, margin);
 }
 
 }  // namespace
@@ -68,20 +85,33 @@ std::vector<Verdict> best_verdicts(std::span<const Arm> arms, const std::vector<
 Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, const netmodel::CostModel& model) {
   if (arms.empty()) throw ConfigError("no arms to compare", "");
   require_all_comparable(arms);
-  const std::size_t baseline = find_baseline(arms, request.baseline);
   Comparison comparison;
-  comparison.baseline = arms[baseline].name;
   comparison.grids = rate_grids(arms);
+  const References references = references_of(arms, comparison.grids, request.baseline);
+  comparison.baseline = arms[references.baseline].name;
+  comparison.notes = references.notes;
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
+  const SharedComputing computing = computing_of(arms);
+  if (measures_computing(request.rules)) comparison.computing = computing.groups();
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    comparison.arms.push_back(figures_of(arms[i], comparison.target, request.clusters, request.compute_seconds, model));
+    comparison.arms.push_back(
+        figures_of(arms[i], comparison.target, {request.clusters, model, request.rules, computing}));
     comparison.arms.back().rates = rates[i];
-    if (i == baseline) continue;
-    comparison.verdicts.push_back(judge(arms[baseline], arms[i], rates[baseline], rates[i]));
   }
-  comparison.best_rates = best_verdicts(arms, comparison.grids, rates, baseline);
+  add_verdicts(arms, references, rates, request.margin, comparison);
   return comparison;
+}
+
+std::vector<VerdictSection> sections_of(const Comparison& comparison) {
+  std::vector<VerdictSection> sections;
+  const auto add = [&](const std::string& heading, const std::vector<Verdict>& verdicts) {
+    if (!verdicts.empty()) sections.push_back({heading, text_of(verdicts.front().criterion), verdicts});
+  };
+  const bool both = !comparison.other_rates.empty();
+  add(both ? "at the best learning rates" : "", comparison.verdicts);
+  add("at other learning rates", comparison.other_rates);
+  return sections;
 }
 
 }  // namespace onebit::analysis

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "analysis/log_options.hpp"
+#include "analysis/recorded_phases.hpp"
 #include "device/error.hpp"
-#include "netmodel/selector.hpp"
+#include "optim/stages.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -14,8 +16,9 @@ using netmodel::TrafficList;
 /// Ends the step that is being collected: one more of the last stretch, or the first of another.
 void take_step(Index step, TrafficList& exchanges, std::vector<Stretch>& stretches) {
   if (exchanges.empty()) return;
-  const bool more = !stretches.empty() && step - stretches.back().last == 1 && stretches.back().each == exchanges;
-  if (more) {
+  const Index last = stretches.empty() ? 0 : stretches.back().last;
+  if (step - last > 1) stretches.push_back({last + 1, step - 1});
+  if (step - last == 1 && last > 0 && stretches.back().each == exchanges) {
     stretches.back().last = step;
   } else {
     stretches.push_back({step, step, exchanges});
@@ -23,14 +26,23 @@ void take_step(Index step, TrafficList& exchanges, std::vector<Stretch>& stretch
   exchanges.clear();
 }
 
-}  // namespace
+/// Prices are those of exchanges among all workers: what a log says otherwise is damage, found before it is priced.
+void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader& log) {
+  if (exchange.group_size == log.header().workers) return;
+  throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +
+                    std::to_string(log.header().workers),
+                log.path() + ": /traffic");
+}
 
-std::vector<Stretch> exchanges_of(const sim::LogReader& log) {
+/// From step 1 on, without stages.
+std::vector<Stretch> read_stretches(const sim::LogReader& log) {
   std::vector<Stretch> stretches;
   TrafficList exchanges;
-  Index step = 0;
+  Index step = 1;
   for (const sim::StepTraffic& row : log.traffic()) {
-    if (row.step < step) throw IoError("cannot read log: its steps do not ascend", log.path() + ": /traffic");
+    if (row.step < step || row.step > kMostSteps)
+      throw IoError("cannot read log: its steps do not ascend", log.path() + ": /traffic");
+    require_all_workers(row.traffic, log);
     if (row.step > step) take_step(step, exchanges, stretches);
     step = row.step;
     exchanges.push_back(row.traffic);
@@ -39,44 +51,33 @@ std::vector<Stretch> exchanges_of(const sim::LogReader& log) {
   return stretches;
 }
 
-bool is_dense(const TrafficList& step, Index parameters) {
-  Index bytes = 0;
-  for (const netmodel::Traffic& exchange : step) {
-    if (exchange.collective != netmodel::Collective::all_reduce) return false;
-    bytes += exchange.payload_bytes;
-  }
-  return bytes >= parameters * static_cast<Index>(sizeof(float));
-}
-
-std::vector<double> seconds_of(const std::vector<Stretch>& stretches, const netmodel::Fabric& fabric,
-                               const netmodel::CostModel& model) {
-  std::vector<double> seconds;
-  const TrafficList* last = nullptr;
-  for (const Stretch& stretch : stretches) {
-    const bool again = last != nullptr && *last == stretch.each;
-    seconds.push_back(again ? seconds.back() : netmodel::total_cost(stretch.each, fabric, model).total.value);
-    last = &stretch.each;
-  }
-  return seconds;
-}
-
-ExchangeClock::ExchangeClock(const std::vector<Stretch>& stretches, Index workers, const netmodel::Cluster& cluster,
-                             const netmodel::CostModel& model, double compute_seconds)
-    : compute_seconds_(compute_seconds) {
-  const std::vector<double> seconds = seconds_of(stretches, netmodel::Fabric(cluster, workers), model);
-  double before = 0;
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    legs_.push_back({stretches[i].first, stretches[i].last, before, seconds[i]});
-    before += stretches[i].steps() * seconds[i];
+/// Cuts a stretch where its phase changes.
+void add_stages(const Stretch& all, const RecordedPhases& phases, std::string_view optimizer,
+                std::vector<Stretch>& stretches) {
+  const std::size_t begin = stretches.size();
+  for (Index first = all.first, next = 0; first <= all.last; first = next) {
+    next = std::min(phases.next_change(first), all.last + 1);
+    const optim::Phase phase = phases.at(first, all.each);
+    if (stretches.size() > begin && stretches.back().phase == phase) {
+      stretches.back().last = next - 1;
+    } else {
+      stretches.push_back({first, next - 1, all.each, phase, optim::compresses(optimizer, phase)});
+    }
   }
 }
 
-double ExchangeClock::at(Index step) const {
-  const double computing = static_cast<double>(step) * compute_seconds_;
-  const auto beyond = std::ranges::upper_bound(legs_, step, {}, &Leg::first);
-  if (beyond == legs_.begin()) return computing;
-  const Leg& leg = *std::prev(beyond);
-  return computing + leg.before + static_cast<double>(std::min(step, leg.last) - leg.first + 1) * leg.each;
+}  // namespace
+
+std::vector<Stretch> exchanges_of(const sim::LogReader& log) {
+  std::vector<Stretch> all = read_stretches(log);
+  RecordedPhases phases(log);
+  const Index last = all.empty() ? 0 : all.back().last;
+  if (phases.last() > last) all.push_back({last + 1, phases.last()});
+  for (const Stretch& stretch : all) phases.learn(stretch.first, stretch.last, stretch.each);
+  const std::string optimizer = option_of(log.header(), "optimizer").value_or("");
+  std::vector<Stretch> stretches;
+  for (const Stretch& stretch : all) add_stages(stretch, phases, optimizer, stretches);
+  return stretches;
 }
 
 }  // namespace onebit::analysis

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/paired.hpp"
+#include "analysis/verdict.hpp"
 
 namespace onebit::analysis {
 
@@ -26,14 +26,10 @@ struct DenseTrial {
   double ratio_fp16 = 0;
 };
 
-/// Relative difference of final losses that is small: freezing is not inferior to that margin where its interval ends
-/// below it.
-inline constexpr double freeze_margin = 0.01;
-
 enum class FreezeVerdict {
-  safe,    ///< every seed reached it, none diverged, and to_dense ends below the margin: not inferior
-  costs,   ///< a seed diverged, or to_dense begins above 0
-  unclear  ///< the seeds do not tell
+  safe,         ///< every seed reached it, none diverged, and to_dense ends below the margin: not inferior
+  costs,        ///< a seed diverged, or to_dense begins above 0
+  not_resolved  ///< the seeds do not tell
 };
 
 /// A threshold over its seeds. Intervals are those of the seeds that reached it and did not diverge.
@@ -43,10 +39,11 @@ struct FreezeRow {
   Interval freeze_step, final_loss;
   Difference to_dense;    ///< of final losses, paired by seed; positive: higher than dense
   double ratio_fp16 = 0;  ///< mean over the seeds
-  FreezeVerdict verdict = FreezeVerdict::unclear;
+  FreezeVerdict verdict = FreezeVerdict::not_resolved;
 };
 
 struct FreezeValidation {
+  double margin = default_margin;  ///< relative difference of final losses that is small, as of other verdicts
   Interval dense_loss;
   double dense_ratio_fp16 = 0;
   std::vector<FreezeTrial> trials;      ///< as they were given
@@ -54,7 +51,8 @@ struct FreezeValidation {
   std::optional<std::size_t> earliest;  ///< the first safe row behind which none costs anything
 };
 
-/// Trials of a seed without a dense run are left out.
-FreezeValidation validate_freeze(std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials);
+/// Trials of a seed without a dense run are left out. Each threshold is judged for itself, by 95% intervals.
+FreezeValidation validate_freeze(std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
+                                 double margin = default_margin);
 
 }  // namespace onebit::analysis

@@ -1,6 +1,7 @@
 #include "analysis/paired.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
@@ -49,18 +50,29 @@ double flipped_sum(std::span<const double> differences, std::size_t flips) {
   return sum;
 }
 
+/// Of a sample; NaN for fewer than two values.
+double deviation_of(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  if (values.size() < 2) return nan;
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (count - 1));
+}
+
+double t_quantile(double degrees, double p) {
+  return boost::math::quantile(boost::math::students_t(degrees), p);
+}
+
 }  // namespace
 
-Interval mean_interval(std::span<const double> values) {
+Interval mean_interval(std::span<const double> values, double level) {
   const auto count = static_cast<double>(values.size());
   Interval interval{nan, nan, static_cast<Index>(values.size())};
   if (values.empty()) return interval;
   interval.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   if (values.size() < 2 || !std::isfinite(interval.mean)) return interval;
-  double squares = 0;
-  for (double value : values) squares += (value - interval.mean) * (value - interval.mean);
-  const double t = boost::math::quantile(boost::math::students_t(count - 1), 0.975);
-  interval.half_width = t * std::sqrt(squares / (count - 1) / count);
+  interval.half_width = t_quantile(count - 1, 1 - (1 - level) / 2) * deviation_of(values) / std::sqrt(count);
   return interval;
 }
 
@@ -86,9 +98,25 @@ double sign_flip_p(std::span<const double> differences) {
   return static_cast<double>(count + 1) / static_cast<double>(kDrawn + 1);
 }
 
-Difference paired_difference(std::span<const double> a, std::span<const double> b) {
+Difference paired_difference(std::span<const double> a, std::span<const double> b, double level) {
   const std::vector<double> differences = relative_differences(a, b);
-  return {mean_interval(differences), sign_flip_p(differences), static_cast<Index>(differences.size())};
+  return {mean_interval(differences, level), sign_flip_p(differences), static_cast<Index>(differences.size()),
+          deviation_of(differences)};
+}
+
+Index seeds_needed(double deviation, double difference, double level, double power) {
+  if (std::isnan(deviation)) return 0;
+  const double tail = 1 - (1 - level) / 2, ratio = deviation / difference;
+  const boost::math::normal normal;
+  const double least = std::pow((quantile(normal, tail) + quantile(normal, power)) * ratio, 2);  // t is larger
+  if (!(least < static_cast<double>(most_seeds))) return most_seeds;
+  Index n = std::max<Index>(2, static_cast<Index>(least));
+  for (; n < most_seeds; ++n) {
+    const auto degrees = static_cast<double>(n - 1);
+    const double reach = (t_quantile(degrees, tail) + t_quantile(degrees, power)) * ratio;
+    if (reach * reach <= static_cast<double>(n)) break;
+  }
+  return n;
 }
 
 }  // namespace onebit::analysis

@@ -1,29 +1,20 @@
 #include "analysis/plot.hpp"
 
-#include <sys/wait.h>
-
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <memory>
 #include <sstream>
 
+#include "analysis/gnuplot.hpp"
 #include "device/error.hpp"
-#include "device/temporary_folder.hpp"
+#include "device/files.hpp"
 
 namespace onebit::analysis {
 namespace {
 
 // Okabe and Ito's palette: told apart by the colour-blind and in print.
 constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
-
-struct ClosePipe {
-  void operator()(FILE* pipe) const { pclose(pipe); }
-};
 
 bool has_points(const Curve& curve) {
   return std::any_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
@@ -40,15 +31,22 @@ bool has_band(const Curve& curve) {
   return false;
 }
 
-/// A string in gnuplot's single quotes, where quotes have a meaning, and the ends of lines: they would end the command.
+/// A string of gnuplot's, in which nothing but letters, digits, spaces and what is not ASCII stands for itself: quotes,
+/// backquotes (a command in them would run) and all other signs by their numbers. The ends of lines become spaces.
 std::string quoted(const std::string& text) {
-  std::string result = "'";
+  std::string result = "\"";
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    if (c == '\'') result += c;
-    result += code < 0x20 || code == 0x7f ? ' ' : c;
+    if (code < 0x20 || code == 0x7f) {
+      result += ' ';
+    } else if (code >= 0x80 || c == ' ' || std::isalnum(code) != 0) {
+      result += c;
+    } else {
+      result += code < 0100 ? "\\0" : "\\";  // after a zero gnuplot reads three more digits, else three in all
+      for (const int shift : {6, 3, 0}) result += static_cast<char>('0' + (code >> shift & 7));
+    }
   }
-  return result + "'";
+  return result + "\"";
 }
 
 void write_data(const Plot& plot, std::ostringstream& script) {
@@ -133,12 +131,6 @@ Plot drawable(Plot plot) {
   return plot;
 }
 
-void run_gnuplot(const std::string& script) {
-  const std::unique_ptr<FILE, ClosePipe> pipe(popen("gnuplot >/dev/null 2>&1", "w"));
-  if (!pipe) throw IoError("cannot start gnuplot", "");
-  std::fputs(script.c_str(), pipe.get());
-}
-
 struct Terminal {
   std::string extension, settings;
 };
@@ -146,11 +138,8 @@ struct Terminal {
 const Terminal kSvg = {".svg", "svg size 900,560 font 'sans,14' background 'white'"};
 const Terminal kPng = {".png", "pngcairo size 900,560 font 'sans,11'"};
 
-void draw_to(const std::string& path, const Terminal& terminal, const std::string& script) {
-  std::filesystem::remove(path);
-  run_gnuplot("set terminal " + terminal.settings + "\nset output " + quoted(path) + "\n" + script);
-  std::error_code ignored;
-  if (std::filesystem::file_size(path, ignored) == 0 || ignored) throw IoError("gnuplot wrote no picture", path);
+std::string picture_of(const Terminal& terminal, const std::string& script) {
+  return gnuplot_picture("set terminal " + terminal.settings + "\n" + script);
 }
 
 /// Empty where there is nothing to draw.
@@ -208,16 +197,9 @@ std::vector<std::string> draw_script(const std::string& script, const std::strin
   std::vector<std::string> paths;
   for (const Terminal& terminal : {kSvg, kPng}) {
     paths.push_back(stem + terminal.extension);
-    draw_to(paths.back(), terminal, script);
+    files::write(paths.back(), picture_of(terminal, script));
   }
   return paths;
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 /// gnuplot calls the same things by the same names in every picture.
@@ -234,20 +216,13 @@ std::string with_prefix(std::string svg, const std::string& prefix) {
 
 std::string svg_of(const std::string& script, const std::string& prefix) {
   if (script.empty() || !has_gnuplot()) return "";
-  const TemporaryFolder folder("onebit-plot");
-  const std::string path = folder.path() + "/plot.svg";
-  draw_to(path, kSvg, script);
-  const std::string svg = text_of(path);
+  const std::string svg = picture_of(kSvg, script);
   const std::size_t start = svg.find("<svg");
-  if (start == std::string::npos) throw IoError("gnuplot wrote no picture", path);
+  if (start == std::string::npos) throw IoError("gnuplot wrote no picture");
   return with_prefix(svg.substr(start), prefix);
 }
 
 }  // namespace
-
-bool has_gnuplot() {
-  return std::system("command -v gnuplot >/dev/null 2>&1") == 0;
-}
 
 std::vector<std::string> draw(const Plot& plot, const std::string& stem) {
   return draw_script(script_of(plot), stem);

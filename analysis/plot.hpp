@@ -32,10 +32,9 @@ struct HeatMap {
   std::string value_label;
 };
 
-bool has_gnuplot();
-
 /// Writes <stem>.svg and <stem>.png; returns their paths. An empty result: gnuplot is not installed, or there is no
-/// point. Throws IoError where gnuplot fails or nothing can be written.
+/// point. Throws IoError where gnuplot fails or nothing can be written, ConfigError where something other than a
+/// regular file has one of the names.
 std::vector<std::string> draw(const Plot& plot, const std::string& stem);
 std::vector<std::string> draw(const HeatMap& map, const std::string& stem);
 

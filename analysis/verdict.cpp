@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "device/text.hpp"
 
@@ -19,6 +20,12 @@ std::string figure(double value, int digits) {
 std::string percent(double share) {
   const double value = 100 * share;
   return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
+}
+
+/// 95%, 98.3%, 99.995%: as many digits as what is left to 100% needs.
+std::string level_text(double level) {
+  const double left = std::strtod(figure(100 * (1 - level), 2).c_str(), nullptr);
+  return figure(100 - left, 8) + "%";
 }
 
 std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
@@ -50,7 +57,7 @@ void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
     losses.push_back(run.summary.final_loss);
     others.push_back(other->summary.final_loss);
   }
-  verdict.difference = paired_difference(losses, others);
+  verdict.difference = paired_difference(losses, others, verdict.criterion.level_of_each());
 }
 
 /// "final loss 2.1% lower"
@@ -59,13 +66,13 @@ std::string shift_text(double shift) {
   return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
 }
 
-std::string evidence(const Difference& difference) {
-  const Interval& shift = difference.relative;
-  const std::string pairs = std::to_string(difference.pairs) + " paired seeds";
+std::string evidence(const Verdict& verdict) {
+  const Interval& shift = verdict.difference.relative;
+  const std::string pairs = std::to_string(verdict.difference.pairs) + " paired seeds";
   if (shift.mean == 0 && shift.half_width == 0) return "the same final loss with each of " + pairs;
-  return shift_text(shift.mean) + " (95% interval " + percent(shift.mean - shift.half_width) + " to " +
-         percent(shift.mean + shift.half_width) + " by t over " + pairs + ", sign-flip p " + figure(difference.p, 3) +
-         ")";
+  return shift_text(shift.mean) + " (" + level_text(verdict.criterion.level_of_each()) + " interval " +
+         percent(shift.mean - shift.half_width) + " to " + percent(shift.mean + shift.half_width) + " by t over " +
+         pairs + ", sign-flip p " + figure(verdict.difference.p, 3) + ")";
 }
 
 std::string scarcity(const Verdict& verdict) {
@@ -88,20 +95,35 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
     if (!each.empty()) words.push_back(each);
   }
   std::string text = join(words, ", ");
-  if (verdict.seeds.size() > 1) text += "; where both finished, " + evidence(verdict.difference);
+  if (verdict.seeds.size() > 1) text += "; where both finished, " + evidence(verdict);
   if (verdict.seeds.size() == 1) text += "; where both finished, " + scarcity(verdict);
   return text;
+}
+
+/// "about 34 seeds would be needed"
+std::string need_text(const Verdict& verdict) {
+  const bool beyond = verdict.seeds_needed >= most_seeds;
+  const std::string seeds = (beyond ? "more than " : "about ") + std::to_string(verdict.seeds_needed) + " seeds";
+  const bool half = verdict.visible < verdict.criterion.margin;
+  return seeds + " would be needed" + (half ? " to see half the margin" : "");
+}
+
+std::string direction_text(const Verdict& verdict, const std::string& word) {
+  const std::string yet = verdict.equivalent ? ", yet equivalent within " + percent(verdict.criterion.margin) : "";
+  return verdict.arm + " is " + word + " than " + verdict.baseline + yet + ": " + evidence(verdict);
 }
 
 std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
   const std::string pair = arm.name + " and " + baseline.name;
   switch (verdict.judgement) {
-    case Judgement::no_difference:
-      return "no difference between " + pair + ": " + evidence(verdict.difference);
+    case Judgement::not_resolved:
+      return arm.name + " against " + baseline.name + " is not resolved (" + need_text(verdict) +
+             "): " + evidence(verdict);
+    case Judgement::equivalent:
+      return pair + " are equivalent within " + percent(verdict.criterion.margin) + ": " + evidence(verdict);
     case Judgement::better:
-      return arm.name + " is better than " + baseline.name + ": " + evidence(verdict.difference);
     case Judgement::worse:
-      return arm.name + " is worse than " + baseline.name + ": " + evidence(verdict.difference);
+      return direction_text(verdict, std::string(name(verdict.judgement)));
     case Judgement::too_few_seeds:
       return "too few seeds to judge " + arm.name + " against " + baseline.name + ": " + scarcity(verdict);
     case Judgement::not_comparable_diverged:
@@ -152,29 +174,73 @@ std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
   return warnings;
 }
 
+bool any_diverged(const Arm& arm) {
+  return !seeds_with(arm, Outcome::diverged).empty();
+}
+
+/// What the difference says, by the criterion.
+void conclude(Verdict& verdict) {
+  const Criterion& criterion = verdict.criterion;
+  verdict.judgement = judge(verdict.difference, criterion.margin);
+  verdict.equivalent = within_margin(verdict.difference, criterion.margin);
+  if (verdict.judgement != Judgement::not_resolved) return;
+  const auto needed = [&](double difference) {
+    return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), verdict_power);
+  };
+  // Enough seeds to see half of the margin make an interval that excludes 0 or lies within the margin: n is below that.
+  verdict.visible = criterion.margin;
+  if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
+  verdict.seeds_needed = needed(verdict.visible);
+}
+
 }  // namespace
 
-Judgement judge(const Difference& difference) {
+std::string_view name(Judgement judgement) {
+  constexpr std::string_view names[] = {
+      "not_resolved", "equivalent", "better", "worse", "too_few_seeds", "not_comparable_diverged", "undefined"};
+  return names[static_cast<std::size_t>(judgement)];
+}
+
+Judgement judge(const Difference& difference, double margin) {
   if (difference.pairs < 2) return Judgement::too_few_seeds;
   const Interval& shift = difference.relative;
   if (!std::isfinite(shift.mean)) return Judgement::undefined;
-  if (std::abs(shift.mean) <= shift.half_width) return Judgement::no_difference;
-  return shift.mean < 0 ? Judgement::better : Judgement::worse;
+  if (std::abs(shift.mean) > shift.half_width) return shift.mean < 0 ? Judgement::better : Judgement::worse;
+  return within_margin(difference, margin) ? Judgement::equivalent : Judgement::not_resolved;
 }
 
-Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates) {
+bool within_margin(const Difference& difference, double margin) {
+  return std::abs(difference.relative.mean) + difference.relative.half_width <= margin;
+}
+
+Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates,
+              const Criterion& criterion) {
   Verdict verdict;
   verdict.baseline = baseline.name;
   verdict.arm = arm.name;
+  verdict.criterion = criterion;
   verdict.baseline_rates = baseline_rates;
   verdict.arm_rates = arm_rates;
   compare_losses(baseline, arm, verdict);
-  const bool diverged = !seeds_with(baseline, Outcome::diverged).empty() || !seeds_with(arm, Outcome::diverged).empty();
-  verdict.judgement = diverged ? Judgement::not_comparable_diverged : judge(verdict.difference);
+  if (any_diverged(baseline) || any_diverged(arm)) {
+    verdict.judgement = Judgement::not_comparable_diverged;
+  } else {
+    conclude(verdict);
+  }
   verdict.sentence = main_clause(baseline, arm, verdict) + "; learning rate " + text_of(arm_rates) + " against " +
                      text_of(baseline_rates);
   verdict.warnings = warnings_of(baseline, arm);
   return verdict;
+}
+
+std::string text_of(const Criterion& criterion) {
+  const bool one = criterion.comparisons == 1;
+  const std::string each = level_text(criterion.level_of_each()) + " interval";
+  return std::to_string(criterion.comparisons) + (one ? " comparison, by its " : " comparisons, each by its ") + each +
+         (one ? "" : " (" + level_text(criterion.level) + " for all together, by Bonferroni)") +
+         "; equivalent: the interval lies within " + percent(criterion.margin) +
+         "; seeds needed: to see a difference of " + percent(criterion.margin) + " with a power of " +
+         percent(verdict_power);
 }
 
 std::vector<std::string> unfinished_lines(const Arm& arm) {

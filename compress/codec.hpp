@@ -81,6 +81,10 @@ class Codec {
   /// Guaranteed omega of an unbiased codec: E||x - C[x]||^2 <= omega ||x||^2 for every segment of n elements.
   virtual std::optional<double> omega(Index) const { return std::nullopt; }
 
+  /// Encodes workers' rows on this side with recorded random numbers from now on, where there are any for it. Returns
+  /// whether there are. Throws ConfigError where they do not fit.
+  virtual bool take_recorded(const device::Device&, const Side&, Index, const RecordedDraws&) { return false; }
+
   /// Tensors that an all-reduce of payloads leaves dense.
   virtual bool keeps_dense(const Tensor&) const { return false; }
   /// Codecs with a shared_max: a magnitude counts in it up to this many root mean squares of its segment; 0: as it is.

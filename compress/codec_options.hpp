@@ -1,7 +1,9 @@
 #pragma once
-// Ranges of codec options.
+// Ranges of codec options, and who reads which.
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "compress/exchange_config.hpp"
 #include "compress/sent_count.hpp"
@@ -14,5 +16,9 @@ void require_range(const std::string& option, Index value, Index low, Index high
 
 /// codec.k: a share in (0, 1) or a whole number. Throws ConfigError.
 SentCount sent_count(const CodecConfig& config);
+
+/// Names of the options under "codec." that a codec reads, separated by blanks, as its table row says: the others
+/// change nothing. None for a codec that is not of the table.
+std::optional<std::string_view> options_of_codec(std::string_view codec);
 
 }  // namespace onebit::compress

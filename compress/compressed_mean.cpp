@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compress/codec_options.hpp"
 #include "compress/error_kernels.hpp"
 #include "compress/meeting.hpp"
+#include "compress/recorded_draws.hpp"
 #include "device/launch.hpp"
 
 namespace onebit::compress {
@@ -18,6 +20,11 @@ std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, 
     if (up.keeps_dense(tensors[i])) marks[i] = 1;
   }
   return marks;
+}
+
+/// Marks every tensor where there are dense steps.
+std::vector<char> all_marks(std::span<const Tensor> tensors, const ExchangeConfig& config) {
+  return std::vector<char>(tensors.size(), config.dense_steps > 0 ? 1 : 0);
 }
 
 /// Each side by its own codec.
@@ -34,6 +41,7 @@ double ratio(const CodecSquares& squares) {
 }  // namespace
 
 void check(const ExchangeConfig& config) {
+  require_range("dense-steps", config.dense_steps, 0, Index{1} << 40);
   make_codec(config.up);
   make_codec(down_of(config));
   for (const CodecEntry& entry : codecs()) {  // a parameter out of range is wrong for every codec
@@ -61,10 +69,13 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
       seed_(config.seed),
       channel_(make_channel(shard, layout_, tensors_, *up_, *down_, config)),
       dense_(shard, tensors, dense_marks_),
+      dense_steps_(config.dense_steps),
+      all_dense_(shard, tensors, all_marks(tensors, config)),
       worker_errors_(shard.device, shard.own().count, channel_->error_stride(), config.error_type),
       server_error_(device::Buffer<float>::zeros(shard.device, channel_->server_state_size())),
       audit_every_(config.audit_every) {
   check_error_type(config);
+  take_recorded(config);
   if (channel_->packed_mean() != nullptr && dense_.empty()) {
     sign_places_ = device::Buffer<device::SignPlace>::copy_of(shard.device, sign_places(layout_, sizes_of(tensors)));
   }
@@ -88,6 +99,15 @@ void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   }
 }
 
+/// Throws ConfigError where the codec takes what was recorded, but for other vectors than it gets.
+void CompressedMean::take_recorded(const ExchangeConfig& config) {
+  if (!config.recorded || !up_->take_recorded(shard_.device, layout_.worker(), shard_.workers(), *config.recorded))
+    return;
+  if (meeting_of(*up_, config) == Meeting::gather) return;
+  throw ConfigError("recorded indices are of whole vectors of workers", "codec " + config.up.name,
+                    "leave out --channel and --codec.down");
+}
+
 Draw CompressedMean::draw() const {
   return {seed_, step_, shard_.own().first, device::Purpose::worker_codec};
 }
@@ -102,6 +122,7 @@ void CompressedMean::begin(Index step) {
 }
 
 void CompressedMean::absorb(Range group, const EncodeInput& input) {
+  if (averages()) return all_dense_.absorb(group, input);
   if (audits(step_)) audit_->absorb(group, input);
   const Index before = shard_.own().first;
   worker_errors_.edit({group.first - before, group.count}, [&](Range rows, float* errors) {
@@ -113,13 +134,19 @@ void CompressedMean::absorb(Range group, const EncodeInput& input) {
 }
 
 std::optional<device::SignVector> CompressedMean::packed_mean() const {
-  if (sign_places_.size() == 0 || audits(step_)) return std::nullopt;
+  if (sign_places_.size() == 0 || audits(step_) || averages()) return std::nullopt;
   const Payload& packed = *channel_->packed_mean();
   return device::SignVector{packed.body.data(), packed.scales.data(), sign_places_.data()};
 }
 
 ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& traffic) {
-  const ExchangeSeconds seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
+  ExchangeSeconds seconds;
+  if (averages()) {
+    all_dense_.exchange(result, traffic);
+    audit(result);
+    return seconds;
+  }
+  seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
   dense_.exchange(result, traffic);
   audit(result);
   return seconds;
@@ -181,6 +208,7 @@ void CompressedMean::set_density(double density) {
 }
 
 double CompressedMean::worker_codec_error() const {
+  if (averages()) return 0;
   std::vector<double> ratios;
   for (const CodecSquares& squares : channel_->worker_squares(worker_errors_)) ratios.push_back(ratio(squares));
   double sum = 0;
@@ -189,6 +217,7 @@ double CompressedMean::worker_codec_error() const {
 }
 
 double CompressedMean::server_codec_error() const {
+  if (averages()) return 0;
   return ratio(channel_->server_squares(server_error_));
 }
 

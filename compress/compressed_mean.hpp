@@ -22,6 +22,9 @@ class CompressedMean {
   /// Starts the exchange of a step. Without feedback the errors of the last one are forgotten.
   void begin(Index step);
 
+  /// Whether this step is one of the first, whose vectors are averaged uncompressed. No errors arise in it.
+  bool averages() const { return averages(step_); }
+
   /// Takes the vectors of a group of this device's workers; groups in order, each worker once.
   void absorb(Range group, const EncodeInput& input);
 
@@ -62,7 +65,7 @@ class CompressedMean {
   const ExchangeLayout& layout() const { return layout_; }
 
   /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange: mean over the workers, and of the servers
-  /// together; 0 for an all-zero y. Collective.
+  /// together; 0 for an all-zero y, and where nothing was compressed. Collective.
   double worker_codec_error() const;
   double server_codec_error() const;
   /// ||e||_2 over all servers, as of now. Reading it is collective.
@@ -75,9 +78,11 @@ class CompressedMean {
   std::string first_bad() const;
 
  private:
-  bool audits(Index step) const { return audit_ && step % audit_every_ == 0; }
+  bool averages(Index step) const { return dense_steps_ > 0 && step <= dense_steps_; }
+  bool audits(Index step) const { return audit_ && step % audit_every_ == 0 && !averages(step); }
   void audit(const float* result);
   void check_error_type(const ExchangeConfig& config) const;
+  void take_recorded(const ExchangeConfig& config);
   Draw draw() const;
   std::string vector_of(Index worker, Index state) const;
   std::string tensor_at(Index state) const;
@@ -91,6 +96,8 @@ class CompressedMean {
   std::uint32_t seed_;
   std::unique_ptr<Channel> channel_;
   DensePart dense_;
+  Index dense_steps_;
+  DensePart all_dense_;                            ///< of the first steps: every tensor, if there are any
   device::Buffer<device::SignPlace> sign_places_;  ///< [tensors], where the mean is packed signs
   StoredErrors worker_errors_;
   device::Buffer<float> server_error_;

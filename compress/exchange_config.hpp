@@ -1,6 +1,7 @@
 #pragma once
 // What a user chooses of a compressed exchange.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,12 +9,16 @@
 
 namespace onebit::compress {
 
+class RecordedDraws;
+
 /// A codec and its parameters; each codec uses those that its table row names.
 struct CodecConfig {
   std::string name = "sign-l2";
   double k = 0.01;               ///< sparse codecs: share of the elements (below 1) or their number (1 and above)
   Index levels = 127;            ///< qsgd: levels of one sign
   Index rank = 2;                ///< power-sgd
+  bool warm_start = true;        ///< power-sgd: factors start from those of the last step
+  double min_rate = 1;           ///< power-sgd: a matrix is compressed if that makes it more than so many times smaller
   Index block = 256;             ///< block-scaled codecs: elements that share one scale; 0: the whole segment
   std::string norm = "l2";       ///< qsgd: l2 | max
   double threshold = 0.01;       ///< threshold: least magnitude that is sent
@@ -46,8 +51,10 @@ struct ExchangeConfig {
   Granularity granularity = Granularity::tensor;
   Padding padding = Padding::wire_only;
   std::vector<std::string> dense;  ///< patterns of the tensors that are exchanged uncompressed
+  Index dense_steps = 0;           ///< so many steps of the run are exchanged uncompressed, without errors
   std::uint32_t seed = 1;          ///< of codecs that draw random numbers
   Index audit_every = 0;           ///< steps between two FeedbackBalances; 0: none
+  std::shared_ptr<const RecordedDraws> recorded;  ///< taken instead of random numbers; null: none
 };
 
 }  // namespace onebit::compress

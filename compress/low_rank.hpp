@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "compress/float_codecs.hpp"
 #include "compress/power_sgd_kernels.hpp"
 #include "compress/segment_kernels.hpp"
@@ -13,6 +15,12 @@ namespace onebit::compress {
 /// themselves. The projection P P^T M never lengthens, but how much it takes away depends on Q: no delta is declared.
 struct LowRank {
   Index rank;
+  double min_rate = 1;  ///< of an all-reduce: matrices that it makes at most so many times smaller stay dense
+
+  /// The rank of a matrix's factors in an all-reduce.
+  static Index rank_of(Index most, Index matrix_rows, Index matrix_columns) {
+    return std::min({most, matrix_rows, matrix_columns});
+  }
 
   ONEBIT_HOST_DEVICE static Index rows(Index n) {
     Index a = static_cast<Index>(std::sqrt(static_cast<double>(n)));
@@ -70,7 +78,10 @@ struct LowRank {
 
   /// In an all-reduce, of matrices as they are.
   bool keeps_dense(const Tensor& tensor) const {
-    return !tensor.is_matrix() || rank * (tensor.rows + tensor.size / tensor.rows) >= tensor.size;
+    if (!tensor.is_matrix()) return true;
+    const Index columns = tensor.size / tensor.rows;
+    const auto sent = static_cast<double>(rank_of(rank, tensor.rows, columns) * (tensor.rows + columns));
+    return sent * min_rate >= static_cast<double>(tensor.size);
   }
 };
 

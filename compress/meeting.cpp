@@ -43,7 +43,7 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
         refuse(down, "linear", "nothing is compressed on the way down of an all-reduce", "use --channel server");
       }
       if (up.name() == "power-sgd") {
-        return std::make_unique<PowerSgdMean>(shard, layout, tensors, config.up.rank, config.seed);
+        return std::make_unique<PowerSgdMean>(shard, layout, tensors, config);
       }
       if (up.name() == "count-sketch") {
         return std::make_unique<SketchMean>(

@@ -52,31 +52,35 @@ ONEBIT_DEVICE void orthonormalise(const Matrix& p, Index rows, const Lanes& lane
   }
 }
 
-/// Item: a matrix [rows x rank], by its rows and its offset.
+/// A factor of a matrix, row-major.
+struct FactorShape {
+  Index rows = 0, rank = 0, offset = 0;
+};
+
+/// Item: a factor.
 struct OrthonormalKernel {
-  const Index* shapes;
-  Index rank;
+  const FactorShape* shapes;
   float* factors;
   template <class Lanes>
   ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
-    orthonormalise(FloatMatrix{factors + shapes[2 * item + 1], rank}, shapes[2 * item], lanes);
+    const FactorShape s = shapes[item];
+    orthonormalise(FloatMatrix{factors + s.offset, s.rank}, s.rows, lanes);
   }
 };
 
-/// A column [rows x rank] of zeros becomes that of `fresh`. Item: a matrix.
+/// A column of zeros becomes that of `fresh`. Item: a factor.
 struct ReviveKernel {
-  const Index* shapes;
-  Index rank;
+  const FactorShape* shapes;
   const float* fresh;
   float* factors;
 
   template <class Lanes>
   ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
-    const Index rows = shapes[2 * item], first = shapes[2 * item + 1];
-    for (Index c = 0; c < rank; ++c) {
-      const auto at = [this, first, c](Index i) { return first + i * rank + c; };
-      if (lanes.any(rows, [&](Index i) { return factors[at(i)] != 0.0f; })) continue;
-      lanes.each(rows, [&, this](Index i) { factors[at(i)] = fresh[at(i)]; });
+    const FactorShape s = shapes[item];
+    for (Index c = 0; c < s.rank; ++c) {
+      const auto at = [s, c](Index i) { return s.offset + i * s.rank + c; };
+      if (lanes.any(s.rows, [&](Index i) { return factors[at(i)] != 0.0f; })) continue;
+      lanes.each(s.rows, [&, this](Index i) { factors[at(i)] = fresh[at(i)]; });
     }
   }
 };

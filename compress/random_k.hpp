@@ -3,6 +3,7 @@
 
 #include "compress/bytes.hpp"
 #include "compress/keyed_permutation.hpp"
+#include "compress/recorded_indices.hpp"
 #include "compress/segment_kernels.hpp"
 #include "compress/sent_count.hpp"
 
@@ -16,10 +17,13 @@ namespace onebit::compress {
 /// `scaled`: times n/k, which makes it unbiased with E||x - C[x]||^2 = (n/k - 1) ||x||^2 and no contraction. What would
 /// go beyond the largest float becomes it. Else E||x - C[x]||^2 = (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1): a
 /// contraction in expectation, of a single vector possibly nothing.
+///
+/// With recorded indices the key says which row of them was used.
 template <bool scaled>
 struct RandomK {
   SentCount count;
   bool shared;
+  RecordedIndices indices = {};
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? kKeyBytes + 4 * count.of(n) : 0; }
   double omega(Index n) const requires scaled { return factor(n) - 1; }
@@ -29,11 +33,15 @@ struct RandomK {
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     if (in.n == 0) return 0;
     const Random& random = in.random;
-    const auto key = PermutationKey::drawn(random.key, {random.step, shared ? -1 : random.worker, random.first});
+    const auto key = indices.given()
+                         ? PermutationKey{indices.row(random.step, random.worker), 0}
+                         : PermutationKey::drawn(random.key, {random.step, shared ? -1 : random.worker, random.first});
     lanes.once([&] { store(out, key); });
     const KeyedPermutation order(key, in.n);
     lanes.each(count.of(in.n), [&, this](Index j) {
-      float& y = in.y[order(j)];
+      const Index at = place(order, key, j);
+      if (at < 0) return;
+      float& y = in.y[at];
       const float value = scaled ? times(y, factor(in.n)) : y;
       store(out + kKeyBytes + 4 * j, value);
       y -= value;
@@ -43,13 +51,21 @@ struct RandomK {
   template <class Use, class Lanes>
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (n == 0) return;
-    const KeyedPermutation order(load<PermutationKey>(in), n);
-    lanes.each(count.of(n), [&](Index j) { use(order(j), load<float>(in + kKeyBytes + 4 * j)); });
+    const auto key = load<PermutationKey>(in);
+    const KeyedPermutation order(key, n);
+    lanes.each(count.of(n), [&, this](Index j) {
+      const Index at = place(order, key, j);
+      if (at >= 0) use(at, load<float>(in + kKeyBytes + 4 * j));
+    });
   }
 
  private:
   static constexpr Index kKeyBytes = sizeof(PermutationKey);
 
+  /// Of the j-th element that is sent; below 0: none.
+  ONEBIT_HOST_DEVICE Index place(const KeyedPermutation& order, PermutationKey key, Index j) const {
+    return indices.given() ? indices.at(key.low, j) : order(j);
+  }
   ONEBIT_HOST_DEVICE double factor(Index n) const {
     return n > 0 ? static_cast<double>(n) / static_cast<double>(count.of(n)) : 1;
   }

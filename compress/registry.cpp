@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "compress/codec_options.hpp"
 #include "compress/count_sketch.hpp"
 #include "compress/float_codecs.hpp"
@@ -27,7 +29,9 @@ std::unique_ptr<Codec> number_format(const CodecConfig& config) {
 
 std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
   require_range("rank", config.rank, 1, 1 << 16);
-  return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank});
+  require_option(config.min_rate >= 0 && std::isfinite(config.min_rate), "min-rate", shortest(config.min_rate),
+                 "finite, at least 0");
+  return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank, config.min_rate});
 }
 
 std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
@@ -37,35 +41,58 @@ std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
                             CountSketch{sent_count(config), config.sketch_rows, config.sketch_columns});
 }
 
+/// A row of the table: a codec, and the options that it reads (compress/codec_options.hpp).
+struct Row {
+  CodecEntry entry;
+  std::string_view options;
+};
+
+constexpr Row kRows[] = {
+    {{"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor", sign<ScaleNorm::l2>}, ""},
+    {{"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor", sign<ScaleNorm::l1>}, ""},
+    {{"sign", "1 bit an element, scale 1: majority vote where it is used both ways (signSGD, Signum)",
+      sign<ScaleNorm::unit>},
+     ""},
+    {{"fp32", "the identity", number_format<Fp32>}, ""},
+    {{"fp16", "IEEE half precision", number_format<Fp16>}, ""},
+    {{"bf16", "bfloat16", number_format<Bf16>}, ""},
+    {{"power-sgd",
+      "PowerSGD: low-rank factors of every matrix, all-reduced; vectors stay dense (rank, warm-start, min-rate)",
+      power_sgd},
+     "rank warm-start min-rate"},
+    {{"count-sketch", "Sketched-SGD: codec.sketch-rows x codec.sketch-columns numbers, the codec.k largest elements",
+      count_sketch},
+     "k sketch-rows sketch-columns"},
+    {{"top-k", "the k largest elements, exactly (k, packing)", make_top_k}, "k packing"},
+    {{"top-k-sampled", "about the k largest, by a threshold from a sample: DGC (k, sample, packing)",
+      make_top_k_sampled},
+     "k sample packing"},
+    {{"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k}, "k shared scaled"},
+    {{"threshold", "all elements from a magnitude on (threshold, packing)", make_threshold}, "threshold packing"},
+    {{"dct", "all elements from a threshold on that is the k-th largest when renewed (k, renew, packing)", make_dct},
+     "k renew packing"},
+    {{"int8", "8-bit integers, one scale for every block elements (block)", make_int8}, "block"},
+    {{"int4", "4-bit integers, one scale for every block elements (block)", make_int4}, "block"},
+    {{"fp8-e4m3", "OCP 8-bit floats, 3 bits of mantissa, one scale for every block elements (block)", make_e4m3},
+     "block"},
+    {{"fp8-e5m2", "OCP 8-bit floats, 2 bits of mantissa, one scale for every block elements (block)", make_e5m2},
+     "block"},
+    {{"qsgd", "random rounding to levels of the norm of every block elements (levels, norm, block, packing)",
+      make_qsgd},
+     "levels norm block packing"},
+    {{"terngrad", "-s, 0 or s at random, s the largest magnitude over all workers (clip)", make_terngrad}, "clip"},
+    {{"natural", "random rounding to a power of two, 9 bits an element", make_natural}, ""},
+    {{"onebit", "1 bit an element, means of the negative and of the other numbers: 1-bit SGD's compressor",
+      make_onebit},
+     ""},
+};
+
 std::vector<CodecEntry>& table() {
-  static std::vector<CodecEntry> entries = {
-      {"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor", sign<ScaleNorm::l2>},
-      {"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor", sign<ScaleNorm::l1>},
-      {"sign", "1 bit an element, scale 1: majority vote where it is used both ways (signSGD, Signum)",
-       sign<ScaleNorm::unit>},
-      {"fp32", "the identity", number_format<Fp32>},
-      {"fp16", "IEEE half precision", number_format<Fp16>},
-      {"bf16", "bfloat16", number_format<Bf16>},
-      {"power-sgd", "PowerSGD: factors of rank codec.rank of every matrix, all-reduced; vectors stay dense", power_sgd},
-      {"count-sketch", "Sketched-SGD: codec.sketch-rows x codec.sketch-columns numbers, the codec.k largest elements",
-       count_sketch},
-      {"top-k", "the k largest elements, exactly (k, packing)", make_top_k},
-      {"top-k-sampled", "about the k largest, by a threshold from a sample: DGC (k, sample, packing)",
-       make_top_k_sampled},
-      {"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k},
-      {"threshold", "all elements from a magnitude on (threshold, packing)", make_threshold},
-      {"dct", "all elements from a threshold on that is the k-th largest when renewed (k, renew, packing)", make_dct},
-      {"int8", "8-bit integers, one scale for every block elements (block)", make_int8},
-      {"int4", "4-bit integers, one scale for every block elements (block)", make_int4},
-      {"fp8-e4m3", "OCP 8-bit floats, 3 bits of mantissa, one scale for every block elements (block)", make_e4m3},
-      {"fp8-e5m2", "OCP 8-bit floats, 2 bits of mantissa, one scale for every block elements (block)", make_e5m2},
-      {"qsgd", "random rounding to levels of the norm of every block elements (levels, norm, block, packing)",
-       make_qsgd},
-      {"terngrad", "-s, 0 or s at random, s the largest magnitude over all workers (clip)", make_terngrad},
-      {"natural", "random rounding to a power of two, 9 bits an element", make_natural},
-      {"onebit", "1 bit an element, means of the negative and of the other numbers: 1-bit SGD's compressor",
-       make_onebit},
-  };
+  static std::vector<CodecEntry> entries = [] {
+    std::vector<CodecEntry> all;
+    for (const Row& row : kRows) all.push_back(row.entry);
+    return all;
+  }();
   return entries;
 }
 
@@ -73,6 +100,13 @@ std::vector<CodecEntry>& table() {
 
 const std::vector<CodecEntry>& codecs() {
   return table();
+}
+
+std::optional<std::string_view> options_of_codec(std::string_view codec) {
+  for (const auto& [entry, options] : kRows) {
+    if (entry.name == codec) return options;
+  }
+  return std::nullopt;
 }
 
 bool add_codec(const CodecEntry& entry) {

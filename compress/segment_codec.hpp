@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compress/feed.hpp"
+#include "compress/recorded_indices.hpp"
 #include "compress/segment_kernels.hpp"
 
 namespace onebit::compress {
@@ -16,6 +17,7 @@ namespace onebit::compress {
 ///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
 ///   void set_density(double)                                   for sparse codecs,
 ///   double clip                                                what it clips at before the shared maximum,
+///   RecordedIndices indices                                    where it can take recorded ones,
 ///   static constexpr bool kVariableSize = true, kMemory = true.
 template <class Method>
 class SegmentCodec final : public Codec {
@@ -49,6 +51,17 @@ class SegmentCodec final : public Codec {
   double clip() const override {
     if constexpr (requires { Method::clip; }) return method_.clip;
     return 0;
+  }
+  bool take_recorded(const device::Device& device, const Side& side, Index workers,
+                     const RecordedDraws& draws) override {
+    if constexpr (requires { method_.indices; }) {
+      const std::optional<std::vector<Index>> found = recorded_indices(draws, side, workers, method_.count);
+      if (!found) return false;
+      recorded_ = device::Buffer<Index>::copy_of(device, *found);
+      method_.indices = {recorded_.data(), workers, method_.count.of(side.state_end())};
+      return true;
+    }
+    return false;
   }
   bool has_density() const override {
     return requires(Method method) {
@@ -97,6 +110,7 @@ class SegmentCodec final : public Codec {
   std::string name_;
   Traits traits_;
   Method method_;
+  device::Buffer<Index> recorded_;
 };
 
 template <class Method>

@@ -23,8 +23,16 @@ class Recorder:
             raise ValueError(f"tensor_sizes sum to {sum(tensor_sizes)}, x0 has {x0.size} parameters")
         self.file = h5py.File(path, "x")
         self.file["x0"], self.file["tensor_sizes"] = x0, np.array(tensor_sizes, dtype="int64")
+        if self.shapes:
+            self.file["tensor_shapes"] = np.array([self._matrix(s) for s in self.shapes.values()], dtype="int64")
         self.gradients = self.file.create_dataset("gradients", (0, workers, x0.size), "float32",
                                                   maxshape=(None, workers, x0.size), chunks=(1, 1, min(x0.size, 1 << 20)))
+
+    @staticmethod
+    def _matrix(shape):
+        """Rows and columns: the first dimension and all others; 0 columns for a vector."""
+        size = int(np.prod(shape))
+        return [shape[0], size // shape[0]] if len(shape) > 1 and size else [size, 0]
 
     def _flat(self, values):
         if isinstance(values, dict):

@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <limits>
 
+#include "device/device.hpp"
 #include "device/error.hpp"
+#include "experiments/idle_options.hpp"
+#include "experiments/price.hpp"
 #include "experiments/resume.hpp"
 #include "experiments/session.hpp"
 
@@ -22,17 +25,27 @@ sim::RunConfig with_seed(sim::RunConfig config, Index s) {
   return config;
 }
 
+Index parameters_of(const sim::PreparedRun& run) {
+  const device::Device counting = device::parse_devices("cpu", 1).front().plan();
+  return sim::make_model(counting, run.config.model, *run.site.data)->parameters();
+}
+
 /// False: stopped by a signal.
-bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, ArmRuns& result) {
+bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
   for (Index s = 0; s < line.seeds; ++s) {
-    const sim::RunConfig config = with_seed(make_config(arm.settings), s);
+    sim::RunConfig config = with_seed(make_config(arm.settings), s);
     const std::string path = log_path(line, arm, config.seed);
     const Beginning beginning = beginning_of(line, config, path);
+    config = continued(config, beginning);
+    if (config.eval.examples == 0) config.eval.examples = examples;
     const sim::RunResult run = beginning.done ? result_of(path)
                                               : run_and_log(sim::prepare(config), path, beginning.existing, line,
                                                             arm.name + " seed " + std::to_string(config.seed))
                                                     .result;
-    result.runs.push_back(analysis::summarize(sim::LogReader(path), prices.clusters, *prices.model));
+    const sim::LogReader log(path);
+    result.exchanges.push_back(analysis::exchanges_of(log));
+    result.runs.push_back(
+        analysis::summarize(log, result.exchanges.back(), prices.clusters, *prices.model, prices.rules));
     if (run.status == sim::RunStatus::stopped) return false;
   }
   return true;
@@ -51,19 +64,43 @@ Prices prices_of(const PriceConfig& config) {
     }
   }
   prices.model = netmodel::make_cost_model(config.cost_model);
-  if (!config.workload.empty()) load_workload(config.workload);
+  prices.rules = rules_of(config);
   return prices;
 }
 
-void check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
+RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
+  std::vector<analysis::SharedComputing::NamedRun> runs;
+  for (const ArmRuns& arm : arms) {
+    for (const analysis::Summary& run : arm.runs) runs.push_back({arm.name, &run});
+  }
+  const analysis::SharedComputing computing(runs);
+  RunTimes times;
+  if (analysis::measures_computing(prices.rules)) times.computing = computing.groups();
+  for (const netmodel::Cluster& cluster : prices.clusters) times.clusters.push_back(cluster.name);
+  for (const ArmRuns& arm : arms) {
+    times.timelines.emplace_back();
+    for (std::size_t r = 0; r < arm.runs.size(); ++r) {
+      std::vector<analysis::Timeline>& row = times.timelines.back().emplace_back();
+      for (const netmodel::Cluster& cluster : prices.clusters) {
+        row.emplace_back(computing.size_of(arm.runs[r]), arm.exchanges[r], cluster, *prices.model, prices.rules);
+      }
+    }
+  }
+  return times;
+}
+
+Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
   check_seeds(line);
+  Index examples = sim::kMostEvaluated;
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
       throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
     }
-    const Index workers = sim::prepare(config).config.workers;
-    for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, workers);
+    const sim::PreparedRun run = sim::prepare(config);
+    if (config.eval.examples == 0) examples = std::min(examples, run.config.eval.examples);
+    for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, run.config.workers);
+    if (prices.rules.workload) analysis::check_fits(*prices.rules.workload, parameters_of(run), "arm " + arm.name);
     for (Index s = 0; s < line.seeds; ++s) {
       const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
       if (fs::exists(path) && !line.overwrite && !line.resume) {
@@ -72,15 +109,17 @@ void check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Pri
       beginning_of(line, with_seed(config, s), path);
     }
   }
+  warn_of_idle_options(line, given_runs(line, arms));
+  return examples;
 }
 
-ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
+ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices, Index examples) {
   make_folder(line.out);
   install_stop_handler();
   ArmResults results;
   for (const Arm& arm : arms) {
-    results.arms.push_back({arm.name, {}});
-    results.complete = run_arm(line, arm, prices, results.arms.back());
+    results.arms.push_back({arm.name, {}, {}});
+    results.complete = run_arm(line, arm, prices, examples, results.arms.back());
     if (!results.complete) break;
   }
   return results;

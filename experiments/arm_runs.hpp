@@ -6,7 +6,7 @@
 
 #include "experiments/arms.hpp"
 #include "experiments/comparison.hpp"
-#include "netmodel/cost_model.hpp"
+#include "experiments/price.hpp"
 
 namespace onebit::experiments {
 
@@ -14,20 +14,26 @@ namespace onebit::experiments {
 struct Prices {
   std::vector<netmodel::Cluster> clusters;
   std::unique_ptr<netmodel::CostModel> model;
+  analysis::PriceRules rules;
 };
 
 /// Reads all files that the configuration names. Throws ConfigError.
 Prices prices_of(const PriceConfig& config);
 
-/// Nothing is trained before every configuration has been checked and every output is free. Throws ConfigError.
-void check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices);
+/// Of all runs, with one computing time for those that compute the same gradients.
+RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices);
+
+/// Nothing is trained before every configuration has been checked and every output is free. Warns of options without
+/// effect. Returns the examples of an evaluation that all arms can afford which leave them open, so that they are
+/// compared on the same ones. Throws ConfigError.
+Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices);
 
 struct ArmResults {
   std::vector<ArmRuns> arms;
   bool complete = true;  ///< false: a signal asked to stop; the last run is in part
 };
 
-/// Trains them all. Call check_arms before. Throws what runs throw.
-ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices);
+/// Trains them all. examples: what check_arms returned. Throws what runs throw.
+ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices, Index examples);
 
 }  // namespace onebit::experiments

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "device/error.hpp"
+#include "experiments/deepspeed_batch.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -70,7 +71,8 @@ std::vector<Arm> arms_of(const CommandLine& line) {
   std::set<std::string> names;
   for (const Arm& arm : arms) {
     if (!names.insert(arm.name).second) throw ConfigError("two arms of one name", arm.name, "give each its own");
-    make_config(arm.settings);
+    const sim::RunConfig config = make_config(arm.settings);
+    if (line.deepspeed) check_batch(*line.deepspeed, config, "arm " + arm.name);
   }
   return arms;
 }

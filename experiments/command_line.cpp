@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
+#include "experiments/deepspeed_batch.hpp"
 #include "experiments/parse_error.hpp"
 #include "experiments/presets.hpp"
 #include "experiments/price_options.hpp"
@@ -33,13 +33,14 @@ const std::vector<ExtraOption>& extra_options() {
       {"weights-out", "run: write the final weights to this file", true},
       {"config", "INI file with options", true},
       {"preset", "a named INI file, see 'onebit list presets'", true},
-      {"deepspeed-config", "JSON file of DeepSpeed: its optimizer, clipping and batch as options; wins over a preset",
-       true},
+      {"deepspeed-config",
+       "JSON file of DeepSpeed: its optimizer, clipping and batch sizes as options; wins over a preset", true},
       {"optimizers", "arms by optimizer: adam,onebit-adam", true},
       {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
       {"ranks", "run as so many MPI processes on this machine, by mpirun", true},
       {"reference", "case in the trace, or all: take its hyper-parameters, compare with its parameters", true},
+      {"penalty", "replay: so many times the weights are added to every gradient, as a penalty of the loss does", true},
       {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
       {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for steps", true},
       {"sweep", "bench scaling: numbers of workers, after 1; none: 2,4,...,64 that divide the examples", true},
@@ -63,7 +64,9 @@ const std::vector<ExtraOption>& extra_options() {
       {"csv", "export: a line a row, fields separated by commas; report: its curves as one such table", false},
       {"png", "report: its pictures as files too, SVG and PNG, beside it", false},
       {"jsonl", "export: a JSON object a row", false},
-      {"baseline", "analyze, report: the arm that the others are compared with; none: the first", true},
+      {"baseline", "analyze, report: the arm that the others are compared with; none: each with its parent", true},
+      {"margin", "relative difference of final losses within which arms are equivalent, and freezing is safe [0.01]",
+       true},
       {"validate", "analyze: a dense run a seed and a continuation frozen at each threshold; needs -o DIR", false},
       {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, workers or errors", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
@@ -167,6 +170,8 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.ranks = parse_integer("ranks", value);
   } else if (name == "reference") {
     line.reference = value;
+  } else if (name == "penalty") {
+    line.penalty = parse_real("penalty", value);
   } else if (name == "elements") {
     line.elements = parse_integer("elements", value);
   } else if (name == "rounds") {
@@ -194,6 +199,10 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.validate = true;
   } else if (name == "baseline") {
     line.baseline = value;
+  } else if (name == "margin") {
+    line.margin = parse_real("margin", value);
+    if (!(*line.margin > 0 && *line.margin < 1))
+      throw ConfigError("option out of range", "margin " + value, "above 0 and below 1, as 0.01 for 1%");
   } else if (name == "lags") {
     line.lags = value;
   } else if (name == "thresholds") {
@@ -254,8 +263,7 @@ po::parsed_options without_false_flags(po::parsed_options parsed, const std::str
 }
 
 void take_file(CommandLine& line, const std::string& path, const Accepted& accepted) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read config file", path);
+  std::istringstream file(files::read_text(path, "config file"));
   try {
     const po::parsed_options parsed = po::parse_config_file(file, all_options());
     check_accepted(parsed, accepted, path + ": ", "is the file meant for 'onebit compare' or 'onebit sweep'?");
@@ -288,6 +296,7 @@ void take_files(CommandLine& line, const po::parsed_options& parsed, const Accep
   const auto asks_for_help = [](const po::option& option) { return option.string_key == "help"; };
   if (line.preset.empty() && std::ranges::none_of(parsed.options, asks_for_help)) line.preset = accepted.preset;
   if (!line.preset.empty()) take_file(line, find_preset(line.preset), accepted);
+  line.from_preset = line.run.size();
   each("deepspeed-config", [&](const std::string& path) { take_deepspeed(line, path); });
   each("config", [&](const std::string& path) { take_file(line, path, accepted); });
 }
@@ -322,6 +331,7 @@ CommandLine parse_command_line(const std::string& command, const std::vector<std
   typed.arms.clear();
   typed.optimizers.clear();
   take_all(typed, parsed, "");
+  if (typed.deepspeed) infer_batch(*typed.deepspeed, typed.run, typed.from_preset);
   if (typed.arms.empty() && typed.optimizers.empty()) {
     typed.arms = line.arms;
     typed.optimizers = line.optimizers;

@@ -14,7 +14,8 @@ namespace onebit::experiments {
 /// config file, then the command line; the later one wins.
 struct CommandLine {
   Settings run;
-  Settings price;  ///< clusters, workload, step
+  std::size_t from_preset = 0;  ///< so many of `run`, the first ones, are the preset's
+  Settings price;               ///< clusters, workload, step
   std::optional<DeepspeedConfig> deepspeed;
   std::string preset;                  ///< its name; empty: none
   std::string text;                    ///< the command as typed
@@ -27,6 +28,7 @@ struct CommandLine {
   SweepOptions points;                  ///< sweep
   Index ranks = 1;                      ///< run, bench mpi: processes to start
   std::string reference;                ///< replay: group of the trace to follow and to compare with
+  std::optional<double> penalty;        ///< replay: times the weights is added to gradients; none: the case's, or 0
   Index elements = 0;                   ///< bench kernels: of the largest operand; 0: beyond the caches
   Index rounds = 0;                     ///< bench: 0: the command's default
   std::vector<Index> sweep;             ///< bench scaling: numbers of workers; none: the command's default
@@ -41,7 +43,8 @@ struct CommandLine {
   std::string lags, thresholds;     ///< analyze: lists; empty: the default
   bool validate = false;            ///< analyze: run dense, freeze at every threshold
   std::string fit;                  ///< analyze: steps or workers; empty: no fit
-  std::string baseline;             ///< analyze: name of an arm; empty: the first
+  std::string baseline;             ///< analyze, report: name of an arm; empty: each arm's parent
+  std::optional<double> margin;     ///< compare, analyze, report: none: analysis::default_margin
   bool dry_run = false;
   bool progress = false;  ///< show progress although stderr is no terminal
   bool help = false;

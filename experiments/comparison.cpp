@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iomanip>
-#include <ostream>
+#include <sstream>
 
 #include "analysis/paired.hpp"
 #include "analysis/plot.hpp"
-#include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/interval_output.hpp"
 #include "experiments/summary_output.hpp"
+#include "experiments/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -103,59 +103,28 @@ void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   out << "\n";
 }
 
-/// Rows of one arm: seconds per step in each stage, from its first run.
-std::vector<std::vector<std::string>> communication_rows(const ArmRuns& arm) {
-  const Summary& run = arm.runs.front();
-  std::vector<std::vector<std::string>> rows;
-  const auto add = [&](const std::string& stage, double analysis::CommunicationTime::*seconds) {
-    rows.push_back({stage});
-    for (const analysis::CommunicationTime& time : run.communication)
-      rows.back().push_back(seconds_text(time.*seconds));
-  };
-  const bool dense = std::isfinite(run.dense_step_bytes), compressed = std::isfinite(run.compressed_step_bytes);
-  if (dense) add("dense stage", &analysis::CommunicationTime::dense_seconds);
-  if (compressed) add("compression stage", &analysis::CommunicationTime::compressed_seconds);
-  if (dense && !compressed) return rows;
-  add("mean over the run", &analysis::CommunicationTime::mean_seconds);
-  return rows;
+std::vector<NamedCommunication> communication_of(const std::vector<ArmRuns>& arms) {
+  std::vector<NamedCommunication> all;
+  for (const ArmRuns& arm : arms) all.push_back({arm.name, arm.runs.front().communication});
+  return all;
 }
 
-/// Arms with the same times share their rows.
-void print_communication(const std::vector<ArmRuns>& arms, std::ostream& out) {
-  std::vector<std::string> header = {"communication per step"};
-  for (const analysis::CommunicationTime& time : arms.front().runs.front().communication)
-    header.push_back(time.cluster);
-  Table table(header);
-  std::vector<bool> shown(arms.size(), false);
+/// Of each arm over its runs that finished.
+std::vector<NamedSeconds> seconds_of(const std::vector<ArmRuns>& arms, const RunTimes& times) {
+  std::vector<NamedSeconds> all;
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    if (shown[a]) continue;
-    const auto rows = communication_rows(arms[a]);
-    std::string names = arms[a].name;
-    for (std::size_t b = a + 1; b < arms.size(); ++b) {
-      if (shown[b] || communication_rows(arms[b]) != rows) continue;
-      shown[b] = true;
-      names += ", " + arms[b].name;
-    }
-    table.add({names});
-    for (std::vector<std::string> row : rows) {
-      row.front() = "  " + row.front();
-      table.add(row);
+    all.push_back({arms[a].name, {}});
+    for (std::size_t c = 0; c < times.clusters.size(); ++c) {
+      std::vector<double> seconds;
+      for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
+        const Summary& run = arms[a].runs[r];
+        const bool finished = run.status == sim::RunStatus::finished;
+        if (finished) seconds.push_back(times.timelines[a][r][c].at(run.steps));
+      }
+      all.back().seconds.push_back({times.clusters[c], analysis::mean_interval(seconds)});
     }
   }
-  table.print(out);
-}
-
-/// Seconds of the whole run, computing included.
-void print_times(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, std::ostream& out) {
-  std::vector<std::string> header = {"time of the run"};
-  for (const RunClock& clock : clocks.front()) header.push_back(clock.cluster);
-  Table table(header);
-  for (std::size_t a = 0; a < clocks.size(); ++a) {
-    std::vector<std::string> row = {"  " + arms[a].name};
-    for (const RunClock& clock : clocks[a]) row.push_back(seconds_text(clock.at(arms[a].runs.front().steps)));
-    table.add(row);
-  }
-  table.print(out);
+  return all;
 }
 
 /// Mean over the arm's seeds of a column of evaluations; a run that stopped early ends the curve.
@@ -191,7 +160,7 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 
 }  // namespace
 
-void print_comparison(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, std::ostream& out) {
+void print_comparison(const std::vector<ArmRuns>& arms, const RunTimes& times, std::ostream& out) {
   print_runs(arms, out);
   for (const ArmRuns& arm : arms) {
     for (const Summary& run : arm.runs) {
@@ -204,13 +173,14 @@ void print_comparison(const std::vector<ArmRuns>& arms, const ArmClocks& clocks,
     out << "\n";
   }
   print_codecs(arms, out);
-  print_communication(arms, out);
+  communication_table(communication_of(arms)).print(out);
   out << "\n";
-  print_times(arms, clocks, out);
+  times_table(seconds_of(arms, times)).print(out);
+  for (const std::string& line : computing_lines(times.computing)) out << line << "\n";
 }
 
 void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
-  std::ofstream file(path);
+  std::ostringstream file;
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
           "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,ratio_fp16,"
           "ratio_fp32,wall_seconds,log\n";
@@ -225,10 +195,10 @@ void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
            << std::quoted(run.path, '"', '"') << '\n';
     }
   }
-  if (!file.flush()) throw IoError("cannot write table", path);
+  files::write(path, file.str());
 }
 
-std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const ArmClocks& clocks,
+std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const RunTimes& times, bool timed,
                                        const std::string& folder) {
   analysis::Plot steps{
       .title = "Evaluated loss against step", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
@@ -251,32 +221,41 @@ std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const A
   std::vector<std::string> files = analysis::draw(steps, folder + "/loss-step");
   append(files, analysis::draw(bytes, folder + "/loss-bytes"));
   append(files, analysis::draw(variance, folder + "/variance-ratio"));
-  for (std::size_t c = 0; c < clocks.front().size(); ++c) {
-    const std::string& cluster = clocks.front()[c].cluster;
-    analysis::Plot times{.title = "Evaluated loss against the estimated time on " + cluster,
-                         .x_label = "seconds",
-                         .y_label = "evaluated loss",
-                         .curves = {}};
-    for (std::size_t a = 0; a < clocks.size(); ++a) {
-      times.curves.push_back(mean_loss_curve(arms[a], [&](const auto& row) { return clocks[a][c].at(row.step); }));
+  for (std::size_t c = 0; timed && c < times.clusters.size(); ++c) {
+    const std::string& cluster = times.clusters[c];
+    analysis::Plot plot{.title = "Evaluated loss against the estimated time on " + cluster,
+                        .x_label = "seconds",
+                        .y_label = "evaluated loss",
+                        .curves = {}};
+    for (std::size_t a = 0; a < arms.size(); ++a) {
+      const analysis::Timeline& timeline = times.timelines[a].front()[c];
+      plot.curves.push_back(mean_loss_curve(arms[a], [&](const auto& row) { return timeline.at(row.step); }));
     }
-    append(files, analysis::draw(times, folder + "/loss-time-" + cluster));
+    append(files, analysis::draw(plot, folder + "/loss-time-" + cluster));
   }
   return files;
 }
 
-Json to_json(const std::vector<ArmRuns>& arms, const ArmClocks& clocks, const std::vector<std::string>& pictures) {
+Json to_json(const std::vector<ArmRuns>& arms, const RunTimes& times, const std::vector<std::string>& pictures) {
   std::vector<Json> runs, files;
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    std::vector<std::pair<std::string, Json>> times;
-    for (const RunClock& clock : clocks[a]) times.emplace_back(clock.cluster, clock.at(arms[a].runs.front().steps));
-    for (const Summary& run : arms[a].runs) {
+    for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
+      const Summary& run = arms[a].runs[r];
+      std::vector<std::pair<std::string, Json>> own;
+      for (std::size_t c = 0; c < times.clusters.size(); ++c) {
+        own.emplace_back(times.clusters[c], times.timelines[a][r][c].at(run.steps));
+      }
       runs.push_back(
-          Json::object({{"arm", arms[a].name}, {"run", to_json(run)}, {"estimated_seconds", Json::object(times)}}));
+          Json::object({{"arm", arms[a].name}, {"run", to_json(run)}, {"estimated_seconds", Json::object(own)}}));
     }
   }
+  std::vector<std::pair<std::string, Json>> seconds;
+  for (const NamedSeconds& arm : seconds_of(arms, times)) seconds.emplace_back(arm.arm, seconds_json(arm.seconds));
   for (const std::string& picture : pictures) files.emplace_back(picture);
-  return Json::object({{"runs", Json::array(runs)}, {"pictures", Json::array(files)}});
+  return Json::object({{"runs", Json::array(runs)},
+                       {"seconds", Json::object(seconds)},
+                       {"computing", computing_json(times.computing)},
+                       {"pictures", Json::array(files)}});
 }
 
 }  // namespace onebit::experiments

@@ -1,37 +1,18 @@
 #include "experiments/comparison_output.hpp"
 
-#include <array>
 #include <cmath>
 #include <ostream>
 
 #include "experiments/interval_output.hpp"
+#include "experiments/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 using analysis::ArmFigures;
 
-void print_verdicts(const std::vector<analysis::Verdict>& verdicts, std::ostream& out) {
-  for (const analysis::Verdict& verdict : verdicts) {
-    out << verdict.sentence << "\n";
-    for (const std::string& warning : verdict.warnings) out << "  warning: " << warning << "\n";
-  }
-}
-
-std::string_view name(analysis::Judgement judgement) {
-  constexpr std::array<std::string_view, 6> names = {"no_difference",           "better",   "worse", "too_few_seeds",
-                                                     "not_comparable_diverged", "undefined"};
-  return names[static_cast<std::size_t>(judgement)];
-}
-
 Json texts_json(const std::vector<std::string>& texts) {
   return Json::array(std::vector<Json>(texts.begin(), texts.end()));
-}
-
-Json seconds_json(const std::vector<analysis::ClusterSeconds>& times) {
-  std::vector<std::pair<std::string, Json>> members;
-  for (const analysis::ClusterSeconds& time : times) members.emplace_back(time.cluster, interval_json(time.seconds));
-  return Json::object(members);
 }
 
 Json arm_json(const ArmFigures& arm) {
@@ -50,12 +31,18 @@ Json arm_json(const ArmFigures& arm) {
                        {"ratio_fp16", interval_json(arm.ratio_fp16.times)},
                        {"ratio_fp32", interval_json(arm.ratio_fp32.times)},
                        {"seconds", seconds_json(arm.seconds)},
+                       {"communication", communication_json(arm.communication)},
                        {"to_target", Json::object({{"runs", cost.runs},
                                                    {"reached", cost.reached},
                                                    {"steps", interval_json(cost.steps)},
                                                    {"samples", interval_json(cost.samples)},
                                                    {"bytes", interval_json(cost.bytes)},
                                                    {"seconds", seconds_json(cost.seconds)}})}});
+}
+
+/// null: nothing is left open.
+Json needed_json(const analysis::Verdict& verdict) {
+  return verdict.seeds_needed > 0 ? Json(verdict.seeds_needed) : Json(std::nan(""));
 }
 
 Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
@@ -65,6 +52,12 @@ Json verdicts_json(const std::vector<analysis::Verdict>& verdicts) {
                                   {"arm", verdict.arm},
                                   {"judgement", std::string(name(verdict.judgement))},
                                   {"relative_difference", interval_json(verdict.difference.relative)},
+                                  {"deviation", verdict.difference.deviation},
+                                  {"level", verdict.criterion.level_of_each()},
+                                  {"comparisons", verdict.criterion.comparisons},
+                                  {"margin", verdict.criterion.margin},
+                                  {"equivalent", Json::boolean(verdict.equivalent)},
+                                  {"seeds_needed", needed_json(verdict)},
                                   {"p", verdict.difference.p},
                                   {"sentence", verdict.sentence},
                                   {"warnings", texts_json(verdict.warnings)}}));
@@ -103,6 +96,18 @@ Table targets_table(const analysis::Comparison& comparison) {
   return table;
 }
 
+Table communication_table(const std::vector<ArmFigures>& arms) {
+  std::vector<NamedCommunication> named;
+  for (const ArmFigures& arm : arms) named.push_back({arm.name, arm.communication});
+  return communication_table(named);
+}
+
+Table times_table(const std::vector<ArmFigures>& arms) {
+  std::vector<NamedSeconds> named;
+  for (const ArmFigures& arm : arms) named.push_back({arm.name, arm.seconds});
+  return times_table(named);
+}
+
 void print_comparison(const analysis::Comparison& comparison, std::ostream& out) {
   arms_table(comparison.arms).print(out);
   out << baselines_of(comparison.arms) << "\n";
@@ -110,11 +115,26 @@ void print_comparison(const analysis::Comparison& comparison, std::ostream& out)
     for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
   }
   out << "\n";
+  if (!comparison.arms.front().seconds.empty()) {
+    communication_table(comparison.arms).print(out);
+    out << "\n";
+    times_table(comparison.arms).print(out);
+    for (const std::string& line : computing_lines(comparison.computing)) out << line << "\n";
+    out << "\n";
+  }
   if (std::isfinite(comparison.target)) targets_table(comparison).print(out);
-  if (!comparison.best_rates.empty()) out << "\nat the best learning rate of each grid\n";
-  print_verdicts(comparison.best_rates, out);
-  if (!comparison.verdicts.empty()) out << (comparison.best_rates.empty() ? "\n" : "\nevery arm\n");
-  print_verdicts(comparison.verdicts, out);
+  print_verdicts(comparison, out);
+}
+
+void print_verdicts(const analysis::Comparison& comparison, std::ostream& out) {
+  for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
+    out << "\n" << section.heading << (section.heading.empty() ? "" : ": ") << section.rule << "\n";
+    for (const analysis::Verdict& verdict : section.verdicts) {
+      out << verdict.sentence << "\n";
+      for (const std::string& warning : verdict.warnings) out << "  warning: " << warning << "\n";
+    }
+  }
+  for (const std::string& note : comparison.notes) out << "note: " << note << "\n";
 }
 
 Json to_json(const analysis::Comparison& comparison) {
@@ -122,9 +142,11 @@ Json to_json(const analysis::Comparison& comparison) {
   for (const ArmFigures& arm : comparison.arms) arms.push_back(arm_json(arm));
   return Json::object({{"baseline", comparison.baseline},
                        {"target_loss", comparison.target},
+                       {"computing", computing_json(comparison.computing)},
                        {"arms", Json::array(arms)},
                        {"verdicts", verdicts_json(comparison.verdicts)},
-                       {"best_rates", verdicts_json(comparison.best_rates)}});
+                       {"other_rates", verdicts_json(comparison.other_rates)},
+                       {"notes", texts_json(comparison.notes)}});
 }
 
 }  // namespace onebit::experiments

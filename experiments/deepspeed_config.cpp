@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <boost/property_tree/json_parser.hpp>
 #include <cctype>
-#include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 #include "experiments/deepspeed_types.hpp"
 
@@ -14,7 +15,11 @@ namespace onebit::experiments {
 namespace {
 
 using Tree = boost::property_tree::ptree;
+constexpr int kDeepest = 100;  // objects and lists in one another
+
 using deepspeed::Parameter, deepspeed::Type, deepspeed::Unused;
+
+constexpr const char* kTrainBatch = "train_batch_size";
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -32,6 +37,25 @@ bool has_key(const Rows& rows, const std::string& key) {
   return find_key(rows, key) != rows.end();
 }
 
+/// JSON in JSON is read by a function that calls itself: a file decides how deep the stack grows.
+void check_depth(const std::string& text, const std::string& path) {
+  int depth = 0, line = 1;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDeepest) {
+      throw ConfigError("JSON nested more than " + std::to_string(kDeepest) + " deep",
+                        path + " line " + std::to_string(line));
+    }
+  }
+}
+
 /// Reads the file's parts into the rows of the result.
 class Reader {
  public:
@@ -45,7 +69,11 @@ class Reader {
     read_optimizer(optimizer->second);
     for (const Parameter& parameter : deepspeed::parameters_beside()) read_value(root, "", parameter);
     for (const auto& [key, value] : root) {
-      if (key != "optimizer" && !has_key(deepspeed::parameters_beside(), key)) ignore_beside(key);
+      if (key == kTrainBatch) {
+        read_train_batch(value);
+      } else if (key != "optimizer" && !has_key(deepspeed::parameters_beside(), key)) {
+        ignore_beside(key);
+      }
     }
     return std::move(result_);
   }
@@ -56,14 +84,14 @@ class Reader {
   }
 
   Tree parse() const {
-    if (std::filesystem::is_directory(result_.path))
-      throw ConfigError("cannot read DeepSpeed configuration", result_.path);
+    const std::string text = files::read_text(result_.path, "DeepSpeed configuration");
+    check_depth(text, result_.path);
+    std::istringstream stream(text);
     try {
       Tree root;
-      boost::property_tree::read_json(result_.path, root);
+      boost::property_tree::read_json(stream, root);
       return root;
     } catch (const boost::property_tree::json_parser_error& error) {
-      if (error.line() == 0) throw ConfigError("cannot read DeepSpeed configuration", result_.path);
       throw ConfigError("malformed JSON", result_.path + " line " + std::to_string(error.line()), error.message());
     }
   }
@@ -112,6 +140,20 @@ class Reader {
     result_.ignored.push_back({key, known == rows.end() ? deepspeed::kElsewhere : known->reason});
   }
 
+  /// Whether a value leaves the choice to the options, and says so.
+  bool is_automatic(const std::string& key, const Tree& value) {
+    if (!value.empty() || value.data() != "auto") return false;
+    result_.ignored.push_back({key, "auto: left to the options"});
+    return true;
+  }
+
+  void read_train_batch(const Tree& value) {
+    if (is_automatic(kTrainBatch, value)) return;
+    if (!value.empty()) fail("wrong type of value", kTrainBatch, "wanted: a single value");
+    result_.train_batch = parse_integer(result_.path + ": " + kTrainBatch, value.data());
+    if (result_.train_batch < 1) fail("option out of range", kTrainBatch + (" " + value.data()), "at least 1");
+  }
+
   /// A parameter without an option here is named, and refused where DeepSpeed would not take it either.
   void check_unused(const Type& type, const std::string& key, const Tree& value, const Tree& parameters) {
     if (has_key(type.parameters, key)) return;
@@ -146,7 +188,8 @@ class Reader {
   void read_value(const Tree& tree, const std::string& prefix, const Parameter& parameter) {
     const std::string key = prefix + parameter.key;
     const auto found = tree.find(parameter.key);
-    const bool given = found != tree.not_found();
+    const bool automatic = parameter.automatic && found != tree.not_found() && is_automatic(key, found->second);
+    const bool given = found != tree.not_found() && !automatic;
     const std::vector<std::string> texts = given ? items(found->second, key, parameter) : parameter.fallback;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       parameter.check(result_.path + ": " + key, texts[i]);

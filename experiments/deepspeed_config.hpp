@@ -1,6 +1,6 @@
 #pragma once
-// A DeepSpeed configuration (JSON) as options of a run: its optimizer section, gradient_clipping and
-// train_micro_batch_size_per_gpu. The rest is named with the reason why it is left out.
+// A DeepSpeed configuration (JSON) as options of a run: its optimizer section, gradient_clipping and the sizes of its
+// batches (deepspeed_batch.hpp). The rest is named with the reason why it is left out.
 
 #include <string>
 #include <vector>
@@ -21,6 +21,7 @@ struct DeepspeedConfig {
   std::string path;
   std::vector<Mapped> mapped;
   std::vector<Ignored> ignored;
+  Index train_batch = 0;  ///< train_batch_size, samples of a step of all workers; 0: not given
 
   Settings settings() const;
 };

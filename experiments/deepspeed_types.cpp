@@ -74,8 +74,6 @@ constexpr Unused kBeside[] = {
     {"amp", "all is computed in fp32"},
     {"zero_optimization", "no optimizer state is sharded; the released code refuses it with compressed optimizers"},
     {"scheduler", "its warm-up and decay have no exact counterpart; choose --schedule, --schedule.warmup"},
-    {"train_batch_size", "follows from workers and batch"},
-    {"gradient_accumulation_steps", "every step takes one batch"},
     {"communication_data_type", "dense exchanges are sent in fp32"},
     {"prescale_gradients", "the mean over workers is summed in double precision"},
     {"gradient_predivide_factor", "the mean over workers is summed in double precision"},
@@ -99,7 +97,16 @@ const std::vector<Type>& types() {
 const std::vector<Parameter>& parameters_beside() {
   static const std::vector<Parameter> table = {
       {"gradient_clipping", {"optimizer.clip"}, {"0"}, real},
-      {"train_micro_batch_size_per_gpu", {"batch"}, {}, whole},
+      {.key = "train_micro_batch_size_per_gpu",
+       .options = {"batch"},
+       .fallback = {},
+       .check = whole,
+       .automatic = true},
+      {.key = "gradient_accumulation_steps",
+       .options = {"accumulation"},
+       .fallback = {},
+       .check = whole,
+       .automatic = true},
   };
   return table;
 }

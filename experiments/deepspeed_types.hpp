@@ -17,6 +17,7 @@ struct Parameter {
   std::vector<std::string> fallback;  ///< DeepSpeed's defaults
   Check check;
   const char* prefix = "";  ///< of the option's value
+  bool automatic = false;   ///< "auto" says the same as nothing
 };
 
 /// A key that has no option here, and why.

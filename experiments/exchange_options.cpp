@@ -14,6 +14,10 @@ std::vector<RunOption> codec_options() {
             ONEBIT_PLACE(optimizer.exchange.up.k)),
       field("codec.levels", "qsgd: levels of one sign, at least 1", ONEBIT_PLACE(optimizer.exchange.up.levels)),
       field("codec.rank", "power-sgd: rank of the factors, at least 1", ONEBIT_PLACE(optimizer.exchange.up.rank)),
+      field("codec.warm-start", "power-sgd: false lets every step start from new random factors",
+            ONEBIT_PLACE(optimizer.exchange.up.warm_start)),
+      field("codec.min-rate", "power-sgd: a matrix is compressed if that makes it more than so many times smaller",
+            ONEBIT_PLACE(optimizer.exchange.up.min_rate)),
       field("codec.block", "block-scaled codecs: elements that share one scale; 0: the whole segment",
             ONEBIT_PLACE(optimizer.exchange.up.block)),
       word("codec.norm", "qsgd: norm that is the scale", ONEBIT_PLACE(optimizer.exchange.up.norm), {"l2", "max"}),
@@ -35,6 +39,8 @@ std::vector<RunOption> codec_options() {
             ONEBIT_PLACE(optimizer.exchange.up.sketch_columns)),
       list("codec.dense", "tensors that are exchanged uncompressed: names with * and ?, separated by commas",
            "patterns", ONEBIT_PLACE(optimizer.exchange.dense)),
+      field("codec.dense-steps", "so many steps of the run are exchanged uncompressed, at least 0",
+            ONEBIT_PLACE(optimizer.exchange.dense_steps)),
   };
 }
 

@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
+#include "experiments/options.hpp"
 #include "experiments/output.hpp"
 
 namespace onebit::experiments {
@@ -167,14 +169,14 @@ ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& e
 }  // namespace
 
 std::vector<ExpectedRun> read_expected(const std::string& path) {
-  std::ifstream file(path);
+  std::istringstream file(files::read_text(path, "the runs that are expected", kWanted));
   const auto next = [&](std::string& line) {
     if (!std::getline(file, line)) return false;
     if (line.ends_with('\r')) line.pop_back();
     return true;
   };
   std::string line;
-  if (!next(line)) throw ConfigError("cannot read the runs that are expected", path, kWanted);
+  if (!next(line)) throw ConfigError("no runs are expected", path, kWanted);
   const std::vector<std::string> header = split(line, ',');
   std::vector<ExpectedRun> runs;
   for (Index number = 2; next(line); ++number) {

@@ -1,5 +1,6 @@
 #include "experiments/fit_output.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -32,11 +33,26 @@ analysis::Curve dots(const analysis::RateFit& fit) {
   return curve;
 }
 
+/// Learning rates by rising x, each once.
+std::string rates_text(const analysis::RateFit& fit) {
+  std::vector<std::string> rates;
+  for (const analysis::RatePoint& point : fit.points) {
+    const std::string rate = std::isfinite(point.learning_rate) ? shortest(point.learning_rate) : "unknown";
+    if (std::ranges::find(rates, rate) == rates.end()) rates.push_back(rate);
+  }
+  return rates.size() == 1 ? "learning rate " + rates.front()
+                           : "a learning rate of its own at each: " + join(rates, ", ");
+}
+
 Json to_json(const analysis::RateFit& fit) {
   std::vector<Json> points;
   for (const analysis::RatePoint& at : fit.points)
-    points.push_back(Json::object({{"x", at.x}, {"gradient_square", at.gradient_square}}));
-  return Json::object({{"optimizer", fit.optimizer},
+    points.push_back(
+        Json::object({{"x", at.x}, {"learning_rate", at.learning_rate}, {"gradient_square", at.gradient_square}}));
+  const std::vector<Json> differing(fit.differing.begin(), fit.differing.end());
+  return Json::object({{"name", fit.name},
+                       {"optimizer", fit.optimizer},
+                       {"differing", Json::array(differing)},
                        {"exponent", fit.fit.exponent},
                        {"half_width", fit.fit.half_width},
                        {"factor", fit.fit.factor},
@@ -46,17 +62,19 @@ Json to_json(const analysis::RateFit& fit) {
 }  // namespace
 
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out) {
-  Table table({"optimizer", variable, "mean ||grad f||^2", "on the line"});
+  Table table({"runs", variable, "learning rate", "mean ||grad f||^2", "on the line"});
   for (const analysis::RateFit& fit : fits) {
     for (const analysis::RatePoint& point : fit.points) {
-      table.add({fit.optimizer, number(point.x, 6), number(point.gradient_square), number(on_line(fit.fit, point.x))});
+      table.add({fit.name, number(point.x, 6), number(point.learning_rate), number(point.gradient_square),
+                 number(on_line(fit.fit, point.x))});
     }
   }
   table.print(out);
   out << "\n";
   for (const analysis::RateFit& fit : fits) {
-    out << fit.optimizer << ": ||grad f||^2 goes with " << variable << " to the power of "
-        << interval_text(exponent_of(fit), 3) << " (95%, " << fit.fit.points << " runs)\n";
+    out << fit.name << ": ||grad f||^2 goes with " << variable << " to the power of "
+        << interval_text(exponent_of(fit), 3) << " (95%, " << fit.fit.points << " runs that differ in "
+        << join(fit.differing, ", ") << "; " << rates_text(fit) << ")\n";
   }
 }
 
@@ -77,7 +95,7 @@ std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, c
                       .log_y = true,
                       .curves = {}};
   for (const analysis::RateFit& fit : fits) {
-    plot.curves.push_back(line(fit.optimizer + ": " + interval_text(exponent_of(fit), 3), fit, fit.fit));
+    plot.curves.push_back(line(fit.name + ": " + interval_text(exponent_of(fit), 3), fit, fit.fit));
     plot.curves.push_back(dots(fit));
   }
   const analysis::RatePoint& first = fits.front().points.front();

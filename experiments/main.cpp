@@ -10,6 +10,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/ranks.hpp"
 #include "experiments/session.hpp"
+#include "experiments/waiting.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -28,8 +29,8 @@ const std::vector<Command>& commands() {
       {"compare",
        "",
        "train several arms on the same data and initial weights: table and pictures",
-       {"out", "config", "preset", "deepspeed-config", "optimizers", "arm", "seeds", "json", "dry-run", "overwrite",
-        "resume", "resume.allow", "progress"},
+       {"out", "config", "preset", "deepspeed-config", "optimizers", "arm", "seeds", "margin", "json", "dry-run",
+        "overwrite", "resume", "resume.allow", "progress"},
        true,
        Accepted::Price::of_runs,
        compare_command},
@@ -45,7 +46,7 @@ const std::vector<Command>& commands() {
       {"replay",
        "TRACE.h5",
        "run an optimizer on recorded gradients",
-       {"out", "config", "preset", "reference", "json", "overwrite"},
+       {"out", "config", "preset", "reference", "penalty", "json", "overwrite"},
        true,
        Accepted::Price::none,
        replay_command},
@@ -75,15 +76,15 @@ const std::vector<Command>& commands() {
       {"analyze",
        "LOG.h5|DIR...",
        "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
-       {"lags", "thresholds", "fit", "baseline", "target", "json", "validate", "seeds", "out", "overwrite", "config",
-        "preset", "progress"},
+       {"lags", "thresholds", "fit", "baseline", "margin", "target", "json", "validate", "seeds", "out", "overwrite",
+        "config", "preset", "progress"},
        true,
        Accepted::Price::of_runs,
        analyze_command},
       {"report",
        "LOG.h5|DIR...",
        "one page of many logs: arms, verdicts, curves, variance, network, theory, how to repeat it",
-       {"baseline", "target", "out", "overwrite", "csv", "png"},
+       {"baseline", "margin", "target", "out", "overwrite", "csv", "png"},
        false,
        Accepted::Price::of_runs,
        report_command},
@@ -191,6 +192,7 @@ int fail(const std::exception& error, int status) {
 
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
+  wait_briefly(argv);
   std::signal(SIGCHLD, SIG_DFL);  // who started this program may have it ignored, and children would end unseen
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);

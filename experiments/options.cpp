@@ -212,17 +212,6 @@ sim::RunConfig make_config(const Settings& settings) {
   return config;
 }
 
-std::vector<std::string> without_effect(const Settings& settings, const sim::RunConfig& config) {
-  std::vector<std::string> names;
-  if (optim::codecs_of(config.optimizer) != optim::Codecs::none) return names;
-  for (const auto& [name, value] : settings) {
-    const bool of_codec = name.starts_with("codec") || name.starts_with("feedback") || name == "channel";
-    const std::string option = "--" + name;
-    if (of_codec && std::find(names.begin(), names.end(), option) == names.end()) names.push_back(option);
-  }
-  return names;
-}
-
 Settings values_of(const sim::RunConfig& config) {
   Settings values;
   for (const RunOption& option : run_options()) values.emplace_back(option.name, option.get(config));

@@ -32,9 +32,6 @@ const RunOption& run_option(const std::string& name);
 /// the chosen model, data source or optimizer does not use.
 sim::RunConfig make_config(const Settings& settings);
 
-/// Options of compression among the settings, where the optimizer compresses nothing: arms may share them.
-std::vector<std::string> without_effect(const Settings& settings, const sim::RunConfig& config);
-
 /// Every option with its value.
 Settings values_of(const sim::RunConfig& config);
 

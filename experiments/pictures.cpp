@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "analysis/plot.hpp"
+#include "analysis/gnuplot.hpp"
 
 namespace onebit::experiments {
 

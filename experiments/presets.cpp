@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 
 namespace onebit::experiments {
@@ -26,9 +26,8 @@ std::vector<fs::path> folders() {
 }
 
 std::string first_comment(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
+  const std::string text = files::read_text(path.string(), "preset");
+  const std::string line = text.substr(0, text.find('\n'));
   const std::size_t begin = line.find_first_not_of("# ");
   return begin == std::string::npos ? "" : line.substr(begin);
 }

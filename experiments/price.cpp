@@ -3,7 +3,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "analysis/log_options.hpp"
+#include "analysis/target.hpp"
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/output.hpp"
 #include "netmodel/goal.hpp"
 #include "sim/log/reader.hpp"
@@ -11,6 +14,7 @@
 namespace onebit::experiments {
 namespace {
 
+using analysis::StepPricer;
 using netmodel::BytesPerSecond;
 using netmodel::Cluster;
 using netmodel::ComputeTimes;
@@ -19,70 +23,14 @@ using netmodel::Fabric;
 using netmodel::Seconds;
 using netmodel::StepEstimate;
 
-ComputeTimes times_on(const Job& job, const Cluster& cluster, const PriceConfig& config) {
-  ComputeTimes times =
-      netmodel::compute_times(job.workload, netmodel::find_gpu(cluster.gpu), job.batch, job.accumulation);
-  bool given = false;
-  const auto replace = [&](Seconds& time, Seconds by) {
-    if (std::isnan(by.value)) return;
-    time = by;
-    given = true;
-  };
-  replace(times.forward, config.forward);
-  replace(times.backward, config.backward);
-  replace(times.optimizer, config.optimizer);
-  if (!std::isnan(config.backward.value)) {
-    times.last_backward = 1 / static_cast<double>(job.accumulation) * config.backward;
-  }
-  if (given) times.basis += times.basis.empty() ? "given" : ", or given";
-  return times;
-}
-
-/// Adds the parts of a step, so many times.
-void add(StepEstimate& sum, const StepEstimate& step, double times) {
-  for (const auto part :
-       {&StepEstimate::step, &StepEstimate::forward, &StepEstimate::backward, &StepEstimate::optimizer,
-        &StepEstimate::codec, &StepEstimate::communication, &StepEstimate::all_communication}) {
-    sum.*part += times * (step.*part);
-  }
-  sum.exchange.nic_bytes += times * step.exchange.nic_bytes;
-  if (step.exchange.at_bottleneck >= sum.exchange.at_bottleneck) {
-    sum.exchange.at_bottleneck = step.exchange.at_bottleneck;
-    sum.exchange.bottleneck = step.exchange.bottleneck;
-    sum.algorithm = step.algorithm;
-    sum.reason = step.reason;
-  }
-}
-
-/// Prices on one fabric.
-struct Pricer {
-  const ComputeTimes& compute;
-  const Fabric& fabric;
-  const CostModel& model;
-  netmodel::StepOptions options;
-
-  /// The mean over the steps.
-  StepEstimate operator()(const StageTraffic& stage) const {
-    StepEstimate mean;
-    const auto steps = static_cast<double>(stage.steps());
-    for (const StageTraffic::Run& run : stage.runs) {
-      add(mean, netmodel::estimate_step(compute, run.traffic, fabric, model, options),
-          static_cast<double>(run.count) / steps);
-    }
-    return mean;
-  }
-};
-
-StageTraffic dense_adam(Index workers, Index parameters) {
+analysis::StageTraffic dense_adam(Index workers, Index parameters) {
   optim::OptimizerConfig adam;
   adam.name = "adam";
   return plan_stages(adam, workers, parameters).front();
 }
 
-netmodel::StepOptions options_for(const Job& job, const PriceConfig& config) {
-  netmodel::StepOptions options = config.step;
-  options.gradient_bytes = config.gradient_bytes > 0 ? config.gradient_bytes : job.gradient_bytes;
-  return options;
+ComputeTimes times_on(const Job& job, const Cluster& cluster) {
+  return analysis::times_on(cluster, job.workload, job.batch, job.accumulation, job.rules);
 }
 
 /// Bisects the logarithm of the rate; `gain` is the last stage's speed-up less 1.
@@ -98,39 +46,15 @@ void find_break_even(const Gain& gain, ClusterPrice& price) {
   price.break_even = BytesPerSecond(low);
 }
 
-/// The warm-up stage of a log ends before its first compressed step.
-std::vector<StageTraffic> stages_of(const sim::LogReader& log, Index steps, Index parameters) {
-  std::vector<netmodel::StepTraffic> all(static_cast<std::size_t>(steps));
-  for (const sim::StepTraffic& row : log.traffic()) {
-    if (row.step >= 1 && row.step <= steps) {
-      all[static_cast<std::size_t>(row.step - 1)].exchanges.push_back(row.traffic);
-    }
-  }
-  std::vector<StageTraffic> stages;
-  for (netmodel::StepTraffic& step : all) {
-    if (!is_dense(step.exchanges)) step.compressed = parameters;
-    const bool begins = stages.empty() || (stages.size() == 1 && stages[0].name == "dense" && step.compressed > 0);
-    if (begins) stages.push_back({step.compressed > 0 ? "compression" : "dense", {}});
-    stages.back().add(std::move(step));
-  }
-  if (stages.size() > 1) stages.front().name = "warmup";
-  return stages;
-}
-
-/// A third of it forward, as usual.
-netmodel::Workload workload_of(const std::vector<sim::StepRow>& rows, Index workers, Index parameters) {
-  double seconds = 0;
-  for (const sim::StepRow& row : rows) seconds += std::isfinite(row.compute_seconds) ? row.compute_seconds : 0;
-  seconds /= static_cast<double>(rows.back().step) * static_cast<double>(workers);
-  netmodel::Workload workload;
-  workload.doc = "the simulation's, a worker's share";
-  workload.source = netmodel::Source::estimated;
-  workload.parameters = parameters;
-  workload.batches = {{"", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
-  return workload;
-}
-
 }  // namespace
+
+analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes) {
+  analysis::PriceRules rules{
+      .forward = config.forward, .backward = config.backward, .optimizer = config.optimizer, .step = config.step};
+  if (!config.workload.empty()) rules.workload = load_workload(config.workload);
+  rules.step.gradient_bytes = config.gradient_bytes > 0 ? config.gradient_bytes : gradient_bytes;
+  return rules;
+}
 
 Cluster with_rate(Cluster cluster, BytesPerSecond effective) {
   const double factor = effective / cluster.nic.effective;
@@ -148,9 +72,11 @@ static double warmup_share(const PriceConfig& config, const std::string& freeze)
 }
 
 Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers, const Cluster& cluster) {
+  constexpr double fp16 = 2;
   Job job;
   job.optimizer = run.optimizer.name;
-  job.workload = load_workload(config.workload);
+  job.rules = rules_of(config, fp16);
+  job.workload = *job.rules.workload;
   job.name = job.workload.name;
   if (config.parameters > 0) job.workload.parameters = config.parameters;
   if (job.workload.parameters == 0) {
@@ -170,26 +96,22 @@ Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers
 
 Job job_of_log(const std::string& path, const PriceConfig& config) {
   const sim::LogReader log(path);
-  const std::vector<sim::StepRow> rows = log.steps();
-  if (rows.empty()) throw ConfigError("the log has no steps yet", path);
+  if (log.committed_rows() == 0) throw ConfigError("the log has no steps yet", path);
   Job job;
+  job.log = analysis::load_run(log);
+  const analysis::Summary& run = job.log->summary;
   job.name = path;
-  for (const auto& [option, value] : log.header().config) {
-    if (option == "optimizer") job.optimizer = value;
-  }
-  job.workers = log.header().workers;
-  Index parameters = 0;
-  for (const sim::TensorInfo& tensor : log.header().tensors) parameters += tensor.size;
-  job.workload = config.workload.empty() ? workload_of(rows, job.workers, parameters) : load_workload(config.workload);
-  job.workload.parameters = parameters;
-  job.batch = std::max<Index>(1, rows.back().samples / rows.back().step / job.workers);
-  if (config.workload.empty()) job.workload.batches.front().batch = static_cast<double>(job.batch);
-  job.gradient_bytes = sizeof(float);  // as they were sent
-  job.dense = dense_adam(job.workers, parameters);
-  job.stages = stages_of(log, rows.back().step, parameters);
-  if (job.stages.size() > 1) {
-    job.warmup_share = static_cast<double>(job.stages.front().steps()) / static_cast<double>(rows.back().step);
-  }
+  job.optimizer = analysis::option_of(job.log->header, "optimizer").value_or("");
+  job.workers = run.workers;
+  job.batch = run.batch;
+  job.rules = rules_of(config);
+  if (job.rules.workload) analysis::check_fits(*job.rules.workload, run.parameters, path);
+  job.workload = analysis::workload_of(analysis::size_of(run), job.rules);
+  job.dense = dense_adam(job.workers, run.parameters);
+  job.stages = analysis::stages_of(job.log->exchanges, run.parameters);
+  Index steps = 0;
+  for (const analysis::StageTraffic& stage : job.stages) steps += stage.steps();
+  job.warmup_share = 1 - static_cast<double>(job.stages.back().steps()) / static_cast<double>(steps);
   return job;
 }
 
@@ -198,16 +120,16 @@ std::string rate_text(BytesPerSecond rate) {
   return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
 }
 
-double speedup_at(const Job& job, const Cluster& cluster, const PriceConfig& config, const CostModel& model) {
+double speedup_at(const Job& job, const Cluster& cluster, const CostModel& model) {
   constexpr std::size_t enough = 16;
   const Fabric fabric(cluster, job.workers);
-  const ComputeTimes compute = times_on(job, cluster, config);
-  const Pricer price{compute, fabric, model, options_for(job, config)};
-  return price(job.dense.sample(enough)).step / price(job.stages.back().sample(enough)).step;
+  const ComputeTimes compute = times_on(job, cluster);
+  const StepPricer price(compute, fabric, model, job.rules.step);
+  return price.mean(job.dense.sample(enough)).step / price.mean(job.stages.back().sample(enough)).step;
 }
 
-static const netmodel::StepTraffic& busiest_step(const StageTraffic& stage) {
-  const auto bytes = [](const StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
+static const netmodel::StepTraffic& busiest_step(const analysis::StageTraffic& stage) {
+  const auto bytes = [](const analysis::StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
   return std::max_element(stage.runs.begin(), stage.runs.end(),
                           [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); })
       ->traffic;
@@ -216,15 +138,23 @@ static const netmodel::StepTraffic& busiest_step(const StageTraffic& stage) {
 void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& config, const std::string& path) {
   const Fabric fabric(cluster, job.workers);
   const auto model = netmodel::make_cost_model(config.cost_model);
-  const ComputeTimes compute = times_on(job, cluster, config);
-  const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, options_for(job, config));
-  std::ofstream file(path);
-  netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
-  if (!file.flush()) throw IoError("cannot write the schedule", path);
+  const ComputeTimes compute = times_on(job, cluster);
+  const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, job.rules.step);
+  const auto write = [&](const std::string& part) {
+    std::ofstream file(part);
+    netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
+    if (!file.flush()) throw IoError("cannot write the schedule", path);
+  };
+  files::replace(path, write);
 }
 
-/// The stages before the last one share the steps before it.
+/// The stages before the last one share the steps before it, which in a log are what they are.
 static double end_to_end(const ClusterPrice& price, double share) {
+  if (price.timeline) {
+    Index steps = 0;
+    for (const analysis::StageTime& stage : price.timeline->stages()) steps += stage.steps;
+    return static_cast<double>(steps) * price.dense.step.step.value / price.timeline->at(steps);
+  }
   if (price.stages.size() < 2) return price.speedup;
   Seconds before;
   for (std::size_t i = 0; i + 1 < price.stages.size(); ++i) before += price.stages[i].step.step;
@@ -235,63 +165,47 @@ static double end_to_end(const ClusterPrice& price, double share) {
 
 ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig& config) {
   const Fabric fabric(cluster, job.workers);
-  const auto model = netmodel::make_cost_model(config.cost_model);
-  const ComputeTimes compute = times_on(job, cluster, config);
   ClusterPrice price;
+  netmodel::CostModelConfig model_config = config.cost_model;
+  model_config.on_extended = [&](const std::string& text) {
+    price.extended.insert(text);
+    config.cost_model.on_extended(text);
+  };
+  const auto model = netmodel::make_cost_model(model_config);
+  const ComputeTimes compute = times_on(job, cluster);
   price.cluster = cluster;
   price.nodes = fabric.nodes();
   price.width = fabric.width();
   price.basis = compute.basis;
   const auto samples = static_cast<double>(job.workers * job.batch * job.accumulation);
-  const Pricer pricer{compute, fabric, *model, options_for(job, config)};
-  const auto priced = [&](const StageTraffic& stage) {
-    const StepEstimate step = pricer(stage);
-    return StagePrice{stage.name, step, samples / step.step.value};
+  const StepPricer pricer(compute, fabric, *model, job.rules.step);
+  const auto priced = [&](const std::string& stage, const StepEstimate& step) {
+    return StagePrice{stage, step, samples / step.step.value};
   };
-  price.dense = priced(job.dense);
-  for (const StageTraffic& stage : job.stages) price.stages.push_back(priced(stage));
+  price.dense = priced(job.dense.name, pricer.mean(job.dense));
+  if (job.log) {
+    price.timeline.emplace(analysis::size_of(job.log->summary), job.log->exchanges, cluster, *model, job.rules);
+    for (const analysis::StageTime& stage : price.timeline->stages())
+      price.stages.push_back(priced(stage.stage, stage.step));
+  } else {
+    for (const analysis::StageTraffic& stage : job.stages)
+      price.stages.push_back(priced(stage.name, pricer.mean(stage)));
+  }
   price.speedup = price.dense.step.step / price.stages.back().step.step;
   price.end_to_end_speedup = end_to_end(price, job.warmup_share);
-  const auto gain = [&](double rate) {
-    return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), config, *model) - 1;
-  };
+  const auto gain = [&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), *model) - 1; };
   find_break_even(gain, price);
   return price;
 }
 
-double RunClock::at(Index step) const {
-  const Index before = std::min(step, warmup_steps);
-  return static_cast<double>(before) * warmup_seconds + static_cast<double>(step - before) * seconds;
-}
-
-RunClock clock_of(const Job& job, const ClusterPrice& price) {
-  return {.cluster = price.cluster.name,
-          .warmup_steps = job.stages.size() > 1 ? job.stages.front().steps() : 0,
-          .warmup_seconds = price.stages.front().step.step.value,
-          .seconds = price.stages.back().step.step.value};
-}
-
-std::vector<RunClock> clocks_of(const std::string& log, const std::vector<Cluster>& clusters,
-                                const PriceConfig& config) {
-  std::vector<RunClock> clocks;
-  if (sim::LogReader(log).committed_rows() == 0) {
-    for (const Cluster& cluster : clusters) {
-      clocks.push_back({cluster.name, 0, PriceConfig::kNotGiven, PriceConfig::kNotGiven});
-    }
-    return clocks;
+std::optional<double> seconds_to_target(double target, const Job& job, const ClusterPrice& price) {
+  std::vector<double> seconds, losses;
+  for (const sim::EvaluationRow& row : job.log->evaluations) {
+    seconds.push_back(price.timeline->at(row.step));
+    losses.push_back(row.loss);
   }
-  const Job job = job_of_log(log, config);
-  for (const Cluster& cluster : clusters) clocks.push_back(clock_of(job, price_job(job, cluster, config)));
-  return clocks;
-}
-
-std::optional<double> seconds_to_target(const std::string& path, double target, const Job& job,
-                                        const ClusterPrice& price) {
-  const sim::LogReader log(path);
-  for (const sim::EvaluationRow& row : log.evaluations()) {
-    if (row.loss <= target) return clock_of(job, price).at(row.step);
-  }
-  return std::nullopt;
+  const double reached = analysis::reached_at(seconds, losses, target);
+  return std::isnan(reached) ? std::nullopt : std::optional(reached);
 }
 
 }  // namespace onebit::experiments

@@ -4,10 +4,14 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
 
+#include "device/files.hpp"
 #include "experiments/option_fields.hpp"
 #include "experiments/parse_error.hpp"
+#include "experiments/session.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -139,8 +143,7 @@ void apply(Cluster& cluster, const Settings& settings, const std::string& where)
 /// Keys with their values, none twice.
 Settings read_ini(const std::string& path, const std::string& what) {
   namespace po = boost::program_options;
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw ConfigError("cannot read " + what + " file", path);
+  std::istringstream file(files::read_text(path, what + " file"));
   Settings settings;
   try {
     const po::options_description any;
@@ -313,6 +316,9 @@ PriceConfig make_price_config(const Settings& settings) {
   config.names_clusters =
       std::any_of(settings.begin(), settings.end(), [](const auto& setting) { return setting.first == "cluster"; });
   check(config);
+  config.cost_model.on_extended = [told = std::make_shared<std::set<std::string>>()](const std::string& text) {
+    if (told->insert(text).second) warn(text);
+  };
   return config;
 }
 
@@ -349,7 +355,7 @@ netmodel::Workload load_workload(const std::string& name) {
 }
 
 void write_cluster(const Cluster& cluster, const std::string& path) {
-  std::ofstream file(path);
+  std::ostringstream file;
   std::string section;
   for (const bool in_section : {false, true}) {
     for (const Option<Cluster>& option : cluster_options()) {
@@ -360,7 +366,7 @@ void write_cluster(const Cluster& cluster, const std::string& path) {
       file << option.name.substr(in_section ? dot + 1 : 0) << " = " << option.get(cluster) << "\n";
     }
   }
-  if (!file.flush()) throw IoError("cannot write the cluster", path);
+  files::write(path, file.str());
 }
 
 }  // namespace onebit::experiments

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <sstream>
 
 #include "analysis/plot.hpp"
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 
 namespace onebit::experiments {
@@ -36,7 +37,7 @@ SpeedupCurve curve_of(const Job& job, const netmodel::Cluster& cluster, const Pr
   const auto model = netmodel::make_cost_model(config.cost_model);
   for (const double rate : rates) {
     curve.rates.push_back(rate);
-    curve.speedups.push_back(speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), config, *model));
+    curve.speedups.push_back(speedup_at(job, with_rate(cluster, netmodel::BytesPerSecond(rate)), *model));
   }
   return curve;
 }
@@ -63,7 +64,7 @@ std::string width_text(const SpeedupCurve& curve) {
 std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, const Job& job,
                                      const std::string& folder) {
   const std::string table = folder + "/speedup.csv";
-  std::ofstream file(table);
+  std::ostringstream file;
   file << "gpus_per_node,bytes_per_second,speedup\n";
   analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
                                std::to_string(job.workers) + " GPUs",
@@ -85,7 +86,7 @@ std::vector<std::string> write_sweep(const std::vector<SpeedupCurve>& curves, co
     }
     plot.curves.push_back(line);
   }
-  if (!file.flush()) throw IoError("cannot write", table);
+  files::write(table, file.str());
   std::vector<std::string> paths = analysis::draw(plot, folder + "/speedup");
   paths.insert(paths.begin(), table);
   return paths;

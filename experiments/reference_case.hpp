@@ -1,13 +1,13 @@
 #pragma once
 // Reference cases of a gradient trace: hyper-parameters, and how far a replay is from the recorded parameters.
 
+#include <optional>
+
 #include "experiments/options.hpp"
+#include "experiments/replay.hpp"
 #include "sim/trace.hpp"
 
 namespace onebit::experiments {
-
-/// Hyper-parameters of a case as options. Throws ConfigError for one that has no option.
-Settings case_settings(const sim::GradientTrace& trace, const std::string& name);
 
 /// Largest relative L2 difference of the displacements, ||x - x_ref|| / ||x_ref - x0||, over the steps.
 struct Deviation {
@@ -28,12 +28,14 @@ struct CaseDeviation {
 void compare_step(const sim::GradientTrace& trace, const std::string& name, Index step, const std::vector<float>& x,
                   CaseDeviation& deviation);
 
-/// Hyper-parameters of the case, if one is named, and `more`, which win. Throws ConfigError.
-sim::RunConfig case_config(const sim::GradientTrace& trace, const std::string& name, const Settings& more);
+/// Hyper-parameters and random numbers of the case, if one is named, and options, which win. Throws ConfigError, also
+/// where the program does not have the case's method.
+ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name, const Settings& more,
+                       std::optional<double> penalty = {});
 
 /// Replays a trace and compares with the case, if one is named; the parameters go to `out`, if that is a path.
 /// Throws what Replay throws, IoError where nothing can be written.
-CaseDeviation replay_case(const sim::GradientTrace& trace, const sim::RunConfig& config, const std::string& name,
+CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& plan, const std::string& name,
                           const std::string& out = "", bool overwrite = false);
 
 }  // namespace onebit::experiments

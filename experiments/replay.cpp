@@ -13,18 +13,36 @@ std::vector<float> repeated(const std::vector<float>& row, Index rows) {
   return all;
 }
 
+/// The mean of the rows, summed in double.
+std::vector<float> mean_of(const std::vector<float>& rows, std::size_t columns) {
+  std::vector<double> sums(columns);
+  for (std::size_t i = 0; i < rows.size(); ++i) sums[i % columns] += static_cast<double>(rows[i]);
+  const double count = static_cast<double>(rows.size()) / static_cast<double>(columns);
+  std::vector<float> mean;
+  for (const double sum : sums) mean.push_back(static_cast<float>(sum / count));
+  return mean;
+}
+
+/// x: a row for each of the gradients', or one for all.
+void add_penalty(double penalty, const std::vector<float>& x, std::vector<float>& gradients) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    gradients[i] += static_cast<float>(penalty * static_cast<double>(x[i % x.size()]));
+  }
+}
+
 }  // namespace
 
-Replay::Replay(const sim::GradientTrace& trace, const sim::RunConfig& config)
-    : trace_(trace), config_(config), team_(device::parse_devices(config.device, config.threads), trace.workers()) {
+Replay::Replay(const sim::GradientTrace& trace, const ReplayPlan& plan)
+    : trace_(trace),
+      config_(plan.config),
+      penalty_(plan.penalty),
+      team_(device::parse_devices(config_.device, config_.threads), workers()) {
   for (Index rank = 0; rank < team_.size(); ++rank) seats_.push_back(make_seat(team_.shard(rank)));
 }
 
 Replay::Seat Replay::make_seat(const device::Shard& shard) const {
-  const optim::Problem problem{.shard = shard,
-                               .tensors = compress::unnamed(trace_.tensor_sizes()),
-                               .total_steps = trace_.steps(),
-                               .lr_warmup = config_.schedule.warmup};
+  const optim::Problem problem{
+      .shard = shard, .tensors = trace_.tensors(), .total_steps = trace_.steps(), .lr_warmup = config_.schedule.warmup};
   auto optimizer = make_optimizer(problem, config_.optimizer);
   if (optimizer->wants_extra_gradients()) {
     throw ConfigError("the optimizer cannot be replayed", config_.optimizer.name,
@@ -43,13 +61,20 @@ void Replay::run(const std::function<void(Index step, const std::vector<float>& 
   const optim::Schedule schedule(schedule_config);
   std::vector<float> gradients;
   for (Index now = 1; now <= trace_.steps(); ++now) {
-    trace_.read_step(now - 1, gradients);
+    read_step(now - 1, gradients);
     const double lr = config_.optimizer.lr * schedule.factor(now);
     team_.run([&](Index rank) { step(seats_[static_cast<std::size_t>(rank)], now, lr, gradients); });
     use(now, parameters());
   }
   const std::string unfulfilled = seats_.front().optimizer->unfulfilled();
   if (!unfulfilled.empty()) throw Error(unfulfilled, "replay");
+}
+
+/// What the workers get in a step, counted from 0.
+void Replay::read_step(Index step, std::vector<float>& gradients) const {
+  trace_.read_step(step, gradients);
+  if (workers() < trace_.workers()) gradients = mean_of(gradients, static_cast<std::size_t>(trace_.parameters()));
+  if (penalty_ != 0) add_penalty(penalty_, parameters(), gradients);
 }
 
 /// One step of one device on its workers' rows of the gradients.

@@ -9,10 +9,16 @@
 
 namespace onebit::experiments {
 
+/// What is replayed how.
+struct ReplayPlan {
+  sim::RunConfig config;  ///< one worker: it gets the mean of the recorded gradients
+  double penalty = 0;     ///< times the weights is added to every gradient: a penalty of the loss
+};
+
 class Replay {
  public:
   /// Throws ConfigError for an optimizer that asks for gradients which no trace holds.
-  Replay(const sim::GradientTrace& trace, const sim::RunConfig& config);
+  Replay(const sim::GradientTrace& trace, const ReplayPlan& plan);
 
   /// Whether workers have parameters of their own.
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
@@ -29,12 +35,15 @@ class Replay {
     device::Buffer<float> x, gradients;
   };
   Seat make_seat(const device::Shard& shard) const;
+  Index workers() const { return config_.workers == 1 ? 1 : trace_.workers(); }
+  void read_step(Index step, std::vector<float>& gradients) const;
   void step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const;
   std::string first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const;
   std::vector<float> parameters() const;
 
   const sim::GradientTrace& trace_;
   sim::RunConfig config_;
+  double penalty_;
   device::Team team_;
   std::vector<Seat> seats_;
 };

@@ -7,6 +7,7 @@
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "device/world.hpp"
+#include "experiments/way_on.hpp"
 #include "sim/checkpoint.hpp"
 #include "sim/deciding_options.hpp"
 #include "sim/log/reader.hpp"
@@ -40,6 +41,8 @@ std::vector<Difference> differences(const sim::LogHeader& header, const sim::Run
     const auto found = there.find(option.name);
     const std::string before = found == there.end() ? option.get(defaults) : found->second;
     const std::string now = option.get(config);
+    if (now == "0" && (option.name == "eval.every" || option.name == "eval.examples"))
+      continue;  // continued() takes them
     const bool differs = option.name == "devices" ? sim::backend_of(before) != sim::backend_of(now)
                                                   : sim::decides_results(option.name) && before != now;
     if (differs) list.push_back({option.name, before, now});
@@ -57,14 +60,35 @@ void check_allowed(const std::vector<std::string>& allowed) {
   }
 }
 
-void refuse(const std::vector<Difference>& list, const std::string& log) {
-  std::vector<std::string> texts, names;
+/// Whether a run can go on with another value: not where that makes it another problem.
+bool can_differ(const std::string& option) {
+  const std::string kind = option.substr(0, option.find('.'));
+  return kind != "model" && kind != "data" && kind != "workers";
+}
+
+/// What to do about options that differ: those that were left out are to be given as they were; those that were given
+/// are meant to differ, where they can. Options of a comparison's arms are in no list: all of them count as given.
+std::string hint_for(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
+  const bool one_run = line.text.starts_with("onebit run");
+  std::vector<std::string> meant;
+  for (const Difference& difference : list) {
+    const bool given = !one_run || std::ranges::count(line.run, difference.option, &Settings::value_type::first) > 0;
+    if (given && can_differ(difference.option)) meant.push_back(difference.option);
+  }
+  const std::string allow = "--resume.allow " + join(meant, ",");
+  if (meant.size() == list.size()) return "resume with the same ones, or give " + allow;
+  const std::string command = one_run ? command_to_resume(log) : "";
+  const std::string same = command.empty() ? "resume with the same ones" : "the run goes on with `" + command + "`";
+  return meant.empty() ? same : same + "; another value of " + join(meant, ", ") + " takes " + allow;
+}
+
+void refuse(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
+  std::vector<std::string> texts;
   for (const Difference& difference : list) {
     texts.push_back(difference.option + " '" + difference.there + "' there, '" + difference.now + "' now");
-    names.push_back(difference.option);
   }
-  throw ConfigError("options differ from those of the log: " + join(texts, "; "), log,
-                    "resume with the same ones, or give --resume.allow " + join(names, ","));
+  throw ConfigError("options differ from those of the log: " + join(texts, "; "), log.path(),
+                    hint_for(list, line, log));
 }
 
 /// A run that was killed while it closed its log is not over.
@@ -91,14 +115,27 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
     return std::ranges::find(line.resume_allow, name) != line.resume_allow.end();
   };
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
-  if (!list.empty()) refuse(list, log);
+  if (!list.empty()) refuse(list, line, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
     throw ConfigError("there is no checkpoint that a run with other options could go on from", log,
                       "--overwrite begins it anew");
   }
   const bool changed = granted > 0 || allowed(kBits);
   const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
-  return {changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};
+  Beginning beginning{changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};
+  sim::RunConfig there;
+  for (const auto& [name, value] : reader.header().config) {
+    if (name.starts_with("eval.")) run_option(name).set(there, value);
+  }
+  beginning.eval_every = there.eval.every;
+  beginning.eval_examples = there.eval.examples;
+  return beginning;
+}
+
+sim::RunConfig continued(sim::RunConfig config, const Beginning& beginning) {
+  if (config.eval.every == 0) config.eval.every = beginning.eval_every;
+  if (config.eval.examples == 0) config.eval.examples = beginning.eval_examples;
+  return config;
 }
 
 Beginning agreed_beginning(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
@@ -112,6 +149,10 @@ Beginning agreed_beginning(const CommandLine& line, const sim::RunConfig& config
   for (const Existing existing : {Existing::replace, Existing::resume, Existing::resume_replacing}) {
     if (world.any(own.existing == existing)) agreed.existing = existing;
   }
+  const double evaluations[] = {static_cast<double>(own.eval_every), static_cast<double>(own.eval_examples)};
+  const std::vector<double> all = world.exchange()->all_gather(evaluations);  // the log's are those of rank 0
+  agreed.eval_every = static_cast<Index>(all[0]);
+  agreed.eval_examples = static_cast<Index>(all[1]);
   return agreed;
 }
 

@@ -8,8 +8,13 @@ namespace onebit::experiments {
 
 struct Beginning {
   sim::Existing existing = sim::Existing::refuse;
-  bool done = false;  ///< the log is complete: there is nothing to train
+  bool done = false;                        ///< the log is complete: there is nothing to train
+  Index eval_every = 0, eval_examples = 0;  ///< of the log that goes on
 };
+
+/// The configuration with the log's evaluations where it leaves them open: they go on as they began, also where a run
+/// is made longer.
+sim::RunConfig continued(sim::RunConfig config, const Beginning& beginning);
 
 /// From --overwrite, --resume and --resume.allow. Throws ConfigError where options differ from the log's that are not
 /// allowed to, naming all of them.

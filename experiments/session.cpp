@@ -69,12 +69,6 @@ void warn(const std::string& text) {
   std::fprintf(stderr, "onebit: warning: %s\n", text.c_str());
 }
 
-void warn_of_idle_options(const CommandLine& line, const sim::RunConfig& config) {
-  const std::vector<std::string> names = without_effect(line.run, config);
-  if (names.empty()) return;
-  warn("nothing is compressed: optimizer " + config.optimizer.name + " takes no codec (" + join(names, ", ") + ")");
-}
-
 std::string program_version() {
   return ONEBIT_VERSION;
 }

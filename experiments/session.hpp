@@ -46,9 +46,6 @@ Session run_and_log(
 sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig& config, const std::string& path,
                               const CommandLine& line, const std::string& label, const sim::LogReader& parent);
 
-/// Warns where a run is asked to compress and its optimizer does not.
-void warn_of_idle_options(const CommandLine& line, const sim::RunConfig& config);
-
 /// How the run of a log ended.
 sim::RunResult result_of(const std::string& log);
 

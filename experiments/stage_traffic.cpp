@@ -8,6 +8,7 @@
 #include "device/system.hpp"
 #include "device/text.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/stages.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -15,11 +16,10 @@ namespace {
 /// Past the warm-up stages.
 constexpr Index kLeastSteps = 12;
 constexpr Index kLongestPeriod = 4096;
-/// Kinds of steps that a period may have and still be counted by kind.
-constexpr std::size_t kKinds = 16;
 
 optim::OptimizerConfig hurried(optim::OptimizerConfig config) {
   if (config.freeze.policy != "never") config.freeze.policy = "fixed:2";
+  config.exchange.dense_steps = std::min<Index>(config.exchange.dense_steps, 2);
   config.zeroone.var_freeze_step = std::min<Index>(config.zeroone.var_freeze_step, 2);
   config.zeroone.var_update_scaler = 1;
   config.zeroone.local_step_scaler = 1;  // its interval of synchronisation doubles every step, up to the longest
@@ -59,35 +59,17 @@ void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
   }
 }
 
+/// Of the last stage the last period alone.
+std::vector<analysis::Stretch> settled(std::vector<analysis::Stretch> steps, Index period) {
+  const Index from = steps.back().last - period;
+  const optim::Phase last = steps.back().phase;
+  std::erase_if(steps, [&](const analysis::Stretch& step) { return step.phase == last && step.first <= from; });
+  return steps;
+}
+
 }  // namespace
 
-bool is_dense(const netmodel::TrafficList& exchanges) {
-  return std::all_of(exchanges.begin(), exchanges.end(), [](const netmodel::Traffic& each) {
-    return each.collective == netmodel::Collective::all_reduce && each.type == netmodel::WireType::fp32;
-  });
-}
-
-void StageTraffic::add(netmodel::StepTraffic step) {
-  const auto recent = runs.end() - static_cast<std::ptrdiff_t>(std::min(runs.size(), kKinds));
-  auto same = std::find_if(recent, runs.end(), [&](const Run& run) { return run.traffic.exchanges == step.exchanges; });
-  if (same == runs.end()) same = runs.insert(runs.end(), {std::move(step), 0});
-  ++same->count;
-}
-
-Index StageTraffic::steps() const {
-  Index sum = 0;
-  for (const Run& run : runs) sum += run.count;
-  return sum;
-}
-
-StageTraffic StageTraffic::sample(std::size_t most) const {
-  if (runs.size() <= most) return *this;
-  StageTraffic some{name, {}};
-  for (std::size_t i = 0; i < most; ++i) some.runs.push_back(runs[i * runs.size() / most]);
-  return some;
-}
-
-std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
+std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
   check_plannable(config, parameters);
   config = hurried(config);
   const device::Device device = device::parse_devices("cpu", 1).front().plan();
@@ -99,23 +81,14 @@ std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index worke
   const Index rows = optimizer->local_weights() ? workers : 1;
   device::Buffer<float> weights(device, rows * parameters);
   device::Buffer<float> gradients(device, workers * parameters);
-  std::vector<std::pair<std::string, netmodel::StepTraffic>> all;
+  std::vector<analysis::Stretch> all;
   for (Index step = 1; step <= steps; ++step) {
     optimizer->begin(step, config.lr);
     optimizer->absorb({0, workers}, gradients.data(), parameters);
     const optim::StepReport report = optimizer->finish(weights);
-    all.emplace_back(optim::name(report.phase),
-                     netmodel::StepTraffic{report.traffic, is_dense(report.traffic) ? 0 : parameters});
+    all.push_back({step, step, report.traffic, report.phase, optim::compresses(config.name, report.phase)});
   }
-  std::vector<StageTraffic> stages;
-  const std::string last = all.back().first;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool settled = static_cast<Index>(i) >= steps - period;
-    if (all[i].first == last && !settled) continue;  // of the last stage its last period
-    if (stages.empty() || stages.back().name != all[i].first) stages.push_back({all[i].first, {}});
-    stages.back().add(std::move(all[i].second));
-  }
-  return stages;
+  return analysis::stages_of(settled(std::move(all), period), parameters);
 }
 
 }  // namespace onebit::experiments

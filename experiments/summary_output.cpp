@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "experiments/time_output.hpp"
 #include "sim/constant_names.hpp"
 
 namespace onebit::experiments {
@@ -16,6 +17,10 @@ std::vector<std::pair<std::string, double>> known_constants(const analysis::Summ
     if (s.constants && !std::isnan(*s.constants.*value)) known.emplace_back(name, *s.constants.*value);
   }
   return known;
+}
+
+std::string status_of(const analysis::Summary& s) {
+  return std::string(sim::run_status_names[static_cast<std::size_t>(s.status)]);
 }
 
 Json constants_json(const analysis::Summary& s) {
@@ -32,15 +37,9 @@ std::vector<netmodel::Cluster> shown_clusters() {
   return shown;
 }
 
-Json to_json(const analysis::Summary& s) {
-  std::vector<std::pair<std::string, Json>> times;
-  for (const analysis::CommunicationTime& time : s.communication) {
-    times.emplace_back(time.cluster, Json::object({{"dense_seconds", time.dense_seconds},
-                                                   {"compressed_seconds", time.compressed_seconds},
-                                                   {"mean_seconds", time.mean_seconds}}));
-  }
+Json to_json(const analysis::Summary& s, const std::string& status) {
   return Json::object({{"log", s.path},
-                       {"status", std::string(sim::run_status_names[static_cast<std::size_t>(s.status)])},
+                       {"status", status.empty() ? status_of(s) : status},
                        {"reason", s.reason},
                        {"seed", static_cast<long>(s.seed)},
                        {"workers", s.workers},
@@ -58,14 +57,13 @@ Json to_json(const analysis::Summary& s) {
                        {"ratio_fp32", s.ratio_fp32},
                        {"wall_seconds", s.wall_seconds},
                        {"constants", constants_json(s)},
-                       {"communication", Json::object(times)}});
+                       {"communication", communication_json(s.communication)}});
 }
 
-void print_summary(const analysis::Summary& s, std::ostream& out) {
+void print_summary(const analysis::Summary& s, std::ostream& out, const std::string& status) {
   Table table({"log", s.path}, 2);
-  std::string status(sim::run_status_names[static_cast<std::size_t>(s.status)]);
-  if (!s.reason.empty()) status += ": " + s.reason;
-  table.add({"status", status});
+  const std::string recorded = s.reason.empty() ? status_of(s) : status_of(s) + ": " + s.reason;
+  table.add({"status", status.empty() ? recorded : status});
   table.add({"workers, parameters, steps",
              std::to_string(s.workers) + ", " + std::to_string(s.parameters) + ", " + std::to_string(s.steps)});
   for (const auto& [name, value] : known_constants(s)) table.add({"  " + name, number(value)});

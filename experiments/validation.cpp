@@ -9,6 +9,7 @@
 #include "analysis/summary.hpp"
 #include "analysis/variance.hpp"
 #include "device/error.hpp"
+#include "experiments/idle_options.hpp"
 #include "experiments/session.hpp"
 #include "sim/checkpoint.hpp"
 
@@ -48,6 +49,7 @@ void check_run(const CommandLine& line) {
     throw ConfigError("freezes are validated in paper semantics", "optimizer.semantics deepspeed",
                       "DeepSpeed's freeze_step is one more than the step that is found");
   sim::prepare(config_of(line, 0, "auto"));  // a rule that could never freeze is refused here
+  warn_of_idle_options(line, {{config_of(line, 0, "auto")}});
 }
 
 /// Logs of validations in a folder.
@@ -150,8 +152,9 @@ class SeedRuns {
 
   bool branch(Index step, const std::string& checkpoint, const std::vector<double>& thresholds) {
     const std::string name = std::to_string(step);
-    const sim::RunConfig config = config_of(line_, seed_, "fixed:" + name);
-    sim::VirtualCluster cluster = sim::prepare(config).start();
+    const sim::PreparedRun run = sim::prepare(config_of(line_, seed_, "fixed:" + name));
+    const sim::RunConfig& config = run.config;
+    sim::VirtualCluster cluster = run.start();
     sim::read_checkpoint(checkpoint, cluster);
     const std::string path = line_.out + "/frozen-" + name + "-" + std::to_string(config.seed) + ".h5";
     const sim::RunResult result =
@@ -192,7 +195,7 @@ ValidationResult run_validation(const CommandLine& line, const std::vector<doubl
     dense.push_back(runs.dense_trial);
     trials.insert(trials.end(), runs.trials.begin(), runs.trials.end());
   }
-  result.validation = analysis::validate_freeze(dense, trials);
+  result.validation = analysis::validate_freeze(dense, trials, line.margin.value_or(analysis::default_margin));
   return result;
 }
 

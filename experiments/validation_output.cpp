@@ -13,7 +13,7 @@ namespace onebit::experiments {
 namespace {
 
 const char* name_of(analysis::FreezeVerdict verdict) {
-  constexpr const char* names[] = {"safe", "costs", "unclear"};
+  constexpr const char* names[] = {"safe", "costs", "not resolved"};
   return names[static_cast<std::size_t>(verdict)];
 }
 
@@ -63,8 +63,8 @@ void print_validation(const analysis::FreezeValidation& validation, std::ostream
   table.add({"dense", "-", "0", "-", interval_text(validation.dense_loss, 5), "-", "-",
              ratio_text(validation.dense_ratio_fp16), "-"});
   table.print(out);
-  out << "safe: every seed reached it, none diverged, and its loss is not higher by "
-      << percent_text(analysis::freeze_margin) << " (95%)\n";
+  out << "safe: every seed reached it, none diverged, and its loss is not higher by " << percent_text(validation.margin)
+      << " (95%, each threshold for itself); not resolved: the seeds do not tell\n";
   if (!validation.earliest) {
     const bool any = std::ranges::any_of(validation.rows,
                                          [](const auto& row) { return row.verdict == analysis::FreezeVerdict::safe; });
@@ -95,7 +95,7 @@ Json to_json(const analysis::FreezeValidation& validation) {
   std::vector<Json> trials;
   for (const analysis::FreezeTrial& trial : validation.trials) trials.push_back(to_json(trial));
   Json json = Json::object({{"dense_loss", interval_json(validation.dense_loss)},
-                            {"margin", analysis::freeze_margin},
+                            {"margin", validation.margin},
                             {"rows", Json::array(rows)},
                             {"trials", Json::array(trials)}});
   if (validation.earliest) json = json.with("earliest_safe", validation.rows[*validation.earliest].threshold);

@@ -8,6 +8,7 @@
 
 #include "device/error.hpp"
 #include "netmodel/link_load.hpp"
+#include "netmodel/selector.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -59,16 +60,16 @@ Cluster at(const Cluster& start, const Free& free, const Point& x) {
   return cluster;
 }
 
-double predicted(const Cluster& cluster, const Measurement& row, Algorithm algorithm) {
+double predicted(const Cluster& cluster, const Measurement& row) {
   Cluster sized = cluster;
   sized.nodes = 0;
   sized.gpus_per_node = row.gpus_per_node;
   const Fabric fabric(sized, row.nodes * row.gpus_per_node);
-  return LinkLoad().cost(plan({Collective::all_reduce, Scope::all, algorithm, row.bytes}, fabric), fabric).total.value;
+  return price(Collective::all_reduce, row.bytes, fabric, LinkLoad()).estimate.total.value;
 }
 
-double relative_error(const Cluster& cluster, const Measurement& row, Algorithm algorithm) {
-  return predicted(cluster, row, algorithm) / row.seconds.value - 1;
+double relative_error(const Cluster& cluster, const Measurement& row) {
+  return predicted(cluster, row) / row.seconds.value - 1;
 }
 
 /// Nelder and Mead, "A simplex method for function minimization", Computer Journal 7, 1965.
@@ -114,12 +115,12 @@ Point minimise(const std::function<double(const Point&)>& f, std::size_t dimensi
 }
 
 /// The unknown rates first from where they must be about: what a row would take at the start's rates.
-Cluster guess(const Rows& rows, const Cluster& start, Algorithm algorithm) {
+Cluster guess(const Rows& rows, const Cluster& start) {
   Cluster cluster = start;
   for (const bool network : {false, true}) {
     std::vector<double> factors;
     for (const Measurement& row : rows) {
-      if ((row.nodes > 1) == network) factors.push_back(predicted(cluster, row, algorithm) / row.seconds.value);
+      if ((row.nodes > 1) == network) factors.push_back(predicted(cluster, row) / row.seconds.value);
     }
     if (factors.empty()) continue;
     std::nth_element(factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2), factors.end());
@@ -135,9 +136,9 @@ bool same_configuration(const Measurement& a, const Measurement& b) {
   return a.nodes == b.nodes && a.gpus_per_node == b.gpus_per_node;
 }
 
-Cluster fitted(const Rows& rows, const Cluster& start, Algorithm algorithm) {
+Cluster fitted(const Rows& rows, const Cluster& start) {
   const Free free = free_by(rows);
-  const Cluster from = guess(rows, start, algorithm);
+  const Cluster from = guess(rows, start);
   // Configurations count alike, however often they were measured.
   const auto same = [](const Measurement& a, const Measurement& b) {
     return same_configuration(a, b) && a.bytes == b.bytes;
@@ -154,7 +155,7 @@ Cluster fitted(const Rows& rows, const Cluster& start, Algorithm algorithm) {
     const Cluster cluster = at(from, free, x);
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double error = relative_error(cluster, rows[i], algorithm);
+      const double error = relative_error(cluster, rows[i]);
       sum += weights[i] * error * error;
     }
     return sum;
@@ -163,7 +164,7 @@ Cluster fitted(const Rows& rows, const Cluster& start, Algorithm algorithm) {
 }
 
 /// Predicts the rows of each number of nodes and GPUs from all others.
-void leave_out(const Rows& rows, const Cluster& start, Algorithm algorithm, Fit& fit) {
+void leave_out(const Rows& rows, const Cluster& start, Fit& fit) {
   fit.left_out.assign(rows.size(), std::numeric_limits<double>::quiet_NaN());
   fit.worst_left_out = std::numeric_limits<double>::quiet_NaN();
   const Free free = free_by(rows);
@@ -174,35 +175,20 @@ void leave_out(const Rows& rows, const Cluster& start, Algorithm algorithm, Fit&
     std::erase_if(others, [&](const Measurement& row) { return same_configuration(row, rows[i]); });
     const Free left = free_by(others);
     const bool can = others.size() > free.count() - 1 && left.gpu == free.gpu && left.nic == free.nic;
-    const Cluster cluster = can ? fitted(others, start, algorithm) : start;
+    const Cluster cluster = can ? fitted(others, start) : start;
     for (std::size_t j = i; j < rows.size(); ++j) {
       if (!same_configuration(rows[i], rows[j])) continue;
       done[j] = 1;
       if (!can) continue;
-      fit.left_out[j] = relative_error(cluster, rows[j], algorithm);
+      fit.left_out[j] = relative_error(cluster, rows[j]);
       fit.worst_left_out = std::fmax(fit.worst_left_out, std::abs(fit.left_out[j]));
     }
   }
 }
 
-Selection selection_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::ring:
-      return Selection::ring;
-    case Algorithm::hierarchical:
-      return Selection::hierarchical;
-    case Algorithm::tree:
-      return Selection::tree;
-    case Algorithm::halving:
-      return Selection::halving;
-    default:
-      return Selection::leader;
-  }
-}
-
 }  // namespace
 
-Fit fit_algorithm(const Rows& rows, const Cluster& start, Algorithm algorithm) {
+Fit fit_selection(const Rows& rows, const Cluster& start, Selection selection) {
   if (rows.size() < 2) {
     throw ConfigError("too few measurements to fit to: " + std::to_string(rows.size()), "", "two or more");
   }
@@ -212,33 +198,37 @@ Fit fit_algorithm(const Rows& rows, const Cluster& start, Algorithm algorithm) {
     throw ConfigError("a measurement of " + std::string(name(row.collective)), "",
                       "clusters are fitted to all-reduces");
   }
+  Cluster from = start;
+  from.all_reduce = selection;
   const Free free = free_by(rows);
-  Fit fit{.algorithm = algorithm,
-          .cluster = fitted(rows, start, algorithm),
+  Fit fit{.cluster = fitted(rows, from),
           .fits_latency = free.latency,
           .fits_penalty = free.penalty,
           .residuals = {},
           .left_out = {}};
-  fit.cluster.all_reduce = selection_of(algorithm);
   fit.cluster.source = Source::fitted;
   for (const Measurement& row : rows) {
-    fit.residuals.push_back(relative_error(fit.cluster, row, algorithm));
+    fit.residuals.push_back(relative_error(fit.cluster, row));
     fit.worst = std::max(fit.worst, std::abs(fit.residuals.back()));
   }
-  leave_out(rows, start, algorithm, fit);
+  leave_out(rows, from, fit);
   return fit;
 }
 
 std::vector<Fit> calibrate(const Rows& rows, const Cluster& start) {
+  std::vector<Selection> selections = {Selection::ring, Selection::hierarchical, Selection::tree, Selection::halving,
+                                       Selection::leader};
+  std::erase(selections, start.all_reduce);
+  selections.insert(selections.begin(), start.all_reduce);
   std::vector<Fit> fits;
-  for (const AlgorithmEntry& entry : algorithms()) {
-    if (entry.collective == Collective::all_reduce) fits.push_back(fit_algorithm(rows, start, entry.algorithm));
-  }
-  const auto rank = [&](const Fit& fit) {
-    if (!std::isnan(fit.worst_left_out)) return std::max(fit.worst, fit.worst_left_out);
-    return fit.cluster.all_reduce == start.all_reduce ? 0 : fit.worst;  // nothing tells algorithms apart
-  };
-  std::stable_sort(fits.begin(), fits.end(), [&](const Fit& a, const Fit& b) { return rank(a) < rank(b); });
+  for (const Selection selection : selections) fits.push_back(fit_selection(rows, start, selection));
+  const auto worst = [](const Fit& fit) { return std::fmax(fit.worst, fit.worst_left_out); };
+  const auto better = [&](const Fit& a, const Fit& b) { return worst(a) < worst(b); };
+  const Fit& best = *std::min_element(fits.begin(), fits.end(), better);
+  const double here = worst(fits.front()), there = worst(best);
+  const bool clear = here > there + kNoise && there < 2.0 / 3 * here;
+  const bool stays = std::isnan(fits.front().worst_left_out) || !clear;
+  std::stable_sort(fits.begin() + (stays ? 1 : 0), fits.end(), better);
   return fits;
 }
 

@@ -41,7 +41,7 @@ const std::vector<CostModelEntry>& cost_models() {
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new SimGrid); }, true},
       {"table", "measured times or bus bandwidths: --cost-table FILE",
        [](const CostModelConfig& config) {
-         return std::unique_ptr<CostModel>(new TableModel(read_measurements(config.table)));
+         return std::unique_ptr<CostModel>(new TableModel(read_measurements(config.table), config.on_extended));
        },
        true},
       {"closed-form", "textbook formulas; equal nodes, ranks in their order",

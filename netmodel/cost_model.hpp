@@ -1,6 +1,7 @@
 #pragma once
 // The plug: how long a plan takes on a fabric.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -69,6 +70,9 @@ struct CostModelConfig {
   std::string table;             ///< table: file of measurements
   Index jobs = 1;                ///< fluid: that share the GPUs' links
   std::vector<Flow> background;  ///< fluid: other people's traffic, between slots
+  /// table: told where an estimate goes beyond what was measured, and what that was; one line, the same every time for
+  /// as many nodes and GPUs. In the thread that asks for the estimate.
+  std::function<void(const std::string&)> on_extended = [](const std::string&) {};
 };
 
 struct CostModelEntry {

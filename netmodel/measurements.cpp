@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
+#include "netmodel/nccl_tests.hpp"
 
 namespace onebit::netmodel {
 namespace {
@@ -19,9 +20,7 @@ const std::vector<std::string> kColumns = {"nodes", "gpus", "bytes", "seconds"};
 /// A text file line by line, which knows where it is.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), file_(path) {
-    if (!file_) throw ConfigError("cannot read measurements", path);
-  }
+  explicit Lines(const std::string& path) : path_(path), file_(files::read_text(path, "measurements")) {}
   bool next() {
     ++number_;
     if (!std::getline(file_, text_)) return false;
@@ -31,21 +30,14 @@ class Lines {
   const std::string& text() const { return text_; }
   [[noreturn]] void refuse(const std::string& why) const {
     throw ConfigError(why, path_ + ":" + std::to_string(number_),
-                      "wanted: a CSV file with nodes,gpus,bytes,seconds, or the output of all_reduce_perf");
+                      "wanted: a CSV file with nodes,gpus,bytes,seconds, or the output of nccl-tests");
   }
 
  private:
   std::string path_, text_;
-  std::ifstream file_;
+  std::istringstream file_;
   Index number_ = 0;
 };
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 std::vector<std::string> cells_of(std::string text) {
   std::replace(text.begin(), text.end(), ' ', '\t');
@@ -117,35 +109,17 @@ std::vector<Measurement> read_table(Lines& lines) {
   return rows;
 }
 
-/// "#  Rank  0 Group  0 Pid  1234 on host-a device  0 ..." once a GPU, then rows "size count type redop root time ...".
 std::vector<Measurement> read_nccl_tests(Lines& lines) {
-  std::set<std::string> hosts;
-  Index ranks = 0;
+  NcclTests tests;
   std::vector<Measurement> rows;
-  do {
-    const std::vector<std::string> words = words_of(lines.text());
-    if (words.empty()) continue;
-    if (words[0].front() == '#') {
-      const auto on = std::find(words.begin(), words.end(), "on");
-      if (words.size() > 2 && words[1] == "Rank" && on != words.end() && on + 1 != words.end()) {
-        hosts.insert(*(on + 1));
-        ++ranks;
-      }
-      continue;
-    }
-    if (!std::isdigit(static_cast<unsigned char>(words[0].front()))) continue;  // what other programs print
-    if (words.size() < 8) lines.refuse("a row of " + std::to_string(words.size()) + " words");
-    const auto nodes = static_cast<Index>(hosts.size());
-    if (nodes == 0 || ranks % nodes != 0) lines.refuse("the ranks are not listed before, or nodes differ");
-    const double bytes = number_in(words[0], lines);
-    if (bytes == 0) continue;
-    Measurement row;
-    row.nodes = nodes;
-    row.gpus_per_node = ranks / nodes;
-    row.bytes = Bytes(bytes);
-    row.seconds = Seconds(1e-6 * number_in(words[5], lines));
-    add(rows, row, lines);
-  } while (lines.next());
+  try {
+    do {
+      if (const std::optional<Measurement> row = tests.take(lines.text())) add(rows, *row, lines);
+    } while (lines.next());
+    tests.finish();
+  } catch (const std::invalid_argument& error) {
+    lines.refuse(error.what());
+  }
   return rows;
 }
 
@@ -155,7 +129,8 @@ std::vector<Measurement> read_measurements(const std::string& path) {
   Lines lines(path);
   while (lines.next()) {
     if (lines.text().empty()) continue;
-    const bool table = lines.text().find(',') != std::string::npos && lines.text().front() != '#';
+    const bool command = lines.text().find("_perf") != std::string::npos;  // that printed what follows
+    const bool table = !command && lines.text().find(',') != std::string::npos && lines.text().front() != '#';
     const std::vector<Measurement> rows = table ? read_table(lines) : read_nccl_tests(lines);
     if (rows.empty()) lines.refuse("no rows");
     return rows;

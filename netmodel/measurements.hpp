@@ -17,9 +17,8 @@ struct Measurement {
 };
 
 /// Reads a CSV file with a header that has the columns nodes, gpus (of a node), bytes and seconds in any order, and may
-/// have a column collective (all_reduce, all_to_all, ...; without it all rows are all-reduces), or what
-/// all_reduce_perf of nccl-tests prints (out-of-place times; nodes and GPUs from its list of ranks). Throws ConfigError
-/// with file, line and reason for anything else.
+/// have a column collective (all_reduce, all_to_all, ...; without it all rows are all-reduces), or what nccl-tests
+/// print (nccl_tests.hpp). Throws ConfigError with file, line and reason for anything else.
 std::vector<Measurement> read_measurements(const std::string& path);
 
 }  // namespace onebit::netmodel

@@ -101,6 +101,11 @@ NcclTimes nccl_times(Bytes payload, const Fabric& fabric) {
   return best;
 }
 
+std::string_view name(Selection selection) {
+  constexpr std::string_view names[] = {"ring", "hierarchical", "tree", "halving", "leader", "nccl", "cheapest"};
+  return names[static_cast<std::size_t>(selection)];
+}
+
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model) {
   const Cluster& cluster = fabric.cluster();
   switch (collective) {

@@ -12,6 +12,8 @@ struct Choice {
   std::string reason;  ///< for people
 };
 
+std::string_view name(Selection selection);
+
 /// As the cluster says: a fixed algorithm, NCCL's rule, or the cheapest by the model. Other collectives than the
 /// all-reduce have theirs from the cluster or the only one there is.
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model);

@@ -2,43 +2,70 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 #include "netmodel/link_load.hpp"
+#include "netmodel/selector.hpp"
 
 namespace onebit::netmodel {
 namespace {
 
-/// A GPU's bytes on the wire, and the time they took.
+/// How large an exchange is, in bytes or in seconds of its busiest links, the time that it took, and what LinkLoad
+/// says.
 struct Point {
-  double bytes, seconds;
+  double size, seconds, modelled;
 };
 
-double wire_bytes(Collective collective, Index ranks, Bytes payload) {
-  Traffic traffic;
-  traffic.collective = collective;
-  traffic.group_size = ranks;
-  traffic.payload_bytes = 1;
-  return payload.value * sent_bytes(traffic).value;
+std::vector<Measurement> rows_of(const std::vector<Measurement>& rows, const Fabric& fabric) {
+  std::vector<Measurement> here;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(here), [&](const Measurement& row) {
+    return row.nodes == fabric.nodes() && row.gpus_per_node == fabric.width();
+  });
+  return here;
 }
 
-std::vector<Point> points_of(const std::vector<Measurement>& rows, Collective collective, const Fabric& fabric) {
+/// Of a collective; sized in bytes, or else in seconds of the busiest links.
+std::vector<Point> points_of(const std::vector<Measurement>& rows, Collective collective, const Fabric& fabric,
+                             bool in_bytes) {
   std::vector<Point> points;
   for (const Measurement& row : rows) {
-    if (row.collective != collective || row.nodes != fabric.nodes() || row.gpus_per_node != fabric.width()) continue;
-    points.push_back({wire_bytes(collective, fabric.ranks(), row.bytes), row.seconds.value});
+    if (row.collective != collective) continue;
+    const Estimate links = price(collective, row.bytes, fabric, LinkLoad()).estimate;
+    points.push_back({in_bytes ? row.bytes.value : links.bandwidth.value, row.seconds.value, links.total.value});
   }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.bytes < b.bytes; });
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.size < b.size; });
   return points;
 }
 
-double interpolated(const std::vector<Point>& points, double bytes) {
-  if (bytes <= points.front().bytes) return points.front().seconds;
-  if (bytes >= points.back().bytes) return points.back().seconds * bytes / points.back().bytes;
-  const auto above = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.bytes > bytes; });
+double interpolated(const std::vector<Point>& points, double size, double modelled) {
+  if (size <= points.front().size) return points.front().seconds * std::min(1.0, modelled / points.front().modelled);
+  if (size >= points.back().size) return points.back().seconds * size / points.back().size;
+  const auto above = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.size > size; });
   const Point &a = *(above - 1), &b = *above;
-  const double t = std::log(bytes / a.bytes) / std::log(b.bytes / a.bytes);
+  const double t = std::log(size / a.size) / std::log(b.size / a.size);
   return a.seconds * std::pow(b.seconds / a.seconds, t);
+}
+
+std::string shape_of(const Fabric& fabric) {
+  return std::to_string(fabric.nodes()) + " nodes of " + std::to_string(fabric.width()) + " GPUs";
+}
+
+/// "all_reduce of 1 MB to 100 MB, all_to_all of ..."
+std::string ranges_of(const std::vector<Measurement>& rows) {
+  std::map<Collective, std::pair<double, double>> ranges;
+  for (const Measurement& row : rows) {
+    auto& [least, most] = ranges.try_emplace(row.collective, row.bytes.value, row.bytes.value).first->second;
+    least = std::min(least, row.bytes.value);
+    most = std::max(most, row.bytes.value);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [collective, range] : ranges) {
+    texts.push_back(std::string(name(collective)) + " of " + bytes_text(range.first));
+    if (range.second > range.first) texts.back() += " to " + bytes_text(range.second);
+  }
+  return join(texts, ", ");
 }
 
 }  // namespace
@@ -47,17 +74,20 @@ Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
   Estimate estimate = LinkLoad().cost(plan, fabric);  // bytes and the bottleneck
   if (plan.phases.empty()) return estimate;
   const Collective collective = plan.request.collective;
-  std::vector<Point> points;
-  if (plan.request.scope == Scope::all) {
-    points = points_of(rows_, collective, fabric);
-    if (points.empty()) points = points_of(rows_, Collective::all_reduce, fabric);
-  }
+  const bool all = plan.request.scope == Scope::all;
+  const std::vector<Measurement> rows = all ? rows_of(rows_, fabric) : std::vector<Measurement>();
+  std::vector<Point> points = points_of(rows, collective, fabric, true);
+  const bool measured = !points.empty();
+  if (!measured) points = points_of(rows, Collective::all_reduce, fabric, false);
+  const double size = measured ? plan.request.payload.value : estimate.bandwidth.value;
   if (points.empty()) {
-    throw ConfigError("no measurement of " + std::string(name(collective)) + " or all_reduce on " +
-                          std::to_string(fabric.nodes()) + " nodes of " + std::to_string(fabric.width()) + " GPUs",
+    throw ConfigError("no measurement of " + std::string(name(collective)) + " or all_reduce on " + shape_of(fabric),
                       "cost table", "measure it, or --cost-model link-load");
   }
-  estimate.total = Seconds(interpolated(points, wire_bytes(collective, fabric.ranks(), plan.request.payload)));
+  if (!measured || size < points.front().size || size > points.back().size) {
+    on_extended_("the cost table is extended beyond what was measured on " + shape_of(fabric) + ": " + ranges_of(rows));
+  }
+  estimate.total = Seconds(interpolated(points, size, estimate.total.value));
   estimate.latency = estimate.reduction = Seconds(0);
   estimate.bandwidth = estimate.at_bottleneck = estimate.total;
   return estimate;

@@ -35,7 +35,7 @@ void AdamNaiveEc::do_absorb(Range group, const float* gradients, Index stride) {
 
 StepReport AdamNaiveEc::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
-  report.phase = Phase::compression;
+  report.phase = exchange_.averages() ? Phase::warmup : Phase::compression;
   const compress::ExchangeSeconds seconds = exchange_.exchange(core_.mean().data(), report.traffic);
   report.seconds = {.encode = encode_seconds_, .exchange = seconds.exchange, .server = seconds.server, .update = 0};
   clipping_.report(report);

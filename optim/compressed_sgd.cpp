@@ -55,12 +55,12 @@ void CompressedSgd::do_absorb(Range group, const float* gradients, Index stride)
 
 StepReport CompressedSgd::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
-  report.phase = Phase::compression;
+  report.phase = exchange_.averages() ? Phase::warmup : Phase::compression;
   report.seconds.encode = encode_seconds_;
   const compress::ExchangeSeconds seconds = exchange_.exchange(mean_.data(), report.traffic);
   report.seconds.exchange = seconds.exchange;
   report.seconds.server = seconds.server;
-  exchanged_ = true;
+  exchanged_ = !exchange_.averages();
   clipping_.report(report);
   device::Stopwatch watch(device());
   after_exchange();

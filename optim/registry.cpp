@@ -12,6 +12,8 @@
 #include "optim/local.hpp"
 #include "optim/onebit_adam.hpp"
 #include "optim/onebit_lamb.hpp"
+#include "optim/parent.hpp"
+#include "optim/read_options.hpp"
 #include "optim/worker_momentum.hpp"
 #include "optim/zero_one_adam.hpp"
 
@@ -35,48 +37,137 @@ void check_common(const OptimizerConfig& config) {
   compress::check(config.exchange);
 }
 
+/// A row of the table: an optimizer, its parent (optim/parent.hpp), and the options that it reads
+/// (optim/read_options.hpp).
+struct Row {
+  std::string_view parent;
+  OptimizerEntry entry;
+  std::string options;
+};
+
+std::vector<Row> make_rows() {
+  const std::string sgd = "lr weight-decay no-decay clip";
+  const std::string moments = sgd + " beta1 beta2 eps";
+  const std::string corrected = moments + " bias-correction semantics";
+  const std::string adam = corrected + " freeze.lag";
+  const std::string lamb = adam + " max-coeff min-coeff";
+  const std::string cada = moments + " cada-threshold cada-window cada-delay";
+  return {
+      {"",
+       {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>, "", Codecs::none},
+       adam},
+      {"adam",
+       {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
+        make<OnebitAdam>},
+       adam + " freeze granularity"},
+      {"adam",
+       {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
+        make<OnebitAdam32>, "", Codecs::none},
+       adam + " freeze"},
+      {"adam",
+       {"adam-naive-ec",
+        "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
+        make<AdamNaiveEc>},
+       adam + " granularity"},
+      {"",
+       {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>, "",
+        Codecs::none},
+       lamb},
+      {"lamb",
+       {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
+        make<OnebitLamb>},
+       lamb + " freeze coeff-beta factor-max factor-min factor-threshold"},
+      {"", {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none}, sgd},
+      {"",
+       {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd, "", Codecs::none},
+       sgd + " momentum nesterov"},
+      {"sgd",
+       {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the rate", make_ef_sgd},
+       sgd + " granularity"},
+      {"momentum-sgd",
+       {"ef-momentum-sgd", "gradients through any codec, momentum after the exchange (PowerSGD)", make_ef_momentum_sgd},
+       sgd + " momentum nesterov granularity"},
+      {"momentum-sgd",
+       {"ef-sgdm", "EF-SGD with momentum at the workers, heavy ball or Nesterov's, through any codec", make_ef_sgdm},
+       sgd + " momentum nesterov granularity"},
+      {"momentum-sgd",
+       {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
+       sgd + " momentum granularity"},
+      {"sgd",
+       {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
+       sgd + " granularity"},
+      {"momentum-sgd",
+       {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
+       sgd + " ef21-momentum granularity"},
+      {"adam",
+       {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's",
+        make_cada1, "", Codecs::none},
+       cada},
+      {"adam",
+       {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
+        make_cada2, "", Codecs::none},
+       cada},
+      {"sgd",
+       {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", Codecs::its_own},
+       sgd + " granularity"},
+      {"momentum-sgd",
+       {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign",
+        Codecs::its_own},
+       sgd + " beta1 granularity"},
+      {"momentum-sgd",
+       {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc,
+        "top-k"},
+       sgd + " momentum nesterov ramp granularity"},
+      {"adam",
+       {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
+        make<ZeroOneAdam>},
+       corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity"},
+      {"momentum-sgd",
+       {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
+        make<LocalSgd>, "", Codecs::none},
+       sgd + " momentum local-period"},
+      {"adam",
+       {"local-adam", "AdamW on every worker; weights and moments are averaged every local-period steps",
+        make<LocalAdam>, "", Codecs::none},
+       corrected + " local-period"},
+      {"adam",
+       {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
+        make<DiLoCo>, "", Codecs::none},
+       corrected + " local-period outer-lr outer-momentum"},
+      {"sgd",
+       {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", Codecs::its_own},
+       sgd + " granularity"},
+  };
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = make_rows();
+  return table;
+}
+
 }  // namespace
 
 const std::vector<OptimizerEntry>& optimizers() {
-  static const std::vector<OptimizerEntry> table = {
-      {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>, "", Codecs::none},
-      {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
-       make<OnebitAdam>},
-      {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
-       make<OnebitAdam32>, "", Codecs::none},
-      {"adam-naive-ec", "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
-       make<AdamNaiveEc>},
-      {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>, "",
-       Codecs::none},
-      {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
-       make<OnebitLamb>},
-      {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none},
-      {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd, "", Codecs::none},
-      {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the rate", make_ef_sgd},
-      {"ef-momentum-sgd", "gradients through any codec, momentum after the exchange (PowerSGD)", make_ef_momentum_sgd},
-      {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
-      {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
-      {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
-      {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's", make_cada1,
-       "", Codecs::none},
-      {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
-       make_cada2, "", Codecs::none},
-      {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", Codecs::its_own},
-      {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign",
-       Codecs::its_own},
-      {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc,
-       "top-k"},
-      {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
-       make<ZeroOneAdam>},
-      {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
-       make<LocalSgd>, "", Codecs::none},
-      {"local-adam", "AdamW on every worker; weights and moments are averaged every local-period steps",
-       make<LocalAdam>, "", Codecs::none},
-      {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
-       make<DiLoCo>, "", Codecs::none},
-      {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", Codecs::its_own},
-  };
+  static const std::vector<OptimizerEntry> table = [] {
+    std::vector<OptimizerEntry> entries;
+    for (const Row& row : rows()) entries.push_back(row.entry);
+    return entries;
+  }();
   return table;
+}
+
+std::string_view options_of_optimizer(std::string_view optimizer) {
+  for (const Row& row : rows()) {
+    if (row.entry.name == optimizer) return row.options;
+  }
+  return {};
+}
+
+std::string_view parent_of(std::string_view optimizer) {
+  for (const Row& row : rows()) {
+    if (row.entry.name == optimizer) return row.parent;
+  }
+  return "";
 }
 
 Codecs codecs_of(const OptimizerConfig& config) {

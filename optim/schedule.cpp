@@ -6,6 +6,7 @@
 
 #include "device/error.hpp"
 #include "device/text.hpp"
+#include "optim/read_options.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -33,17 +34,36 @@ void check(bool valid, const std::string& option, const std::string& range) {
   if (!valid) throw ConfigError("schedule option out of range", option, range);
 }
 
+/// A row of the table: a schedule, and the options that it reads (optim/read_options.hpp).
+struct Row {
+  ScheduleEntry entry;
+  std::string_view options;
+};
+
+constexpr Row kRows[] = {
+    {{"constant", "the base rate, after the linear warm-up if there is one", constant}, ""},
+    {{"exponential", "warm-up, then decay^((step - warmup) / decay-steps): BERT's schedule in 1-bit Adam", exponential},
+     "decay decay-steps"},
+    {{"cosine", "warm-up, then half a cosine down to the factor schedule.final at the last step", cosine}, "final"},
+    {{"step", "warm-up, then times schedule.decay every schedule.decay-steps steps", staircase}, "decay decay-steps"},
+};
+
 }  // namespace
 
 const std::vector<ScheduleEntry>& schedules() {
-  static const std::vector<ScheduleEntry> table = {
-      {"constant", "the base rate, after the linear warm-up if there is one", constant},
-      {"exponential", "warm-up, then decay^((step - warmup) / decay-steps): BERT's schedule in 1-bit Adam",
-       exponential},
-      {"cosine", "warm-up, then half a cosine down to the factor schedule.final at the last step", cosine},
-      {"step", "warm-up, then times schedule.decay every schedule.decay-steps steps", staircase},
-  };
+  static const std::vector<ScheduleEntry> table = [] {
+    std::vector<ScheduleEntry> entries;
+    for (const Row& row : kRows) entries.push_back(row.entry);
+    return entries;
+  }();
   return table;
+}
+
+std::string_view options_of_schedule(std::string_view schedule) {
+  for (const auto& [entry, options] : kRows) {
+    if (entry.name == schedule) return options;
+  }
+  return {};
 }
 
 Schedule::Schedule(ScheduleConfig config) : config_(std::move(config)), decay_(nullptr) {

@@ -23,10 +23,16 @@ compress::EncodeInput WorkerMomentumSgd::worker_side(Range group, const compress
   return plain(config_.nesterov ? sent : momentum);
 }
 
-std::unique_ptr<Optimizer> make_dist_ef_sgdm(const Problem& problem, const OptimizerConfig& config) {
+std::unique_ptr<Optimizer> make_ef_sgdm(const Problem& problem, const OptimizerConfig& config) {
   return std::make_unique<WorkerMomentumSgd>(
       problem, config, SgdMethod{.exchange = config.exchange, .clip = config.clip, .rescale_errors = true},
-      WorkerMomentum{.decay = config.momentum, .nesterov = true});
+      WorkerMomentum{.decay = config.momentum, .nesterov = config.nesterov});
+}
+
+std::unique_ptr<Optimizer> make_dist_ef_sgdm(const Problem& problem, const OptimizerConfig& config) {
+  OptimizerConfig always = config;
+  always.nesterov = true;
+  return make_ef_sgdm(problem, always);
 }
 
 std::unique_ptr<Optimizer> make_signum(const Problem& problem, const OptimizerConfig& config) {

@@ -17,6 +17,9 @@ struct WorkerMomentum {
 /// p_i = mu m_i + g_i + (lr_{t-1} / lr_t) e_i, the server's error scaled alike; always Nesterov's. Blocks are what
 /// shares a scale in the exchange; the paper's codec is sign-l1.
 ///
+/// ef-sgdm: EF-SGD with momentum at the workers, as its authors' code has it (Karimireddy et al. 2019): the heavy ball,
+/// m_i = mu m_i + g_i, p_i = m_i + (lr_{t-1} / lr_t) e_i, or Nesterov's, which is dist-ef-sgdm.
+///
 /// signum: signSGD with momentum (Bernstein et al. 2018, Algorithm 2; 2019 for the majority vote):
 /// m_i = beta1 m_i + (1 - beta1) g_i.
 class WorkerMomentumSgd : public CompressedSgd {
@@ -41,6 +44,7 @@ class WorkerMomentumSgd : public CompressedSgd {
 };
 
 std::unique_ptr<Optimizer> make_dist_ef_sgdm(const Problem& problem, const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_ef_sgdm(const Problem& problem, const OptimizerConfig& config);
 std::unique_ptr<Optimizer> make_signum(const Problem& problem, const OptimizerConfig& config);
 
 }  // namespace onebit::optim

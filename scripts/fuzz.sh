@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Feeds every reader (data files, logs, options) with bytes (libFuzzer, with AddressSanitizer and UBSan), from the corpora
+# Feeds every reader (data files, logs, traces, options) with bytes (libFuzzer, with AddressSanitizer and UBSan), from the corpora
 # under tests/fuzz/corpus on. usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], e.g. 10000000 (inputs for each
 # reader), or 60s (seconds for all of them together; the default). Inputs that crash, hang or take too much memory are
-# left in build/ci-fuzz/findings; the exit status is 1 then. New inputs that reach new code are kept in
-# build/ci-fuzz/corpus and used again.
+# left in build/fuzz/findings; the exit status is 1 then. New inputs that reach new code are kept in
+# build/fuzz/corpus and used again.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -18,10 +18,10 @@ if ((${#readers[@]} == 0)); then
   for folder in tests/fuzz/corpus/*/; do readers+=("$(basename -- "$folder")"); done
 fi
 
-folder=build/ci-fuzz
+folder=build/fuzz programs=build/ci-clang/tests/fuzz # the rooms are those of the sanitized tests
 say "building the fuzz targets"
-quietly "$folder/configure.log" cmake --preset ci-fuzz
-quietly "$folder/build.log" cmake --build --preset ci-fuzz --parallel "$(cores)"
+quietly "$folder/configure.log" cmake --preset ci-clang
+quietly "$folder/build.log" cmake --build --preset fuzz --parallel "$(cores)"
 mkdir -p "$folder/findings"
 
 if [[ "$amount" == *s ]]; then
@@ -35,7 +35,7 @@ fi
 fuzz() {
   local reader=$1 log=$folder/$1.log status=0
   mkdir -p "$folder/corpus/$reader"
-  "$folder/tests/fuzz/fuzz_$reader" "$limit" -max_len=1024 -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=5 \
+  "$programs/fuzz_$reader" "$limit" -max_len=1024 -rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=5 \
     -print_final_stats=1 -artifact_prefix="$folder/findings/$reader-" "$folder/corpus/$reader" "tests/fuzz/corpus/$reader" \
     >"$log" 2>&1 || status=$?
   printf '%-12s %10s inputs %6s MB  %s\n' "$reader" "$(stat_of number_of_executed_units "$log")" \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that has to hold before a commit lands: walls, kernel lists, format, scripts, tests with gcc, tests with
-# clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases tagged [.long]. The last line
-# counts; a check that cannot run is a skip, and a failure where ONEBIT_REQUIRE (comma-separated) names it.
+# clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases tagged [.long]. At the end stand the
+# time that each part took and the slowest tests; the last line counts. A check that cannot run is a skip, and a failure
+# where ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -16,6 +17,8 @@ esac
 
 passed=0 failed=0 skipped=0 # test cases, and the checks and jobs that failed or could not run
 summary=()
+took=()  # what each part took
+slow=()  # the slowest tests of each job
 
 pass() { summary+=("passed   $*"); }
 
@@ -32,6 +35,27 @@ skip() {
     skipped=$((skipped + 1))
     summary+=("SKIPPED  $1: $2")
   fi
+}
+
+# Sets cpu: the seconds of processor time that the children of this script have used so far.
+read_cpu() {
+  local um us sm ss
+  mkdir -p build
+  times >build/times # not in a subshell, which has other children
+  { read -r _ && IFS='ms ' read -r um us sm ss _; } <build/times
+  cpu=$((um * 60 + ${us%.*} + sm * 60 + ${ss%.*}))
+}
+
+# timed NAME COMMAND...: notes the wall and processor time of the command, whose status is returned
+timed() {
+  local name=$1 status=0 wall=$SECONDS cpu before
+  read_cpu
+  before=$cpu
+  shift
+  "$@" || status=$?
+  read_cpu
+  took+=("$(printf '%5d %5d  %s' $((SECONDS - wall)) $((cpu - before)) "$name")")
+  return "$status"
 }
 
 # check NAME COMMAND...
@@ -96,11 +120,12 @@ run_tests() {
   rm -f -- "$folder/junit.xml"
   ctest --preset "$preset" --parallel "$parallel" --output-junit "$folder/junit.xml" || status=$?
   count "$preset" "$status" "$folder/junit.xml"
+  slow+=("$(scripts/slow-tests "$preset" "$folder/junit.xml")")
 }
 
 # job PRESET PARALLEL: build and ctest
 job() {
-  if build "$@"; then run_tests "$@"; fi
+  if timed "$1: build" build "$@"; then timed "$1: tests" run_tests "$@"; fi
 }
 
 # long_tests PRESET: the hidden test cases tagged [.long] of every test program
@@ -169,44 +194,63 @@ race_job() {
   else
     # What libraries without instrumentation do to their own memory looks like races.
     local -x TSAN_OPTIONS=ignore_noninstrumented_modules=1 OMP_TOOL_LIBRARIES=$archer
-    if ! build ci-tsan 2; then return 0; fi
+    if ! timed "ci-tsan: build" build ci-tsan 2; then return 0; fi
     check "ci-tsan: planted races are seen" planted_races
-    run_tests ci-tsan 2
+    timed "ci-tsan: tests" run_tests ci-tsan 2
   fi
 }
 
+install_packages() {
+  local clang_major
+  ensure_packages "${build_packages[@]}" "${test_packages[@]}"
+  ensure_packages "${page_packages[@]}" # without them tests of pages are skipped
+  if command -v apt-get >/dev/null && command -v clang >/dev/null; then
+    clang_major=$(clang -dumpversion)
+    ensure_packages "libclang-rt-${clang_major%%.*}-dev" # clang's sanitizers; no release-independent name on Ubuntu
+  fi
+}
+
+# What needs no build.
+check_sources() {
+  check check-rooms scripts/check-rooms
+  check check-kernels scripts/check-kernels
+  check "check-kernels --self-test" scripts/check-kernels --self-test
+  check "check-registers --self-test" scripts/check-registers --self-test
+  check_format
+  check_shell
+}
+
+# report: what held and what did not, and where the time went
+report() {
+  printf '\n'
+  printf '%s\n' "${slow[@]}"
+  printf '\n wall   cpu  seconds of each part\n'
+  printf '%s\n' "${took[@]}" "$(printf '%5d        all' "$SECONDS")"
+  printf '\n'
+  printf '%s\n' "${summary[@]}"
+  printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+}
+
 say "installing packages where they are missing"
-ensure_packages "${build_packages[@]}" "${test_packages[@]}"
-ensure_packages "${page_packages[@]}" # without them tests of pages are skipped
-if command -v apt-get >/dev/null && command -v clang >/dev/null; then
-  clang_major=$(clang -dumpversion)
-  ensure_packages "libclang-rt-${clang_major%%.*}-dev" # clang's sanitizers; no release-independent name on Ubuntu
-fi
+timed "packages" install_packages
 check_cmake
 
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$PWD/scripts/lsan.supp:print_suppressions=0
 export OMP_WAIT_POLICY=passive # several tests share the cores: do not spin
 
-check check-rooms scripts/check-rooms
-check check-kernels scripts/check-kernels
-check "check-kernels --self-test" scripts/check-kernels --self-test
-check "check-registers --self-test" scripts/check-registers --self-test
-check_format
-check_shell
+timed "checks of the sources" check_sources
 job ci "$(cores)"
 grep -qs "CUDA backend: yes" build/ci/configure.log || skip nvcc "not found: ci was built without the CUDA backend"
-if [[ $long == yes ]]; then long_tests ci; fi
+if [[ $long == yes ]]; then timed "ci: long tests" long_tests ci; fi
 if clang_works; then job ci-clang 2; else skip clang "clang++ with sanitizers and OpenMP does not work here"; fi
 race_job
 if fuzzer_works; then
-  check "fuzzing every reader for 60 seconds" scripts/fuzz.sh 60s
+  timed "fuzzing" check "fuzzing every reader for 60 seconds" scripts/fuzz.sh 60s
 else
   skip fuzz "clang++ -fsanitize=fuzzer does not work here"
 fi
 
 if ((passed + failed == 0)); then flunk "no test ran"; fi
-printf '\n'
-printf '%s\n' "${summary[@]}"
-printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+report
 ((failed == 0))

@@ -1,13 +1,15 @@
 #include "sim/checkpoint.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <functional>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "sim/checkpoint_file.hpp"
-#include "sim/log/output_file.hpp"
 #include "sim/pause_point.hpp"
 
 namespace onebit::sim {
@@ -58,18 +60,19 @@ void visit(const h5::Object* file, VirtualCluster& cluster, RunState& state) {
   });
 }
 
-void write_file(const std::string& path, VirtualCluster& cluster, RunState& state) {
+/// The file, closed.
+h5::Object write_file(const std::string& path, VirtualCluster& cluster, RunState& state) {
   h5::Object file = create_checkpoint_file(path);
   try {
     visit(&file, cluster, state);
     h5::flush(file);
+    pause_point("checkpoint.written");
+    h5::close_file(file);
+    return file;
   } catch (...) {
     h5::abandon(std::move(file));
     throw;
   }
-  pause_point("checkpoint.written");
-  if (!file.id.close()) h5::fail(file.where);
-  seal(path);
 }
 
 }  // namespace
@@ -93,19 +96,15 @@ void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState 
   if (!cluster.leads()) return visit(nullptr, cluster, state);
   const std::string path = checkpoint_path(log, cluster.step());
   const std::string part = path + std::string(kUnfinished);
-  std::error_code error;
-  fs::remove(part, error);
+  unlink(part.c_str());
   try {
-    write_file(part, cluster, state);
-    fs::rename(part, path);
-  } catch (const fs::filesystem_error& failure) {
-    fs::remove(part, error);
-    throw IoError("cannot write checkpoint: " + failure.code().message(), path);
+    const h5::Object file = write_file(part, cluster, state);
+    seal(file);
+    files::publish(part, path, "checkpoint", [&] { verify_written(file); });
   } catch (...) {
-    fs::remove(part, error);
+    unlink(part.c_str());
     throw;
   }
-  synchronize_folder_of(path);
   pause_point("checkpoint.named");
 }
 

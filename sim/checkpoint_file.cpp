@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include "device/error.hpp"
+#include "sim/log/contents.hpp"
 #include "sim/log/descriptor.hpp"
 #include "sim/pause_point.hpp"
 
@@ -21,6 +21,7 @@ constexpr Index kBlock = 512;              // HDF5's smallest user block
 constexpr Index kParcel = Index{1} << 20;  // bytes that a rank sends at a time
 constexpr Index kPiece = Index{8} << 20;   // bytes that are copied at a time
 constexpr const char* kSeal = "onebit-checkpoint 1\nbytes %ld\ncrc32 %08lx\n";
+constexpr const char* kContents = "contents %08lx\n";  // the line after them; early checkpoints lack it
 
 [[noreturn]] void fail_writing(const std::string& path) {
   throw IoError("cannot write checkpoint: " + std::string(std::strerror(errno)), path);
@@ -33,11 +34,12 @@ constexpr const char* kSeal = "onebit-checkpoint 1\nbytes %ld\ncrc32 %08lx\n";
 struct Seal {
   Index bytes = 0;  ///< behind the first block
   unsigned long crc = 0;
+  std::optional<unsigned long> contents = {};  ///< of the values before HDF5 got them
 };
 
 /// Of what is in the file behind its first block.
 Seal seal_of(int fd, const std::string& path) {
-  Seal seal{0, crc32_z(0, nullptr, 0)};
+  Seal seal;
   std::vector<unsigned char> piece(kPiece);
   while (true) {
     const ssize_t count = pread(fd, piece.data(), piece.size(), kBlock + seal.bytes);
@@ -50,8 +52,40 @@ Seal seal_of(int fd, const std::string& path) {
 
 std::array<char, kBlock> text_of(const Seal& seal) {
   std::array<char, kBlock> text{};
-  std::snprintf(text.data(), text.size(), kSeal, static_cast<long>(seal.bytes), seal.crc);
+  const int length = std::snprintf(text.data(), text.size(), kSeal, static_cast<long>(seal.bytes), seal.crc);
+  char* rest = text.data() + length;
+  if (seal.contents) std::snprintf(rest, text.size() - static_cast<std::size_t>(length), kContents, *seal.contents);
   return text;
+}
+
+/// What a file says of itself; nothing where it does not begin as a checkpoint.
+std::optional<Seal> seal_in(const std::array<char, kBlock>& text) {
+  Seal seal;
+  long bytes = 0;
+  if (std::memchr(text.data(), '\0', text.size()) == nullptr) return {};
+  if (std::sscanf(text.data(), kSeal, &bytes, &seal.crc) != 2) return {};
+  seal.bytes = bytes;
+  unsigned long contents = 0;
+  const char* line = std::strstr(text.data(), "\ncontents ");
+  if (line != nullptr && std::sscanf(line + 1, kContents, &contents) == 1) seal.contents = contents;
+  return seal;
+}
+
+/// What is wrong with the bytes of a file; empty where nothing is. seal: what it says of itself.
+std::string defect_of(const std::string& path, Seal& seal) {
+  const Descriptor file(path, O_RDONLY);
+  if (file.get() < 0) return std::strerror(errno);
+  std::array<char, kBlock> text{};
+  if (pread(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return "truncated";
+  const std::optional<Seal> wanted = seal_in(text);
+  if (!wanted) return "it does not begin as one";
+  seal = *wanted;
+  Seal found = seal_of(file.get(), path);
+  if (found.bytes != seal.bytes) {
+    return "it has " + std::to_string(found.bytes) + " bytes of " + std::to_string(seal.bytes);
+  }
+  found.contents = seal.contents;
+  return text_of(found) == text ? "" : "its checksum does not fit its bytes";
 }
 
 hid_t h5_type(device::ElementType type) {
@@ -121,36 +155,40 @@ h5::Object open_checkpoint_file(const std::string& path) {
   }
 }
 
-void seal(const std::string& path) {
+void seal(const h5::Object& closed) {
+  const std::string& path = closed.where.file;
   const Descriptor file(path, O_RDWR);
   if (file.get() < 0) fail_writing(path);
-  const std::array<char, kBlock> text = text_of(seal_of(file.get(), path));
+  Seal seal = seal_of(file.get(), path);
+  seal.contents = closed.contents->checksum();
+  const std::array<char, kBlock> text = text_of(seal);
   if (pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail_writing(path);
-  if (fsync(file.get()) != 0) fail_writing(path);
+}
+
+void verify_written(const h5::Object& closed) {
+  h5::verify(closed);
+  Seal seal;
+  const std::string defect = defect_of(closed.where.file, seal);
+  if (!defect.empty()) throw IoError("cannot write checkpoint: " + defect, closed.where.file);
 }
 
 void verify_seal(const std::string& path) {
-  const Descriptor file(path, O_RDONLY);
-  if (file.get() < 0) refuse(path, std::strerror(errno));
-  std::array<char, kBlock> text{};
-  if (pread(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) refuse(path, "truncated");
-  Seal wanted;
-  long bytes = 0;
-  if (std::memchr(text.data(), '\0', text.size()) == nullptr ||
-      std::sscanf(text.data(), kSeal, &bytes, &wanted.crc) != 2) {
-    refuse(path, "it does not begin as one");
+  Seal seal;
+  const std::string defect = defect_of(path, seal);
+  if (!defect.empty()) refuse(path, defect);
+  if (!seal.contents) return;
+  try {
+    if (h5::Contents::of(open_checkpoint_file(path)).checksum() == *seal.contents) return;
+  } catch (const IoError& error) {
+    refuse(path, error.what());
   }
-  const Seal found = seal_of(file.get(), path);
-  if (found.bytes != bytes) {
-    refuse(path, "it has " + std::to_string(found.bytes) + " bytes of " + std::to_string(bytes));
-  }
-  if (text_of(found) != text) refuse(path, "its checksum does not fit its bytes");
+  refuse(path, "it does not hold what was computed");
 }
 
 h5::Object StateWriter::dataset(const std::string& path, device::ElementType type, Index total) {
   if (h5::exists(*file_, path)) return h5::open_dataset(*file_, path);
   for (auto end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
-    if (!h5::exists(*file_, path.substr(0, end))) h5::create_group(*file_, path.substr(0, end));
+    if (!h5::exists(*file_, path.substr(0, end))) h5::close(h5::create_group(*file_, path.substr(0, end)));
   }
   return h5::create_array(*file_, path, h5_type(type), total);
 }
@@ -159,11 +197,12 @@ void StateWriter::device(const std::string& path, const device::Elements& elemen
                          std::span<const device::Piece> pieces, Index total, Held held) {
   if (held == Held::by_every_rank && shard().rank() > 0) return;
   if (held == Held::by_one_rank && gathers_) return gather(path, elements, pieces, total);
-  const h5::Object target = dataset(path, elements.type, total);
+  h5::Object target = dataset(path, elements.type, total);
   for_each_part(pieces, elements.type, [&](const device::Piece& part, std::byte* host) {
     elements.download(host, part.first, part.count);
     h5::write_rows(target, h5_type(elements.type), host, part.count, part.global);
   });
+  h5::close(target);
   pause_point("checkpoint.data");
 }
 
@@ -187,13 +226,16 @@ void StateWriter::gather(const std::string& path, const device::Elements& elemen
       at += 2 + words(count * size);
     }
   }
+  if (target) h5::close(*target);
 }
 
 template <class Number>
 void StateWriter::list(const std::string& path, device::ElementType type, const std::vector<Number>& values) {
   if (shard().rank() > 0) return;
   const auto count = static_cast<Index>(values.size());
-  h5::write_rows(dataset(path, type, count), h5_type(type), values.data(), count, 0);
+  h5::Object target = dataset(path, type, count);
+  h5::write_rows(target, h5_type(type), values.data(), count, 0);
+  h5::close(target);
 }
 
 void StateWriter::host(const std::string& path, std::vector<double>& values) {
@@ -217,7 +259,8 @@ void StateReader::device(const std::string& path, const device::Elements& elemen
     refuse(file_.where.file, path + " is not of " + std::to_string(total) + " elements: another configuration");
   }
   for_each_part(pieces, elements.type, [&](const device::Piece& part, std::byte* host) {
-    h5::read_rows(source, h5_type(elements.type), host, part.count, part.global);
+    const auto bytes = static_cast<std::size_t>(part.count * device::bytes_of(elements.type));
+    h5::read_rows(source, h5_type(elements.type), {host, bytes}, part.count, part.global);
     elements.upload(host, part.first, part.count);
   });
 }
@@ -227,8 +270,9 @@ void StateReader::list(const std::string& path, device::ElementType type, std::v
   const h5::Object source = dataset(path);
   const std::vector<hsize_t> sizes = h5::extents(source);
   if (sizes.size() != 1) refuse(file_.where.file, path + " is no list");
+  h5::check_plausible(source, static_cast<double>(sizes[0]) * sizeof(Number));
   values.resize(static_cast<std::size_t>(sizes[0]));
-  h5::read_rows(source, h5_type(type), values.data(), static_cast<Index>(sizes[0]));
+  h5::read_rows(source, h5_type(type), values, static_cast<Index>(sizes[0]));
 }
 
 void StateReader::host(const std::string& path, std::vector<double>& values) {

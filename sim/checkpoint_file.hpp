@@ -11,9 +11,12 @@ h5::Object create_checkpoint_file(const std::string& path);
 /// Opens a file that seal() has sealed. Throws ConfigError.
 h5::Object open_checkpoint_file(const std::string& path);
 
-/// Writes length and checksum of a closed file to its first block and waits until all is on the disk. Throws IoError.
-void seal(const std::string& path);
-/// Throws ConfigError where length or checksum are not those of the file.
+/// Writes length and checksums of a closed file to its first block: of its bytes, and of what was handed to HDF5.
+/// Throws IoError.
+void seal(const h5::Object& closed);
+/// Throws IoError where a sealed file does not hold what was handed to HDF5.
+void verify_written(const h5::Object& closed);
+/// Throws ConfigError where length or checksums are not those of the file.
 void verify_seal(const std::string& path);
 
 /// Writes the state of the ranks of this process, one after the other; where ranks are processes, that of all of them,

@@ -1,5 +1,7 @@
 #include "sim/config.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "device/error.hpp"
@@ -41,7 +43,7 @@ void validate(const RunConfig& config) {
   check_range("checkpoint.every", config.checkpoint.every, 0, many);
   check_range("checkpoint.keep", config.checkpoint.keep, 1, many);
   check_range("eval.every", config.eval.every, 0, many);
-  check_range("eval.examples", config.eval.examples, 1, many);
+  check_range("eval.examples", config.eval.examples, 0, many);
   check_not_negative("log.flush", config.log.flush_seconds);
   check_not_negative("probe.moved", config.probe.moved);
   check_not_negative("epochs", config.epochs);
@@ -58,6 +60,7 @@ RunConfig hurried(RunConfig config, Index steps) {
   if (optimizer.freeze.policy != "never") {
     optimizer.freeze.policy = optimizer.semantics == optim::Semantics::deepspeed ? "fixed:2" : "fixed:1";
   }
+  optimizer.exchange.dense_steps = std::min<Index>(optimizer.exchange.dense_steps, 1);
   config.epochs = 0;
   config.steps = steps;
   config.schedule.warmup = 0;
@@ -69,6 +72,28 @@ RunConfig completed(RunConfig config) {
   config.model = completed(config.model);
   config.model.workers = config.workers;
   return config;
+}
+
+EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size) {
+  constexpr Index most = kMostEvaluated, few = 512, usual = 21;
+  const auto times_at = [&](Index every) { return 1 + (steps + every - 1) / every; };  // with the one at the start
+  const Index of_a_step = config.workers * config.batch * config.accumulation, all = std::max<Index>(1, size);
+  const double affordable = 0.5 * static_cast<double>(of_a_step) * static_cast<double>(steps);
+  const auto budget = static_cast<Index>(std::min(affordable, 0x1p62));
+  EvalConfig eval = config.eval;
+  if (eval.examples == 0) {
+    const Index each = std::max<Index>(1, budget / (eval.every > 0 ? times_at(eval.every) : usual));
+    const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(each)));
+    const Index least = eval.every > 0 ? 1 : std::min(few, std::max<Index>(1, budget / 2));
+    eval.examples = each >= std::min(most, all) ? most : std::clamp(power, least, most);
+  }
+  if (eval.every == 0) {
+    const Index times = std::max<Index>(2, budget / std::min(eval.examples, all));
+    eval.every = std::max<Index>(1, steps / (usual - 1));
+    const Index rest = std::min(times, usual) - 1;
+    if (times_at(eval.every) > times) eval.every = (steps + rest - 1) / rest;
+  }
+  return eval;
 }
 
 Index total_steps(const RunConfig& config, Index examples) {

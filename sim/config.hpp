@@ -33,9 +33,12 @@ struct CheckpointConfig {
   Index keep = 2;   ///< the newest ones, also when the run is done
 };
 
+/// The examples of an evaluation where a run can afford them.
+inline constexpr Index kMostEvaluated = 8192;
+
 struct EvalConfig {
-  Index every = 0;        ///< steps between evaluations; 0: a twentieth of the run
-  Index examples = 8192;  ///< evenly spread over the split; all where there are fewer
+  Index every = 0;     ///< steps between evaluations; 0: as planned_evaluations says
+  Index examples = 0;  ///< evenly spread over the split, always the same; all where there are fewer; 0: as above
   DataSource::Split split = DataSource::Split::holdout;
 };
 
@@ -70,6 +73,14 @@ RunConfig hurried(RunConfig config, Index steps);
 /// The configuration with what follows from it: the model's own sizes, and how many workers there are. Throws what
 /// validate throws.
 RunConfig completed(RunConfig config);
+
+/// What of the evaluations is left open (0), for a run of so many steps with `size` examples in the split: 21 of them,
+/// of 8192 examples, or of as many and as large ones as take at most a fifth of the run. That is counted, never
+/// measured, so that logs are the same everywhere: an evaluated example costs at most half of one that is trained on
+/// (forward, out of forward and backward), so that half as many examples may be evaluated as are trained on. First
+/// evaluations become smaller, to 512 examples, then fewer, then smaller again; those before the first and after the
+/// last step always are. Sizes depend on the examples trained on alone: runs that train on as many stay comparable.
+EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size);
 
 /// Steps of a run over a training split of `examples` examples.
 Index total_steps(const RunConfig& config, Index examples);

@@ -127,7 +127,7 @@ Rows least_rows(const RunConfig& config, const Site& site) {
 class Planner {
  public:
   Planner(const RunConfig& config, const Site& site)
-      : config_(first_steps(config, total_steps(config, site.data->train_size()))),
+      : config_(first_steps(with_evaluations(config, *site.data), total_steps(config, site.data->train_size()))),
         site_(planned(site)),
         world_(site.world),
         on_host_(!site.devices.front().is_gpu()),
@@ -295,7 +295,8 @@ MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
 
 PreparedRun prepare(const RunConfig& config) {
   PreparedRun run{config, make_site(config), {}};
-  run.plan = plan_memory(config, run.site);
+  run.config = with_evaluations(config, *run.site.data);
+  run.plan = plan_memory(run.config, run.site);
   run.site.keeps_examples = run.plan.keeps_examples;
   return run;
 }

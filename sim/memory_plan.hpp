@@ -24,7 +24,7 @@ struct MemoryPlan {
 
 /// A run that fits.
 struct PreparedRun {
-  RunConfig config;  ///< as it was asked for
+  RunConfig config;  ///< as it was asked for, with the evaluations that it left open
   Site site;
   MemoryPlan plan;
 

@@ -81,9 +81,7 @@ class Run {
   /// `log`: nullptr in processes that do not lead.
   Run(VirtualCluster& cluster, const RunConfig& config, const std::string& path, RunLog* log, const RunState& state,
       const RunControl& control)
-      : cluster_(cluster), config_(config), path_(path), log_(log), control_(control), state_(state) {
-    eval_every_ = config.eval.every > 0 ? config.eval.every : std::max<Index>(1, cluster.steps() / 20);
-  }
+      : cluster_(cluster), config_(config), path_(path), log_(log), control_(control), state_(state) {}
 
   RunResult train() {
     try {
@@ -113,7 +111,7 @@ class Run {
     log_step(outcome);
     for (const optim::Event& event : outcome.report.events) append(Event{outcome.step, event.kind, event.text});
     const bool last = outcome.step == cluster_.steps();
-    if (outcome.step % eval_every_ == 0 || last) evaluate(outcome.step, outcome.samples);
+    if (outcome.step % cluster_.evaluations().every == 0 || last) evaluate(outcome.step, outcome.samples);
     flush_when_due(outcome.step);
     checkpoint_when_due(outcome.step);
     report_progress(outcome, seconds_between(start, Clock::now()));
@@ -230,7 +228,6 @@ class Run {
   RunLog* log_;
   const RunControl& control_;
   RunState state_;
-  Index eval_every_ = 1;
   Clock::time_point last_flush_ = Clock::now();
   Clock::time_point last_time_ = last_flush_;  ///< of the steps, without evaluations and checkpoints
 };

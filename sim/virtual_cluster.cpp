@@ -58,8 +58,14 @@ Site make_site(const RunConfig& config) {
   return {make_data(data_config(complete)), std::move(devices), world};
 }
 
+RunConfig with_evaluations(RunConfig config, const DataSource& data) {
+  const Index steps = total_steps(config, data.train_size());
+  config.eval = planned_evaluations(config, steps, data.size(config.eval.split));
+  return config;
+}
+
 VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
-    : config_(completed(config)),
+    : config_(with_evaluations(completed(config), *site.data)),
       team_(site.devices, config.workers, site.world),
       data_(site.data),
       steps_(total_steps(config, data_->train_size())),

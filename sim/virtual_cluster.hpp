@@ -46,6 +46,9 @@ struct RankShare {
   Index bytes_received = 0;  ///< device memory of other ranks
 };
 
+/// The configuration with planned_evaluations of what it reads.
+RunConfig with_evaluations(RunConfig config, const DataSource& data);
+
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
 Site make_site(const RunConfig& config);
 
@@ -58,6 +61,8 @@ class VirtualCluster {
   Index steps() const { return steps_; }
   Index step() const { return step_; }
   const DataSource& data() const { return *data_; }
+  /// With what the configuration left open.
+  const EvalConfig& evaluations() const { return config_.eval; }
   /// Whether this process has the first device: it alone logs, prints and writes files.
   bool leads() const { return replicas_.front().shard.rank() == 0; }
   /// Whether steps may have a probe.

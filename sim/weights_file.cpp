@@ -1,16 +1,14 @@
 #include "sim/weights_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
 #include "device/error.hpp"
-#include "sim/log/h5.hpp"
+#include "device/files.hpp"
+#include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 
 namespace onebit::sim {
@@ -59,7 +57,7 @@ std::vector<std::string> read_names(const h5::Object& dataset, std::size_t count
     refuse(dataset.where.file, "tensor_names are not texts of one fixed length");
   }
   std::string text(count * size, '\0');
-  h5::read_rows(dataset, type.get(), text.data(), static_cast<Index>(count));
+  h5::read_rows(dataset, type.get(), text, static_cast<Index>(count));
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string padded = text.substr(i * size, size);
@@ -75,7 +73,7 @@ std::string described(const std::string& name, Index size) {
 void check_tensors(const h5::Object& file, std::span<const TensorInfo> tensors) {
   const std::size_t count = tensors.size();
   std::vector<Index> sizes(count);
-  h5::read_rows(open_list(file, "tensor_sizes", count, H5T_INTEGER, H5T_INTEGER), H5T_NATIVE_INT64, sizes.data(),
+  h5::read_rows(open_list(file, "tensor_sizes", count, H5T_INTEGER, H5T_INTEGER), H5T_NATIVE_INT64, sizes,
                 static_cast<Index>(count));
   const std::vector<std::string> names =
       read_names(open_list(file, "tensor_names", count, H5T_STRING, H5T_STRING), count);
@@ -93,7 +91,9 @@ h5::Object open_checked(const h5::Object& file, std::span<const TensorInfo> tens
 }
 
 void write_list(const h5::Object& file, const std::string& name, hid_t type, Index count, const void* values) {
-  h5::write(h5::create_array(file, name, type, count), type, values);
+  h5::Object dataset = h5::create_array(file, name, type, count);
+  h5::write(dataset, type, values);
+  h5::close(dataset);
 }
 
 void write_all(const h5::Object& file, std::span<const TensorInfo> tensors, std::span<const float> weights) {
@@ -109,16 +109,6 @@ void write_all(const h5::Object& file, std::span<const TensorInfo> tensors, std:
   write_list(file, "weights", H5T_NATIVE_FLOAT, static_cast<Index>(weights.size()), weights.data());
   write_list(file, "tensor_sizes", H5T_NATIVE_INT64, count, sizes.data());
   write_list(file, "tensor_names", h5::text_type(longest).get(), count, names.data());
-  h5::flush(file);
-}
-
-/// What is in the file is on the disk from here on.
-void synchronize(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool failed = fd < 0 || fsync(fd) != 0;
-  const std::string why = std::strerror(errno);
-  if (fd >= 0) close(fd);
-  if (failed) throw IoError("cannot write weights: " + why, path);
 }
 
 }  // namespace
@@ -132,7 +122,7 @@ std::vector<float> read_weights(const std::string& path, std::span<const TensorI
   const h5::Object file = open_weights(path);
   const h5::Object dataset = open_checked(file, tensors);
   std::vector<float> weights(static_cast<std::size_t>(h5::extents(dataset)[0]));
-  h5::read_rows(dataset, H5T_NATIVE_FLOAT, weights.data(), static_cast<Index>(weights.size()));
+  h5::read_rows(dataset, H5T_NATIVE_FLOAT, weights, static_cast<Index>(weights.size()));
   for (const TensorInfo& tensor : tensors) {
     for (Index i = 0; i < tensor.size; ++i) {
       if (std::isfinite(weights[static_cast<std::size_t>(tensor.offset + i)])) continue;
@@ -157,27 +147,22 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
   const fs::path folder = fs::absolute(path).parent_path();
   if (!fs::is_directory(folder)) throw ConfigError("cannot write weights: no such folder", path);
   if (access(folder.c_str(), W_OK) != 0) throw ConfigError("cannot write weights: the folder is not writable", path);
-  if (!fs::exists(path)) return;
-  if (!fs::is_regular_file(path)) throw ConfigError("cannot write weights: not a regular file", path);
-  if (!overwrite) throw ConfigError("file of weights exists", path, "--overwrite replaces it");
+  files::check_output(path, overwrite);
 }
 
 void write_weights(const std::string& path, std::span<const TensorInfo> tensors, std::span<const float> weights) {
   const std::string part = path + ".part";
-  {
-    h5::Object file = create_output(part, /*overwrite=*/true);
-    try {
-      write_all(file, tensors, weights);
-    } catch (...) {
-      remove_output(file);
-      h5::abandon(std::move(file));
-      throw;
-    }
+  h5::Object file = create_output(part, /*overwrite=*/true);
+  file.where.kind = "weights";
+  try {
+    write_all(file, tensors, weights);
+    h5::close_file(file);
+  } catch (...) {
+    remove_output(file);
+    h5::abandon(std::move(file));
+    throw;
   }
-  synchronize(part);
-  std::error_code error;
-  fs::rename(part, path, error);
-  if (error) throw IoError("cannot write weights: " + error.message(), path);
+  files::publish(part, path, "weights", [&] { h5::verify(file); });
 }
 
 }  // namespace onebit::sim

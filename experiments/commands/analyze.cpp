@@ -4,13 +4,14 @@
 #include <map>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 #include "experiments/analyze_output.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/comparison_output.hpp"
 #include "experiments/fit_output.hpp"
 #include "experiments/pictures.hpp"
-#include "experiments/price_options.hpp"
+#include "experiments/price.hpp"
 #include "experiments/session.hpp"
 #include "experiments/validation.hpp"
 #include "experiments/validation_output.hpp"
@@ -52,7 +53,7 @@ LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& op
 }
 
 int analyze_one(const CommandLine& line) {
-  if (!line.baseline.empty() || !line.price.empty())
+  if (!line.baseline.empty() || line.margin || !line.price.empty())
     throw ConfigError("options of a comparison with one log", line.arguments.front(), "name several logs, or a folder");
   const LogAnalysis result = analyze(line.arguments.front(), variance_options(line));
   if (line.json) {
@@ -89,8 +90,11 @@ int compare_logs(const CommandLine& line) {
   analysis::LogSet logs = analysis::read_logs(line.arguments);
   const std::vector<std::string> problems = problems_of(logs);
   const std::vector<analysis::Arm> arms = analysis::arms_of(std::move(logs.runs));
-  const analysis::ComparisonRequest request{
-      .baseline = line.baseline, .target = price.target, .clusters = clusters_of(price)};
+  const analysis::ComparisonRequest request{.baseline = line.baseline,
+                                            .margin = line.margin.value_or(analysis::default_margin),
+                                            .target = price.target,
+                                            .clusters = clusters_of(price),
+                                            .rules = rules_of(price)};
   const analysis::Comparison comparison = analysis::compare(arms, request, *model);
   if (line.json) {
     const Json json =
@@ -139,11 +143,10 @@ int fit_logs(const CommandLine& line) {
                                                                {"errors", analysis::Variable::errors}};
   if (!variables.contains(line.fit))
     throw ConfigError("nothing to fit against", "fit " + line.fit, "steps, workers or errors");
-  if (!line.lags.empty() || !line.thresholds.empty() || !line.baseline.empty() || !line.price.empty())
+  if (!line.lags.empty() || !line.thresholds.empty() || !line.baseline.empty() || line.margin || !line.price.empty())
     throw ConfigError("options that a fit does not take", "fit " + line.fit, "leave out those of other analyses");
   for (const char* extension : {".svg", ".png"}) {
-    if (!line.out.empty() && !line.overwrite && std::filesystem::exists(line.out + extension))
-      throw ConfigError("output exists", line.out + extension, "give --overwrite or another -o STEM");
+    if (!line.out.empty()) files::check_output(line.out + extension, line.overwrite);
   }
   const analysis::LogSet logs = analysis::read_logs(line.arguments);
   const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variables.at(line.fit));

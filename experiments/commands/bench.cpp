@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 #include "experiments/bench/mpi.hpp"
 #include "experiments/bench/pricing.hpp"
@@ -210,27 +210,32 @@ int bench_price_command(const CommandLine& line) {
   return kExitDone;
 }
 
-std::ofstream new_file(const CommandLine& line) {
-  if (!line.overwrite && std::filesystem::exists(line.out)) {
-    throw ConfigError("file exists", line.out, "give another name, or --overwrite");
-  }
-  std::ofstream file(line.out);
-  if (!file) throw ConfigError("cannot write", line.out);
-  return file;
-}
-
 /// The rows on stdout, or in a file.
 int bench_mpi_command(const CommandLine& line) {
   if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench mpi");
   if (line.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
   const std::shared_ptr<device::World>& world = device::world();
-  std::ofstream file;
-  if (world->rank() == 0 && !line.out.empty()) file = new_file(line);
+  if (world->rank() == 0 && !line.out.empty()) files::check_output(line.out, line.overwrite);
   const auto rows = bench_mpi(*world, line.rounds > 0 ? line.rounds : kStepRounds);
   if (world->rank() > 0) return kExitDone;
-  write_measurements(rows, line.out.empty() ? std::cout : file);
-  if (!line.out.empty() && !file.flush()) throw IoError("cannot write", line.out);
+  std::ostringstream text;
+  write_measurements(rows, text);
+  if (line.out.empty()) {
+    std::cout << text.str();
+  } else {
+    files::write(line.out, text.str());
+  }
   return kExitDone;
+}
+
+/// Throws ConfigError for an option of another measurement.
+void refuse_unused(const CommandLine& line, const std::string& what) {
+  const auto only_for = [&](const std::string& owner, const std::string& option, bool given) {
+    if (given && what != owner) throw ConfigError("an option that is not used", "--" + option, "bench " + owner);
+  };
+  only_for("kernels", "elements", line.elements > 0);
+  only_for("scaling", "global-batch", line.global_batch > 0);
+  only_for("scaling", "sweep", !line.sweep.empty());
 }
 
 /// Where no data is named, a model of features gets synthetic examples of its shape.
@@ -260,6 +265,7 @@ int bench_command(const CommandLine& line) {
   if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
   if (line.global_batch < 0) throw ConfigError("option out of range", "global-batch", "at least 0");
   const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
+  refuse_unused(line, what);
   if (what == "mpi") return bench_mpi_command(line);
   if (device::launch().size > 1) throw ConfigError("only bench mpi runs over ranks", "bench", "leave mpirun out");
   if (!line.out.empty()) throw ConfigError("an option that is not used", "--out", "bench mpi writes a file");

@@ -22,10 +22,20 @@ std::string signed_percent(double share) {
   return text.append(number(100 * share, 3)).append("%");
 }
 
-void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fits) {
+/// Why the first fit is the first one.
+std::string reason_of(const std::vector<Fit>& fits, netmodel::Selection start) {
+  const Fit& first = fits.front();
+  if (std::isnan(first.worst_left_out)) {
+    return "too few configurations to leave one out: the algorithm is that of the cluster this started from";
+  }
+  if (first.cluster.all_reduce != start) return "it fits better than that of the cluster this started from";
+  return "the cluster that this started from says so, and none fits clearly better";
+}
+
+void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fits, netmodel::Selection start) {
   std::vector<std::string> header = {"nodes x GPUs", "bytes", "measured"};
   for (const Fit& fit : fits) {
-    header.emplace_back(netmodel::name(fit.algorithm));
+    header.emplace_back(netmodel::name(fit.cluster.all_reduce));
     header.emplace_back("left out");
   }
   Table table(header);
@@ -47,21 +57,18 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
   std::cout << "predicted / measured - 1, of a fit to all rows and of one without the row\n\n";
   table.print(std::cout);
   const Fit& best = fits.front();
-  if (std::isnan(best.worst_left_out)) {
-    std::cout << "\ntoo few configurations to leave one out: the algorithm is that of the cluster this started from\n";
-  }
-  std::cout << "\nbest: " << netmodel::name(best.algorithm) << ", GPU link "
-            << number(best.cluster.gpu_link.effective.value / 1e9, 4) << " GB/s, network link of a node "
-            << number(best.cluster.nic.effective.value / 1e9, 4) << " GB/s, latency "
-            << seconds_text(best.cluster.nic.latency.value) << (best.fits_latency ? "" : " (not fitted)")
-            << ", scale penalty " << number(best.cluster.nic.scale_penalty, 3)
-            << (best.fits_penalty ? "" : " (not fitted)") << "\n";
+  std::cout << "\nalgorithm: " << netmodel::name(best.cluster.all_reduce) << " (" << reason_of(fits, start) << ")"
+            << "\nlinks: GPU link " << number(best.cluster.gpu_link.effective.value / 1e9, 4)
+            << " GB/s, network link of a node " << number(best.cluster.nic.effective.value / 1e9, 4)
+            << " GB/s, latency " << seconds_text(best.cluster.nic.latency.value)
+            << (best.fits_latency ? "" : " (not fitted)") << ", scale penalty "
+            << number(best.cluster.nic.scale_penalty, 3) << (best.fits_penalty ? "" : " (not fitted)") << "\n";
 }
 
 Json to_json(const std::vector<Fit>& fits) {
   std::vector<Json> items;
   for (const Fit& fit : fits) {
-    items.push_back(Json::object({{"algorithm", std::string(netmodel::name(fit.algorithm))},
+    items.push_back(Json::object({{"algorithm", std::string(netmodel::name(fit.cluster.all_reduce))},
                                   {"gpu_link_bytes_per_second", fit.cluster.gpu_link.effective.value},
                                   {"nic_bytes_per_second", fit.cluster.nic.effective.value},
                                   {"nic_latency_seconds", fit.cluster.nic.latency.value},
@@ -81,11 +88,12 @@ int calibrate_command(const CommandLine& line) {
   if (config.clusters.size() != 1)
     throw ConfigError("a calibration starts from one cluster", "price", "--cluster NAME");
   const std::vector<Measurement> rows = netmodel::read_measurements(config.calibrate);
-  const auto fits = netmodel::calibrate(rows, load_cluster(config.clusters.front(), config.cluster_settings));
+  const netmodel::Cluster start = load_cluster(config.clusters.front(), config.cluster_settings);
+  const auto fits = netmodel::calibrate(rows, start);
   if (line.json) {
     std::cout << to_json(fits).text() << "\n";
   } else {
-    print_fits(rows, fits);
+    print_fits(rows, fits, start.all_reduce);
   }
   if (line.out.empty()) return kExitDone;
   netmodel::Cluster best = fits.front().cluster;

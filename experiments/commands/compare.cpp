@@ -1,10 +1,14 @@
 #include <iostream>
+#include <optional>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/arm_runs.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/comparison.hpp"
+#include "experiments/comparison_output.hpp"
 #include "experiments/deepspeed_output.hpp"
+#include "experiments/idle_options.hpp"
 #include "experiments/pictures.hpp"
 #include "experiments/session.hpp"
 #include "experiments/summary_output.hpp"
@@ -16,11 +20,37 @@ void check(const CommandLine& line) {
   if (!line.arguments.empty())
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
   if (line.out.empty()) throw ConfigError("no output folder", "compare", "give -o DIR");
+  files::check_output(line.out + "/runs.csv", true);
 }
 
-/// Pictures of time are drawn for clusters that were asked for.
-ArmClocks without_clusters(const ArmClocks& clocks) {
-  return ArmClocks(clocks.size());
+/// By the logs, where there are several seeds; else, and of one arm, there is nothing to say. Throws ConfigError where
+/// the arms cannot be compared.
+std::optional<analysis::Comparison> judged(const CommandLine& line, const std::vector<ArmRuns>& results) {
+  if (line.seeds < 2 || results.size() < 2) return std::nullopt;
+  std::vector<analysis::Arm> arms;
+  for (const ArmRuns& result : results) {
+    arms.push_back({result.name, {}, {}});
+    for (const analysis::Summary& run : result.runs) arms.back().runs.push_back(analysis::read_run(run.path));
+    arms.back().options = analysis::arm_options(arms.back().runs.front());
+  }
+  return analysis::compare(arms, {.margin = line.margin.value_or(analysis::default_margin)});
+}
+
+void print_judged(const CommandLine& line, const std::vector<ArmRuns>& results) {
+  try {
+    if (const auto comparison = judged(line, results)) print_verdicts(*comparison, std::cout);
+  } catch (const ConfigError& error) {
+    std::cout << "\nno verdicts: " << error.what() << "\n";
+  }
+}
+
+Json with_verdicts(const Json& json, const CommandLine& line, const std::vector<ArmRuns>& results) {
+  try {
+    const auto comparison = judged(line, results);
+    return comparison ? json.with("comparison", to_json(*comparison)) : json;
+  } catch (const ConfigError& error) {
+    return json.with("no_verdicts", std::string(error.what()));
+  }
 }
 
 /// A diverged run is a result; one that did not do what it was asked is a failure.
@@ -43,7 +73,8 @@ int compare_command(const CommandLine& line) {
   const std::vector<Arm> arms = arms_of(line);
   const PriceConfig price = make_price_config(line.price);
   const Prices prices = prices_of(price);
-  check_arms(line, arms, prices);
+  const Index examples = check_arms(line, arms, prices);
+  warn_of(idle_price_options(line.price, price));
   if (line.dry_run) {
     std::vector<Json> names;
     for (const Arm& arm : arms) names.emplace_back(arm.name);
@@ -56,18 +87,19 @@ int compare_command(const CommandLine& line) {
     for (const Arm& arm : arms) std::cout << arm.name << ": " << line.seeds << " runs\n";
     return kExitDone;
   }
-  const auto [results, complete] = run_arms(line, arms, prices);
+  const auto [results, complete] = run_arms(line, arms, prices, examples);
   write_csv(results, line.out + "/runs.csv");
-  ArmClocks clocks;
-  for (const ArmRuns& arm : results) clocks.push_back(clocks_of(arm.runs.front().path, prices.clusters, price));
+  const RunTimes times = times_of(results, prices);
   if (!line.json) {
     print_deepspeed(line, std::cout);
-    print_comparison(results, clocks, std::cout);
+    print_comparison(results, times, std::cout);
+    print_judged(line, results);
   }
-  const std::vector<std::string> pictures =
-      draw_pictures(results, price.names_clusters ? clocks : without_clusters(clocks), line.out);
+  // Pictures of time are drawn for clusters that were asked for.
+  const std::vector<std::string> pictures = draw_pictures(results, times, price.names_clusters, line.out);
   if (line.json) {
-    std::cout << with_deepspeed(to_json(results, clocks, pictures), line).text() << "\n";
+    const Json json = with_verdicts(to_json(results, times, pictures), line, results);
+    std::cout << with_deepspeed(json, line).text() << "\n";
   } else {
     print_pictures(pictures, std::cout);
   }

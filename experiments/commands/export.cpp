@@ -1,14 +1,14 @@
 #include "experiments/export.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/session.hpp"
-#include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -42,16 +42,10 @@ ExportTable table_of(const sim::LogReader& log, const std::string& group) {
 /// Throws ConfigError where a file is there that may not be replaced, IoError.
 template <class Write>
 void write_output(const std::string& path, bool overwrite, const Write& write) {
-  if (fs::exists(path) && !fs::is_regular_file(path)) {
-    throw ConfigError("cannot write export: not a regular file", path, "leave -o out for the standard output");
-  }
-  if (fs::exists(path) && !overwrite) throw ConfigError("output exists", path, "--overwrite replaces it");
-  replace_file(path, [&](const std::string& part) {
-    std::ofstream out(part, std::ios::binary);
-    write(out);
-    if (!out.flush())
-      throw IoError("cannot write export", path, "check the folder, its permissions and the space left");
-  });
+  files::check_output(path, overwrite);
+  std::ostringstream text;
+  write(text);
+  files::write(path, text.str());
 }
 
 void write(const ExportTable& table, const CommandLine& line, std::ostream& out) {

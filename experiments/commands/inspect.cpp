@@ -4,18 +4,26 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/session.hpp"
 #include "experiments/summary_output.hpp"
+#include "experiments/way_on.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-void print_log(const sim::LogReader& log) {
+std::string why_open(const std::optional<Unfinished>& unfinished) {
+  using State = Unfinished::State;
+  const State state = unfinished ? unfinished->state : State::unknown;
+  if (state == State::running) return "still running";
+  return state == State::interrupted ? "killed, or its writing failed" : "still running, or killed";
+}
+
+void print_log(const sim::LogReader& log, const std::optional<Unfinished>& unfinished) {
   const sim::LogHeader& header = log.header();
-  print_summary(analysis::summarize(log, {}), std::cout);
+  print_summary(analysis::summarize(log, {}), std::cout, unfinished ? unfinished->text() : "");
   Table table({"written by", "onebit " + header.program_version + " (" + header.git_commit + ")"}, 2);
   table.add({"created", header.created_utc + " on " + header.host + " (" + header.devices + ")"});
   table.add({"command", header.command_line});
   table.add({"data hash", header.data_hash});
-  table.add({"closed by its writer", log.closed() ? "yes" : "no: still running, or killed"});
+  table.add({"closed by its writer", log.closed() ? "yes" : "no: " + why_open(unfinished)});
   for (const char* group : {"steps", "workers", "tensors", "probes", "evaluations", "events", "traffic"}) {
     table.add({std::string("committed rows of ") + group, std::to_string(log.committed_rows(group))});
   }
@@ -26,14 +34,24 @@ void print_log(const sim::LogReader& log) {
   table.print(std::cout);
 }
 
-Json log_json(const sim::LogReader& log) {
+Json unfinished_json(const Unfinished& run) {
+  return Json::object({{"state", run.state_text()},
+                       {"step", run.step},
+                       {"checkpoint", run.checkpoint ? Json(*run.checkpoint) : Json(sim::not_applicable)},
+                       {"host", run.host},
+                       {"resume", run.command}});
+}
+
+Json log_json(const sim::LogReader& log, const std::optional<Unfinished>& unfinished) {
   std::vector<std::pair<std::string, Json>> rows;
   for (const char* group : {"steps", "workers", "tensors", "probes", "evaluations", "events", "traffic"}) {
     rows.emplace_back(group, log.committed_rows(group));
   }
-  return Json::object({{"summary", to_json(analysis::summarize(log, {}))},
-                       {"closed", Json::boolean(log.closed())},
-                       {"committed_rows", Json::object(rows)}});
+  const std::string status = unfinished ? unfinished->state_text() : "";
+  const Json json = Json::object({{"summary", to_json(analysis::summarize(log, {}), status)},
+                                  {"closed", Json::boolean(log.closed())},
+                                  {"committed_rows", Json::object(rows)}});
+  return unfinished ? json.with("unfinished", unfinished_json(*unfinished)) : json;
 }
 
 }  // namespace
@@ -42,11 +60,12 @@ int inspect_command(const CommandLine& line) {
   if (line.arguments.empty()) throw ConfigError("no log named", "inspect", "onebit inspect FILE.h5");
   std::vector<Json> objects;
   for (const std::string& path : line.arguments) {
+    const std::optional<Unfinished> unfinished = unfinished_run(path);
     const sim::LogReader log(path);
     if (line.json) {
-      objects.push_back(log_json(log));
+      objects.push_back(log_json(log, unfinished));
     } else {
-      print_log(log);
+      print_log(log, unfinished);
     }
   }
   if (line.json) std::cout << (objects.size() == 1 ? objects[0] : Json::array(objects)).text() << "\n";

@@ -9,6 +9,7 @@
 #include "experiments/presets.hpp"
 #include "netmodel/cost_model.hpp"
 #include "netmodel/workload.hpp"
+#include "optim/parent.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 struct Row {
   std::string name, doc;
   std::vector<std::string> traits = {};
-  double bits = 0;  ///< of a codec, per element
+  double bits = 0;          ///< of a codec, per element
+  std::string parent = {};  ///< of an optimizer
 };
 using Rows = std::vector<Row>;
 
@@ -25,6 +27,12 @@ template <class Entries>
 Rows rows_of(const Entries& entries) {
   Rows rows;
   for (const auto& entry : entries) rows.push_back({std::string(entry.name), std::string(entry.doc)});
+  return rows;
+}
+
+Rows optimizer_rows() {
+  Rows rows = rows_of(optim::optimizers());
+  for (Row& row : rows) row.parent = optim::parent_of(row.name);
   return rows;
 }
 
@@ -65,7 +73,7 @@ Rows codec_rows() {
 
 const std::vector<std::pair<std::string_view, Rows (*)()>>& registries() {
   static const std::vector<std::pair<std::string_view, Rows (*)()>> table = {
-      {"optimizers", [] { return rows_of(optim::optimizers()); }},
+      {"optimizers", optimizer_rows},
       {"codecs", codec_rows},
       {"schedules", [] { return rows_of(optim::schedules()); }},
       {"models", [] { return rows_of(sim::models()); }},
@@ -89,6 +97,7 @@ Json to_json(const Rows& rows) {
       const std::vector<Json> traits(row.traits.begin(), row.traits.end());
       item = item.with("traits", Json::array(traits)).with("bits_per_element", row.bits);
     }
+    if (!row.parent.empty()) item = item.with("parent", row.parent);
     items.push_back(item);
   }
   return Json::array(items);

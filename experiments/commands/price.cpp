@@ -6,8 +6,10 @@
 #include <iostream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "device/text.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/idle_options.hpp"
 #include "experiments/output.hpp"
 #include "experiments/session.hpp"
 
@@ -76,7 +78,9 @@ Json to_json(const ClusterPrice& price, const Job& job) {
              .with("stages", Json::array(stages))
              .with("dense", Json::object(members_of(price.dense)))
              .with("speedup", price.speedup)
-             .with("end_to_end_speedup", price.end_to_end_speedup);
+             .with("end_to_end_speedup", price.end_to_end_speedup)
+             .with("extended", Json::array({price.extended.begin(), price.extended.end()}));
+  if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
   return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : PriceConfig::kNotGiven);
 }
 
@@ -171,9 +175,7 @@ class Use {
       throw ConfigError("unexpected argument", line_.arguments.front(), "not with --calibrate");
   }
 
-  static void check_free(const std::string& output) {
-    if (std::filesystem::exists(output)) throw ConfigError("output exists", output, "give another name");
-  }
+  static void check_free(const std::string& output) { files::check_output(output, false, "give another name"); }
   static void check_output(const std::string& output) {
     if (output.empty()) return;
     check_free(output);
@@ -276,7 +278,7 @@ Json price_and_print(const CommandLine& line, const PriceConfig& config, const J
   const ClusterPrice price = price_job(job, cluster, config);
   if (!line.json) print_cluster(price, job);
   if (std::isnan(config.target)) return to_json(price, job);
-  const std::optional<double> target = seconds_to_target(line.arguments.front(), config.target, job, price);
+  const std::optional<double> target = seconds_to_target(config.target, job, price);
   if (!line.json) {
     std::cout << "held-out loss " << shortest(config.target) << ": "
               << (target ? "after " + seconds_text(*target) : "never reached") << "\n";
@@ -284,11 +286,21 @@ Json price_and_print(const CommandLine& line, const PriceConfig& config, const J
   return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
 }
 
+/// A log has no options of a run, nor does a calibration: they are refused.
+void warn_of_unpriced(const CommandLine& line, const PriceConfig& config) {
+  std::vector<IdleOption> idle = idle_price_options(line.price, config);
+  for (IdleOption& option : idle_options(given_options(line), {{make_config(line.run)}}, unpriced_because)) {
+    idle.push_back(std::move(option));
+  }
+  warn_of(idle);
+}
+
 }  // namespace
 
 int price_command(const CommandLine& line) {
   const PriceConfig config = make_price_config(line.price);
   Use(line, config).check();
+  warn_of_unpriced(line, config);
   if (!config.calibrate.empty()) return calibrate_command(line);
   if (!config.nodes.empty()) return scaling_command(line, config);
   std::vector<Json> all;

@@ -4,6 +4,7 @@
 
 #include "device/error.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/idle_options.hpp"
 #include "experiments/output.hpp"
 #include "experiments/reference_case.hpp"
 #include "experiments/session.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr const char* kAllCases = "all";
 
-/// Options of the model, the data and the log mean nothing here; workers and steps are the trace's.
+/// Options of the model, the data and the log mean nothing here; steps are the trace's, and workers, or one for all.
 void check_options(const Settings& settings, const sim::GradientTrace& trace) {
   const auto begins = [](const std::string& name) {
     return [&name](const char* word) { return name == word || name.starts_with(std::string(word) + "."); };
@@ -22,11 +23,11 @@ void check_options(const Settings& settings, const sim::GradientTrace& trace) {
                                   "freeze",    "schedule", "devices", "threads"};
   for (const auto& [name, value] : settings) {
     if (std::any_of(std::begin(used), std::end(used), begins(name))) continue;
-    if (name == "workers" && value == std::to_string(trace.workers())) continue;
+    if (name == "workers" && (value == std::to_string(trace.workers()) || value == "1")) continue;
     if (name == "steps" && value == std::to_string(trace.steps())) continue;
     throw ConfigError("option has no meaning in a replay", name + " " + value,
                       "the trace has " + std::to_string(trace.workers()) + " workers and " +
-                          std::to_string(trace.steps()) + " steps");
+                          std::to_string(trace.steps()) + " steps; --workers 1 takes the mean of their gradients");
   }
 }
 
@@ -66,30 +67,74 @@ void print(const CommandLine& line, const sim::GradientTrace& trace, const CaseD
             << deviation.all.step << "\n";
 }
 
-/// Every case of the trace, one after the other: a table.
-void replay_all(const CommandLine& line, const sim::GradientTrace& trace) {
-  if (!line.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + line.out, "name one case");
-  if (trace.cases().empty()) throw ConfigError("the trace has no cases", line.arguments.front());
-  Table table({"case", "optimizer", "worst difference", "at step", "all workers", "at step"}, 2);
-  std::vector<Json> items;
-  for (const std::string& name : trace.cases()) {
-    const sim::RunConfig config = case_config(trace, name, line.run);
-    const CaseDeviation deviation = replay_case(trace, config, name);
-    Members members = {{"reference", name}, {"optimizer", config.optimizer.name}};
-    add(deviation, members);
-    items.push_back(Json::object(members));
-    std::vector<std::string> row = {name, config.optimizer.name, difference_text(deviation.first),
-                                    std::to_string(deviation.first.step)};
-    row.push_back(deviation.has_all ? difference_text(deviation.all) : "-");
-    row.push_back(deviation.has_all ? std::to_string(deviation.all.step) : "-");
-    table.add(row);
+/// A case among others: how far it is from the reference, or why it was not replayed.
+struct CaseRow {
+  std::string name;
+  sim::RunConfig config;
+  CaseDeviation deviation;
+  std::string reason;
+};
+
+CaseRow replay_row(const CommandLine& line, const std::string& name) {
+  CaseRow row{name, {}, {}, {}};
+  try {
+    const sim::GradientTrace trace(line.arguments.front(), name);
+    check_options(line.run, trace);
+    const ReplayPlan plan = plan_replay(trace, name, line.run, line.penalty);
+    row.deviation = replay_case(trace, plan, name);
+    row.config = plan.config;
+  } catch (const ConfigError& error) {
+    row.reason = error.what();
   }
-  if (line.json) {
-    std::cout << Json::object({{"cases", Json::array(items)}}).text() << "\n";
+  return row;
+}
+
+Json to_json(const CaseRow& row) {
+  Members members = {{"reference", row.name}};
+  if (row.reason.empty()) {
+    members.emplace_back("optimizer", row.config.optimizer.name);
+    add(row.deviation, members);
   } else {
-    std::cout << "worst relative difference of the displacement\n";
-    table.print(std::cout);
+    members.emplace_back("not_replayed", row.reason);
   }
+  return Json::object(members);
+}
+
+void print(const std::vector<CaseRow>& rows) {
+  Table table({"case", "optimizer", "worst difference", "at step", "all workers", "at step"}, 2);
+  for (const CaseRow& row : rows) {
+    if (!row.reason.empty()) continue;
+    const CaseDeviation& deviation = row.deviation;
+    table.add({row.name, row.config.optimizer.name, difference_text(deviation.first),
+               std::to_string(deviation.first.step), deviation.has_all ? difference_text(deviation.all) : "-",
+               deviation.has_all ? std::to_string(deviation.all.step) : "-"});
+  }
+  std::cout << "worst relative difference of the displacement\n";
+  table.print(std::cout);
+  for (const CaseRow& row : rows) {
+    if (!row.reason.empty()) std::cout << "not replayed: " << row.name << ": " << row.reason << "\n";
+  }
+}
+
+/// Every case of the trace, one after the other: a table. Throws where none can be replayed.
+void replay_all(const CommandLine& line, const std::vector<std::string>& names) {
+  if (!line.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + line.out, "name one case");
+  if (names.empty()) throw ConfigError("the trace has no cases", line.arguments.front());
+  make_config(line.run);  // what is wrong for every case is no case's reason
+  std::vector<CaseRow> rows;
+  for (const std::string& name : names) rows.push_back(replay_row(line, name));
+  if (std::ranges::none_of(rows, [](const CaseRow& row) { return row.reason.empty(); })) {
+    throw ConfigError("no case of the trace can be replayed", names.front() + ": " + rows.front().reason);
+  }
+  std::vector<GivenRun> runs;
+  for (const CaseRow& row : rows) {
+    if (row.reason.empty()) runs.push_back({row.config});
+  }
+  warn_of_idle_options(line, runs);
+  if (!line.json) return print(rows);
+  std::vector<Json> items;
+  for (const CaseRow& row : rows) items.push_back(to_json(row));
+  std::cout << Json::object({{"cases", Json::array(items)}}).text() << "\n";
 }
 
 }  // namespace
@@ -100,14 +145,15 @@ int replay_command(const CommandLine& line) {
     throw ConfigError("nothing to do", "replay",
                       "give -o FILE.h5 for the parameters, --reference CASE to compare, or both");
   }
-  const sim::GradientTrace trace(line.arguments.front());
-  check_options(line.run, trace);
   if (line.reference == kAllCases) {
-    replay_all(line, trace);
-  } else {
-    const sim::RunConfig config = case_config(trace, line.reference, line.run);
-    print(line, trace, replay_case(trace, config, line.reference, line.out, line.overwrite));
+    replay_all(line, sim::GradientTrace(line.arguments.front()).cases());
+    return kExitDone;
   }
+  const sim::GradientTrace trace(line.arguments.front(), line.reference);
+  check_options(line.run, trace);
+  const ReplayPlan plan = plan_replay(trace, line.reference, line.run, line.penalty);
+  warn_of_idle_options(line, {{plan.config}});
+  print(line, trace, replay_case(trace, plan, line.reference, line.out, line.overwrite));
   return kExitDone;
 }
 

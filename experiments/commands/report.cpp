@@ -3,20 +3,18 @@
 #include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/price_options.hpp"
+#include "experiments/price.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/session.hpp"
-#include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 void check_output(const CommandLine& line) {
   if (line.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
-  if (std::filesystem::is_directory(line.out)) throw ConfigError("output is a folder", line.out, "name a file");
-  if (std::filesystem::exists(line.out) && !line.overwrite)
-    throw ConfigError("output exists", line.out, "give --overwrite or another -o FILE");
+  files::check_output(line.out, line.overwrite);
 }
 
 /// <name of the report>-<figure>, of files beside it.
@@ -29,9 +27,7 @@ std::string stem_of(const Figure& figure, const std::string& out) {
 void check_pictures(const std::vector<Figure>& figures, const CommandLine& line) {
   for (const Figure& figure : figures) {
     for (const char* extension : {".svg", ".png"}) {
-      const std::string path = stem_of(figure, line.out) + extension;
-      if (std::filesystem::exists(path) && !line.overwrite)
-        throw ConfigError("output exists", path, "give --overwrite or another -o FILE");
+      files::check_output(stem_of(figure, line.out) + extension, line.overwrite);
     }
   }
 }
@@ -52,7 +48,11 @@ int report_command(const CommandLine& line) {
   check_output(line);
   if (line.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
   const PriceConfig price = make_price_config(line.price);
-  ReportRequest request{.comparison = {.baseline = line.baseline, .target = price.target}, .variance = {}};
+  ReportRequest request{.comparison = {.baseline = line.baseline,
+                                       .margin = line.margin.value_or(analysis::default_margin),
+                                       .target = price.target,
+                                       .rules = rules_of(price)},
+                        .variance = {}};
   for (const std::string& name : price.clusters) {
     request.comparison.clusters.push_back(load_cluster(name, price.cluster_settings));
   }
@@ -65,7 +65,7 @@ int report_command(const CommandLine& line) {
   } else {
     text << html_of(report, figures);
   }
-  write_file(line.out, text.str());
+  files::write(line.out, text.str());
   std::vector<std::string> files = {line.out};
   if (line.png) {
     const std::vector<std::string> drawn = draw_files(figures, line.out);

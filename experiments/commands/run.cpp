@@ -4,7 +4,9 @@
 #include "device/error.hpp"
 #include "device/world.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/deepspeed_batch.hpp"
 #include "experiments/deepspeed_output.hpp"
+#include "experiments/idle_options.hpp"
 #include "experiments/memory_output.hpp"
 #include "experiments/resume.hpp"
 #include "experiments/session.hpp"
@@ -13,6 +15,14 @@
 
 namespace onebit::experiments {
 namespace {
+
+void print_evaluations(const sim::PreparedRun& run) {
+  const sim::EvalConfig& eval = run.config.eval;
+  const Index size = run.site.data->size(eval.split);
+  if (size == 0) return;
+  std::cout << "evaluates " << std::min(eval.examples, size) << " of " << size << " examples every " << eval.every
+            << " steps\n";
+}
 
 void print_plan(const sim::PreparedRun& run, const CommandLine& line) {
   if (line.json) {
@@ -28,6 +38,7 @@ void print_plan(const sim::PreparedRun& run, const CommandLine& line) {
   table.print(std::cout);
   std::cout << "\n";
   print_memory(run, std::cout);
+  print_evaluations(run);
 }
 
 Json shares_json(const std::vector<sim::RankShare>& shares) {
@@ -79,6 +90,7 @@ int run_command(const CommandLine& line) {
   if (!line.arguments.empty())
     throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
   const sim::RunConfig config = make_config(line.run);
+  if (line.deepspeed) check_batch(*line.deepspeed, config);
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
   const bool leads = device::launch().rank == 0;
   if (leads && !line.weights_out.empty()) {
@@ -90,8 +102,8 @@ int run_command(const CommandLine& line) {
   if (beginning.done && !line.dry_run) {
     return leads ? report(line, {result_of(line.out), {}}, {}) : kExitDone;  // the log is on the machine of rank 0
   }
-  const sim::PreparedRun run = sim::prepare(config);
-  if (leads) warn_of_idle_options(line, config);
+  const sim::PreparedRun run = sim::prepare(continued(config, beginning));
+  if (leads) warn_of_idle_options(line, {{config}});
   if (line.dry_run) {
     if (leads) print_plan(run, line);
     return kExitDone;
@@ -100,6 +112,7 @@ int run_command(const CommandLine& line) {
   const auto print_plan_of_memory = [&] {
     if (line.json) return;
     print_memory(run, std::cout);
+    print_evaluations(run);
     std::cout << std::endl;
   };
   const Session session =

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <thread>
 
 #include "device/error.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/deepspeed_batch.hpp"
 #include "experiments/deepspeed_output.hpp"
+#include "experiments/idle_options.hpp"
 #include "experiments/session.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/output.hpp"
@@ -51,6 +54,44 @@ SweepSetup setup_of(const CommandLine& line) {
   setup.retry_failed = line.points.retry_failed;
   setup.board = line.progress || isatty(STDERR_FILENO) == 1;
   return setup;
+}
+
+/// Points that this command asks for, whatever the folder has besides.
+std::vector<Point> points_asked(const CommandLine& line) {
+  return points_of({definition_of(line)}, {}, [](const std::string&) { return std::optional<double>(); });
+}
+
+/// A point without the value of one option: points of one such text differ by it alone.
+std::string text_without(const Point& point, const std::string& key) {
+  std::string text = key + " " + point.arm + " " + std::to_string(point.config.seed);
+  for (const auto& [name, value] : point.varied) text += name == key ? "" : "\n" + name + " " + value;
+  return text;
+}
+
+/// The points with what their arm gave, and what distinguishes them from another one.
+std::vector<GivenRun> runs_of(const CommandLine& line, const std::vector<Point>& points) {
+  std::map<std::string, std::vector<std::string>> own_of_arm;
+  const std::vector<Arm> arms = line.optimizers.empty() && line.arms.empty() ? std::vector<Arm>() : arms_of(line);
+  const std::vector<GivenRun> runs_of_arms = given_runs(line, arms);
+  for (std::size_t a = 0; a < arms.size(); ++a) own_of_arm[arms[a].name] = runs_of_arms[a].own;
+  std::map<std::string, Index> alike;
+  for (const Point& point : points) {
+    for (const auto& [key, value] : point.varied) ++alike[text_without(point, key)];
+  }
+  std::vector<GivenRun> runs;
+  for (const Point& point : points) {
+    runs.push_back({point.config, own_of_arm[point.arm]});
+    for (const auto& [key, value] : point.varied) {
+      if (alike[text_without(point, key)] > 1) runs.back().own.push_back(key);
+    }
+  }
+  return runs;
+}
+
+void warn_of_idle_axes(const CommandLine& line, const std::vector<Point>& points) {
+  std::vector<std::string> common = given_options(line);
+  for (const std::string& key : varied_keys(points)) common.push_back(key);
+  warn_of(idle_options(common, runs_of(line, points)));
 }
 
 int show_plan(SweepSession& session, const CommandLine& line) {
@@ -100,7 +141,12 @@ int sweep_status(const std::vector<PointResult>& results, bool complete) {
 int sweep_command(const CommandLine& line) {
   check(line);
   watch_children();
+  const std::vector<Point> asked = points_asked(line);
+  for (const Point& point : asked) {
+    if (line.deepspeed) check_batch(*line.deepspeed, point.config, label_of(point));
+  }
   SweepSession session(setup_of(line));
+  warn_of_idle_axes(line, asked);
   if (line.dry_run) return show_plan(session, line);
   session.plans();  // every point is checked before the folder is touched
   const Shard shard = parse_shard(line.points.shard);

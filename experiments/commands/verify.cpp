@@ -49,9 +49,9 @@ TraceCheck check_case(const sim::GradientTrace& trace, const std::string& path, 
     Settings more = place;
     more.emplace_back("optimizer.semantics", semantics);
     try {
-      const sim::RunConfig config = case_config(trace, name, more);
-      best.optimizer = config.optimizer.name;
-      const double worst = worst_of(replay_case(trace, config, name));
+      const ReplayPlan plan = plan_replay(trace, name, more);
+      best.optimizer = plan.config.optimizer.name;
+      const double worst = worst_of(replay_case(trace, plan, name));
       if (!best.semantics.empty() && worst >= best.worst) continue;
       best.semantics = semantics;
       best.worst = worst;
@@ -68,7 +68,9 @@ std::vector<TraceCheck> check_traces(const CommandLine& line) {
   for (const std::string& path : line.arguments) {
     const sim::GradientTrace trace(path);
     if (trace.cases().empty()) throw ConfigError("the trace has no cases to compare with", path);
-    for (const std::string& name : trace.cases()) checks.push_back(check_case(trace, path, name, place_of(line.run)));
+    for (const std::string& name : trace.cases()) {
+      checks.push_back(check_case(sim::GradientTrace(path, name), path, name, place_of(line.run)));
+    }
   }
   return checks;
 }
@@ -111,8 +113,8 @@ PresetCheck check_preset(const CommandLine& asked) {
   if (line.out.empty()) line.out = folder.emplace("onebit-verify").path();
   const std::vector<Arm> arms = arms_of(line);
   const Prices prices = prices_of(make_price_config({}));
-  check_arms(line, arms, prices);
-  const ArmResults results = run_arms(line, arms, prices);
+  const Index examples = check_arms(line, arms, prices);
+  const ArmResults results = run_arms(line, arms, prices, examples);
   return {agreements(expected, results.arms), results.complete};
 }
 

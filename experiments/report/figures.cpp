@@ -41,7 +41,7 @@ Figure empty_loss_figure(const analysis::LossCurve& curve) {
       break;
     case analysis::Axis::seconds:
       figure.name = "loss-time-" + curve.cluster;
-      figure.plot.x_label = "seconds of communication on " + curve.cluster;
+      figure.plot.x_label = "estimated seconds on " + curve.cluster;
       break;
   }
   return figure;

@@ -5,11 +5,13 @@
 #include <map>
 #include <ostream>
 
+#include "analysis/gnuplot.hpp"
 #include "device/error.hpp"
 #include "device/text.hpp"
 #include "experiments/analyze_output.hpp"
 #include "experiments/comparison_output.hpp"
 #include "experiments/report/html.hpp"
+#include "experiments/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -68,24 +70,25 @@ std::string figures_html(const std::vector<Figure>& figures, const std::string& 
   return body;
 }
 
-std::string verdicts_html(const std::vector<analysis::Verdict>& verdicts) {
-  std::vector<std::string> lines;
-  for (const analysis::Verdict& verdict : verdicts) {
-    lines.push_back(verdict.sentence);
-    for (const std::string& warning : verdict.warnings) lines.push_back("Warning: " + warning);
+std::string verdicts_html(const analysis::Comparison& comparison) {
+  std::string body;
+  for (const analysis::VerdictSection& section : analysis::sections_of(comparison)) {
+    std::vector<std::string> lines;
+    for (const analysis::Verdict& verdict : section.verdicts) {
+      lines.push_back(verdict.sentence);
+      for (const std::string& warning : verdict.warnings) lines.push_back("Warning: " + warning);
+    }
+    body += html::heading(3, section.heading.empty() ? "Verdicts" : "Verdicts " + section.heading) +
+            html::paragraph(section.rule + ".") + html::list(lines);
   }
-  return html::list(lines);
+  return body + html::list(comparison.notes);
 }
 
 std::string summary_html(const Report& report) {
   const analysis::Comparison& comparison = report.comparison;
   std::string body = html::heading(2, "Summary") + html::table(arms_table(comparison.arms)) +
                      html::paragraph(baselines_of(comparison.arms));
-  if (!comparison.best_rates.empty()) {
-    body += html::heading(3, "At the best learning rate of each grid") + verdicts_html(comparison.best_rates) +
-            html::heading(3, "Every arm");
-  }
-  body += verdicts_html(comparison.verdicts);
+  body += verdicts_html(comparison);
   if (!report.problems.empty()) body += html::heading(3, "What went wrong") + html::list(report.problems);
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
@@ -109,29 +112,27 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
 }
 
 Table network_table(const Report& report) {
-  std::vector<std::string> header = {"arm", "dense step", "compressed step", "up", "down", "bytes/worker"};
-  for (const analysis::ClusterSeconds& time : report.comparison.arms.front().seconds) header.push_back(time.cluster);
-  Table table(header);
-  for (std::size_t a = 0; a < report.arms.size(); ++a) {
-    const analysis::Summary& run = example_of(report.arms[a]).summary;
-    std::vector<std::string> row = {
-        report.arms[a].name,      bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
-        bytes_text(run.up_bytes), bytes_text(run.down_bytes),       bytes_text(run.bytes)};
-    for (const analysis::ClusterSeconds& time : report.comparison.arms[a].seconds) {
-      row.push_back(seconds_text(time.seconds.mean));
-    }
-    table.add(std::move(row));
+  Table table({"arm", "dense step", "compressed step", "up", "down", "bytes/worker"});
+  for (const Arm& arm : report.arms) {
+    const analysis::Summary& run = example_of(arm).summary;
+    table.add({arm.name, bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes),
+               bytes_text(run.up_bytes), bytes_text(run.down_bytes), bytes_text(run.bytes)});
   }
   return table;
 }
 
 std::string network_html(const Report& report, const std::vector<Figure>& figures) {
-  std::string body = html::heading(2, "Network") +
-                     html::paragraph(
-                         "Bytes that one worker sends; for clusters the communication of the whole run, as "
-                         "it was recorded, one exchange after the other.") +
+  const analysis::Comparison& comparison = report.comparison;
+  std::string body = html::heading(2, "Network") + html::paragraph("Bytes that one worker sends.") +
                      html::table(network_table(report));
-  if (std::isfinite(report.comparison.target)) body += html::table(targets_table(report.comparison));
+  if (!comparison.arms.front().seconds.empty()) {
+    body += html::paragraph(
+                "Estimated for clusters: communication as it was recorded; the whole run with computing, codec and "
+                "update.") +
+            html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
+            html::list(computing_lines(comparison.computing));
+  }
+  if (std::isfinite(comparison.target)) body += html::table(targets_table(comparison));
   return body + figures_html(figures, "loss-time");
 }
 

@@ -28,14 +28,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-std::vector<std::string> environment_of_child() {
-  std::vector<std::string> variables = {"OMP_WAIT_POLICY=passive"};  // the children share the cores: do not spin
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!std::string_view(*variable).starts_with("OMP_WAIT_POLICY=")) variables.emplace_back(*variable);
-  }
-  return variables;
-}
-
 /// Keeps all signals waiting while it lives.
 class SignalsHeld {
  public:
@@ -55,8 +47,7 @@ class SignalsHeld {
 
 /// Between fork and exec: only what is safe there. A group of its own keeps the terminal's Ctrl-C for the sweep, which
 /// passes it on. The sweep's handlers would take a request to stop that is meant for the child, and forget it at exec.
-[[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, char* const* environment,
-                         sigset_t signals) {
+[[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, sigset_t signals) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   setpgid(0, 0);
@@ -67,7 +58,7 @@ class SignalsHeld {
   sigdelset(&signals, SIGCHLD);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(127);
-  execve("/proc/self/exe", arguments, environment);
+  execv("/proc/self/exe", arguments);
   _exit(127);
 }
 
@@ -76,15 +67,14 @@ class SignalsHeld {
 Child::Child(const std::vector<std::string>& arguments, const std::string& output) {
   std::vector<std::string> command = {"onebit"};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const std::vector<std::string> variables = environment_of_child();
-  const std::vector<char*> argv = pointers(command), environment = pointers(variables);
+  const std::vector<char*> argv = pointers(command);
   const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const pid_t parent = getpid();
   const auto start = [&] {
     const SignalsHeld held;
     process_ = fork();
-    if (process_ == 0) become(parent, out, in, argv.data(), environment.data(), held.before());
+    if (process_ == 0) become(parent, out, in, argv.data(), held.before());
   };
   if (out >= 0 && in >= 0) start();
   const int error = errno;

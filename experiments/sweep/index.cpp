@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "device/files.hpp"
 #include "device/text.hpp"
 #include "experiments/sweep/files.hpp"
 #include "sim/log/table_file.hpp"
@@ -130,9 +131,8 @@ void write_index(const std::string& folder, const std::vector<Point>& points, Re
     const std::vector<TableColumn> columns = all_columns(points, results_of(points, results));
     const std::string text = csv_of(columns, points.size());
     if (text == written) return;
-    replace_file(folder + "/index.h5",
-                 [&](const std::string& part) { sim::write_table(part, "onebit-sweep-index", 1, columns); });
-    replace_file(folder + "/index.csv", text);
+    write_table_file(folder + "/index.h5", "onebit-sweep-index", columns);
+    files::write(folder + "/index.csv", text);
     written = text;
   }
 }

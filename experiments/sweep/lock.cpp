@@ -9,14 +9,26 @@
 #include <sstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {
 namespace {
 
+using files::host_name;
+
+/// Empty where there is none, or it cannot be read just now: a process ends, file systems have their moods.
+std::string text_or_nothing(const std::string& path) {
+  try {
+    return file_text(path);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 /// When a process began, as the kernel counts: another process of the same number has another. Empty: it has ended.
 std::string start_of(long process) {
-  const std::string text = file_text("/proc/" + std::to_string(process) + "/stat");
+  const std::string text = text_or_nothing("/proc/" + std::to_string(process) + "/stat");
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   std::string state, field;
   fields >> state;
@@ -58,7 +70,7 @@ bool is_stale(const std::string& path, const Holder& holder) {
 void remove_stale(const std::string& path, const std::string& text) {
   const std::string aside = path + ".stale-" + host_name() + "-" + std::to_string(getpid());
   if (rename(path.c_str(), aside.c_str()) != 0) return;
-  if (file_text(aside) != text && link(aside.c_str(), path.c_str()) != 0) {
+  if (text_or_nothing(aside) != text && link(aside.c_str(), path.c_str()) != 0) {
     throw ConfigError("two sweeps take one folder at once", path, "start one of them again");
   }
   unlink(aside.c_str());
@@ -71,7 +83,7 @@ FolderLock::FolderLock(const std::string& folder, const std::string& shard)
       text_(host_name() + " " + std::to_string(getpid()) + " " + start_of(getpid()) + "\n") {
   std::replace(path_.begin() + static_cast<long>(folder.size()) + 1, path_.end(), '/', '-');
   while (!create_file(path_, text_)) {
-    const std::string other = file_text(path_);
+    const std::string other = text_or_nothing(path_);
     if (other.empty() && access(path_.c_str(), F_OK) != 0) continue;  // given back just now
     const Holder holder = parse_holder(other);
     if (!is_stale(path_, holder)) {
@@ -84,15 +96,15 @@ FolderLock::FolderLock(const std::string& folder, const std::string& shard)
 }
 
 FolderLock::~FolderLock() {
-  if (file_text(path_) == text_) unlink(path_.c_str());
+  if (text_or_nothing(path_) == text_) unlink(path_.c_str());
 }
 
 void FolderLock::beat() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < kHeartbeat) return;
   last_ = now;
-  const std::string text = file_text(path_);
-  const bool unreadable = text.empty() && access(path_.c_str(), F_OK) == 0;  // just now: file systems have their moods
+  const std::string text = text_or_nothing(path_);
+  const bool unreadable = text.empty() && access(path_.c_str(), F_OK) == 0;
   if (text != text_ && !unreadable) throw ConfigError("another sweep has taken this folder over", path_);
   utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);
 }

@@ -241,6 +241,28 @@ std::string name_of(const Settings& values) {
   return hash.hex();
 }
 
+bool is_named(const Settings& values, const std::string& name) {
+  const std::set<std::string> evaluations = {"eval.every", "eval.examples"};
+  std::vector<Settings> possible = {values};
+  for (const std::string& option : evaluations) {
+    for (Settings open : std::vector<Settings>(possible)) {
+      std::erase_if(open, [&](const auto& value) { return value.first == option; });
+      possible.push_back(std::move(open));
+    }
+  }
+  return std::ranges::any_of(possible, [&](const Settings& each) { return name_of(each) == name; });
+}
+
+Index common_examples(const std::vector<Point>& points) {
+  Index examples = sim::kMostEvaluated;
+  for (const Point& point : points) {
+    if (point.config.eval.examples != 0 || point.config.epochs > 0) continue;
+    const Index steps = sim::total_steps(point.config, 0);
+    examples = std::min(examples, sim::planned_evaluations(point.config, steps, sim::kMostEvaluated).examples);
+  }
+  return examples;
+}
+
 std::string label_of(const Point& point) {
   const std::string words = words_of(point.arm, point.varied);
   return words + (words.empty() ? "" : ", ") + "seed " + std::to_string(point.config.seed);

@@ -22,6 +22,14 @@ struct Point {
 /// same run has the same name in any sweep.
 std::string name_of(const Settings& values);
 
+/// Whether a run whose log has these values may be called so: where a run's options left its evaluations open, the log
+/// has what was chosen for it.
+bool is_named(const Settings& values, const std::string& name);
+
+/// The examples of an evaluation that all points can afford which leave them open (sim::planned_evaluations), so that
+/// their losses are of the same ones. Points of so many epochs count as long ones.
+Index common_examples(const std::vector<Point>& points);
+
 /// "arm adam, optimizer.lr 0.001, seed 2"
 std::string label_of(const Point& point);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/points.hpp"
 #include "sim/checkpoint.hpp"
@@ -30,7 +31,7 @@ struct ForeignLog : ConfigError {
 };
 
 void check_identity(const sim::LogReader& log, const std::string& name) {
-  if (name_of(log.header().config) == name) return;
+  if (is_named(log.header().config, name)) return;
   throw ForeignLog("the log is of another run than its name says", log.path(),
                    "was it moved, or written by another version? remove it, or take another -o DIR");
 }
@@ -117,7 +118,7 @@ PointResult Results::noted(const std::string& name) const {
 }
 
 void Results::note_failure(const std::string& name, PointStatus status, const std::string& reason) {
-  replace_file(path(name, ".failed"), status_text(status) + "\n" + reason + "\n");
+  files::write(path(name, ".failed"), status_text(status) + "\n" + reason + "\n");
 }
 
 void Results::forgive(const std::string& name) {

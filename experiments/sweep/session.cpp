@@ -1,8 +1,10 @@
 #include "experiments/sweep/session.hpp"
 
 #include <cmath>
+#include <filesystem>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "experiments/session.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/folder.hpp"
@@ -129,9 +131,13 @@ void SweepSession::write_run_file(const Point& point, const PointPlan& plan) con
   for (const auto& [name, value] : point.settings) {
     if (name != "memory" && name != "worker-group") text += name + " = " + value + "\n";
   }
+  const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // else it goes on as it began
+  if (point.config.eval.examples == 0 && begins) {
+    text += "eval.examples = " + std::to_string(common_examples(points_)) + "\n";
+  }
   text += "memory = " + std::to_string(planner_.memory()) + "\n";
   text += "worker-group = " + std::to_string(plan.worker_group) + "\n";
-  write_file(results_.path(point.name, ".ini"), text);
+  files::write(results_.path(point.name, ".ini"), text);
 }
 
 /// A log of other data than what would be read now is not taken as done.

@@ -10,8 +10,8 @@ namespace onebit::sim {
 
 class Descriptor {
  public:
-  /// get() < 0, and errno says why, where the file cannot be opened.
-  Descriptor(const std::string& path, int flags) : value_(open(path.c_str(), flags | O_CLOEXEC)) {}
+  /// get() < 0, and errno says why, where the file cannot be opened. Waits for nobody: a FIFO is open at once.
+  Descriptor(const std::string& path, int flags) : value_(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK)) {}
   ~Descriptor() {
     if (value_ >= 0) close(value_);
   }

@@ -1,9 +1,12 @@
 #include "sim/log/h5.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 
 #include "device/error.hpp"
+#include "sim/log/contents.hpp"
 
 namespace onebit::sim::h5 {
 namespace {
@@ -14,8 +17,6 @@ constexpr hsize_t chunk_rows = 1024;
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. HDF5's default of 100 attempts is
 // for ever on a damaged file; these are 0.1 s in all.
 constexpr unsigned swmr_read_attempts = 26;
-
-constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // beyond it a size in the file is damage
 
 // Once closing a file has failed, HDF5 1.10 keeps an identifier of freed memory, and its exit handler crashes on it. We
 // close what we open, so the handler has no other work. It has to be refused before HDF5 is used: hence here.
@@ -35,10 +36,9 @@ herr_t collect_reason(unsigned, const H5E_error2_t* error, void* data) noexcept 
   return 0;
 }
 
-// For links and attributes. Always iterate in native order: in any other, HDF5 1.10 first builds a table, and frees
-// wild pointers when damage makes it give up halfway.
-template <class Info>
-herr_t collect_name(hid_t, const char* name, const Info*, void* data) noexcept {
+// Always iterate in native order: in any other, HDF5 1.10 first builds a table, and frees wild pointers when damage
+// makes it give up halfway.
+herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* data) noexcept {
   static_cast<std::vector<std::string>*>(data)->emplace_back(name);
   return 0;
 }
@@ -59,35 +59,7 @@ Object create_dataset(const Object& file, std::string_view name, hid_t type, con
   check(creation.get(), where);
   const hid_t id =
       H5Dcreate2(file.id.get(), std::string(name).c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT);
-  return {Id(check(id, where), H5Dclose), where};
-}
-
-Id open_attribute(const Object& object, const std::string& name, const Where& where) {
-  Id attribute(check(H5Aopen(object.id.get(), name.c_str(), H5P_DEFAULT), where), H5Aclose);
-  const Id space(check(H5Aget_space(attribute.get()), where), H5Sclose);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) fail(where, "the attribute has several values");
-  return attribute;
-}
-
-Where attribute_place(const Object& object, const std::string& name) {
-  return {object.where.access, object.where.file, object.where.object + " attribute " + name, object.where.kind};
-}
-
-void put_attribute(const Object& object, const std::string& name, hid_t type, const void* value) {
-  const Where where = attribute_place(object, name);
-  const Id space(check(H5Screate(H5S_SCALAR), where), H5Sclose);
-  const hid_t id = H5Acreate2(object.id.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT);
-  const Id attribute(check(id, where), H5Aclose);
-  check(H5Awrite(attribute.get(), type, value), where);
-}
-
-template <class Number>
-Number number_attribute(const Object& object, const std::string& name, hid_t type) {
-  const Where where = attribute_place(object, name);
-  const Id attribute = open_attribute(object, name, where);
-  Number value = 0;
-  check(H5Aread(attribute.get(), type, &value), where);
-  return value;
+  return {Id(check(id, where), H5Dclose), where, file.contents};
 }
 
 // Part of a dataset, in the file and packed in memory.
@@ -107,6 +79,26 @@ Selection select(const Object& dataset, std::size_t dimension, Index first, Inde
   const hid_t memory = H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr);
   return {std::move(file), Id(check(memory, dataset.where), H5Sclose)};
 }
+
+void read(const Object& dataset, hid_t memory_type, const Selection& part, const Target& target) {
+  const Id stored(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
+  const hssize_t count = H5Sget_select_npoints(part.file.get());
+  check_fits(stored.get(), count, memory_type, target, dataset.where);
+  const herr_t status =
+      H5Dread(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, target.data);
+  check(status, dataset.where);
+}
+
+/// What goes into rows of a dataset.
+void note_rows(const Object& dataset, hid_t type, const void* data, Index rows, Index first) {
+  if (!dataset.contents) return;
+  const Id stored(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
+  const Index width = elements_of_row(dataset);
+  const Index row_bytes = width * static_cast<Index>(H5Tget_size(stored.get()));
+  dataset.contents->note(dataset.where.object, type, data, rows * width, first * row_bytes);
+}
+
+/// What goes into a layer: a run of elements at each index of the first dimension.
 
 }  // namespace
 
@@ -134,7 +126,14 @@ Object create_file(const std::string& path, const std::string& kind, Index user_
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   const Id creation(check(H5Pcreate(H5P_FILE_CREATE), where), H5Pclose);
   check(H5Pset_userblock(creation.get(), static_cast<hsize_t>(user_block)), where);
-  return {Id(check(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), where), H5Fclose), where};
+  const bool taken = ::access(path.c_str(), F_OK) == 0;
+  Id file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
+  if (file.get() < 0) {
+    const std::string why = reason();
+    if (!taken) unlink(path.c_str());  // what HDF5 has left of it
+    fail(where, why);
+  }
+  return {std::move(file), where, std::make_shared<Contents>()};
 }
 
 Object open_file(const std::string& path, bool swmr, const std::string& kind) {
@@ -155,22 +154,44 @@ Object open_again(const std::string& path) {
   // What h5clear does: its property has no public name.
   const hbool_t clear = true;
   check(H5Pset(access.get(), "clear_status_flags", &clear), where);
-  Object file{Id(check(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), where), H5Fclose),
-              where};
+  Object file{Id(check(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), where), H5Fclose), where,
+              std::make_shared<Contents>()};
   // A killed writer may have written beyond the end that the superblock knows: nothing new may come to lie there.
   check(H5Fincrement_filesize(file.id.get(), 0), where);
   return file;
 }
 
+// What fails to be written now need not be of this object: the message names the file alone.
+void close(Id& id, const Where& where) {
+  if (!id.close()) fail({where.access, where.file, "/", where.kind});
+}
+
+void close(Object& object) {
+  close(object.id, object.where);
+}
+
+void close(Object&& object) {
+  close(object);
+}
+
+// While an object is open HDF5 would put the closing off and report nothing.
+void close_file(Object& file) {
+  flush(file);
+  const unsigned kinds = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_ATTR | H5F_OBJ_LOCAL;
+  if (H5Fget_obj_count(file.id.get(), kinds) != 0) fail(file.where, "a part of it is still open");
+  close(file);
+}
+
 Object create_group(const Object& file, std::string_view name) {
   const Where where = inside(file, name);
   const hid_t id = H5Gcreate2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  return {Id(check(id, where), H5Gclose), where};
+  return {Id(check(id, where), H5Gclose), where, file.contents};
 }
 
 Object open_group(const Object& file, std::string_view name) {
   const Where where = inside(file, name);
-  return {Id(check(H5Gopen2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), where), H5Gclose), where};
+  return {Id(check(H5Gopen2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), where), H5Gclose), where,
+          file.contents};
 }
 
 bool exists(const Object& file, std::string_view name) {
@@ -184,11 +205,16 @@ bool exists(const Object& file, std::string_view name) {
 std::vector<std::string> link_names(const Object& group) {
   std::vector<std::string> names;
   hsize_t position = 0;
-  const herr_t status =
-      H5Literate(group.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_name<H5L_info_t>, &names);
+  const herr_t status = H5Literate(group.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_name, &names);
   check(status, group.where);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+H5O_type_t type_of_link(const Object& group, const std::string& name) {
+  H5O_info_t info;
+  check(H5Oget_info_by_name2(group.id.get(), name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT), inside(group, name));
+  return info.type;
 }
 
 Id text_type(std::size_t size) {
@@ -233,7 +259,13 @@ Object create_rows(const Object& file, std::string_view name, hid_t type, Index 
 
 Object open_dataset(const Object& file, std::string_view name) {
   const Where where = inside(file, name);
-  return {Id(check(H5Dopen2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), where), H5Dclose), where};
+  Object dataset{Id(check(H5Dopen2(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), where), H5Dclose), where,
+                 file.contents};
+  const Id creation(check(H5Dget_create_plist(dataset.id.get()), where), H5Pclose);
+  if (H5Pget_external_count(creation.get()) > 0 || H5Pget_layout(creation.get()) == H5D_VIRTUAL) {
+    fail(where, "its values are in other files");
+  }
+  return dataset;
 }
 
 std::vector<hsize_t> extents(const Object& dataset) {
@@ -243,7 +275,16 @@ std::vector<hsize_t> extents(const Object& dataset) {
   return sizes;
 }
 
+Index elements_of_row(const Object& dataset) {
+  const std::vector<hsize_t> sizes = extents(dataset);
+  Index elements = 1;
+  for (std::size_t i = 1; i < sizes.size(); ++i) elements *= static_cast<Index>(sizes[i]);
+  return elements;
+}
+
 void write(const Object& dataset, hid_t memory_type, const void* data) {
+  const std::vector<hsize_t> sizes = extents(dataset);
+  note_rows(dataset, memory_type, data, sizes.empty() ? 1 : static_cast<Index>(sizes[0]), 0);
   check(H5Dwrite(dataset.id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), dataset.where);
 }
 
@@ -260,79 +301,32 @@ void set_rows(const Object& dataset, Index rows) {
 
 void write_rows(const Object& dataset, hid_t memory_type, const void* data, Index rows, Index first) {
   if (rows == 0 || extents(dataset).back() == 0) return;
+  note_rows(dataset, memory_type, data, rows, first);
   const Selection part = select(dataset, 0, first, rows);
   const herr_t status = H5Dwrite(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
   check(status, dataset.where);
 }
 
-void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows, Index first) {
+void read_rows(const Object& dataset, hid_t memory_type, Target target, Index rows, Index first) {
   const std::vector<hsize_t> size = extents(dataset);
   if (size.empty()) {
-    check(H5Dread(dataset.id.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), dataset.where);
-    return;
+    const Selection all{Id(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose),
+                        Id(check(H5Screate(H5S_SCALAR), dataset.where), H5Sclose)};
+    return read(dataset, memory_type, all, target);
   }
   if (rows == 0 || size.back() == 0) return;
-  const Selection part = select(dataset, 0, first, rows);
-  const herr_t status = H5Dread(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
-  check(status, dataset.where);
+  read(dataset, memory_type, select(dataset, 0, first, rows), target);
 }
 
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer) {
+  if (dataset.contents) dataset.contents->note_layer(dataset, memory_type, data, layer);
   const Selection part = select(dataset, 1, layer, 1);
   const herr_t status = H5Dwrite(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
   check(status, dataset.where);
 }
 
-void read_layer(const Object& dataset, hid_t memory_type, void* data, Index layer) {
-  const Selection part = select(dataset, 1, layer, 1);
-  const herr_t status = H5Dread(dataset.id.get(), memory_type, part.memory.get(), part.file.get(), H5P_DEFAULT, data);
-  check(status, dataset.where);
-}
-
-std::vector<std::string> attribute_names(const Object& object) {
-  std::vector<std::string> names;
-  hsize_t position = 0;
-  const herr_t status =
-      H5Aiterate2(object.id.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_name<H5A_info_t>, &names);
-  check(status, object.where);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-void put_attribute(const Object& object, const std::string& name, std::string_view text) {
-  // HDF5 would read past the end of an empty text: its strings have at least one byte.
-  const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
-  put_attribute(object, name, text_type(padded.size()).get(), padded.data());
-}
-
-void put_attribute(const Object& object, const std::string& name, Index value) {
-  put_attribute(object, name, H5T_NATIVE_INT64, &value);
-}
-
-void put_attribute(const Object& object, const std::string& name, double value) {
-  put_attribute(object, name, H5T_NATIVE_DOUBLE, &value);
-}
-
-std::string text_attribute(const Object& object, const std::string& name) {
-  const Where where = attribute_place(object, name);
-  const Id attribute = open_attribute(object, name, where);
-  const Id type(check(H5Aget_type(attribute.get()), where), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0) {
-    fail(where, "not a text of fixed length");
-  }
-  const std::size_t size = H5Tget_size(type.get());
-  if (size > attribute_limit) fail(where, "the text is implausibly long");
-  std::string text(size, '\0');
-  check(H5Aread(attribute.get(), type.get(), text.data()), where);
-  return text.substr(0, text.find('\0'));
-}
-
-Index integer_attribute(const Object& object, const std::string& name) {
-  return number_attribute<Index>(object, name, H5T_NATIVE_INT64);
-}
-
-double real_attribute(const Object& object, const std::string& name) {
-  return number_attribute<double>(object, name, H5T_NATIVE_DOUBLE);
+void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer) {
+  read(dataset, memory_type, select(dataset, 1, layer, 1), target);
 }
 
 void flush(const Object& file) {

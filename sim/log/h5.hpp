@@ -4,6 +4,8 @@
 
 #include <hdf5.h>
 
+#include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +16,10 @@
 
 namespace onebit::sim::h5 {
 
-/// Owns one identifier and closes it with the function that belongs to its kind.
+class Contents;
+
+/// Owns one identifier and closes it with the function that belongs to its kind. What was written to is closed by
+/// h5::close(): the destructor cannot tell of a failure, and is for readers and for errors on their way.
 class Id {
  public:
   using Close = herr_t (*)(hid_t);
@@ -56,6 +61,18 @@ struct Where {
 struct Object {
   Id id;
   Where where;
+  std::shared_ptr<Contents> contents = {};  ///< of a file that is written: what it has to hold
+};
+
+/// Memory that a read fills: it never writes beyond it.
+struct Target {
+  void* data;
+  std::size_t bytes;
+
+  Target(void* memory, std::size_t size) : data(memory), bytes(size) {}
+  /// All of a vector, a string, a span.
+  template <std::ranges::contiguous_range Values>
+  Target(Values&& values) : data(std::ranges::data(values)), bytes(std::ranges::size(values) * sizeof(values[0])) {}
 };
 
 /// Innermost reason of the last failed HDF5 call, one line: the operating system's message where there is one.
@@ -83,11 +100,19 @@ Object open_file(const std::string& path, bool swmr, const std::string& kind = "
 /// other writers away. Throws IoError.
 Object open_again(const std::string& path);
 
-Object create_group(const Object& file, std::string_view name);
+/// Closes what was written to: HDF5 writes small datasets and compressed chunks only now. Throws IoError.
+void close(Id& id, const Where& where);
+void close(Object& object);
+void close(Object&& object);
+/// Closes a file all of whose objects are closed. Throws IoError where something did not arrive.
+void close_file(Object& file);
+
+[[nodiscard]] Object create_group(const Object& file, std::string_view name);
 Object open_group(const Object& file, std::string_view name);
 bool exists(const Object& file, std::string_view name);
 /// In alphabetic order.
 std::vector<std::string> link_names(const Object& group);
+H5O_type_t type_of_link(const Object& group, const std::string& name);
 std::vector<std::string> attribute_names(const Object& object);
 
 Id text_type(std::size_t size);  ///< fixed length, UTF-8, padded with NUL
@@ -100,10 +125,13 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// A chunked dataset with no rows yet. width < 0: one value a row, else `width` values a row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
+/// Throws IoError also where its values are not in the file but in others that it names.
 Object open_dataset(const Object& file, std::string_view name);
 
 /// Sizes of a dataset, slowest first; empty for a scalar.
 std::vector<hsize_t> extents(const Object& dataset);
+/// Elements at one index of the first dimension; 1 for a scalar.
+Index elements_of_row(const Object& dataset);
 /// Writes the whole dataset.
 void write(const Object& dataset, hid_t memory_type, const void* data);
 /// Extends the dataset from `written` rows by `rows` and writes them.
@@ -112,21 +140,44 @@ void append_rows(const Object& dataset, hid_t memory_type, const void* data, Ind
 void set_rows(const Object& dataset, Index rows);
 /// Writes `rows` rows from row `first` on, which exist.
 void write_rows(const Object& dataset, hid_t memory_type, const void* data, Index rows, Index first);
-/// Reads `rows` rows from row `first` on (the whole dataset where it is a scalar). The caller has made sure that they
-/// exist.
-void read_rows(const Object& dataset, hid_t memory_type, void* data, Index rows, Index first = 0);
+/// Reads `rows` rows from row `first` on (the whole dataset where it is a scalar). Throws IoError where there are no
+/// such rows, they hold another kind of values, or `target` is not of exactly their size.
+void read_rows(const Object& dataset, hid_t memory_type, Target target, Index rows, Index first = 0);
 
 /// The elements at one index of the second of three dimensions.
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
-void read_layer(const Object& dataset, hid_t memory_type, void* data, Index layer);
+void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer);
+
+/// What every read asks before it reads: throws IoError unless `count` values of type `stored`, of the file, become
+/// values of `memory_type` that fill `target` exactly: numbers from numbers (enumerations are numbers), else values of
+/// the same class. Those of variable length come as pointers, and so only in the file's own type.
+void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
+/// Throws IoError where a file of this size cannot hold so many bytes, however well it is compressed: for sizes that
+/// decide how much memory is taken.
+void check_plausible(const Object& dataset, double bytes);
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);
 void put_attribute(const Object& object, const std::string& name, Index value);
 void put_attribute(const Object& object, const std::string& name, double value);
-/// Throw IoError where the attribute is missing or of another kind.
+/// An attribute as it is stored.
+struct Attribute {
+  Id type, space;
+  Index elements = 1;
+  std::vector<char> value;
+};
+Attribute stored_attribute(const Object& object, const std::string& name);
+void put_attribute(const Object& object, const std::string& name, const Attribute& attribute);
+/// Its place in messages.
+Where attribute_place(const Object& object, const std::string& name);
+
+/// Throw IoError where the attribute is missing, of another kind, or not one value. A text may be of fixed or of
+/// variable length.
 std::string text_attribute(const Object& object, const std::string& name);
 Index integer_attribute(const Object& object, const std::string& name);
 double real_attribute(const Object& object, const std::string& name);
+/// At most 1024 numbers, of any shape.
+std::vector<double> numbers_attribute(const Object& object, const std::string& name);
+bool is_text_attribute(const Object& object, const std::string& name);
 
 void flush(const Object& file);
 

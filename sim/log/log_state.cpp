@@ -18,9 +18,17 @@ bool log_is_closed(const std::string& path) {
   }
 }
 
+// NFS gives no exclusive lock to who cannot write; a local file system does.
+LogUse log_use(const std::string& path) {
+  const Descriptor writable(path, O_RDWR), readable(path, O_RDONLY);
+  const int own = writable.get() >= 0 ? writable.get() : readable.get();
+  if (own < 0) return LogUse::unknown;
+  if (flock(own, LOCK_EX | LOCK_NB) == 0) return LogUse::free;
+  return errno == EWOULDBLOCK ? LogUse::in_use : LogUse::unknown;
+}
+
 bool log_is_in_use(const std::string& path) {
-  const Descriptor own(path, O_RDWR);  // NFS gives no exclusive lock to who cannot write
-  return own.get() >= 0 && flock(own.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return log_use(path) == LogUse::in_use;
 }
 
 }  // namespace onebit::sim

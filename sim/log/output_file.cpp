@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 #include "sim/log/descriptor.hpp"
 
 namespace onebit::sim {
@@ -48,14 +49,16 @@ void replace_unused(const std::string& path, const Replace& replace) {
 /// Whether a file is there that may be replaced.
 bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
   std::error_code error;  // not needed: what cannot be asked cannot be created either
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) return false;
-  if (!std::filesystem::is_regular_file(status)) throw ConfigError("cannot create log: not a regular file", path);
+  if (!std::filesystem::exists(files::output_place(path), error)) return false;
   if (!overwrite) throw ConfigError("log exists", path, hint);
   return true;
 }
 
 }  // namespace
+
+void check_replaceable(const std::string& path, bool overwrite) {
+  if (replaces(path, overwrite)) replace_unused(path, [] { return 0; });
+}
 
 h5::Object create_output(const std::string& path, bool overwrite) {
   if (replaces(path, overwrite)) replace_unused(path, [&] { return unlink(path.c_str()); });
@@ -97,20 +100,6 @@ void synchronize_file(const h5::Object& file) {
   if (fsync(descriptor(file)) != 0) h5::fail(file.where, std::strerror(errno));
 }
 
-void synchronize_path(const std::string& path) {
-  const Descriptor own(path, O_RDONLY);
-  if (own.get() < 0 || fsync(own.get()) != 0) {
-    throw IoError("cannot write log: " + std::string(std::strerror(errno)), path);
-  }
-}
-
-void synchronize_folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::absolute(path).parent_path();
-  const Descriptor own(folder, O_RDONLY | O_DIRECTORY);
-  const bool failed = own.get() < 0 || (fsync(own.get()) != 0 && errno != EINVAL);  // EINVAL: nothing to wait for
-  if (failed) throw IoError("cannot write: " + std::string(std::strerror(errno)), folder);
-}
-
 h5::Object open_output(const std::string& path) {
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot continue log: " + std::string(std::strerror(errno)), path);
@@ -142,7 +131,30 @@ void start_swmr(const h5::Object& file) {
   if (lock_refused(fd, LOCK_SH)) h5::fail(file.where, "another program has it open");
 }
 
+ClosedLog::ClosedLog(const std::string& path) : own_(path, O_RDWR), path_(path) {
+  if (own_.get() < 0) fail(std::strerror(errno));
+  if (lock_refused(own_.get(), LOCK_SH) || !names(path, own_.get())) fail("another program has replaced it");
+}
+
+void ClosedLog::fail(const std::string& why) const {
+  h5::fail({h5::Access::write, path_}, why);
+}
+
+void ClosedLog::write(Index place, const std::string& bytes) const {
+  std::string there(bytes.size(), '\0');
+  const auto size = static_cast<ssize_t>(bytes.size());
+  if (pwrite(own_.get(), bytes.data(), bytes.size(), place) != size || fsync(own_.get()) != 0 ||
+      pread(own_.get(), there.data(), there.size(), place) != size) {
+    fail(std::strerror(errno));
+  }
+  if (there != bytes) fail("it does not hold what was written: did the disk fail?");
+}
+
 void remove_output(const h5::Object& file) noexcept {
+  if (file.id.get() < 0) {  // it could not be closed: there is nothing left to compare the name with
+    unlink(file.where.file.c_str());
+    return;
+  }
   try {
     for (const std::string& path : {file.where.file, file.where.file + ".part"}) {
       if (names(path, descriptor(file))) unlink(path.c_str());

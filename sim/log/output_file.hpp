@@ -9,6 +9,10 @@
 
 namespace onebit::sim {
 
+/// Throws ConfigError where something stands at `path` that must not be replaced: a file, unless overwrite; one that a
+/// program has open; anything but a regular file.
+void check_replaceable(const std::string& path, bool overwrite);
+
 /// Creates the file; overwrite: after removing the one that is there, unless a program has it open.
 /// Throws ConfigError.
 h5::Object create_output(const std::string& path, bool overwrite);
@@ -20,10 +24,8 @@ h5::Object create_unnamed(const std::string& path, bool overwrite);
 /// ConfigError.
 void give_name(const h5::Object& file, bool overwrite);
 
-/// Waits until the file is on the disk, open or closed, with its name. Throws IoError.
+/// Waits until the open file is on the disk. Throws IoError.
 void synchronize_file(const h5::Object& file);
-void synchronize_path(const std::string& path);
-void synchronize_folder_of(const std::string& path);
 
 /// Opens a log that is to be continued, for this program alone. Throws ConfigError where another one has it open.
 h5::Object open_output(const std::string& path);
@@ -37,11 +39,27 @@ class SharedLock {
   Descriptor own_;
 };
 
+/// A log whose rows have been written, kept from being replaced or continued while its writer looks at it once more.
+class ClosedLog {
+ public:
+  /// To be taken before the log is closed. Throws IoError where the path does not name it any more.
+  explicit ClosedLog(const std::string& path);
+
+  /// Writes a few bytes in place, around HDF5, waits until they are on the disk, and reads them. Throws IoError.
+  void write(Index place, const std::string& bytes) const;
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const;
+
+  Descriptor own_;
+  std::string path_;
+};
+
 /// Lets readers of a new file in and keeps a shared lock, which stops whoever asks for an exclusive one, until the file
 /// is closed. Every dataset and attribute must exist. Throws IoError.
 void start_swmr(const h5::Object& file);
 
-/// Removes the file, if its path still names it.
+/// Removes the file, if its path still names it. A temporary one may have been closed.
 void remove_output(const h5::Object& file) noexcept;
 
 }  // namespace onebit::sim

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -13,9 +12,6 @@
 
 namespace onebit::sim {
 namespace {
-
-// Deflate shrinks at most 1032-fold, so more values than this per byte of the file cannot be real.
-constexpr double max_inflation = 1100;
 
 std::string root_text(const h5::Object& file, const char* name) {
   return h5::text_attribute(file, name);
@@ -43,7 +39,7 @@ Index read_count(const h5::Object& file, std::string_view name) {
   const h5::Object dataset = h5::open_dataset(file, name);
   if (!h5::extents(dataset).empty()) h5::fail(dataset.where, "not a scalar");
   Index count = 0;
-  h5::read_rows(dataset, H5T_NATIVE_INT64, &count, 0);
+  h5::read_rows(dataset, H5T_NATIVE_INT64, std::span(&count, 1), 0);
   return count;
 }
 
@@ -98,8 +94,9 @@ struct LogReader::File {
     const h5::Object dataset = h5::open_dataset(object, "status");
     if (!h5::extents(dataset).empty()) h5::fail(dataset.where, "not a scalar");
     std::string text(status_bytes, '\0');
-    h5::read_rows(dataset, h5::text_type(status_bytes).get(), text.data(), 0);
+    h5::read_rows(dataset, h5::text_type(status_bytes).get(), text, 0);
     const auto* found = std::ranges::find(run_status_names, std::string_view(text.c_str()));
+    if (text.c_str() == damaged_status) h5::fail(dataset.where, "its writer found it damaged: did the disk fail?");
     if (found == std::end(run_status_names)) h5::fail(dataset.where, "unknown status");
     status = static_cast<RunStatus>(found - std::begin(run_status_names));
   }
@@ -137,7 +134,7 @@ struct LogReader::File {
     const std::size_t row_bytes = name_bytes + 3 * sizeof(Index);
     const Index rows = plausible(table, row_bytes).rows;
     std::vector<char> data(static_cast<std::size_t>(rows) * row_bytes);
-    h5::read_rows(table, h5::tensor_type(name_bytes).get(), data.data(), rows);
+    h5::read_rows(table, h5::tensor_type(name_bytes).get(), data, rows);
     for (const char* row = data.data(); row != data.data() + data.size(); row += row_bytes) {
       TensorInfo& tensor = header.tensors.emplace_back();
       tensor.name.assign(row, std::find(row, row + name_bytes, '\0'));
@@ -187,11 +184,8 @@ struct LogReader::File {
     if (sizes.empty() || sizes.size() > 2) h5::fail(dataset.where, "neither one value nor one list of values a row");
     const Extent extent{std::min(rows, as_index(sizes[0], dataset.where)),
                         sizes.size() == 2 ? as_index(sizes[1], dataset.where) : 1};
-    std::error_code error;
-    const auto file_bytes = static_cast<double>(std::filesystem::file_size(object.where.file, error));
-    const double bytes =
-        static_cast<double>(extent.rows) * static_cast<double>(extent.width) * static_cast<double>(value_bytes);
-    if (error || bytes > max_inflation * file_bytes) h5::fail(dataset.where, "its size is implausible");
+    const auto values = static_cast<double>(extent.rows) * static_cast<double>(extent.width);
+    h5::check_plausible(dataset, values * static_cast<double>(value_bytes));
     return extent;
   }
 
@@ -207,7 +201,7 @@ struct LogReader::File {
     const Extent extent = plausible(dataset, bytes, static_cast<Index>(rows));
     if (extent.rows != static_cast<Index>(rows)) h5::fail(dataset.where, "rows are missing");
     values.resize(rows * static_cast<std::size_t>(extent.width) * bytes / sizeof(values[0]));
-    h5::read_rows(dataset, type.get(), values.data(), extent.rows);
+    h5::read_rows(dataset, type.get(), values, extent.rows);
     return extent.width;
   }
 
@@ -305,7 +299,7 @@ std::vector<double> LogReader::column(const std::string& name) const {
   const Index rows = file_->rows_of(name.substr(0, name.find('/')));
   const auto extent = file_->plausible(dataset, sizeof(double), rows);
   std::vector<double> values(static_cast<std::size_t>(extent.rows * extent.width));
-  h5::read_rows(dataset, H5T_NATIVE_DOUBLE, values.data(), extent.rows);
+  h5::read_rows(dataset, H5T_NATIVE_DOUBLE, values, extent.rows);
   return values;
 }
 

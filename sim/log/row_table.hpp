@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/error.hpp"
+#include "sim/log/contents.hpp"
 #include "sim/log/types.hpp"
 
 namespace onebit::sim {
@@ -32,7 +33,7 @@ class RowTable {
       const h5::Id storage = h5::packed(type);
       add_dataset(file, log_column(group.name), std::move(type), storage, -1);
     } else {
-      h5::create_group(file, group.name);
+      h5::close(h5::create_group(file, group.name));
       for_each_stored([&](const Column& column, auto) {
         const Index width = width_of(column, header);
         add_dataset(file, column, h5::column_type(column.type), h5::column_type(column.type), width);
@@ -45,7 +46,7 @@ class RowTable {
   /// may be ahead of them. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
       : committed_(h5::open_dataset(file, group.committed)), probed_(header.probed), rounded_(header.rounded) {
-    h5::read_rows(committed_, H5T_NATIVE_INT64, &written_, 0);
+    h5::read_rows(committed_, H5T_NATIVE_INT64, std::span(&written_, 1), 0);
     if constexpr (is_compound) {
       datasets_.push_back({h5::open_dataset(file, group.name), h5::traffic_type()});
     } else {
@@ -62,11 +63,20 @@ class RowTable {
     }
   }
 
-  /// Cuts columns to `rows` rows, which they have.
+  /// Cuts columns to `rows` rows, which they have, and notes what these are: they have to be there in the end.
   void cut(Index rows) {
     written_ = rows;
     commit();
-    for (const Dataset& dataset : datasets_) h5::set_rows(dataset.object, rows);
+    for (const Dataset& dataset : datasets_) {
+      h5::set_rows(dataset.object, rows);
+      dataset.object.contents->note_stored(dataset.object);
+    }
+  }
+
+  /// Throws IoError where something did not arrive.
+  void close() {
+    h5::close(committed_);
+    for (Dataset& dataset : datasets_) h5::close(dataset.object);
   }
 
   Index rows() const { return written_ + static_cast<Index>(pending_.size()); }

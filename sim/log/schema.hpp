@@ -44,6 +44,8 @@ struct LogHeader {
 
 enum class RunStatus { running, finished, stopped, diverged, failed };
 inline constexpr std::string_view run_status_names[] = {"running", "finished", "stopped", "diverged", "failed"};
+/// Stands in the place of a status where the writer found, at the end, that the file does not hold what it wrote.
+inline constexpr std::string_view damaged_status = "damaged";
 
 struct StepRow {
   Index step = 0;

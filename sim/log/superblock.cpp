@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 
 #include "device/error.hpp"
+#include "device/files.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -22,14 +22,11 @@ constexpr unsigned swmr_flag = 4;
 using Bytes = std::array<unsigned char, 48>;
 
 Bytes read_start(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) throw ConfigError("no such log", path);
-  if (!std::filesystem::is_regular_file(path, error)) throw ConfigError("cannot read log: not a regular file", path);
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw ConfigError("cannot read log: cannot open the file", path, "check its permissions");
+  const files::RegularFile file(path, "log");
+  const std::vector<std::uint8_t> head = file.head(static_cast<Index>(Bytes{}.size()));
+  if (head.empty()) throw ConfigError("cannot read log: the file is empty", path, damaged_log_hint);
   Bytes bytes{};
-  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (stream.gcount() == 0) throw ConfigError("cannot read log: the file is empty", path, damaged_log_hint);
+  std::copy(head.begin(), head.end(), bytes.begin());
   return bytes;
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/log/h5.hpp"
+#include "device/files.hpp"
+#include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 
 namespace onebit::sim {
@@ -40,12 +41,15 @@ void write_table(const std::string& path, std::string_view format, Index version
     h5::put_attribute(file, "format", format);
     h5::put_attribute(file, "format_version", version);
     for (const TableColumn& column : columns) {
-      const h5::Object dataset =
+      h5::Object dataset =
           std::visit([&](const auto& values) { return write_values(file, column.name, values); }, column.values);
       h5::put_attribute(dataset, "units", column.units);
       h5::put_attribute(dataset, "doc", column.doc);
+      h5::close(dataset);
     }
-    h5::flush(file);
+    h5::close_file(file);
+    files::synchronize_path(path, "table");
+    h5::verify(file);
   } catch (...) {
     remove_output(file);
     h5::abandon(std::move(file));

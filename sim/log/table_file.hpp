@@ -18,7 +18,8 @@ struct TableColumn {
 };
 
 /// Writes the file, replacing one that is there. Columns have at least one row, all the same number. The root has the
-/// attributes format and format_version, each dataset units and doc. Throws ConfigError (path), IoError.
+/// attributes format and format_version, each dataset units and doc. It is on the disk and has been read back then;
+/// where that fails it is removed. Throws ConfigError (path), IoError.
 void write_table(const std::string& path, std::string_view format, Index version,
                  const std::vector<TableColumn>& columns);
 

@@ -5,7 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "device/error.hpp"
+#include "device/files.hpp"
 #include "sim/constant_names.hpp"
+#include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 #include "sim/log/row_table.hpp"
 #include "sim/pause_point.hpp"
@@ -25,8 +28,9 @@ void write_header(const h5::Object& file, const LogHeader& header) {
   h5::put_attribute(file, "data_hash", header.data_hash);
   h5::put_attribute(file, "seed", Index{header.seed});
   h5::put_attribute(file, "workers", header.workers);
-  const h5::Object config = h5::create_group(file, "config");
+  h5::Object config = h5::create_group(file, "config");
   for (const auto& [option, value] : header.config) h5::put_attribute(config, option, value);
+  h5::close(config);
 }
 
 void write_tensors(const h5::Object& file, const std::vector<TensorInfo>& tensors) {
@@ -40,9 +44,10 @@ void write_tensors(const h5::Object& file, const std::vector<TensorInfo>& tensor
     }
   }
   const h5::Id type = h5::tensor_type(name_bytes);
-  const auto table = h5::create_array(file, "model/tensors", type.get(), static_cast<Index>(tensors.size()));
+  h5::Object table = h5::create_array(file, "model/tensors", type.get(), static_cast<Index>(tensors.size()));
   describe(table, log_column("model/tensors"));
   if (!tensors.empty()) h5::write(table, type.get(), rows.data());
+  h5::close(table);
 }
 
 void write_constants(const h5::Object& model, const Constants& constants) {
@@ -114,6 +119,11 @@ struct LogWriter::File {
               probes ? probes->rows() : 0};
     }
 
+    void close() {
+      h5::close(status);
+      for_each([](auto& table) { table.close(); });
+    }
+
     template <class Use>
     void for_each(Use use) {
       use(steps);
@@ -141,15 +151,17 @@ struct LogWriter::File {
 
   void create(const LogHeader& header) {
     write_header(object, header);
-    h5::create_group(object, "committed");
-    const h5::Object model = h5::create_group(object, "model");
+    h5::close(h5::create_group(object, "committed"));
+    h5::Object model = h5::create_group(object, "model");
     if (header.constants) write_constants(model, *header.constants);
+    h5::close(model);
     write_tensors(object, header.tensors);
     tables.emplace(object, header);
-    const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
+    h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
     h5::put_attribute(ratio, "norm", header.variance_norm);
     h5::put_attribute(ratio, "lag", header.variance_lag);
-    write_status(RunStatus::running);
+    h5::close(ratio);
+    start_status();
     h5::flush(object);
   }
 
@@ -163,14 +175,27 @@ struct LogWriter::File {
     tables->events.write();
     h5::flush(object);
     tables->events.commit();
-    write_status(RunStatus::running);
+    start_status();
     h5::flush(object);
   }
 
-  void write_status(RunStatus status) {
-    std::string text(run_status_names[static_cast<std::size_t>(status)]);
+  static std::string padded(std::string_view status) {
+    std::string text(status);
     text.resize(status_bytes);
-    h5::write(tables->status, h5::text_type(status_bytes).get(), text.data());
+    return text;
+  }
+
+  static std::string padded(RunStatus status) { return padded(run_status_names[static_cast<std::size_t>(status)]); }
+
+  void start_status() {
+    h5::write(tables->status, h5::text_type(status_bytes).get(), padded(RunStatus::running).data());
+  }
+
+  /// Where the status lies in the file.
+  Index place_of_status() const {
+    const haddr_t place = H5Dget_offset(tables->status.id.get());
+    if (place == HADDR_UNDEF) h5::fail(tables->status.where, "it is not stored as a log's status is");
+    return static_cast<Index>(place);
   }
 
   // The counts may only reach the disk after the rows that they count: hence two flushes.
@@ -208,12 +233,23 @@ struct LogWriter::File {
     add(*table, std::move(row));
   }
 
+  /// How the run ended is said last, by a file that is closed and holds what was written: until then it is running.
   void close(RunStatus status) {
     flush();
-    write_status(status);
-    h5::flush(object);
-    tables.reset();  // while a dataset is open HDF5 would put the closing off
-    if (!object.id.close()) h5::fail(object.where);
+    const Index place = place_of_status();
+    const ClosedLog closed(object.where.file);
+    tables->close();
+    tables.reset();
+    h5::close_file(object);
+    files::synchronize_path(object.where.file, "log");
+    const h5::Contents there = h5::read_back(object);
+    try {
+      object.contents->require_in(there, object.where);
+    } catch (const IoError&) {
+      closed.write(place, padded(damaged_status));  // nobody may go on with it
+      throw;
+    }
+    closed.write(place, padded(status));
   }
 };
 
@@ -321,8 +357,7 @@ void LogWriter::close(RunStatus status) {
     abandon(std::move(file));
     throw;
   }
-  if (file->failed) return abandon(std::move(file));
-  synchronize_path(file->object.where.file);
+  if (file->failed) abandon(std::move(file));
 }
 
 }  // namespace onebit::sim

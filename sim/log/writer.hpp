@@ -52,7 +52,8 @@ class LogWriter {
   /// Rows appended so far, with those of the runs that this one continues.
   LogRows rows() const;
 
-  /// Commits, stores how the run ended, and closes the file. Throws IoError; does nothing after a failure or a close.
+  /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError, also where the file
+  /// does not hold what was written: it is marked as damaged then. Does nothing after a failure or a close.
   void close(RunStatus status);
 
  private:

@@ -19,14 +19,21 @@ netmodel::Cluster ring_cluster() {
   return cluster;
 }
 
-ArmFigures figures(const Arm& arm, double target = 5, double compute_seconds = 0) {
-  const std::vector<netmodel::Cluster> clusters = {ring_cluster()};
-  return figures_of(arm, target, clusters, compute_seconds, netmodel::LinkLoad());
+/// The update takes no time.
+ArmFigures figures(const Arm& arm, double target = 5, double forward = 0,
+                   const netmodel::Cluster& cluster = ring_cluster()) {
+  const std::vector<netmodel::Cluster> clusters = {cluster};
+  const netmodel::LinkLoad model;
+  const PriceRules rules{.forward = netmodel::Seconds(forward), .optimizer = netmodel::Seconds(0)};
+  return figures_of(arm, target, {clusters, model, rules, computing_of({&arm, 1})});
 }
 
 /// Seconds of a dense step.
 double step_seconds() {
-  return ExchangeClock({{1, 1, dense_exchange()}}, 4, ring_cluster(), netmodel::LinkLoad()).at(1);
+  const PriceRules rules{.optimizer = netmodel::Seconds(0)};
+  return Timeline({.workers = 4, .parameters = 80}, {{1, 1, dense_exchange()}}, ring_cluster(), netmodel::LinkLoad(),
+                  rules)
+      .at(1);
 }
 
 /// Two seeds, evaluated at steps 0, 5 and 10.
@@ -62,10 +69,13 @@ TEST_CASE("arm figures: estimated seconds, with computing where it is given") {
   REQUIRE(result.seconds.size() == 1);
   CHECK(result.seconds[0].cluster == "round");
   CHECK(result.seconds[0].seconds.mean == Approx(10 * step_seconds()).epsilon(1e-12));
+  REQUIRE(result.communication.size() == 1);
+  CHECK(result.communication[0].cluster == "round");
+  CHECK(result.communication[0].dense_seconds == Approx(step_seconds()).epsilon(1e-12));
   CHECK(figures(two_seeds(), 5, 0.25).seconds[0].seconds.mean == Approx(2.5 + 10 * step_seconds()).epsilon(1e-12));
   netmodel::Cluster small = ring_cluster();
   small.nodes = 2;
-  CHECK_THROWS_AS(figures_of(two_seeds(), 5, std::vector{small}, 0, netmodel::LinkLoad()), ConfigError);
+  CHECK_THROWS_AS(figures(two_seeds(), 5, 0, small), ConfigError);
 }
 
 TEST_CASE("arm figures: loss against steps, samples, bytes and seconds") {

@@ -94,7 +94,7 @@ TEST_CASE("arms: what makes a log unusable is said in one line with its file") {
   const std::string good = write_log(folder / "good.h5", {});
   const std::string empty = folder.write("empty.h5", ""), text = folder.write("text.h5", std::string(5000, 'x'));
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {folder / "absent.h5", "no such log"},
+      {folder / "absent.h5", "no such file"},
       {empty, "the file is empty"},
       {text, "not an HDF5 file"},
       {write_newer(folder / "newer.h5"), "log has format_version 2, this program reads format_version 1"},

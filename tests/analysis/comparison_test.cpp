@@ -33,7 +33,7 @@ std::vector<double> losses(Index resampling, Index arm, Index seeds, double shif
 }
 
 struct Tally {
-  Index none = 0, better = 0, worse = 0, small_p = 0;
+  Index unseen = 0, better = 0, worse = 0, small_p = 0;
 };
 
 /// Verdicts over 1,000 resamplings of 5 to 10 paired seeds.
@@ -44,7 +44,7 @@ Tally tally(double shift) {
     const std::vector<Arm> arms = {make_arm("a", losses(i, 0, seeds, 0), {{"optimizer", "x"}}),
                                    make_arm("b", losses(i, 1, seeds, shift), {{"optimizer", "y"}})};
     const Verdict verdict = compare(arms, {}).verdicts.front();
-    result.none += verdict.judgement == Judgement::no_difference;
+    result.unseen += verdict.judgement == Judgement::not_resolved || verdict.judgement == Judgement::equivalent;
     result.better += verdict.judgement == Judgement::better;
     result.worse += verdict.judgement == Judgement::worse;
     result.small_p += verdict.difference.p <= 0.05;
@@ -56,10 +56,10 @@ Tally tally(double shift) {
 
 TEST_CASE("comparison: an arm against itself differs in 3 to 7 of 100 resamplings at 95%") {
   const Tally result = tally(0);
-  INFO(result.none << " no difference, " << result.better << " better, " << result.worse << " worse, " << result.small_p
-                   << " with p at most 0.05");
-  CHECK(result.none >= 930);
-  CHECK(result.none <= 970);
+  INFO(result.unseen << " without a difference seen, " << result.better << " better, " << result.worse << " worse, "
+                     << result.small_p << " with p at most 0.05");
+  CHECK(result.unseen >= 930);
+  CHECK(result.unseen <= 970);
   CHECK(result.better > 0);
   CHECK(result.worse > 0);
   CHECK(result.small_p <= 60);  // the test by permutation is exact, or careful
@@ -86,9 +86,9 @@ TEST_CASE("comparison: the figures of every arm, and a verdict for every one but
   REQUIRE(first.verdicts.size() == 2);
   CHECK((first.verdicts[0].baseline == "a" && first.verdicts[0].arm == "b"));
   CHECK(first.verdicts[0].judgement == Judgement::worse);
-  CHECK(first.verdicts[1].judgement == Judgement::no_difference);
+  CHECK(first.verdicts[1].judgement == Judgement::equivalent);
   CHECK(first.grids.size() == 3);
-  CHECK(first.best_rates.empty());
+  CHECK(first.other_rates.empty());
   const Comparison second = compare(arms, {.baseline = "b"});
   CHECK(second.baseline == "b");
   CHECK((second.verdicts[0].arm == "a" && second.verdicts[1].arm == "c"));
@@ -115,7 +115,7 @@ TEST_CASE("comparison: clusters are priced, and computing added") {
   const std::vector<Arm> arms = {make_arm("a", {1, 2})};
   ComparisonRequest request;
   request.clusters = {round_cluster(), netmodel::find_cluster("eth10")};
-  request.compute_seconds = 1;
+  request.rules.forward = netmodel::Seconds(1);
   const Comparison result = compare(arms, request);
   REQUIRE(result.arms[0].seconds.size() == 2);
   CHECK(result.arms[0].seconds[0].cluster == "round");
@@ -130,17 +130,22 @@ TEST_CASE("comparison: learning rates stand behind each verdict, and grids are c
                                  with_rate("adam", "0.1", {3, 3.1}), with_rate("onebit", "0.01", {1.5, 1.6}),
                                  with_rate("onebit", "0.1", {1.2, 1.32})};
   const Comparison result = compare(arms, {});
+  CHECK(result.baseline == "adam-0.01");
   CHECK(result.arms[3].rates.rate == 0.01);
   CHECK(result.arms[3].rates.tried == std::vector<double>{0.01, 0.1});
   REQUIRE(result.grids.size() == 2);
   CHECK(result.grids[1].name == "onebit");
-  CHECK(result.verdicts.size() == 4);
-  CHECK_THAT(result.verdicts[2].sentence,
-             Contains("; learning rate 0.01 (of 2 tried: 0.01, 0.1) against 0.001 (of 3 tried: 0.001, 0.01, 0.1)"));
-  REQUIRE(result.best_rates.size() == 1);
-  const Verdict& best = result.best_rates[0];
+  REQUIRE(result.other_rates.size() == 3);
+  CHECK((result.other_rates[0].arm == "adam-0.001" && result.other_rates[0].baseline == "adam-0.01"));
+  CHECK((result.other_rates[2].arm == "onebit-0.01" && result.other_rates[2].baseline == "adam-0.01"));
+  CHECK(result.other_rates[2].criterion.comparisons == 3);
+  CHECK_THAT(result.other_rates[2].sentence,
+             Contains("; learning rate 0.01 (of 2 tried: 0.01, 0.1) against 0.01 (of 3 tried: 0.001, 0.01, 0.1)"));
+  REQUIRE(result.verdicts.size() == 1);
+  const Verdict& best = result.verdicts[0];
   CHECK((best.baseline == "adam-0.01" && best.arm == "onebit-0.1"));
   CHECK(best.judgement == Judgement::worse);
+  CHECK(best.criterion.comparisons == 1);
   CHECK(result.target == 1.32);  // of the worst run at the best rates: the others need not reach it
   CHECK(result.arms[0].to_target.reached == 0);
   CHECK_THAT(best.sentence,
@@ -150,15 +155,40 @@ TEST_CASE("comparison: learning rates stand behind each verdict, and grids are c
         std::vector<std::string>{
             "adam had 3 learning rates to choose from, onebit had 2",
             "0.1 is the best learning rate of onebit and the largest that was tried: a better one may lie beyond"});
+  const std::vector<VerdictSection> sections = sections_of(result);
+  REQUIRE(sections.size() == 2);
+  CHECK(sections[0].heading == "at the best learning rates");
+  CHECK_THAT(sections[0].rule, StartsWith("1 comparison, by its 95% interval"));
+  CHECK(sections[1].verdicts.size() == 3);
+  CHECK_THAT(sections[1].rule, StartsWith("3 comparisons, each by its 98.3% interval"));
 }
 
-TEST_CASE("comparison: a grid that diverged at every rate has no best one") {
+TEST_CASE("comparison: a parent at its best rate judges its own children, and the number is corrected for") {
+  const std::vector<Arm> arms = {with_rate("onebit-adam", "0.01", {1, 1.1}), with_rate("adam", "0.01", {2, 2.2}),
+                                 with_rate("adam", "0.1", {1, 1.1}), with_rate("lamb", "0.1", {4, 4.4}),
+                                 with_rate("onebit-lamb", "0.1", {4, 4.4})};
+  const Comparison result = compare(arms, {.margin = 0.02});
+  REQUIRE(result.verdicts.size() == 3);
+  for (const Verdict& verdict : result.verdicts) {
+    CHECK(verdict.criterion.comparisons == 3);
+    CHECK(verdict.criterion.margin == 0.02);
+  }
+  CHECK((result.verdicts[0].arm == "onebit-adam-0.01" && result.verdicts[0].baseline == "adam-0.1"));
+  CHECK(result.verdicts[0].judgement == Judgement::equivalent);
+  CHECK((result.verdicts[1].arm == "lamb-0.1" && result.verdicts[1].baseline == "adam-0.1"));
+  CHECK((result.verdicts[2].arm == "onebit-lamb-0.1" && result.verdicts[2].baseline == "lamb-0.1"));
+  CHECK(result.notes.empty());
+}
+
+TEST_CASE("comparison: a grid that diverged at every rate has no best one, and that is its verdict") {
   std::vector<Arm> arms = {with_rate("adam", "1", {1, 1}), with_rate("lamb", "1", {1, 1}),
                            with_rate("lamb", "2", {1, 1})};
   for (std::size_t i : {1U, 2U}) arms[i].runs[0] = diverged(arms[i].runs[0]);
   const Comparison result = compare(arms, {});
-  CHECK(result.best_rates.empty());
+  REQUIRE(result.verdicts.size() == 1);
   CHECK(result.verdicts[0].judgement == Judgement::not_comparable_diverged);
+  CHECK(result.verdicts[0].arm == "lamb-1");
+  CHECK(result.other_rates.size() == 1);
   CHECK(result.arms[2].diverged == 1);
 }
 

@@ -1,74 +1,137 @@
 #include "analysis/exchanges.hpp"
 
 #include "device/error.hpp"
+#include "optim/stages.hpp"
 #include "tests/analysis/runs.hpp"
-#include "tests/netmodel/models.hpp"
 
 using namespace onebit;
 using namespace onebit::analysis;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using netmodel::TrafficList;
+using optim::Phase;
 
 namespace {
 
-std::vector<Stretch> written(const std::vector<std::pair<Index, netmodel::TrafficList>>& steps) {
+struct WrittenStep {
+  Index step;
+  TrafficList exchanges = {};
+  std::optional<Phase> phase = {};  ///< of its row; none: it has no row
+};
+
+std::vector<Stretch> written(const std::vector<WrittenStep>& steps, const std::string& optimizer = "onebit-adam",
+                             Index freeze = 0) {
   const Folder folder;
   {
-    sim::LogWriter log(folder / "run.h5", run_header({}, 1), false);
-    for (const auto& [step, exchanges] : steps) log.append(step, exchanges);
+    sim::LogWriter log(folder / "run.h5", run_header({{"optimizer", optimizer}}, 1), false);
+    for (const WrittenStep& step : steps) {
+      log.append(step.step, step.exchanges);
+      if (!step.phase) continue;
+      sim::StepRow row = sample_step(step.step);
+      row.phase = static_cast<Index>(*step.phase);
+      log.append(row);
+    }
+    if (freeze > 0) log.append(sim::Event{freeze, "freeze", "variance frozen"});
     log.close(sim::RunStatus::finished);
   }
   return exchanges_of(sim::LogReader(folder / "run.h5"));
 }
 
-/// 1 ms for each of 6 messages, 1 GB/s, sums at the speed that closed forms take.
-netmodel::Cluster ring_cluster() {
-  netmodel::Cluster cluster = round_cluster();
-  cluster.all_reduce = netmodel::Selection::ring;
-  cluster.pairwise_all_to_all = true;
-  return cluster;
+/// "1-2 warmup dense, 3-4 compression compressed"
+std::string text_of(const std::vector<Stretch>& stretches) {
+  std::string text;
+  for (const Stretch& stretch : stretches) {
+    text += (text.empty() ? "" : ", ") + std::to_string(stretch.first) + "-" + std::to_string(stretch.last) + " " +
+            std::string(optim::name(stretch.phase)) + (stretch.compressed ? " compressed" : " dense") +
+            (stretch.each.empty() ? " silent" : "");
+  }
+  return text;
 }
+
+const TrafficList dense = dense_exchange(), packed = compressed_exchange();
 
 }  // namespace
 
-TEST_CASE("exchanges: steps in a row that exchange the same are one stretch") {
-  const auto dense = dense_exchange(), compressed = compressed_exchange();
-  const auto stretches =
-      written({{1, dense}, {2, dense}, {3, compressed}, {4, compressed}, {6, compressed}, {7, dense}});
-  REQUIRE(stretches.size() == 4);
-  CHECK((stretches[0].first == 1 && stretches[0].last == 2 && stretches[0].each == dense));
-  CHECK((stretches[1].first == 3 && stretches[1].last == 4 && stretches[1].each == compressed));
-  CHECK((stretches[2].first == 6 && stretches[2].last == 6 && stretches[2].each == compressed));
-  CHECK((stretches[3].first == 7 && stretches[3].last == 7 && stretches[3].each == dense));
+TEST_CASE("exchanges: steps in a row that exchange the same in one stage are one stretch") {
+  const auto stretches = written({{1, dense, Phase::warmup},
+                                  {2, dense, Phase::warmup},
+                                  {3, packed, Phase::compression},
+                                  {4, packed, Phase::compression},
+                                  {5, {}, Phase::compression},
+                                  {6, packed, Phase::compression},
+                                  {7, dense, Phase::compression}});
+  CHECK(text_of(stretches) ==
+        "1-2 warmup dense, 3-4 compression compressed, 5-5 compression compressed silent, 6-6 compression compressed, "
+        "7-7 compression compressed");
+  CHECK((stretches[0].each == dense && stretches[1].each == packed && stretches[4].each == dense));
   CHECK(stretches[0].steps() == 2);
   CHECK(written({}).empty());
 }
 
-TEST_CASE("exchanges: steps that do not ascend are damage") {
-  CHECK_THROWS_AS(written({{2, dense_exchange()}, {1, dense_exchange()}}), IoError);
-  CHECK_THROWS_WITH(written({{2, dense_exchange()}, {1, dense_exchange()}}), Contains("run.h5: /traffic"));
-  CHECK_THROWS_AS(written({{-1, dense_exchange()}}), IoError);
+TEST_CASE("exchanges: the stage is what the optimizer reported, whatever crossed the wire") {
+  // PowerSGD's factors are float32 all-reduces; CADA uploads by all-to-all what it does not compress.
+  CHECK(text_of(written({{1, dense, Phase::compression}}, "ef-momentum-sgd")) == "1-1 compression compressed");
+  CHECK(text_of(written({{1, packed, Phase::dense}}, "cada1")) == "1-1 dense dense");
+  CHECK(text_of(written({{1, {}, Phase::local}, {2, dense, Phase::local}}, "local-sgd")) ==
+        "1-1 local dense silent, 2-2 local dense");
+  CHECK(text_of(written({{1, {}, Phase::local}, {2, packed, Phase::local}}, "zeroone-adam")) ==
+        "1-1 local compressed silent, 2-2 local compressed");
+  CHECK(text_of(written({{1, dense, Phase::warmup}, {2, dense, Phase::compression}}, "onebit-adam-32")) ==
+        "1-1 warmup dense, 2-2 compression dense");
 }
 
-TEST_CASE("exchanges: the clock adds up steps, and stands where nothing is exchanged") {
-  const std::vector<Stretch> stretches = {{1, 2, dense_exchange()}, {4, 5, compressed_exchange()}};
-  const ExchangeClock clock(stretches, 4, ring_cluster(), netmodel::LinkLoad());
-  const double dense = clock.at(1), compressed = 6e-3 + 30e-9;
-  CHECK(clock.at(0) == 0);
-  CHECK(dense == Approx(6e-3 + 480e-9).epsilon(1e-6));
-  CHECK(clock.at(2) == Approx(2 * dense).epsilon(1e-12));
-  CHECK(clock.at(3) == clock.at(2));
-  CHECK(clock.at(4) == Approx(2 * dense + compressed).epsilon(1e-12));
-  CHECK(clock.at(5) == Approx(2 * dense + 2 * compressed).epsilon(1e-12));
-  CHECK(clock.at(100) == clock.at(5));
-  const ExchangeClock computing(stretches, 4, ring_cluster(), netmodel::LinkLoad(), 0.5);
-  CHECK(computing.at(0) == 0);
-  CHECK(computing.at(3) == Approx(1.5 + clock.at(3)).epsilon(1e-12));
-  CHECK(ExchangeClock({}, 4, ring_cluster(), netmodel::LinkLoad(), 2).at(3) == 6);
+TEST_CASE("exchanges: a step without a row has the phase of those that exchanged the same") {
+  // 0/1 Adam: full and 1-bit rounds take turns.
+  const auto stretches = written({{1, dense, Phase::warmup},
+                                  {2, packed},
+                                  {3, dense},
+                                  {4, packed, Phase::compression},
+                                  {5, packed},
+                                  {6, dense},
+                                  {7, packed},
+                                  {8, packed, Phase::compression}},
+                                 "zeroone-adam");
+  CHECK(text_of(stretches) ==
+        "1-1 warmup dense, 2-2 compression compressed, 3-3 warmup dense, 4-5 compression compressed, 6-6 warmup dense, "
+        "7-8 compression compressed");
 }
 
-TEST_CASE("exchanges: a cluster that cannot hold the workers is refused") {
-  netmodel::Cluster cluster = ring_cluster();
-  cluster.nodes = 3;
-  CHECK_THROWS_AS(ExchangeClock({}, 4, cluster, netmodel::LinkLoad()), ConfigError);
+TEST_CASE("exchanges: between rows that exchanged the same in two phases the freeze parts them") {
+  const std::vector<WrittenStep> steps = {{1, dense, Phase::warmup},     {2, dense}, {3, dense}, {4, dense}, {5, dense},
+                                          {6, dense, Phase::compression}};
+  CHECK(text_of(written(steps, "onebit-adam-32", 3)) == "1-3 warmup dense, 4-6 compression dense");
+  const std::vector<WrittenStep> dry = {
+      {1, dense, Phase::dry_run}, {2, dense}, {3, dense}, {4, dense, Phase::compression}, {5, dense}};
+  CHECK(text_of(written(dry, "onebit-adam-32", 2)) == "1-1 dry_run dense, 2-2 warmup dense, 3-5 compression dense");
+}
+
+TEST_CASE("exchanges: exchanges that differ with the data have the phase of the rows around them") {
+  std::vector<WrittenStep> steps;
+  for (Index step = 1; step <= 7; ++step) {
+    TrafficList each = packed;
+    each[0].payload_bytes += step;
+    steps.push_back({step, each, step % 3 == 1 ? std::optional(Phase::compression) : std::nullopt});
+  }
+  const auto stretches = written(steps, "ef-sgd");
+  REQUIRE(stretches.size() == 7);
+  for (const Stretch& stretch : stretches) CHECK(stretch.compressed);
+}
+
+TEST_CASE("exchanges: what a log cannot hold is damage") {
+  CHECK_THROWS_AS(written({{2, dense}, {1, dense}}), IoError);
+  CHECK_THROWS_WITH(written({{2, dense}, {1, dense}}), Contains("run.h5: /traffic"));
+  CHECK_THROWS_AS(written({{-1, dense}}), IoError);
+  CHECK_THROWS_AS(written({{std::numeric_limits<Index>::max(), dense}}), IoError);
+  CHECK_THROWS_WITH(written({{1, dense, static_cast<Phase>(9)}}), Contains("no phase") && Contains("/steps/phase"));
+}
+
+TEST_CASE("exchanges: every optimizer says whether its steps are compressed") {
+  for (const optim::OptimizerEntry& entry : optim::optimizers()) {
+    CAPTURE(entry.name);
+    CHECK_FALSE(optim::compresses(entry.name, Phase::dense));
+    CHECK_FALSE(optim::compresses(entry.name, Phase::warmup));
+    CHECK_FALSE(optim::compresses(entry.name, Phase::dry_run));
+    CHECK(optim::compresses(entry.name, Phase::compression) == (entry.codecs != optim::Codecs::none));
+    CHECK(optim::compresses(entry.name, Phase::local) == (entry.codecs != optim::Codecs::none));
+  }
 }

@@ -26,7 +26,7 @@ void add(std::vector<FreezeTrial>& trials, double threshold, Index step, const s
 
 TEST_CASE("freeze validation: thresholds rise, and the earliest safe one has only safe ones behind it") {
   std::vector<FreezeTrial> trials;
-  add(trials, 0.96, 40, {1.001, 1.099, 0.9005});  // no difference
+  add(trials, 0.96, 40, {1.001, 1.099, 0.9005});  // within 0.12%
   add(trials, 0.5, 10, {1.2, 1.32, 1.08});        // 20% higher, each
   add(trials, 0.9, 20, {0.95, 1.05, 0.86});       // lower
   add(trials, 0.99, 80, {1.0, 1.1, 0.9});         // the same
@@ -58,8 +58,9 @@ TEST_CASE("freeze validation: an interval that has room for a cost is not safe")
   std::vector<FreezeTrial> trials;
   add(trials, 0.9, 20, {1.05, 1.05, 0.9});  // 5% higher, 4.5% lower, the same
   const FreezeValidation validation = validate_freeze(dense, trials);
-  CHECK(validation.rows.front().to_dense.relative.mean < freeze_margin);
-  CHECK(validation.rows.front().verdict == FreezeVerdict::unclear);
+  CHECK(validation.rows.front().to_dense.relative.mean < default_margin);
+  CHECK(validation.rows.front().verdict == FreezeVerdict::not_resolved);
+  CHECK(validate_freeze(dense, trials, 0.5).rows.front().verdict == FreezeVerdict::safe);  // below 50% it is
 }
 
 TEST_CASE("freeze validation: what was not reached says nothing, what diverged is not safe") {
@@ -82,5 +83,5 @@ TEST_CASE("freeze validation: one seed has no interval, and none of its threshol
   const FreezeValidation validation =
       validate_freeze(std::vector<DenseTrial>{{1, 1.0, 0.5}}, std::vector<FreezeTrial>{{0.9, 1, 20, 1.0, 4}});
   CHECK(std::isnan(validation.rows.front().final_loss.half_width));
-  CHECK(validation.rows.front().verdict == FreezeVerdict::unclear);
+  CHECK(validation.rows.front().verdict == FreezeVerdict::not_resolved);
 }

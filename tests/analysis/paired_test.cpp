@@ -37,6 +37,36 @@ TEST_CASE("paired: a mean with its interval by Student's t") {
   CHECK(mean({1, 2, 3, 4, 5}).half_width == Approx(2.776445 * std::sqrt(2.5 / 5)).epsilon(1e-6));
 }
 
+TEST_CASE("paired: an interval of another level, and the deviation behind it") {
+  const std::vector<double> values = {1, 2, 3};  // t(2 degrees, 99.1667%) = 7.648804: three comparisons at 95%
+  CHECK(mean_interval(values, 1 - 0.05 / 3).half_width == Approx(7.648804 / std::sqrt(3.0)).epsilon(1e-5));
+  const std::vector<double> a = {1, 1, 1}, b = {1.01, 1.02, 1.03};
+  const Difference difference = paired_difference(a, b, 0.9);  // t(2 degrees, 95%) = 2.919986
+  CHECK(difference.deviation == Approx(0.01));
+  CHECK(difference.relative.half_width == Approx(2.919986 * 0.01 / std::sqrt(3.0)).epsilon(1e-6));
+  CHECK(std::isnan(paired_difference(std::vector{1.0}, std::vector{2.0}).deviation));
+}
+
+TEST_CASE("paired: seeds needed are those of the tables of paired t tests") {
+  // Two-sided 5%, power 80%, difference over deviation: as in Cohen's tables and G*Power.
+  CHECK(seeds_needed(1, 0.2, 0.95, 0.8) == 199);
+  CHECK(seeds_needed(1, 0.5, 0.95, 0.8) == 34);
+  CHECK(seeds_needed(1, 0.8, 0.95, 0.8) == 15);
+  CHECK(seeds_needed(0.01, 0.01, 0.95, 0.8) == 10);
+  // by hand: t(9 degrees) is 2.262157 at 97.5%, 0.883404 at 80%: 3.145561^2 = 9.894554 <= 10; with 9 pairs
+  // (2.306004 + 0.888890)^2 = 10.207 > 9
+  CHECK(seeds_needed(1, 1 / 1.0055, 0.95, 0.8) == 11);  // 9.894554 * 1.0055^2 = 10.0037 > 10
+  CHECK(seeds_needed(1, 0.5, 0.9, 0.8) == 27);  // t(26) 1.705618 + 0.855665: 26.2406; with 26 pairs 26.3041 > 26
+}
+
+TEST_CASE("paired: seeds needed at the ends: at least two, a million at most, none without a deviation") {
+  CHECK(seeds_needed(0, 0.01, 0.95, 0.8) == 2);
+  CHECK(seeds_needed(1e-9, 0.01, 0.95, 0.8) == 2);
+  CHECK(seeds_needed(1e6, 0.01, 0.95, 0.8) == most_seeds);
+  CHECK(seeds_needed(std::numeric_limits<double>::infinity(), 0.01, 0.95, 0.8) == most_seeds);
+  CHECK(seeds_needed(nan_value, 0.01, 0.95, 0.8) == 0);
+}
+
 TEST_CASE("paired: fewer than two values have no interval") {
   CHECK(mean({7}).mean == 7);
   CHECK(std::isnan(mean({7}).half_width));

@@ -1,10 +1,13 @@
 #include "analysis/plot.hpp"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 
+#include "analysis/gnuplot.hpp"
 #include "device/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
@@ -74,6 +77,7 @@ TEST_CASE("plot: texts are drawn as they are, and run nothing") {
   REQUIRE(draw(plot, folder / "p's").size() == 2);
   const std::string svg = read_file(folder / "p's.svg");
   CHECK_THAT(svg, Contains("a_b^{c} %s \\n") && Contains("it's 'so'"));
+  CHECK_THAT(svg, Contains("'; system 'touch ") && Contains("`touch "));
   CHECK_FALSE(std::filesystem::exists(folder / "owned"));
 }
 
@@ -112,6 +116,21 @@ TEST_CASE("plot: a picture that cannot be written is an error with its path") {
   const Folder folder;
   CHECK_THROWS_AS(draw(sample(), folder / "absent/p"), IoError);
   CHECK_THROWS_WITH(draw(sample(), folder / "absent/p"), Contains(folder / "absent/p.svg"));
+}
+
+TEST_CASE("plot: a file's name is no command, and what is no file is not replaced") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const std::vector<std::string> paths = draw(sample(), "|touch owned; #");
+  std::filesystem::current_path(before);
+  CHECK(paths == std::vector<std::string>{"|touch owned; #.svg", "|touch owned; #.png"});
+  CHECK(std::filesystem::exists(folder / "|touch owned; #.svg"));
+  CHECK_FALSE(std::filesystem::exists(folder / "owned"));
+  REQUIRE(mkfifo((folder / "p.svg").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(draw(sample(), folder / "p"), Contains("not a regular file"));
+  CHECK(std::filesystem::is_fifo(folder / "p.svg"));
 }
 
 TEST_CASE("a text that looks like commands is a text") {

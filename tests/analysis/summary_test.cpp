@@ -38,6 +38,7 @@ void write_log(const std::string& path, RunStatus status) {
     row.step = step;
     row.masked = step > 2 ? 3 : 0;
     row.wall_seconds = 0.25;
+    row.phase = static_cast<Index>(step > 2 ? optim::Phase::compression : optim::Phase::warmup);
     log.append(row);
     log.append(step, traffic(step > 2));
   }
@@ -103,6 +104,11 @@ TEST_CASE("summary: communication time by stage") {
   const double sums = 240 * 3 / 1.4e12;  // of three quarters of the 320 bytes
   CHECK(time.dense_seconds == Approx(6e-3 + 480e-9 + sums).epsilon(1e-12));
   CHECK(time.compressed_seconds == Approx(6e-3 + 30e-9).epsilon(1e-12));
+  REQUIRE(time.stages.size() == 2);
+  CHECK((time.stages[0].name == "warmup" && time.stages[0].steps == 2));
+  CHECK((time.stages[1].name == "compression" && time.stages[1].steps == 4));
+  CHECK(time.stages[0].seconds == time.dense_seconds);
+  CHECK(time.stages[1].seconds == time.compressed_seconds);
   CHECK(time.mean_seconds == Approx(6e-3 + (2 * (480e-9 + sums) + 4 * 30e-9) / 6).epsilon(1e-12));
 }
 

@@ -18,22 +18,29 @@ Verdict of(const Arm& baseline, const Arm& arm) {
 }
 
 Difference difference(double mean, double half_width, Index pairs) {
-  return {{mean, half_width, pairs}, 1, pairs};
+  return {{mean, half_width, pairs}, 1, pairs, half_width};
 }
 
 }  // namespace
 
-TEST_CASE("verdict: by the interval of t alone") {
+TEST_CASE("verdict: by the interval and the margin alone") {
   constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-  CHECK(judge(difference(0.1, 0.2, 3)) == Judgement::no_difference);
-  CHECK(judge(difference(-0.1, 0.1, 3)) == Judgement::no_difference);
+  CHECK(judge(difference(0.1, 0.2, 3)) == Judgement::not_resolved);
+  CHECK(judge(difference(-0.1, 0.1, 3)) == Judgement::not_resolved);
+  CHECK(judge(difference(-0.1, 0.1, 3), 0.2) == Judgement::equivalent);
+  CHECK(judge(difference(0.1, 0.2, 3), 0.29) == Judgement::not_resolved);
   CHECK(judge(difference(0.3, 0.2, 3)) == Judgement::worse);
   CHECK(judge(difference(-0.3, 0.2, 3)) == Judgement::better);
-  CHECK(judge(difference(0, 0, 2)) == Judgement::no_difference);
+  CHECK(judge(difference(0.3, 0.2, 3), 0.6) == Judgement::worse);
+  CHECK(judge(difference(0, 0, 2)) == Judgement::equivalent);
   CHECK(judge(difference(0.3, 0, 2)) == Judgement::worse);
   CHECK(judge(difference(0.3, nan_value, 1)) == Judgement::too_few_seeds);
   CHECK(judge(difference(nan_value, nan_value, 0)) == Judgement::too_few_seeds);
   CHECK(judge(difference(nan_value, nan_value, 5)) == Judgement::undefined);
+  CHECK(within_margin(difference(0.005, 0.005, 3), 0.01));
+  CHECK_FALSE(within_margin(difference(-0.005, 0.0051, 3), 0.01));
+  CHECK_FALSE(within_margin(difference(nan_value, nan_value, 5), 0.01));
+  CHECK_FALSE(within_margin(difference(0, nan_value, 1), 0.01));
 }
 
 TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates") {
@@ -59,14 +66,80 @@ TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates
   CHECK_THAT(worse.sentence, StartsWith("a is worse than b: final loss 2.57% higher (95% interval 1.6"));
 }
 
-TEST_CASE("verdict: no difference") {
+TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how many would") {
+  // differences 0.01, -0.01, 0.003: mean 0.001, deviation 0.0101489; t(2 degrees) 4.302653: +- 0.0252113
   const Verdict verdict = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.01, 0.99, 1.003}));
-  CHECK(verdict.judgement == Judgement::no_difference);
-  CHECK_THAT(verdict.sentence, StartsWith("no difference between b and a: final loss 0.1% higher (95% interval -2.4") &&
-                                   Contains("over 3 paired seeds"));
+  CHECK(verdict.judgement == Judgement::not_resolved);
+  CHECK_FALSE(verdict.equivalent);
+  CHECK(verdict.visible == 0.01);
+  // t(10 degrees) 2.228139 + 0.879058: (3.107197 * 1.01489)^2 = 9.944 <= 11; with 10: (3.145561 * 1.01489)^2 = 10.19
+  CHECK(verdict.seeds_needed == 11);
+  CHECK_THAT(verdict.sentence,
+             StartsWith("b against a is not resolved (about 11 seeds would be needed): final loss 0.1% "
+                        "higher (95% interval -2.42% to 2.62% by t over 3 paired seeds"));
+  CHECK_THAT(verdict.sentence, !Contains("no difference"));
+  // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
+  const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
+  const Verdict noise = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.195 - wide, 1.195, 1.195 + wide}));
+  CHECK(noise.judgement == Judgement::not_resolved);
+  CHECK_THAT(noise.sentence, Contains("(95% interval -19% to 58%"));
+  CHECK(noise.seeds_needed > 1880);  // (1.959964 + 0.841621)^2 * 15.498^2 = 1885.2, and a little for t
+  CHECK(noise.seeds_needed < 1890);
+  const Verdict hopeless = of(make_arm("a", {1, 1}), make_arm("b", {1, 1000}));
+  CHECK_THAT(hopeless.sentence, Contains("not resolved (more than 1000000 seeds would be needed)"));
+}
+
+TEST_CASE("verdict: where the seeds suffice for the margin, those that see half of it are named") {
+  std::vector<double> losses, others;
+  for (int i = 0; i < 12; ++i) {
+    losses.push_back(1);
+    others.push_back(1.005 + (i % 2 == 0 ? 0.0095 : -0.0095));  // mean 0.5%, deviation 0.99%: +- 0.63%
+  }
+  const Verdict verdict = of(make_arm("a", losses), make_arm("b", others));
+  CHECK(verdict.judgement == Judgement::not_resolved);
+  CHECK(verdict.visible == 0.005);
+  CHECK(verdict.seeds_needed == 33);  // (2.036933 + 0.853) * 1.98450 squared: 32.9
+  CHECK_THAT(verdict.sentence, Contains("is not resolved (about 33 seeds would be needed to see half the margin):"));
+}
+
+TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {
+  const Arm a = make_arm("a", {1, 1, 1}), b = make_arm("b", {1.001, 0.999, 1.0003});
+  const Verdict verdict = of(a, b);
+  CHECK(verdict.judgement == Judgement::equivalent);
+  CHECK(verdict.equivalent);
+  CHECK(verdict.seeds_needed == 0);
+  CHECK_THAT(verdict.sentence,
+             StartsWith("b and a are equivalent within 1%: final loss 0.01% higher (95% interval -0.24"));
+  CHECK(judge(a, b, one, one, {.margin = 0.002}).judgement == Judgement::not_resolved);
   const Verdict itself = of(make_arm("a", {1, 2, 3}), make_arm("a", {1, 2, 3}));
-  CHECK(itself.judgement == Judgement::no_difference);
-  CHECK_THAT(itself.sentence, StartsWith("no difference between a and a: the same final loss with each of 3 paired"));
+  CHECK(itself.judgement == Judgement::equivalent);
+  CHECK_THAT(itself.sentence,
+             StartsWith("a and a are equivalent within 1%: the same final loss with each of 3 paired"));
+  const Verdict small = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.002, 1.0021, 1.0022}));
+  CHECK(small.judgement == Judgement::worse);
+  CHECK(small.equivalent);
+  CHECK_THAT(small.sentence, StartsWith("b is worse than a, yet equivalent within 1%: final loss 0.21% higher"));
+}
+
+TEST_CASE("verdict: the level is corrected for the number of comparisons, and it is said") {
+  // differences 0.02, 0.03, 0.04: mean 0.03, deviation 0.01; half width 0.0248414 at 95%, 0.0441607 at 98.33%
+  const Arm a = make_arm("a", {1, 1, 1}), b = make_arm("b", {1.02, 1.03, 1.04});
+  CHECK(judge(a, b, one, one).judgement == Judgement::worse);
+  const Verdict third = judge(a, b, one, one, {.comparisons = 3});
+  CHECK(third.criterion.level_of_each() == Approx(1 - 0.05 / 3));
+  CHECK(third.difference.relative.half_width == Approx(7.648804 * 0.01 / std::sqrt(3.0)).epsilon(1e-5));
+  CHECK(third.judgement == Judgement::not_resolved);
+  CHECK_THAT(third.sentence, Contains("(98.3% interval -1.42% to 7.42% by t"));
+  // t at 99.1667% and 80%, 13 degrees: (2.745939 + 0.870152)^2 = 13.08 <= 14; 12: (2.779473 + 0.872609)^2 = 13.34 > 13
+  CHECK(third.seeds_needed == 14);
+  CHECK_THAT(
+      text_of(Criterion{.comparisons = 3}),
+      StartsWith("3 comparisons, each by its 98.3% interval (95% for all together, by Bonferroni); equivalent: the "
+                 "interval lies within 1%") &&
+          Contains("power of 80%"));
+  CHECK_THAT(text_of(Criterion{.margin = 0.005}), StartsWith("1 comparison, by its 95% interval; equivalent: the "
+                                                             "interval lies within 0.5%"));
+  CHECK_THAT(text_of(Criterion{.comparisons = 1000}), Contains("99.995% interval"));
 }
 
 TEST_CASE("verdict: seeds are paired by number, and those without a partner are named") {

@@ -3,6 +3,7 @@
 
 #include "compress/compressed_mean.hpp"
 #include "tests/catch.hpp"
+#include "tests/compress/recording.hpp"
 #include "tests/compress/rows.hpp"
 
 using namespace onebit;
@@ -147,6 +148,75 @@ TEST_CASE("the warm start finds a constant low-rank matrix, and zeros do not end
     exchange.exchange(result.data(), traffic);
     CHECK(oracle::distance(result.to_host(), zero ? std::vector<float>(300) : matrix) < 1e-5 * oracle::norm(matrix));
   }
+}
+
+TEST_CASE("PowerSGD without a warm start takes new factors at every step, recorded ones where there are any") {
+  constexpr Index kRows = 6, kColumns = 9, kRank = 2;
+  const device::Device device = device::Device::cpu(1);
+  const std::vector<Tensor> tensors = {{"vector", 4}, {"w", kRows * kColumns, kRows}};
+  const std::vector<float> flat = oracle::normals(4 + kRows * kColumns, 3);
+  const oracle::Vector matrix(flat.begin() + 4, flat.end());
+  std::vector<double> draws;
+  for (const float value : oracle::normals(2 * kColumns * kRank, 4)) draws.push_back(static_cast<double>(value));
+  const bool recorded = GENERATE(false, true);
+  ExchangeConfig config = power_sgd(kRank);
+  config.up.warm_start = false;
+  config.feedback = Feedback::none;
+  config.dense_steps = 1;
+  if (recorded) {
+    config.recorded = std::make_shared<Recording>(std::map<std::string, RecordedArray>{
+        {"q_start_steps", {{2}, {1, 2}}}, {"q_start_tensor1", {{2, kColumns, kRank}, draws}}});
+  }
+  CompressedMean exchange(device::whole(device, 1), tensors, config);
+  const auto rows = on(device, flat);
+  const auto ones = on(device, std::vector<float>{1});
+  device::Buffer<float> result(device, 4 + kRows * kColumns);
+  const auto step = [&](Index t) {
+    netmodel::TrafficList traffic;
+    exchange.begin(t);
+    exchange.absorb({0, 1}, {.rows = rows.data(), .stride = 4 + kRows * kColumns, .factors = ones.data()});
+    exchange.exchange(result.data(), traffic);
+    return result.to_host();
+  };
+  CHECK(step(1) == flat);
+  for (Index t = 2; t <= 3; ++t) {
+    oracle::Vector q;
+    for (Index i = 0; i < kColumns * kRank; ++i) {
+      q.push_back(recorded ? draws[static_cast<std::size_t>((t - 2) * kColumns * kRank + i)]
+                           : static_cast<double>(device::normal({1, device::Purpose::worker_codec}, {t, 0, i})));
+    }
+    const oracle::Vector expected = low_rank({matrix}, kRows, kColumns, q, kRank);
+    const std::vector<float> found = step(t);
+    CAPTURE(t, recorded);
+    CHECK(oracle::distance(std::vector<float>(found.begin() + 4, found.end()), expected) <
+          1e-5 * oracle::norm(expected));
+  }
+  if (recorded) CHECK_THROWS_WITH(step(4), Contains("q_start_steps, step 4"));
+}
+
+TEST_CASE("recorded start factors that do not fit are refused") {
+  const device::Shard shard = device::whole(device::Device::cpu(1), 2);
+  const std::vector<Tensor> tensors = {{"w", 300, 15}};
+  ExchangeConfig config = power_sgd(2);
+  const auto refused = [&](std::map<std::string, RecordedArray> arrays, const std::string& why) {
+    config.recorded = std::make_shared<Recording>(std::move(arrays));
+    CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains(why));
+  };
+  refused({{"q_start_steps", {{1}, {2}}}}, "first step that is compressed");
+  refused({{"q_start_steps", {{1}, {0}}}}, "for other tensors (q_start_tensor0)");
+  refused({{"q_start_steps", {{1}, {0}}}, {"q_start_tensor0", {{1, 20, 3}, std::vector<double>(60)}}},
+          "q_start_tensor0 [1, 20, 3]); wanted: [1, 20, 2]");
+}
+
+TEST_CASE("PowerSGD compresses what its least rate asks for, and takes no more columns than a matrix has") {
+  const std::vector<Tensor> tensors = {{"w", 12, 3}};
+  const device::Shard shard = device::whole(device::Device::cpu(1), 2);
+  ExchangeConfig config = power_sgd(5);
+  CHECK(mebibytes(CompressedMean(shard, tensors, config).plan()) == 4.0 * 12 / (1 << 20));
+  config.up.min_rate = 0;
+  CHECK(mebibytes(CompressedMean(shard, tensors, config).plan()) == 4.0 * 3 * (3 + 4) / (1 << 20));
+  config.up.min_rate = -1;
+  CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("codec.min-rate -1"));
 }
 
 TEST_CASE("PowerSGD refuses fused vectors and a rank of 0") {

@@ -4,12 +4,15 @@
 #include <map>
 #include <set>
 
+#include "compress/compressed_mean.hpp"
 #include "tests/catch.hpp"
+#include "tests/compress/recording.hpp"
 #include "tests/compress/rows.hpp"
 
 using namespace onebit;
 using namespace onebit::compress;
 using namespace onebit::tests;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -133,4 +136,53 @@ TEST_CASE("elements and pairs of elements are drawn equally often") {
       CHECK(counts[{a, b}] == Approx(kSteps * p).margin(5.5 * std::sqrt(kSteps * p * (1 - p))));
     }
   }
+}
+
+TEST_CASE("random-k takes recorded indices, a row for every step and worker, and refuses what does not fit") {
+  constexpr Index kSize = 10, kWorkers = 2;
+  const std::vector<Tensor> tensors = {{"a", 6}, {"b", 4}};
+  ExchangeConfig config;
+  config.up = {.name = "random-k", .k = 2, .shared = false};
+  config.granularity = Granularity::fused;
+  const auto recorded = [](std::vector<Index> sizes, std::vector<double> indices) {
+    return std::make_shared<Recording>(
+        std::map<std::string, RecordedArray>{{"mask_indices", {std::move(sizes), std::move(indices)}}});
+  };
+  config.recorded = recorded({3, 2, 2}, {0, 9, 3, 4, 5, 6, 5, -1, 1, 2, 8, 7});
+  const std::vector<std::vector<float>> expected = {
+      {1, 0, 0, 8, 10, 0, 0, 0, 0, 10}, {0, 0, 0, 0, 0, 18, 7, 0, 0, 0}, {0, 2, 3, 0, 0, 0, 0, 16, 18, 0}};
+  for (const std::string& backend : backends()) {
+    const device::Device device = device_of(backend);
+    const device::Shard shard = device::whole(device, kWorkers);
+    CompressedMean exchange(shard, tensors, config);
+    std::vector<float> flat = counting(kSize);
+    for (Index i = 0; i < kSize; ++i) flat.push_back(2 * flat[static_cast<std::size_t>(i)]);
+    const auto rows = on(device, flat), ones = on(device, std::vector<float>{1, 1});
+    device::Buffer<float> mean(device, kSize);
+    for (Index step = 1; step <= 3; ++step) {
+      netmodel::TrafficList traffic;
+      exchange.reset_errors();
+      exchange.begin(step);
+      exchange.absorb({0, kWorkers}, {.rows = rows.data(), .stride = kSize, .factors = ones.data()});
+      exchange.exchange(mean.data(), traffic);
+      std::vector<float> twice = mean.to_host();
+      for (float& value : twice) value *= 2;
+      CAPTURE(backend, step);
+      CHECK(twice == expected[static_cast<std::size_t>(step - 1)]);
+    }
+  }
+  const device::Shard shard = device::whole(device::Device::cpu(1), kWorkers);
+  const auto refused = [&](const std::string& why) {
+    CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("mask_indices") && Contains(why));
+  };
+  config.granularity = Granularity::tensor;
+  refused("--optimizer.granularity fused");
+  config.granularity = Granularity::fused;
+  config.recorded = recorded({3, 2, 2}, std::vector<double>(12, 10));
+  refused("from 0 to 9");
+  config.recorded = recorded({2, 2, 2}, std::vector<double>(8));
+  refused("wanted: [3, 2, 2]");
+  config.recorded = recorded({3, 2, 2}, std::vector<double>(12));
+  config.meeting = Meeting::server;
+  CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("whole vectors of workers"));
 }

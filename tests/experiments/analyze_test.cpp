@@ -82,6 +82,55 @@ TEST_CASE("analyze: many logs are arms with verdicts, one way or another") {
                              Contains("\"judgement\":") && Contains("\"left_out\": []"));
 }
 
+TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent is so within a margin") {
+  const Folder folder;
+  run_arms(folder);
+  const Outcome strict = analyze(folder, {"arms", "--margin", "1e-9"});
+  CAPTURE(strict.out, strict.err);
+  REQUIRE(strict.status == 0);
+  CHECK_THAT(strict.out, Contains("1 comparison, by its 95% interval; equivalent: the interval lies within 1e-07%") &&
+                             Contains("onebit-adam against adam is not resolved (") &&
+                             Contains(" seeds would be needed)") && !Contains("no difference"));
+  const Outcome loose = analyze(folder, {"arms", "--margin", "0.99"});
+  CHECK_THAT(loose.out, Contains("equivalent within 99%: final loss") && !Contains("not resolved"));
+  const Outcome json = analyze(folder, {"arms", "--margin", "9.5367431640625e-07", "--json"});
+  CHECK_THAT(json.out, Contains("\"judgement\": \"not_resolved\"") && Contains("\"seeds_needed\": ") &&
+                           !Contains("\"seeds_needed\": null") && Contains("\"comparisons\": 1") &&
+                           Contains("\"margin\": 9.5367431640625e-07"));
+  for (const char* margin : {"0", "-0.1", "1", "nan", "1%"}) {
+    const Outcome refused = analyze(folder, {"arms", "--margin", margin});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, Contains("margin"));
+  }
+  CHECK(analyze(folder, {"arms/adam-1.h5", "--margin", "0.1"}).status == 2);
+}
+
+TEST_CASE("analyze: an arm is compared with its own parent at the parent's best rate") {
+  const Folder folder;
+  const Outcome run =
+      run_onebit(folder, tiny_run("compare", {"-o", "arms", "--seeds", "2", "--freeze", "fixed:3", "--arm",
+                                              "adam-low:optimizer=adam,optimizer.lr=1e-6", "--arm",
+                                              "adam-high:optimizer=adam,optimizer.lr=1e-2", "--arm",
+                                              "onebit:optimizer=onebit-adam,optimizer.lr=1e-2", "--arm",
+                                              "lamb:optimizer=onebit-lamb,optimizer.lr=1e-2"}));
+  CAPTURE(run.out, run.err);
+  REQUIRE(run.status == 0);
+  const Outcome result = analyze(folder, {"arms"});
+  CAPTURE(result.out, result.err);
+  REQUIRE(result.status == 0);
+  for (const Outcome* shown : {&run, &result}) {  // compare says what analyze says of its logs
+    CHECK_THAT(shown->out,
+               Contains("at the best learning rates: 2 comparisons, each by its 97.5% interval") &&
+                   Contains("at other learning rates: 1 comparison") &&
+                   Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried: 1e-06, 0.01)") &&
+                   Contains("note: the parent of onebit-lamb, lamb, is not among the runs: compared with "
+                            "adam-high\n"));
+    CHECK_FALSE(line_of(shown->out, "at the best learning rate of each, ").empty());
+  }
+  CHECK_THAT(analyze(folder, {"arms", "--baseline", "adam-low"}).out,
+             Contains("note: the baseline adam-low is not at the best of its learning rates: adam-high is"));
+}
+
 TEST_CASE("analyze: a damaged log is left out, and it is said") {
   const Folder folder;
   run_arms(folder);
@@ -168,6 +217,7 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"--optimizer", own, "-o", "out"}, "never");
   refused({"--optimizer", own, "-o", "out", "--log.every", "2"}, "log.every");
   refused({"--optimizer", own, "-o", "out", "--lags", "3"}, "other analyses");
+  refused({"--optimizer", own, "-o", "out", "--margin", "0"}, "margin 0");
   refused({"--optimizer", own, "-o", "out", "--seeds", "0"}, "seeds 0");
   refused({"--optimizer", own, "-o", "out", "log.h5"}, "log.h5");
   const Outcome without = run_onebit(folder, tiny_run("analyze", {}));
@@ -198,6 +248,31 @@ TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to")
   }
 }
 
+TEST_CASE("analyze: --fit pools learning rates nowhere, but where each setting has one of its own, and says so") {
+  const Folder folder;
+  run_quadratics(folder, {"--model.dimension", "8", "--steps", "20", "--seeds", "2", "--arm",
+                          "a:workers=1,optimizer.lr=1e-3", "--arm", "b:workers=4,optimizer.lr=1e-3", "--arm",
+                          "c:workers=1,optimizer.lr=1e-2", "--arm", "d:workers=4,optimizer.lr=1e-2"});
+  const Outcome crossed = analyze(folder, {"arms", "--fit", "workers"});
+  CAPTURE(crossed.out, crossed.err);
+  REQUIRE(crossed.status == 0);
+  CHECK_THAT(crossed.out, Contains("onebit-adam, lr 0.001: ||grad f||^2 goes with workers") &&
+                              Contains("onebit-adam, lr 0.01: ||grad f||^2 goes with workers") &&
+                              Contains("(95%, 4 runs that differ in workers; learning rate 0.001)") &&
+                              Contains("(95%, 4 runs that differ in workers; learning rate 0.01)"));
+  const Outcome coupled =
+      analyze(folder, {"arms/a-1.h5", "arms/a-2.h5", "arms/d-1.h5", "arms/d-2.h5", "--fit", "workers"});
+  CHECK_THAT(coupled.out,
+             Contains("(95%, 4 runs that differ in optimizer.lr, workers; a learning rate of its own at each: "
+                      "0.001, 0.01)"));
+  const Outcome lonely = analyze(folder, {"arms/a-1.h5", "arms/b-1.h5", "arms/c-1.h5", "--fit", "workers"});
+  CHECK(lonely.status == 2);
+  CHECK_THAT(lonely.err, Contains("onebit-adam, lr 0.01") && Contains("differ in what it is fitted against"));
+  const Outcome json = analyze(folder, {"arms", "--fit", "workers", "--json"});
+  CHECK_THAT(json.out, Contains("\"name\": \"onebit-adam, lr 0.001\"") && Contains("\"learning_rate\": 0.001") &&
+                           Contains("\"differing\": [\"workers\"]"));
+}
+
 TEST_CASE("analyze: --fit errors goes over runs whose errors were made differently") {
   const Folder folder;
   run_quadratics(folder,
@@ -207,5 +282,7 @@ TEST_CASE("analyze: --fit errors goes over runs whose errors were made different
   const Outcome fit = analyze(folder, {"arms", "--fit", "errors"});
   CAPTURE(fit.out, fit.err);
   REQUIRE(fit.status == 0);
-  CHECK_THAT(fit.out, Contains("onebit-adam: ||grad f||^2 goes with errors") && Contains("3 runs"));
+  CHECK_THAT(fit.out, Contains("onebit-adam: ||grad f||^2 goes with errors") &&
+                          Contains("3 runs that differ in model.heterogeneity, optimizer.lr") &&
+                          Contains("a learning rate of its own at each: "));
 }

@@ -69,13 +69,13 @@ Arguments small_step(const std::string& optimizer, const std::string& devices) {
 
 }  // namespace
 
-TEST_CASE("bench: kernels on every device, with their floors") {
+TEST_CASE("bench: kernels on every device, with their floors", "[once]") {
   ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
   CHECK(checked({"bench", "kernels", "--elements", "20000", "--rounds", "2"}, "kernels") == "1\n");
   CHECK(checked({"bench", "kernels", "--elements", "5000", "--rounds", "1", "--devices", "cpu:2"}, "kernels") == "2\n");
 }
 
-TEST_CASE("bench: kernels of every codec") {
+TEST_CASE("bench: kernels of every codec", "[once]") {
   const Folder folder;
   for (const auto& codec : compress::codecs()) {
     CAPTURE(codec.name);
@@ -86,7 +86,7 @@ TEST_CASE("bench: kernels of every codec") {
   }
 }
 
-TEST_CASE("bench: a step by parts beside its floor and a big-batch step") {
+TEST_CASE("bench: a step by parts beside its floor and a big-batch step", "[once]") {
   ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
   // 16 examples; 6 x 5 needs two products, 5 x 3 three. 53 parameters, 8 workers; thousandths of a byte.
   constexpr int flops = 16 * (2 * 2 * 30 + 3 * 2 * 15);
@@ -141,6 +141,8 @@ TEST_CASE("bench: what cannot be measured is refused in one line") {
   refused({"bench", "scaling", "--global-batch", "-1"}, "global-batch");
   refused({"bench", "scaling", "--workers", "4"}, "--sweep and --global-batch");
   refused({"bench", "kernels", "--rounds", "-1"}, "rounds");
+  refused({"bench", "step", "--elements", "5"}, "bench kernels");
+  refused({"bench", "step", "--global-batch", "64"}, "bench scaling");
   refused({"bench", "kernels", "--elements", "-5"}, "elements");
   refused({"bench", "step", "--devices", "cpu:9", "--workers", "8"}, "at most 2 devices");
 }

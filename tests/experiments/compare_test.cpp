@@ -47,6 +47,23 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
   CHECK(lines(csv) == 5);
 }
 
+TEST_CASE("compare: arms of several seeds have verdicts, and those of other problems the reason why they have none") {
+  const Folder folder;
+  const Arguments seeds = {"-o", "out", "--seeds", "2", "--overwrite", "--freeze", "fixed:4"};
+  const auto compare = [&](const Arguments& more) {
+    return run_onebit(folder, tiny_run("compare", joined(seeds, more)));
+  };
+  const Outcome judged = compare({"--optimizers", "adam,onebit-adam", "--margin", "0.9"});
+  CAPTURE(judged.out, judged.err);
+  REQUIRE(judged.status == 0);
+  CHECK_THAT(judged.out, Contains("1 comparison, by its 95% interval; equivalent: the interval lies within 90%") &&
+                             Contains("over 2 paired seeds") && Contains("\nonebit-adam "));
+  CHECK_THAT(compare({"--optimizers", "adam,onebit-adam", "--json"}).out, Contains("\"judgement\": "));
+  const Outcome others = compare({"--arm", "a:data.examples=333", "--arm", "b:data.examples=444"});
+  CHECK(others.status == 0);
+  CHECK_THAT(others.out, Contains("no verdicts: logs that cannot be compared: their data"));
+}
+
 TEST_CASE("compare: the time of the runs on clusters that are asked for") {
   const Folder folder;
   const auto compare = [&](const Arguments& more) {
@@ -62,6 +79,9 @@ TEST_CASE("compare: the time of the runs on clusters that are asked for") {
   CHECK(compare({"--sweep.bandwidth", "1e6:1e9:4"}).status == 2);
   CHECK(compare({"--workload", "bert-larger"}).status == 2);
   CHECK(compare({"--cluster", "eth1,eth1"}).status == 2);
+  const Outcome other = compare({"--workload", "gpt2-xl"});
+  CHECK(other.status == 2);
+  CHECK_THAT(other.err, Contains("workload is of another model") && Contains("arm adam has 43 parameters"));
   CHECK(entries(folder).empty());
   const Outcome run =
       compare({"--cluster", "eth1,ib100", "--step.forward", "1", "--step.backward", "2", "--step.optimizer", "0"});

@@ -3,6 +3,7 @@
 #include "experiments/deepspeed_config.hpp"
 
 #include "device/error.hpp"
+#include "device/text.hpp"
 #include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"
 
@@ -107,9 +108,9 @@ TEST_CASE("deepspeed: every other key is named with a reason") {
   CHECK_THAT(reason_for(config, "optimizer.params.comm_backend_name"), Contains("no communication library"));
   CHECK_THAT(reason_for(config, "fp16"), Contains("fp32"));
   CHECK_THAT(reason_for(config, "zero_optimization"), Contains("sharded"));
-  CHECK_THAT(reason_for(config, "train_batch_size"), Contains("workers"));
   CHECK_THAT(reason_for(config, "wall_clock_breakdown"), Contains("no part"));
-  CHECK(config.ignored.size() == 7);
+  CHECK(reason_for(config, "train_batch_size") == "absent");
+  CHECK(config.ignored.size() == 6);
 }
 
 TEST_CASE("deepspeed: defaults of the other optimizers") {
@@ -160,6 +161,25 @@ TEST_CASE("deepspeed: a file that is missing or no JSON object is refused with t
   check_refused(R"({"optimizer": {"type": "Adam", "params": [1]}})", {"no JSON object", "optimizer.params"});
 }
 
+TEST_CASE("deepspeed: JSON as deep as the file wants is refused, what is in quotes is not JSON") {
+  const auto nested = [](std::size_t depth, const std::string& open, const std::string& close) {
+    std::string text = "{\"optimizer\": {\"type\": \"Adam\"}, \"other\": ";
+    for (std::size_t i = 0; i < depth; ++i) text += open;
+    text += "1";
+    for (std::size_t i = 0; i < depth; ++i) text += close;
+    return text + "}";
+  };
+  CHECK_NOTHROW(read(nested(99, "[", "]")));
+  check_refused(nested(100, "[", "]"), {"nested more than 100 deep", "line 1"});
+  for (const std::size_t depth : {std::size_t{60'000}, std::size_t{2'000'000}}) {
+    check_refused(nested(depth, "[", "]"), {"nested more than 100 deep"});
+    check_refused(nested(depth, "{\"a\":", "}"), {"nested more than 100 deep"});
+    check_refused(nested(depth, "\n[", ""), {"nested more than 100 deep", "line 101"});
+  }
+  const std::string quoted = "\"\\\"" + std::string(60'000, '[') + "\"";
+  CHECK_NOTHROW(read("{\"optimizer\": {\"type\": \"Adam\"}, \"other\": " + quoted + "}"));
+}
+
 TEST_CASE("deepspeed: an unknown type or parameter is refused with the nearest") {
   check_refused(optimizer("OneBitAdm", ""), {"unknown optimizer type", "OneBitAdm", "OneBitAdam"});
   check_refused(optimizer("Lion", ""), {"unknown optimizer type", "Lion"});
@@ -199,6 +219,7 @@ TEST_CASE("deepspeed: the command line and a config file win over it, and it win
   REQUIRE(run.status == 0);
   CHECK(logged(folder / "run.h5", "seed") == "9");
   CHECK(logged(folder / "run.h5", "batch") == "4");
+  CHECK(logged(folder / "run.h5", "accumulation") == "4");
   CHECK(logged(folder / "run.h5", "optimizer.lr") == "0.002");
   CHECK(logged(folder / "run.h5", "optimizer.clip") == "7");
   CHECK(logged(folder / "run.h5", "optimizer.beta1") == "0.6");
@@ -213,21 +234,14 @@ TEST_CASE("deepspeed: its options are those of the same command line") {
   const Folder folder;
   write_file(folder / "ds.json", kOnebit);
   REQUIRE(run_onebit(folder, short_run({})).status == 0);
-  const Arguments typed = {"run",         "--model",
-                           "softmax",     "--data",
-                           "synthetic",   "--data.examples",
-                           "200",         "--workers",
-                           "2",           "--steps",
-                           "6",           "-o",
-                           "typed.h5",    "--batch",
-                           "4",           "--optimizer",
-                           "onebit-adam", "--optimizer.semantics",
-                           "deepspeed",   "--optimizer.lr",
-                           "2e-3",        "--optimizer.beta1",
-                           "0.8",         "--optimizer.beta2",
-                           "0.99",        "--optimizer.weight-decay",
-                           "0.01",        "--freeze",
-                           "fixed:3",     "--optimizer.clip",
+  const Arguments typed = {"run",       "--model",           "softmax",     "--data",
+                           "synthetic", "--data.examples",   "200",         "--workers",
+                           "2",         "--steps",           "6",           "-o",
+                           "typed.h5",  "--batch",           "4",           "--accumulation",
+                           "4",         "--optimizer",       "onebit-adam", "--optimizer.semantics",
+                           "deepspeed", "--optimizer.lr",    "2e-3",        "--optimizer.beta1",
+                           "0.8",       "--optimizer.beta2", "0.99",        "--optimizer.weight-decay",
+                           "0.01",      "--freeze",          "fixed:3",     "--optimizer.clip",
                            "1.5"};
   REQUIRE(run_onebit(folder, typed).status == 0);
   CHECK(sim::LogReader(folder / "run.h5").header().config == sim::LogReader(folder / "typed.h5").header().config);
@@ -270,4 +284,91 @@ TEST_CASE("deepspeed: a freeze step by default that the run never reaches is one
   CHECK_THAT(run.err, StartsWith("onebit: error: ") && Contains("freeze fixed:100000") && Contains("never reach"));
   CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   CHECK_FALSE(std::filesystem::exists(folder / "run.h5"));
+}
+
+namespace {
+
+/// A configuration with some of the three sizes, e.g. R"("train_batch_size": 32)".
+std::string sizes(const std::vector<std::string>& members) {
+  return R"({"optimizer": {"type": "Adam"}, )" + join(members, ", ") + "}";
+}
+
+struct Sizes {
+  std::vector<std::string> file;
+  Arguments more;
+  const char* batch;
+  const char* accumulation;
+};
+
+}  // namespace
+
+TEST_CASE("deepspeed: the size of a batch that is missing is inferred as DeepSpeed does") {
+  const std::string micro = R"("train_micro_batch_size_per_gpu": 4)", steps = R"("gradient_accumulation_steps": 3)",
+                    train = R"("train_batch_size": 24)", auto_micro = R"("train_micro_batch_size_per_gpu": "auto")",
+                    auto_steps = R"("gradient_accumulation_steps": "auto")",
+                    auto_train = R"("train_batch_size": "auto")";
+  const std::vector<Sizes> table = {
+      {{micro, steps, train}, {}, "4", "3"},
+      {{train, micro}, {}, "4", "3"},
+      {{train, steps}, {}, "4", "3"},
+      {{micro, steps}, {}, "4", "3"},
+      {{micro}, {}, "4", "1"},
+      {{train}, {}, "12", "1"},
+      {{train, auto_micro, auto_steps}, {}, "12", "1"},
+      {{auto_train, auto_micro, auto_steps}, {}, "16", "1"},
+      {{auto_train, auto_micro, auto_steps}, {"--batch", "5", "--accumulation", "2"}, "5", "2"},
+      {{train}, {"--batch", "6"}, "6", "2"},
+      {{train}, {"--accumulation", "6"}, "2", "6"},
+      {{micro, steps, train}, {"--workers", "1", "--batch", "8"}, "8", "3"},
+      {{train, micro}, {"--workers", "1"}, "4", "6"},
+      {{micro}, {"--accumulation", "5"}, "4", "5"},
+  };
+  for (const auto& [file, more, batch, accumulation] : table) {
+    const Folder folder;
+    write_file(folder / "ds.json", sizes(file));
+    const Outcome run = run_onebit(folder, joined(short_run(more), {"--steps", "2"}));
+    CAPTURE(file, more, run.err);
+    REQUIRE(run.status == 0);
+    CHECK(logged(folder / "run.h5", "batch") == batch);
+    CHECK(logged(folder / "run.h5", "accumulation") == accumulation);
+  }
+}
+
+TEST_CASE("deepspeed: a train_batch_size that does not fit the run is refused in one line") {
+  const Folder folder;
+  const auto refused = [&](const Arguments& arguments, const std::vector<std::string>& needles) {
+    const Outcome run = run_onebit(folder, arguments);
+    CAPTURE(arguments, run.err);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, StartsWith("onebit: error: train_batch_size does not fit") && Contains("ds.json"));
+    for (const std::string& needle : needles) CHECK_THAT(run.err, Contains(needle));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(folder / "run.h5"));
+  };
+  write_file(folder / "ds.json", sizes({R"("train_batch_size": 32)", R"("train_micro_batch_size_per_gpu": 4)"}));
+  refused(short_run({"--workers", "3"}), {"train_batch_size 32", "batch 4 x accumulation 2 x workers 3"});
+  refused(short_run({"--workers", "16"}), {"batch 4 x accumulation 1 x workers 16"});
+  refused(short_run({"--accumulation", "3"}), {"batch 4 x accumulation 3 x workers 2"});
+  refused(short_run({"--batch", "5"}), {"batch 5 x accumulation 3 x workers 2"});
+  refused(short_run({"--workers", "3", "--dry-run"}), {"workers 3"});
+  Arguments compare = short_run({"--arm", "a:optimizer=adam", "--arm", "b:optimizer=adam,workers=4", "-o", "out"});
+  compare[0] = "compare";
+  refused(compare, {"arm b", "workers 4"});
+  const Arguments sweep = {"sweep",   "--model", "softmax", "--data", "synthetic",   "--workers",
+                           "2",       "--steps", "2",       "--axis", "workers=2,4", "--deepspeed-config",
+                           "ds.json", "-o",      "swept"};
+  refused(sweep, {"workers 4"});
+  CHECK_FALSE(std::filesystem::exists(folder / "swept"));
+  write_file(folder / "ds.json", sizes({R"("train_batch_size": 3)"}));
+  refused(short_run({}), {"batch 1 x accumulation 1 x workers 2"});
+}
+
+TEST_CASE("deepspeed: sizes of batches that are no sizes are refused") {
+  check_refused(sizes({R"("train_batch_size": 0)"}), {"train_batch_size 0", "at least 1"});
+  check_refused(sizes({R"("train_batch_size": 2.5)"}), {"train_batch_size", "a whole number"});
+  check_refused(sizes({R"("train_batch_size": [8])"}), {"train_batch_size", "a single value"});
+  check_refused(sizes({R"("gradient_accumulation_steps": "many")"}), {"gradient_accumulation_steps", "a whole number"});
+  const DeepspeedConfig config = read(sizes({R"("train_batch_size": "auto", "gradient_accumulation_steps": "auto")"}));
+  CHECK_THAT(reason_for(config, "train_batch_size"), Contains("auto"));
+  CHECK_THAT(reason_for(config, "gradient_accumulation_steps"), Contains("auto"));
 }

@@ -140,18 +140,18 @@ void check_pages(std::size_t from) {
 
 }  // namespace
 
-TEST_CASE("docs: every command runs as it is written, pages 1, 5, ...") {
+TEST_CASE("docs: every command runs as it is written, pages 1, 5, ...", "[once]") {
   check_pages(0);
 }
 
-TEST_CASE("docs: every command runs as it is written, pages 2, 6, ...") {
+TEST_CASE("docs: every command runs as it is written, pages 2, 6, ...", "[once]") {
   check_pages(1);
 }
 
-TEST_CASE("docs: every command runs as it is written, pages 3, 7, ...") {
+TEST_CASE("docs: every command runs as it is written, pages 3, 7, ...", "[once]") {
   check_pages(2);
 }
 
-TEST_CASE("docs: every command runs as it is written, pages 4, 8, ...") {
+TEST_CASE("docs: every command runs as it is written, pages 4, 8, ...", "[once]") {
   check_pages(3);
 }

@@ -42,7 +42,7 @@ void check_plan(const Arguments& run, double least) {
 
 }  // namespace
 
-TEST_CASE("memory: the plan is within a tenth of the peak that the system reports") {
+TEST_CASE("memory: the plan is within a tenth of the peak that the system reports", "[once]") {
   ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
   for (const Arguments& run :
        {large_run("adam", "784,1024,256,10", {"--workers", "32", "--batch", "4"}),
@@ -53,7 +53,7 @@ TEST_CASE("memory: the plan is within a tenth of the peak that the system report
   }
 }
 
-TEST_CASE("memory: the plan is within a tenth for models with convolutions, residual blocks and attention") {
+TEST_CASE("memory: the plan is within a tenth for models with convolutions, residual blocks and attention", "[once]") {
   ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
   const Arguments cnn = {"--model", "cnn", "--data", "synthetic", "--data.image", "1x28x28", "--data.examples", "1000"};
   const Arguments resnet = {"--model",      "resnet20", "--data",          "synthetic",

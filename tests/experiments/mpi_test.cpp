@@ -31,10 +31,11 @@ Arguments mpirun(Index ranks, const Arguments& arguments) {
 
 /// 14 workers are 4 blocks, the last of two.
 Arguments blocks_run(const std::string& optimizer, const std::string& name, const Arguments& more = {}) {
-  return joined(tiny_run("run", {"--workers", "14", "--steps", "9", "--optimizer", optimizer, "--optimizer.granularity",
-                                 "fused", "--log.workers-every", "2", "--log.tensors-every", "3", "--eval.every", "4",
-                                 "-o", name + ".h5", "--weights-out", name + ".weights"}),
-                more);
+  const bool fuses = optimizer == "onebit-adam" || optimizer == "zeroone-adam";
+  const Arguments run = tiny_run(
+      "run", {"--workers", "14", "--steps", "9", "--optimizer", optimizer, "--log.workers-every", "2",
+              "--log.tensors-every", "3", "--eval.every", "4", "-o", name + ".h5", "--weights-out", name + ".weights"});
+  return joined(joined(run, fuses ? Arguments{"--optimizer.granularity", "fused"} : Arguments{}), more);
 }
 
 bool is_time(std::string_view column) {
@@ -243,7 +244,7 @@ TEST_CASE("mpi: a run that diverges in one rank ends in all, and says so once, a
   CHECK(sim::LogReader(folder / "several.h5").status() == sim::RunStatus::diverged);
 }
 
-TEST_CASE("mpi: a rank that is killed ends the run, and is named") {
+TEST_CASE("mpi: a rank that is killed ends the run, and is named", "[once]") {
   ONEBIT_NEEDS_MPI();
   const Folder folder;
   Process process(folder / "", endless());
@@ -263,7 +264,7 @@ TEST_CASE("mpi: a rank that is killed ends the run, and is named") {
   CHECK(run_onebit(folder, {"inspect", "run.h5"}).status == 0);
 }
 
-TEST_CASE("mpi: a run goes on from its checkpoint on another number of ranks, with the same bits") {
+TEST_CASE("mpi: a run goes on from its checkpoint on another number of ranks, with the same bits", "[once]") {
   ONEBIT_NEEDS_MPI();
   const Folder folder;
   const auto run = [](const std::string& name, const Arguments& more) {
@@ -318,7 +319,7 @@ TEST_CASE("mpi: Ctrl-C ends a run over ranks with a complete log and a summary")
   }
 }
 
-TEST_CASE("mpi: errors over ranks are one line and leave nothing behind") {
+TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once]") {
   ONEBIT_NEEDS_MPI();
   const Folder folder;
   const auto check = [&](const Arguments& command, const std::string& part) {

@@ -135,7 +135,54 @@ TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
   CHECK_THAT(never.out, Contains("never reached"));
 }
 
-TEST_CASE("price: local steps exchange once a period, and a log's pattern does not hide it") {
+TEST_CASE("price: a table of all-reduces knows that GPUs share a network link, and says where it is extended") {
+  const Folder folder;
+  // Table 1 of 1-bit Adam: what paper-ethernet is fitted to.
+  write_file(folder / "rows.csv", "nodes,gpus,bytes,seconds\n16,4,672452216,2.206\n");
+  const auto price = [&](const Arguments& more) {
+    return run_onebit(
+        folder,
+        bert(joined({"--cluster", "paper-ethernet", "--workers", "64", "--optimizer", "onebit-adam", "--json"}, more)));
+  };
+  const Outcome table = price({"--cost-model", "table", "--cost-table", "rows.csv"}), links = price({});
+  CAPTURE(table.out, table.err);
+  REQUIRE((table.status == 0 && links.status == 0));
+  CHECK(json_number(table.out, "communication_seconds") ==
+        Approx(json_number(links.out, "communication_seconds")).epsilon(0.1));
+  const std::string said = "16 nodes of 4 GPUs: all_reduce of 672.5 MB";
+  CHECK_THAT(table.err, StartsWith("onebit: warning: the cost table is extended") && Contains(said));
+  CHECK(std::count(table.err.begin(), table.err.end(), '\n') == 1);
+  CHECK_THAT(table.out, Contains("\"extended\": [\"the cost table is extended") && Contains(said));
+  CHECK(links.err.empty());
+  CHECK_THAT(links.out, Contains("\"extended\": []"));
+}
+
+TEST_CASE("price: a log is not priced with the workload of another model") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5"})).status == 0);  // 43 parameters
+  const auto price = [&](const std::string& workload) {
+    return run_onebit(folder, {"price", "run.h5", "--cluster", "eth1", "--workload", workload, "--json"});
+  };
+  const auto own = [&](const std::string& parameters) {
+    write_file(folder / "own.ini", "parameters = " + parameters + "\nbatch = 2\nforward = 1\nbackward = 2\n");
+    return price("own.ini");
+  };
+  for (const Outcome& refused : {price("gpt2-xl"), own("60"), own("30")}) {
+    CAPTURE(refused.err);
+    CHECK(refused.status == 2);
+    CHECK(refused.out.empty());
+    CHECK_THAT(refused.err, StartsWith("onebit: error: the workload is of another model") &&
+                                Contains("run.h5 has 43 parameters") && Contains("--workload"));
+  }
+  for (const Outcome& taken : {own("43"), own("46")}) {
+    CAPTURE(taken.err);
+    REQUIRE(taken.status == 0);
+    CHECK(json_number(taken.out, "forward_seconds") == 1);
+  }
+  CHECK(price("none").status == 0);
+}
+
+TEST_CASE("price: local steps exchange once a period, and a log's pattern does not hide it", "[once]") {
   const auto bytes = [](const std::string& optimizer, const Arguments& more) {
     const Outcome run = run_onebit(
         Folder(), bert(joined({"--cluster", "eth10", "--workers", "8", "--json", "--optimizer", optimizer}, more)));

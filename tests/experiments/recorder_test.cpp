@@ -63,9 +63,13 @@ with Recorder('flat.h5', numpy.arange(6), 2, tensor_sizes=[2, 4]) as recorder:
   REQUIRE(replay.status == 0);
   CHECK_THAT(replay.out, Contains("replayed 7 steps, 3 workers, 19 parameters"));
   CHECK(run_onebit(folder, {"replay", "flat.h5", "--optimizer", "adam", "-o", "flat-params.h5"}).status == 0);
+  CHECK(run_onebit(folder, {"replay", "trace.h5", "--optimizer", "ef-momentum-sgd", "--codec", "power-sgd",
+                            "--codec.rank", "1", "-o", "low-rank.h5"})
+            .status == 0);
   check_python(folder, R"(
 with h5py.File('trace.h5') as trace, h5py.File('params.h5') as replay:
     assert list(trace['tensor_sizes']) == [15, 0, 4]
+    assert trace['tensor_shapes'][()].tolist() == [[3, 5], [0, 0], [4, 0]]
     assert trace['gradients'].dtype == trace['x0'].dtype == numpy.float32
     expected = trace['x0'][()] - 0.5 * trace['gradients'][()].astype('f8').mean(axis=1).cumsum(axis=0)
     assert abs(expected).max() > 0.5 and abs(replay['params'][()] - expected).max() < 1e-6
@@ -94,7 +98,7 @@ with Recorder('trace.h5', x, workers=2) as recorder:
   CHECK(run_onebit(folder, {"replay", "trace.h5", "--optimizer", "sgd", "-o", "params.h5"}).status == 0);
 }
 
-TEST_CASE("recorder: a trace is replayed in much less memory than it takes, however its file is laid out") {
+TEST_CASE("recorder: a trace is replayed in much less memory than it takes, however its file is laid out", "[once]") {
   ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
   ONEBIT_SKIP_UNLESS(!find_python("h5py").empty(), "h5py", "no python3 with h5py");
   const std::string recorded = large_trace(

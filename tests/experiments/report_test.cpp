@@ -72,9 +72,9 @@ TEST_CASE("report: one page with everything in it") {
   const std::string page = read_file(folder / "report.html");
   CHECK_THAT(page, StartsWith("<!DOCTYPE html>"));
   for (const char* part :
-       {"Summary", "vs fp16:", "paired seeds", "Loss", "Variance and freeze", "DeepSpeed freeze_step", "Network",
-        "ib100", "Theory", "sigma of a worker", "Both sides of the bound", "telescoping of errors", "Runs", "diverged",
-        "To repeat it", "onebit compare"}) {
+       {"Summary", "vs fp16:", "paired seeds", "Verdicts", "comparison", "Loss", "Variance and freeze",
+        "DeepSpeed freeze_step", "Network", "ib100", "Theory", "sigma of a worker", "Both sides of the bound",
+        "telescoping of errors", "Runs", "diverged", "To repeat it", "onebit compare"}) {
     INFO(part);
     CHECK_THAT(page, Contains(part));
   }
@@ -90,15 +90,15 @@ TEST_CASE("report: texts of users are text, not HTML") {
   CHECK(page.find("<script>") == std::string::npos);
 }
 
-TEST_CASE("report: the page is without a parse error and loads nothing") {
+TEST_CASE("report: the page is without a parse error and loads nothing", "[once]") {
   check_report("html", "html5lib");
 }
 
-TEST_CASE("report: a browser has nothing to say, wide and narrow, and nothing scrolls sideways") {
+TEST_CASE("report: a browser has nothing to say, wide and narrow, and nothing scrolls sideways", "[once]") {
   check_report("browser", "chromium");
 }
 
-TEST_CASE("report: its curves as one tidy table, its pictures as files") {
+TEST_CASE("report: its curves as one tidy table, its pictures as files", "[once]") {
   const Folder folder;
   run_arms(folder);
   const Outcome table = run_onebit(folder, {"report", "arms", "-o", "report.csv", "--csv"});
@@ -118,7 +118,7 @@ TEST_CASE("report: its curves as one tidy table, its pictures as files") {
   }
 }
 
-TEST_CASE("report: loss against samples where arms take other numbers of them a step") {
+TEST_CASE("report: loss against samples where arms take other numbers of them a step", "[once]") {
   ONEBIT_SKIP_UNLESS(std::system("command -v gnuplot >/dev/null 2>&1") == 0, "gnuplot", "not installed");
   const Folder folder;
   const auto samples = [&](const std::string& other) {

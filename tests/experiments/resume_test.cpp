@@ -4,7 +4,7 @@
 
 #include "sim/checkpoint.hpp"
 #include "sim/log/reader.hpp"
-#include "tests/experiments/program.hpp"
+#include "tests/experiments/killed.hpp"
 #include "tests/small_disk.hpp"
 
 using namespace onebit;
@@ -15,21 +15,6 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 namespace fs = std::filesystem;
-
-Arguments checkpointing(const Arguments& more = {}) {
-  return tiny_run("run", joined({"--steps", "40", "--checkpoint.every", "10", "--freeze", "fixed:5", "--optimizer",
-                                 "onebit-adam", "-o", "run.h5"},
-                                more));
-}
-
-Outcome killed_at(const Folder& folder, const std::string& point, const Arguments& arguments) {
-  const Variable pause("ONEBIT_PAUSE_AT", point);
-  Process process(folder / "", onebit_command(arguments));
-  process.poll([&] { return process.stopped(); });
-  REQUIRE(process.stopped());
-  process.send(SIGKILL);
-  return process.finish();
-}
 
 /// One line with all of `needles`, and the folder as it was.
 void check_refused(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
@@ -52,7 +37,7 @@ std::vector<double> losses(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("resume: a run that is killed again and again ends with the bits of one that was left alone") {
+TEST_CASE("resume: a run that is killed again and again ends with the bits of one that was left alone", "[once]") {
   const std::string python = find_python("h5py");
   ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
   const Folder folder;
@@ -125,7 +110,7 @@ TEST_CASE("resume: other options are refused with their list, unless they are na
   const Arguments changed = checkpointing({"--resume", "--optimizer.lr", "0.5", "--steps", "60"});
   check_refused(folder, changed,
                 {"options differ", "optimizer.lr", "there, '0.5' now", "steps '40' there, '60' now",
-                 "--resume.allow steps,optimizer.lr"});
+                 "resume with the same ones, or give --resume.allow steps,optimizer.lr"});
   check_refused(folder, joined(changed, {"--resume.allow", "steps"}), {"optimizer.lr"});
   check_refused(folder, checkpointing({"--resume", "--model.precision", "bf16"}),
                 {"model.precision 'fp32' there, 'bf16' now"});

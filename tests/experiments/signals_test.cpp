@@ -106,7 +106,7 @@ TEST_CASE("signals: a killed run opens in inspect, with all committed rows") {
   const Outcome shown = run_onebit(folder, {"inspect", "run.h5"});
   CHECK(shown.status == 0);
   CHECK(shown.err.empty());
-  CHECK_THAT(line_of(shown.out, "status"), Contains("running"));
+  CHECK_THAT(line_of(shown.out, "status"), Contains("interrupted at step "));
   CHECK_THAT(line_of(shown.out, "closed by its writer"), Contains("killed"));
   CHECK_THAT(line_of(shown.out, "committed rows of steps"), Contains(std::to_string(committed(folder / "run.h5"))));
 }

@@ -411,3 +411,13 @@ TEST_CASE("sweep: which devices of a backend is up to how points are run, an arm
   CHECK(devices({"--devices", "cpu:2"}, "cpu:2") == Texts{"cpu:2"});
   CHECK(devices({"--arm", "a:devices=cpu:2", "--arm", "b:optimizer=sgd"}, "cpu:3") == Texts{"cpu:2", "cpu:3"});
 }
+
+TEST_CASE("sweep points: a log is known by what was asked for, also where its evaluations were chosen") {
+  const std::string open = name_with({{"steps", "40"}}), given = name_with({{"steps", "40"}, {"eval.examples", "80"}});
+  const Settings chosen = {{"steps", "40"}, {"eval.every", "20"}, {"eval.examples", "80"}};
+  CHECK(open != given);
+  CHECK(is_named(values_of(make_config(chosen)), open));
+  CHECK(is_named(values_of(make_config(chosen)), given));
+  CHECK(!is_named(values_of(make_config(chosen)), name_with({{"steps", "41"}})));
+  CHECK(!is_named(values_of(make_config(chosen)), name_with({{"steps", "40"}, {"eval.examples", "81"}})));
+}

@@ -1,6 +1,7 @@
 // Sweeps as processes: interrupted, shared among shards, with runs that fail, hang or are killed.
 
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "sim/log/log_state.hpp"
@@ -127,6 +128,45 @@ TEST_CASE("sweep: every point is a run with a log, and the index has them all") 
   CHECK(sim::LogReader(folder / "alone.h5").column("steps/loss") == log.column("steps/loss"));
 }
 
+TEST_CASE("sweep: runs of other lengths are evaluated on the same examples, and can be compared") {
+  const Folder folder;
+  const Arguments sweep = {"sweep",
+                           "--model",
+                           "mlp",
+                           "--model.layers",
+                           "8,4,3",
+                           "--data",
+                           "synthetic",
+                           "--data.features",
+                           "8",
+                           "--data.classes",
+                           "3",
+                           "--workers",
+                           "2",
+                           "--batch",
+                           "4",
+                           "--threads",
+                           "1",
+                           "--axis",
+                           "steps=40,400",
+                           "-o",
+                           "out"};
+  REQUIRE(run_onebit(folder, sweep).status == 0);
+  std::set<std::string> examples, every;
+  for (const std::string& path : logs(folder, "out")) {
+    const std::vector<std::pair<std::string, std::string>> config = sim::LogReader(path).header().config;
+    const std::map<std::string, std::string> options(config.begin(), config.end());
+    examples.insert(options.at("eval.examples"));
+    every.insert(options.at("eval.every"));
+  }
+  CHECK(examples == std::set<std::string>{"80"});  // half of what 40 steps train on, at the start and at the end
+  CHECK(every.size() == 2);
+  const Outcome analyzed = run_onebit(folder, {"analyze", "out"});
+  CAPTURE(analyzed.err);
+  CHECK(analyzed.status == 0);
+  CHECK(run_onebit(folder, sweep).status == 0);  // the logs are known by their names
+}
+
 TEST_CASE("sweep: the same command again runs nothing, another one is refused or extends") {
   const Folder folder;
   const Arguments sweep = tiny_run("sweep", {"--axis", "optimizer.lr=1e-3,1e-2", "-o", "out"});
@@ -187,7 +227,7 @@ TEST_CASE("sweep: a dry run shows the points and leaves nothing") {
   CHECK(entries(folder).empty());
 }
 
-TEST_CASE("sweep: killed and stopped several times it ends with the index of an undisturbed one") {
+TEST_CASE("sweep: killed and stopped several times it ends with the index of an undisturbed one", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, grid("undisturbed")).status == 0);
   CHECK(play_interrupted(folder, grid("out"), {SIGKILL, SIGTERM, SIGKILL}, 20) == 3);
@@ -199,7 +239,7 @@ TEST_CASE("sweep: killed and stopped several times it ends with the index of an 
   }
 }
 
-TEST_CASE("sweep: two shards at once share a folder and agree on its index") {
+TEST_CASE("sweep: two shards at once share a folder and agree on its index", "[once]") {
   const Folder folder;
   REQUIRE(run_onebit(folder, grid("undisturbed")).status == 0);
   Process first(folder / "", onebit_command(grid("out", {"--shard", "0/2", "--jobs", "1"})));
@@ -270,7 +310,7 @@ TEST_CASE("sweep: runs end with a sweep that is killed") {
   CHECK(gone());
 }
 
-TEST_CASE("sweep: a run that is killed is tried again, and takes no other with it") {
+TEST_CASE("sweep: a run that is killed is tried again, and takes no other with it", "[once]") {
   const Folder folder;
   Process process(folder / "",
                   onebit_command(grid("out", {"--jobs", "1", "--steps", "20000", "--log.every", "100"}, "1")));
@@ -282,7 +322,7 @@ TEST_CASE("sweep: a run that is killed is tried again, and takes no other with i
   CHECK(count(read_file(folder / "out/index.csv"), ",done,20000,") == 5);
 }
 
-TEST_CASE("sweep: a run that takes too long is ended, and stays so until asked for again") {
+TEST_CASE("sweep: a run that takes too long is ended, and stays so until asked for again", "[once]") {
   const Folder folder;
   const Arguments sweep = tiny_run("sweep", {"--axis", "steps=6,100000000", "--log.flush", "0.01", "--eval.every",
                                              "1000", "--time-limit", "1", "-o", "out"});
@@ -369,7 +409,7 @@ TEST_CASE("sweep: points that do not fit in memory fail by name, others run") {
   CHECK_THAT(read_file(folder / "out/index.csv"), Contains("\"4,5,3\",1,done") && Contains("\"4,1000000,3\",1,failed"));
 }
 
-TEST_CASE("sweep: no more runs at a time than the memory holds") {
+TEST_CASE("sweep: no more runs at a time than the memory holds", "[once]") {
   const Folder folder;
   const Arguments sweep =
       tiny_run("sweep", {"--steps", "20000", "--log.every", "100", "--seeds", "6", "--jobs", "6", "-o", "out"});
@@ -386,7 +426,7 @@ TEST_CASE("sweep: no more runs at a time than the memory holds") {
   CHECK(most == 2);
 }
 
-TEST_CASE("sweep: a point whose log another program writes is waited for") {
+TEST_CASE("sweep: a point whose log another program writes is waited for", "[once]") {
   const Folder folder;
   const Arguments run = {"--steps", "50000", "--log.every", "1000", "--log.flush", "0.01"};
   const Arguments sweep = tiny_run("sweep", joined(run, {"-o", "out"}));
@@ -431,7 +471,7 @@ TEST_CASE("sweep: a log of other data is not taken as done") {
   CHECK(sweep("3e-3,4e-3").status == 0);
 }
 
-TEST_CASE("sweep: --tune finds each arm's best rate, also when it is interrupted") {
+TEST_CASE("sweep: --tune finds each arm's best rate, also when it is interrupted", "[once]") {
   const Folder folder;
   const auto sweep = [&](const std::string& out) {
     return tiny_run("sweep", {"--steps", "150", "--optimizers", "adam,sgd", "--tune", "optimizer.lr=1e-4:10",

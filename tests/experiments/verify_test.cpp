@@ -78,7 +78,7 @@ TEST_CASE("verify: this build gives the numbers that were recorded") {
   CHECK(entries(folder).empty());
 }
 
-TEST_CASE("verify: golden traces are reproduced in the semantics that they were recorded in") {
+TEST_CASE("verify: golden traces are reproduced in the semantics that they were recorded in", "[once]") {
   const bool shared = std::filesystem::exists(shared_path("golden"));
   ONEBIT_SKIP_UNLESS(shared, "shared", "no golden trajectories");
   const Folder folder;
@@ -91,7 +91,7 @@ TEST_CASE("verify: golden traces are reproduced in the semantics that they were 
   CHECK_THAT(result.out, Contains("torch_n4.h5") && Contains("paper") && !Contains(" no\n"));
 }
 
-TEST_CASE("verify: the same build gives the same bits, and says so") {
+TEST_CASE("verify: the same build gives the same bits, and says so", "[once]") {
   const OwnPreset preset;
   preset.record();
   const Outcome same = preset.verify();
@@ -103,7 +103,7 @@ TEST_CASE("verify: the same build gives the same bits, and says so") {
   CHECK(std::filesystem::exists(preset.folder / "kept/onebit-adam-3.h5"));
 }
 
-TEST_CASE("verify: losses that differ by rounding are close, others are not") {
+TEST_CASE("verify: losses that differ by rounding are close, others are not", "[once]") {
   const OwnPreset preset;
   preset.record();
   const double loss = first_loss(preset);
@@ -120,7 +120,7 @@ TEST_CASE("verify: losses that differ by rounding are close, others are not") {
   CHECK_THAT(other.out, Contains("differs") && Contains("shifted by") && Contains("does not give"));
 }
 
-TEST_CASE("verify: what rounding cannot explain is named") {
+TEST_CASE("verify: what rounding cannot explain is named", "[once]") {
   const OwnPreset preset;
   const auto differs = [&](const std::string& column, const std::string& value, const std::string& why) {
     preset.change(column, value);
@@ -165,7 +165,7 @@ TEST_CASE("verify: records that are of no use are refused in a line") {
   CHECK_THAT(trace.err, Contains("none.h5"));
 }
 
-TEST_CASE("verify: every recorded preset has its arms and seeds, and says where it is from") {
+TEST_CASE("verify: every recorded preset has its arms and seeds, and says where it is from", "[once]") {
   const std::filesystem::path expected = source_path("experiments/expected");
   const bool shared = std::filesystem::exists(shared_path("data"));
   ONEBIT_SKIP_UNLESS(shared, "shared", "presets use sample data that is not here");

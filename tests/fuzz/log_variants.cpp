@@ -82,7 +82,7 @@ std::vector<Edit> edits_of_object(const std::string& path) {
     });
   };
   return {remove,
-          instead([path](const auto& file) { sim::h5::create_group(file, path); }),
+          instead([path](const auto& file) { sim::h5::close(sim::h5::create_group(file, path)); }),
           instead([path](const auto& file) { sim::h5::create_scalar(file, path, H5T_NATIVE_INT64); }),
           instead([path](const auto& file) { sim::h5::create_array(file, path, H5T_NATIVE_FLOAT, 2); }),
           instead([path](const auto& file) { sim::h5::create_array(file, path, sim::h5::text_type(3).get(), 5); }),

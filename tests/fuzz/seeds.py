@@ -137,11 +137,32 @@ def log_seeds():
         yield f"other-{which}", struct.pack(">H", which)
 
 
+def deepspeed_seeds():
+    files = [
+        "", "{}", "[1, 2]", '{"optimizer": {"type": "OneBitAdam", "params": {"lr": 1e-3, "betas": [0.9, 0.99], "freeze_step": 40}}}',
+        '{"optimizer": {"type": "ZeroOneAdam", "params": {"local_step_scaler": 1000}}, "gradient_clipping": 1.0, "fp16": {"enabled": true}}',
+        '{"optimizer": {"type": "OneBitLamb", "params": {"max_coeff": 0.3, "lr": "auto"}}, "train_micro_batch_size_per_gpu": 16}',
+        '{"optimizer": {"type": "Adam"}, "other": "\\"[[{{\\u0000"}', '{"optimizer": ' * 40, "[" * 101 + "]" * 101, '{"a": {"a": 1}, "a": []}',
+    ]
+    for i, text in enumerate(files):
+        yield f"file-{i}", text.encode()
+
+
+def trace_seeds():
+    """What each byte says: tests/fuzz/trace.cpp."""
+    yield "good", b""
+    for which in range(12):
+        yield f"dataset-{which}", bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, which, 0, which, 7, 200, which, 11, 3, 1])
+        yield f"type-{which}", bytes([3 + 4 * which, 0])
+        yield f"sizes-{which}", bytes([0, 3 + 4 * which, 250 - which, 3, 2, 4])
+
+
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
     for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "libsvm": libsvm_seeds,
                           "tokens": token_seeds, "word_pieces": word_piece_seeds, "text": text_seeds,
-                          "split": split_seeds, "options": option_seeds, "log": log_seeds}.items():
+                          "split": split_seeds, "options": option_seeds, "log": log_seeds,
+                          "deepspeed": deepspeed_seeds, "trace": trace_seeds}.items():
         (corpus / reader).mkdir(parents=True, exist_ok=True)
         for name, content in seeds():
             (corpus / reader / name).write_bytes(content)

@@ -34,12 +34,13 @@ std::shared_ptr<oracle::Exchange> exchange_of(const TrainingOptions& options) {
 oracle::EfSgd oracle_of(const TrainingOptions& options, const std::vector<float>& x0) {
   const OptimizerConfig& c = options.config;
   const bool after = c.name == "ef-momentum-sgd";
-  const bool before = c.name == "dist-ef-sgdm";
+  const bool before = c.name == "dist-ef-sgdm" || c.name == "ef-sgdm";
   return {{after ? c.momentum : 0, c.nesterov, c.weight_decay, c.clip},
           {x0.begin(), x0.end()},
           exchange_of(options),
           !after,
-          before ? c.momentum : 0};
+          before ? c.momentum : 0,
+          c.name == "dist-ef-sgdm" || c.nesterov};
 }
 
 /// Worst relative difference of the displacement while the learning rate rises and falls.
@@ -63,17 +64,36 @@ double difference(const TrainingOptions& options, std::uint32_t seed) {
 }  // namespace
 
 TEST_CASE("SGD with error feedback follows its oracle while the learning rate changes") {
-  const std::string name = GENERATE("ef-sgd", "ef-momentum-sgd", "dist-ef-sgdm");
+  const std::string name = GENERATE("ef-sgd", "ef-momentum-sgd", "dist-ef-sgdm", "ef-sgdm");
   const std::string codec = GENERATE("fp32", "sign-l1", "sign-l2");
   for (const std::string& backend : backends()) {
     TrainingOptions options = training_options(name, codec);
     options.backend = backend;
     CAPTURE(name, codec, backend);
     CHECK(difference(options, 1) < 1e-4);
-    options.config.nesterov = name == "ef-momentum-sgd";
+    options.config.nesterov = name == "ef-momentum-sgd" || name == "ef-sgdm";
     options.config.weight_decay = 0.1;
     options.config.clip = 15;
     CHECK(difference(options, 2) < 1e-4);
+  }
+}
+
+TEST_CASE("dense steps are those of SGD, carry no errors, and are the warm-up") {
+  TrainingOptions options = training_options("ef-momentum-sgd", "sign-l1");
+  options.config.exchange.dense_steps = 3;
+  TrainingOptions dense = training_options("momentum-sgd", "fp32");
+  const std::vector<float> x0 = oracle::normals(kParameters, 7);
+  const GradientStream gradients{options.workers, kParameters, 7};
+  Training training(options, x0), plain(dense, x0);
+  for (Index step = 1; step <= 5; ++step) {
+    const StepReport report = training.step(gradients(step));
+    plain.step(gradients(step));
+    CAPTURE(step);
+    CHECK(report.phase == (step <= 3 ? Phase::warmup : Phase::compression));
+    CHECK(training.optimizer->state().exchanged == (step > 3));
+    CHECK((training.parameters() == plain.parameters()) == (step <= 3));
+    const std::vector<float> errors = training.optimizer->state().exchange->worker_errors().to_host({0, 1});
+    CHECK(std::ranges::any_of(errors, [](float e) { return e != 0; }) == (step > 3));
   }
 }
 

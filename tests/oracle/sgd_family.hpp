@@ -63,15 +63,17 @@ class SignExchange final : public Exchange {
 };
 
 /// EF-SGD (Karimireddy et al. 2019, Algorithm 2) over an exchange with feedback. The options' momentum acts on the
-/// result (PowerSGD), `worker_momentum` is Nesterov's at the workers (dist-EF-blockSGDM, Zheng et al. 2019).
+/// result (PowerSGD), `worker_momentum` is at the workers: Nesterov's (dist-EF-blockSGDM, Zheng et al. 2019) or the
+/// heavy ball.
 class EfSgd : public Sgd {
  public:
   EfSgd(const SgdOptions& sgd_options, Vector x0, std::shared_ptr<Exchange> between, bool rescale_errors,
-        double momentum_of_workers = 0)
+        double momentum_of_workers = 0, bool nesterov_of_workers = true)
       : Sgd(sgd_options, std::move(x0)),
         exchange(std::move(between)),
         rescale(rescale_errors),
-        worker_momentum(momentum_of_workers) {}
+        worker_momentum(momentum_of_workers),
+        worker_nesterov(nesterov_of_workers) {}
 
   void step(double lr, const Rows& gradients) {
     if (rescale && last_lr > 0) exchange->scale_errors(last_lr / lr);
@@ -83,7 +85,7 @@ class EfSgd : public Sgd {
       Vector p = g;
       for (std::size_t i = 0; i < g.size() && worker_momentum > 0; ++i) {
         own[w][i] = worker_momentum * own[w][i] + g[i];
-        p[i] = worker_momentum * own[w][i] + g[i];
+        p[i] = worker_nesterov ? worker_momentum * own[w][i] + g[i] : own[w][i];
       }
       sent.push_back(p);
     }
@@ -93,6 +95,7 @@ class EfSgd : public Sgd {
   std::shared_ptr<Exchange> exchange;
   bool rescale;
   double worker_momentum;
+  bool worker_nesterov;
   double last_lr = 0;
   Rows own;  ///< the workers' momenta
 };

@@ -203,6 +203,7 @@ TEST_CASE("cluster: held-out examples are all used where they are few, else as m
   RunConfig config = mlp_config();
   config.data.examples = 10000;
   config.data.holdout = 0.2;
+  config.eval.examples = 8192;
   CHECK(VirtualCluster(config).evaluate().examples == 2000);
   config.eval.examples = 600;
   CHECK(VirtualCluster(config).evaluate().examples == 512);
@@ -407,7 +408,7 @@ TEST_CASE("cluster: options out of range are refused by name") {
   refused([](RunConfig& config) { config.epochs = 1; }, "steps, epochs");
   refused([](RunConfig& config) { config.log.every = 0; }, "log.every 0");
   refused([](RunConfig& config) { config.log.flush_seconds = -1; }, "log.flush");
-  refused([](RunConfig& config) { config.eval.examples = 0; }, "eval.examples 0");
+  refused([](RunConfig& config) { config.eval.examples = -1; }, "eval.examples -1");
 }
 
 TEST_CASE("cluster: steps follow from epochs") {

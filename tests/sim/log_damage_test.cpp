@@ -313,7 +313,7 @@ TEST_CASE("log: no room for a new log leaves no file") {
 TEST_CASE("log: files that are no log") {
   const Folder folder;
   const std::string path = folder / "run.h5";
-  CHECK_THROWS_WITH(LogReader(path), "no such log (" + path + ")");
+  CHECK_THROWS_WITH(LogReader(path), "cannot read log: no such file (" + path + ")");
   CHECK_THROWS_WITH(LogReader(folder / ""), Contains("not a regular file"));
   write_file(path, "");
   CHECK_THROWS_WITH(LogReader(path), Contains("the file is empty"));

@@ -106,7 +106,7 @@ with h5py.File(sys.argv[1], 'w') as file:
   CHECK(attributes["fixed"].text == "adam");
   CHECK(attributes["betas"].numbers == std::vector<double>{0.9, 0.97});
   CHECK(attributes["freeze_step"].numbers == std::vector<double>{20});
-  CHECK(trace.reference("adam_wd", 2) == std::vector<float>{6, 7, 8});
+  CHECK(trace.reference("adam_wd", 2) == std::vector<double>{6, 7, 8});
   CHECK_THROWS_WITH(trace.attributes("adam_dw"), Contains("adam_dw") && Contains("did you mean adam_wd?"));
   CHECK_THROWS_AS(trace.attributes("no_case"), ConfigError);
 }
@@ -143,9 +143,61 @@ TEST_CASE("trace: parameters of all workers come back step by step, and are refu
   CHECK_FALSE(trace.has_worker_reference("shared"));
   REQUIRE(trace.has_worker_reference("local"));
   CHECK(trace.worker_reference("local", 2) ==
-        std::vector<float>{10, 11, 12, 13, 14, 30, 31, 32, 33, 34, 50, 51, 52, 53, 54});
+        std::vector<double>{10, 11, 12, 13, 14, 30, 31, 32, 33, 34, 50, 51, 52, 53, 54});
   CHECK_THROWS_AS(trace.has_worker_reference("turned"), ConfigError);
   CHECK_THROWS_WITH(trace.has_worker_reference("turned"), Contains("turned/params_all_workers"));
+}
+
+TEST_CASE("trace: a case may have gradients and weights of its own, and recorded random numbers") {
+  const Folder folder;
+  Sample sample;
+  sample.without = "gradients";
+  const std::string path = sample.write(folder / "trace.h5");
+  {
+    const h5::Object file{h5::Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose), {}};
+    std::vector<double> values(40);
+    std::iota(values.begin(), values.end(), 0.0);
+    const h5::Object own = h5::create_group(file, "own"), none = h5::create_group(file, "none");
+    write_array(own, "params", H5T_NATIVE_DOUBLE, {4, 5}, values.data());
+    write_array(own, "gradients", H5T_NATIVE_DOUBLE, {4, 2, 5}, values.data());
+    write_array(own, "x0", H5T_NATIVE_DOUBLE, {5}, values.data());
+    write_array(own, "mask", H5T_NATIVE_DOUBLE, {2, 3}, values.data());
+    write_array(none, "params", H5T_NATIVE_DOUBLE, {4, 5}, values.data());
+    const std::vector<std::int64_t> shapes = {2, 1, 3, 0};
+    write_array(file, "tensor_shapes", H5T_NATIVE_INT64, {2, 2}, shapes.data());
+  }
+  const GradientTrace trace(path, "own");
+  CHECK(trace.workers() == 2);
+  CHECK(trace.x0() == std::vector<float>{0, 1, 2, 3, 4});
+  CHECK(trace.tensors()[0].rows == 2);
+  CHECK(trace.tensors()[1].rows == 1);
+  std::vector<float> gradients;
+  trace.read_step(1, gradients);
+  CHECK(gradients == std::vector<float>{10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  const auto mask = trace.recorded("own")->find("mask");
+  REQUIRE(mask);
+  CHECK(mask->sizes == std::vector<Index>{2, 3});
+  CHECK(mask->values == std::vector<double>{0, 1, 2, 3, 4, 5});
+  CHECK_FALSE(trace.recorded("own")->find("masks"));
+  const GradientTrace unnamed(path);
+  CHECK(unnamed.cases() == std::vector<std::string>{"none", "own"});
+  CHECK_THROWS_WITH(unnamed.read_step(0, gradients), Contains("--reference"));
+}
+
+TEST_CASE("trace: shapes that do not fit the tensors are refused") {
+  const Folder folder;
+  const auto refused = [&](const std::string& name, const Sizes& sizes, const std::vector<std::int64_t>& shapes) {
+    const std::string path = Sample().write(folder / name);
+    {
+      const h5::Object file{h5::Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose), {}};
+      write_array(file, "tensor_shapes", H5T_NATIVE_INT64, sizes, shapes.data());
+    }
+    check_refused(path, "tensor_shapes");
+  };
+  refused("sizes.h5", {1, 2}, {2, 1});
+  refused("product.h5", {2, 2}, {2, 1, 2, 2});
+  refused("negative.h5", {2, 2}, {-2, -1, 3, 1});
+  refused("large.h5", {2, 2}, {INT64_MAX, INT64_MAX, 3, 1});
 }
 
 TEST_CASE("trace: a missing dataset is named") {
@@ -222,7 +274,7 @@ TEST_CASE("trace: parameters of a replay are written as promised") {
   const h5::Object params = h5::open_dataset(file, "params");
   CHECK(h5::extents(params) == Sizes{2, 3});
   std::vector<float> values(6);
-  h5::read_rows(params, H5T_NATIVE_FLOAT, values.data(), 2);
+  h5::read_rows(params, H5T_NATIVE_FLOAT, values, 2);
   CHECK(values == std::vector<float>{1, 2, 3, 4, 5, 6});
 }
 
@@ -238,8 +290,8 @@ TEST_CASE("trace: parameters of all workers are written where they have their ow
   const h5::Object params = h5::open_dataset(file, "params"), all = h5::open_dataset(file, "params_all_workers");
   CHECK(h5::extents(all) == Sizes{2, 2, 3});
   std::vector<float> first(6), rows(12);
-  h5::read_rows(params, H5T_NATIVE_FLOAT, first.data(), 2);
-  h5::read_rows(all, H5T_NATIVE_FLOAT, rows.data(), 2);
+  h5::read_rows(params, H5T_NATIVE_FLOAT, first, 2);
+  h5::read_rows(all, H5T_NATIVE_FLOAT, rows, 2);
   CHECK(first == std::vector<float>{1, 2, 3, 7, 8, 9});
   CHECK(rows == std::vector<float>{1, 2, 3, 7, 8, 9, 4, 5, 6, 10, 11, 12});
 }

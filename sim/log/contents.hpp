@@ -1,0 +1,77 @@
+#pragma once
+// Checksums of what an HDF5 file holds, or has to hold: of every dataset and every attribute. Internal to sim.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/log/h5.hpp"
+
+namespace onebit::sim::h5 {
+
+/// A file that is written notes here what its program hands to HDF5, and is compared with it once it is closed:
+/// HDF5 1.10 writes much of it late, and forgets some of the errors.
+class Contents {
+ public:
+  /// What is in a file. Throws IoError where it cannot be read.
+  static Contents of(const Object& file);
+
+  /// Elements of a type that go into a dataset (or an attribute) from a byte on, in the order of the file. What was
+  /// noted for the same bytes before is forgotten.
+  void note(const std::string& path, hid_t type, const void* data, Index elements, Index first_byte = 0);
+  /// The part [rows, 1, width] of a dataset [rows, layers, width], as write_layer takes it.
+  void note_layer(const Object& dataset, hid_t type, const void* data, Index layer);
+  /// What a dataset holds already, in pieces. Throws IoError.
+  void note_stored(const Object& dataset);
+
+  /// Throws IoError that names the first object that `found` lacks or has otherwise. file: for the message.
+  void require_in(const Contents& found, const Where& file) const;
+
+  /// One checksum of all datasets and attributes with their names; it does not depend on the order of writing.
+  std::uint32_t checksum() const;
+
+ private:
+  struct Part {
+    Index bytes = 0;
+    unsigned long crc = 0;
+
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  using Parts = std::map<Index, Part>;  // by their first bytes
+
+  void add(const std::string& path, Index first_byte, const void* data, Index bytes);
+  void note_layers(const Object& dataset, hid_t type);
+  void note_attributes(const Object& object);
+  void note_group(const Object& group);
+  static Part joined(const Parts& parts);
+
+  std::map<std::string, Parts> objects_;
+};
+
+/// Calls use(values, rows, first row) for pieces of a dataset of at least one dimension, one after the other. Values
+/// are of the dataset's own type. Throws IoError.
+template <class Use>
+void for_each_piece(const Object& dataset, const Use& use) {
+  constexpr Index most_bytes = Index{8} << 20;
+  const Id type(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
+  const auto rows = static_cast<Index>(extents(dataset)[0]);
+  const Index row_bytes = elements_of_row(dataset) * static_cast<Index>(H5Tget_size(type.get()));
+  if (rows == 0 || row_bytes == 0) return;
+  check_plausible(dataset, static_cast<double>(rows) * static_cast<double>(row_bytes));
+  const Index most = std::clamp<Index>(most_bytes / row_bytes, 1, rows);
+  std::vector<char> piece(static_cast<std::size_t>(most * row_bytes));
+  for (Index first = 0; first < rows; first += most) {
+    const Index count = std::min(most, rows - first);
+    read_rows(dataset, type.get(), {piece.data(), static_cast<std::size_t>(count * row_bytes)}, count, first);
+    use(piece, count, first);
+  }
+}
+
+/// What a file holds that was written and closed. Throws IoError.
+Contents read_back(const Object& closed);
+/// Throws IoError where that is not what was written.
+void verify(const Object& closed);
+
+}  // namespace onebit::sim::h5

@@ -1,0 +1,140 @@
+// What is asked of a file's values before they are read, and the reading of attributes.
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "sim/log/h5.hpp"
+
+namespace onebit::sim::h5 {
+namespace {
+
+constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // beyond it a size in the file is damage
+constexpr std::size_t most_numbers = 1024;                       // of an attribute
+
+// Deflate shrinks at most 1032-fold, so more values than this per byte of the file cannot be real.
+constexpr double max_inflation = 1100;
+
+bool is_number(H5T_class_t kind) {
+  return kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_ENUM;
+}
+
+// Whether values of the type lie in memory as they are, and none is a pointer or means something in its file alone.
+bool is_plain(hid_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_STRING) return H5Tis_variable_str(type) == 0;
+  if (kind == H5T_ARRAY) return is_plain(Id(H5Tget_super(type), H5Tclose).get());
+  if (kind != H5T_COMPOUND) return kind != H5T_VLEN && kind != H5T_REFERENCE && kind != H5T_NO_CLASS;
+  const int members = H5Tget_nmembers(type);
+  for (int i = 0; i < members; ++i) {
+    if (!is_plain(Id(H5Tget_member_type(type, static_cast<unsigned>(i)), H5Tclose).get())) return false;
+  }
+  return members > 0;
+}
+
+/// An attribute that is being read.
+struct Open {
+  Id id, type, space;
+  Where where;
+
+  Open(const Object& object, const std::string& name)
+      : id(check(H5Aopen(object.id.get(), name.c_str(), H5P_DEFAULT), attribute_place(object, name)), H5Aclose),
+        type(check(H5Aget_type(id.get()), attribute_place(object, name)), H5Tclose),
+        space(check(H5Aget_space(id.get()), attribute_place(object, name)), H5Sclose),
+        where(attribute_place(object, name)) {}
+
+  std::size_t count() const {
+    return static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space.get()), where));
+  }
+  std::size_t plausible(std::size_t values, std::size_t value_bytes) const {
+    if (value_bytes > attribute_limit || values > attribute_limit / std::max<std::size_t>(value_bytes, 1)) {
+      fail(where, "the attribute is implausibly large");
+    }
+    return values * value_bytes;
+  }
+  void read(hid_t memory_type, const Target& target) const {
+    check_fits(type.get(), static_cast<hssize_t>(count()), memory_type, target, where);
+    check(H5Aread(id.get(), memory_type, target.data), where);
+  }
+};
+
+template <class Number>
+Number number_attribute(const Object& object, const std::string& name, hid_t type) {
+  const Open attribute(object, name);
+  if (attribute.count() != 1) fail(attribute.where, "the attribute is not one value");
+  Number value = 0;
+  attribute.read(type, std::span(&value, 1));
+  return value;
+}
+
+struct FreeText {
+  void operator()(char* text) const { H5free_memory(text); }
+};
+
+// The one value comes as a pointer: check_fits() is for all others.
+std::string variable_text(const Open& attribute) {
+  char* text = nullptr;
+  check(H5Aread(attribute.id.get(), attribute.type.get(), &text), attribute.where);
+  const std::unique_ptr<char, FreeText> owner(text);
+  return text == nullptr ? "" : text;
+}
+
+}  // namespace
+
+void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where) {
+  const H5T_class_t kind = H5Tget_class(stored), wanted = H5Tget_class(memory_type);
+  if (kind != wanted && !(is_number(kind) && is_number(wanted))) fail(where, "its values are of another type");
+  const bool same = H5Tequal(stored, memory_type) > 0;
+  if (!same && (!is_plain(stored) || !is_plain(memory_type))) fail(where, "its values are of variable length");
+  const std::size_t size = H5Tget_size(memory_type);
+  if (count < 0 || size == 0 || target.bytes % size != 0 || target.bytes / size != static_cast<std::size_t>(count)) {
+    fail(where, "it has another number of values: " + std::to_string(count));
+  }
+}
+
+void check_plausible(const Object& dataset, double bytes) {
+  std::error_code error;
+  const auto file_bytes = static_cast<double>(std::filesystem::file_size(dataset.where.file, error));
+  if (error || !(bytes <= max_inflation * file_bytes)) fail(dataset.where, "its size is implausible");
+}
+
+bool is_text_attribute(const Object& object, const std::string& name) {
+  return H5Tget_class(Open(object, name).type.get()) == H5T_STRING;
+}
+
+std::string text_attribute(const Object& object, const std::string& name) {
+  const Open attribute(object, name);
+  if (H5Tget_class(attribute.type.get()) != H5T_STRING) fail(attribute.where, "the attribute is not a text");
+  if (attribute.count() != 1) fail(attribute.where, "the attribute is not one value");
+  if (H5Tis_variable_str(attribute.type.get()) != 0) return variable_text(attribute);
+  std::string text(attribute.plausible(1, H5Tget_size(attribute.type.get())), '\0');
+  attribute.read(attribute.type.get(), text);
+  return text.substr(0, text.find('\0'));
+}
+
+Index integer_attribute(const Object& object, const std::string& name) {
+  return number_attribute<Index>(object, name, H5T_NATIVE_INT64);
+}
+
+double real_attribute(const Object& object, const std::string& name) {
+  return number_attribute<double>(object, name, H5T_NATIVE_DOUBLE);
+}
+
+std::vector<double> numbers_attribute(const Object& object, const std::string& name) {
+  const Open attribute(object, name);
+  if (attribute.count() > most_numbers) fail(attribute.where, "the attribute has more than 1024 values");
+  std::vector<double> values(attribute.count());
+  attribute.read(H5T_NATIVE_DOUBLE, values);
+  return values;
+}
+
+Attribute stored_attribute(const Object& object, const std::string& name) {
+  Open source(object, name);
+  std::vector<char> values(source.plausible(source.count(), H5Tget_size(source.type.get())));
+  source.read(source.type.get(), values);
+  const auto count = static_cast<Index>(source.count());
+  return {std::move(source.type), std::move(source.space), count, std::move(values)};
+}
+
+}  // namespace onebit::sim::h5

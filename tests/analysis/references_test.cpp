@@ -1,0 +1,85 @@
+#include "analysis/references.hpp"
+
+#include "device/error.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/parent.hpp"
+#include "tests/analysis/runs.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Arm arm(const std::string& optimizer, const std::string& rate, double loss, OptionValues more = {}) {
+  more.insert({{"optimizer", optimizer}, {"optimizer.lr", rate}});
+  return make_arm(optimizer + "-" + rate, {loss, loss}, more);
+}
+
+References of(const std::vector<Arm>& arms, const std::string& baseline = "") {
+  return references_of(arms, rate_grids(arms), baseline);
+}
+
+using Places = std::vector<std::optional<std::size_t>>;
+
+}  // namespace
+
+TEST_CASE("references: the parent of every optimizer is one that has none, and compresses nothing") {
+  for (const optim::OptimizerEntry& entry : optim::optimizers()) {
+    CAPTURE(entry.name);
+    const std::string_view parent = optim::parent_of(entry.name);
+    if (parent.empty()) continue;
+    const auto found = std::ranges::find(optim::optimizers(), parent, &optim::OptimizerEntry::name);
+    REQUIRE(found != optim::optimizers().end());
+    CHECK(optim::parent_of(parent).empty());
+    CHECK(found->codecs == optim::Codecs::none);
+  }
+  CHECK(optim::parent_of("onebit-adam") == "adam");
+  CHECK(optim::parent_of("zeroone-adam") == "adam");
+  CHECK(optim::parent_of("onebit-lamb") == "lamb");
+  CHECK(optim::parent_of("ef-momentum-sgd") == "momentum-sgd");
+  CHECK(optim::parent_of("onebit-sgd") == "sgd");
+  CHECK(optim::parent_of("adam").empty());
+  CHECK(optim::parent_of("none such").empty());
+}
+
+TEST_CASE("references: the parent at its best rate, whatever the order") {
+  const std::vector<Arm> arms = {arm("onebit-lamb", "0.1", 1), arm("onebit-adam", "0.1", 1), arm("lamb", "0.1", 3),
+                                 arm("lamb", "0.2", 2),        arm("adam", "0.1", 2),        arm("adam", "0.2", 3)};
+  const References references = of(arms);
+  CHECK(references.baseline == 3);  // of the first that has no parent
+  CHECK(references.of == Places{3, 4, 3, std::nullopt, 3, 3});
+  CHECK(references.notes.empty());
+}
+
+TEST_CASE("references: a parent that is not there is named with what stands in for it") {
+  const std::vector<Arm> arms = {arm("adam", "0.1", 1), arm("onebit-lamb", "0.1", 1), arm("onebit-lamb", "0.2", 1)};
+  const References references = of(arms);
+  CHECK(references.of == Places{std::nullopt, 0, 0});
+  CHECK(references.notes ==
+        std::vector<std::string>{"the parent of onebit-lamb, lamb, is not among the runs: compared with adam-0.1"});
+  const std::vector<Arm> children = {arm("onebit-adam", "0.1", 1, {{"workers", "1"}}),
+                                     arm("onebit-adam", "0.2", 1, {{"workers", "4"}})};
+  CHECK(of(children).of == Places{std::nullopt, 0});
+  CHECK(of(children).notes.size() == 1);
+}
+
+TEST_CASE("references: of several grids of the parent the one that differs least") {
+  const std::vector<Arm> arms = {arm("adam", "0.1", 1, {{"workers", "4"}, {"batch", "2"}}),
+                                 arm("adam", "0.2", 1, {{"workers", "8"}, {"batch", "2"}}),
+                                 arm("onebit-adam", "0.1", 1, {{"workers", "8"}, {"batch", "2"}}),
+                                 arm("onebit-adam", "0.3", 1, {{"workers", "16"}, {"batch", "2"}})};
+  CHECK(of(arms).of == Places{std::nullopt, 0, 1, 0});
+}
+
+TEST_CASE("references: a baseline that was named is that of all, and it is said where it has better rates") {
+  const std::vector<Arm> arms = {arm("adam", "0.1", 2), arm("adam", "0.2", 1), arm("lamb", "0.1", 1)};
+  CHECK(of(arms, "adam-0.2").of == Places{1, std::nullopt, 1});
+  CHECK(of(arms, "adam-0.2").notes.empty());
+  const References references = of(arms, "adam-0.1");
+  CHECK(references.of == Places{std::nullopt, 0, 0});
+  CHECK(references.notes ==
+        std::vector<std::string>{"the baseline adam-0.1 is not at the best of its learning rates: adam-0.2 is"});
+  CHECK_THROWS_WITH(of(arms, "adm-0.1"), Contains("no arm of this name") && Contains("did you mean adam-0.1?"));
+}

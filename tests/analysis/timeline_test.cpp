@@ -1,0 +1,114 @@
+// Seconds by hand: 1 ms for each message, 1 GB/s, a worker a node.
+
+#include "analysis/timeline.hpp"
+
+#include "analysis/summary.hpp"
+#include "device/error.hpp"
+#include "netmodel/cost_model.hpp"
+#include "netmodel/link_load.hpp"
+#include "tests/analysis/runs.hpp"
+#include "tests/netmodel/models.hpp"
+
+using namespace onebit;
+using namespace onebit::analysis;
+using namespace onebit::tests;
+
+namespace {
+
+netmodel::Cluster ring_cluster() {
+  netmodel::Cluster cluster = round_cluster();
+  cluster.all_reduce = netmodel::Selection::ring;
+  cluster.pairwise_all_to_all = true;
+  return cluster;
+}
+
+/// Four workers, 80 parameters, 3 ms of computing a step; the update takes no time.
+Timeline timeline(const std::vector<Stretch>& stretches, PriceRules rules = {}) {
+  if (std::isnan(rules.optimizer.value)) rules.optimizer = netmodel::Seconds(0);
+  netmodel::CostModelConfig config;
+  config.name = "closed-form";
+  const auto model = netmodel::make_cost_model(config);
+  return {
+      {.workers = 4, .parameters = 80, .batch = 1, .compute_seconds = 3e-3}, stretches, ring_cluster(), *model, rules};
+}
+
+/// A codec touches 14 bytes of 80 numbers in the memory of the cluster's GPU.
+double codec_seconds() {
+  return netmodel::sweep(netmodel::find_gpu(ring_cluster().gpu), 80, 14).value;
+}
+
+// A ring of 4: 6 messages, 2 * 3/4 of 320 bytes, sums of 240 bytes on the way; the packed vectors: 3 messages and 15
+// bytes up, 3 and 15 down.
+const double dense_seconds = 6e-3 + 480e-9, packed_seconds = 6e-3 + 30e-9;
+
+std::vector<Stretch> two_stages() {
+  return {{1, 2, dense_exchange(), optim::Phase::warmup},
+          {3, 6, compressed_exchange(), optim::Phase::compression, true}};
+}
+
+}  // namespace
+
+TEST_CASE("timeline: seconds of a run, computed by hand") {
+  const Timeline run = timeline(two_stages());
+  const double sums = 3 * 80 * netmodel::Fabric(ring_cluster(), 4).seconds_per_reduced_byte();
+  const double first = 3e-3 + dense_seconds + sums, second = 3e-3 + packed_seconds + codec_seconds();
+  CHECK(run.at(0) == 0);
+  CHECK(run.at(1) == Approx(first).epsilon(1e-12));
+  CHECK(run.at(2) == Approx(2 * first).epsilon(1e-12));
+  CHECK(run.at(3) == Approx(2 * first + second).epsilon(1e-12));
+  CHECK(run.at(6) == Approx(2 * first + 4 * second).epsilon(1e-12));
+  CHECK(run.at(100) == run.at(6));
+  REQUIRE(run.stages().size() == 2);
+  CHECK((run.stages()[0].stage == "warmup" && run.stages()[0].steps == 2 && !run.stages()[0].compressed));
+  CHECK((run.stages()[1].stage == "compression" && run.stages()[1].steps == 4 && run.stages()[1].compressed));
+  CHECK(run.stages()[0].step.communication.value == Approx(dense_seconds + sums).epsilon(1e-12));
+  CHECK(run.stages()[0].step.codec.value == 0);
+  CHECK(run.stages()[1].step.communication.value == Approx(packed_seconds).epsilon(1e-12));
+  CHECK(run.stages()[1].step.codec.value == Approx(codec_seconds()).epsilon(1e-12));
+  CHECK(run.stages()[1].step.forward.value + run.stages()[1].step.backward.value == Approx(3e-3));
+}
+
+TEST_CASE("timeline: a stage's mean counts steps without an exchange, which have no codec") {
+  std::vector<Stretch> stretches;
+  for (Index step = 1; step <= 9; step += 3) {
+    stretches.push_back({step, step + 1, {}, optim::Phase::local, true});
+    stretches.push_back({step + 2, step + 2, compressed_exchange(), optim::Phase::local, true});
+  }
+  const Timeline run = timeline(stretches);
+  REQUIRE(run.stages().size() == 1);
+  CHECK(run.stages()[0].steps == 9);
+  CHECK(run.stages()[0].step.communication.value == Approx(packed_seconds / 3).epsilon(1e-12));
+  CHECK(run.stages()[0].step.codec.value == Approx(codec_seconds() / 3).epsilon(1e-12));
+  CHECK(run.at(2) == Approx(6e-3).epsilon(1e-12));
+  CHECK(run.at(3) == Approx(9e-3 + packed_seconds + codec_seconds()).epsilon(1e-12));
+  const CommunicationTime time = communication_of("round", run);
+  CHECK(time.compressed_seconds == run.stages()[0].step.communication.value);
+  CHECK(time.mean_seconds == time.compressed_seconds);
+  CHECK(std::isnan(time.dense_seconds));
+}
+
+TEST_CASE("timeline: stages that take turns are one each") {
+  const std::vector<Stretch> stretches = {{1, 1, dense_exchange(), optim::Phase::warmup},
+                                          {2, 3, compressed_exchange(), optim::Phase::compression, true},
+                                          {4, 4, dense_exchange(), optim::Phase::warmup},
+                                          {5, 8, compressed_exchange(), optim::Phase::compression, true}};
+  const Timeline run = timeline(stretches);
+  REQUIRE(run.stages().size() == 2);
+  CHECK((run.stages()[0].steps == 2 && run.stages()[1].steps == 6));
+}
+
+TEST_CASE("timeline: times that are given replace the run's own") {
+  const PriceRules rules{.forward = netmodel::Seconds(1), .backward = netmodel::Seconds(2)};
+  CHECK_FALSE(measures_computing(rules));
+  CHECK(measures_computing({}));
+  CHECK(measures_computing({.forward = netmodel::Seconds(1)}));
+  CHECK(timeline({{1, 2, {}}}, rules).at(2) == Approx(6).epsilon(1e-12));
+  CHECK(timeline({{1, 2, {}}}).at(2) == Approx(6e-3).epsilon(1e-12));
+  CHECK(timeline({}).at(2) == 0);
+}
+
+TEST_CASE("timeline: a cluster that cannot hold the workers is refused") {
+  netmodel::Cluster cluster = ring_cluster();
+  cluster.nodes = 3;
+  CHECK_THROWS_AS(Timeline({.workers = 4, .parameters = 80}, {}, cluster, netmodel::LinkLoad()), ConfigError);
+}

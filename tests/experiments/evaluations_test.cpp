@@ -1,0 +1,58 @@
+// What a run says and records of the evaluations that its options leave open.
+
+#include "sim/log/reader.hpp"
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string recorded(const std::string& log, const std::string& option) {
+  const sim::LogReader reader(log);
+  for (const auto& [name, value] : reader.header().config) {
+    if (name == option) return value;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a run chooses its evaluations by what it trains on, says so and records it") {
+  const Folder folder;
+  const Outcome plan = run_onebit(folder, tiny_run("run", {"--dry-run", "--json"}));
+  CHECK(json_value(plan.out, "eval.every") == "\"6\"");  // 24 examples are trained on: 12 may be evaluated
+  CHECK(json_value(plan.out, "eval.examples") == "\"6\"");
+  const Outcome run = run_onebit(folder, tiny_run("run", {"-o", "run.h5"}));
+  CHECK_THAT(run.out, Contains("evaluates 6 of ") && Contains(" examples every 6 steps\n"));
+  CHECK(recorded(folder / "run.h5", "eval.every") == "6");
+  CHECK(recorded(folder / "run.h5", "eval.examples") == "6");
+  CHECK(sim::LogReader(folder / "run.h5").evaluations().size() == 2);
+  REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "given.h5", "--eval.every", "2", "--eval.examples", "5"})).status ==
+          0);
+  CHECK(recorded(folder / "given.h5", "eval.examples") == "5");
+  CHECK(sim::LogReader(folder / "given.h5").evaluations().size() == 4);
+}
+
+TEST_CASE("a run that is resumed and made longer keeps the evaluations that it began with") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--checkpoint.every", "6"})).status == 0);
+  const Outcome more = run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--checkpoint.every", "6", "--steps", "600",
+                                                           "--resume", "--resume.allow", "steps"}));
+  CAPTURE(more.err);
+  CHECK(more.status == 0);
+  CHECK(recorded(folder / "run.h5", "eval.examples") == "6");
+  CHECK(sim::LogReader(folder / "run.h5").evaluations().size() == 101);
+}
+
+TEST_CASE("arms that train on different numbers of examples are evaluated on the same ones") {
+  const Folder folder;
+  const Outcome run =
+      run_onebit(folder, tiny_run("compare", {"--arm", "few:batch=2", "--arm", "many:batch=5", "-o", "out"}));
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(recorded(folder / "out/few-1.h5", "eval.examples") == "6");
+  CHECK(recorded(folder / "out/many-1.h5", "eval.examples") == "6");
+  CHECK(run_onebit(folder, {"analyze", "out"}).status == 0);
+}

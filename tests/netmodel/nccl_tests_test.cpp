@@ -1,0 +1,141 @@
+// Outputs of nccl-tests as its versions print them.
+
+#include "netmodel/nccl_tests.hpp"
+
+#include "device/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/folder.hpp"
+#include "tests/netmodel/models.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// The list of ranks, in the new form or that of before version 2.13.
+std::string ranks(Index nodes, Index gpus, bool old = false) {
+  std::string text =
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5\n#\n# Using devices\n";
+  for (Index rank = 0; rank < nodes * gpus; ++rank) {
+    text += "#  Rank " + std::to_string(rank) + (old ? "" : " Group  0") + " Pid 11 on  node" +
+            std::to_string(rank / gpus) + " device " + std::to_string(rank % gpus) + " [0x07] NVIDIA A100\n";
+  }
+  return text + "#\n#                       out-of-place                       in-place\n";
+}
+
+const std::string kNewHeader =
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+    "#wrong\n#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
+    "(GB/s)\n";
+const std::string kOldHeader =
+    "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
+    "#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
+const std::string kBareHeader =
+    "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  error\n"
+    "#        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
+
+std::vector<Measurement> read(const std::string& text) {
+  const Folder folder;
+  write_file(folder / "nccl.txt", text);
+  return read_measurements(folder / "nccl.txt");
+}
+
+void check_row(const Measurement& row, Collective collective, double bytes, double seconds) {
+  CHECK(name(row.collective) == name(collective));
+  CHECK(row.bytes.value == Approx(bytes));
+  CHECK(row.seconds.value == Approx(seconds));
+}
+
+}  // namespace
+
+TEST_CASE("nccl-tests: columns are those of the header line, with and without a root") {
+  const std::string old_rows =
+      "           8             2   float     sum    43.21    0.00    0.00  0e+00    43.50    0.00    0.00  0e+00\n"
+      "   134217728      33554432   float     sum   1210.0  110.92  194.11  2e-07   1208.1  111.10  194.42  2e-07\n"
+      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 97.1\n";
+  const auto old_version = read(ranks(1, 8, true) + kOldHeader + old_rows);
+  REQUIRE(old_version.size() == 2);
+  CHECK((old_version[1].nodes == 1 && old_version[1].gpus_per_node == 8));
+  check_row(old_version[0], Collective::all_reduce, 8, 43.21e-6);
+  check_row(old_version[1], Collective::all_reduce, 134217728, 1210e-6);
+  const auto without_header = read(ranks(1, 8, true) + old_rows);
+  REQUIRE(without_header.size() == 2);
+  check_row(without_header[0], Collective::all_reduce, 8, 43.21e-6);
+  check_row(without_header[1], Collective::all_reduce, 134217728, 1210e-6);
+  const std::string new_row =
+      "   134217728      33554432     float     sum      -1   1210.0  110.92  194.11    N/A   1208.1  111.10  194.42  "
+      "N/A\n";
+  for (const std::string& header : {kNewHeader, std::string()}) {
+    check_row(read("# nccl-tests version 2.17.1\n# Collective test starting: all_reduce_perf\n" + ranks(2, 4) + header +
+                   new_row + "# Collective test concluded: all_reduce_perf\n")
+                  .at(0),
+              Collective::all_reduce, 134217728, 1210e-6);
+  }
+  std::string other_units = kNewHeader;
+  other_units.replace(other_units.find("(us)"), 4, "(ms)");
+  other_units.replace(other_units.find("(B)"), 3, "(MB)");
+  check_row(read(ranks(2, 4) + other_units + "  100  1 float sum -1  2.0  50.00  87.50 0 2.0 50.00 87.50 0\n").at(0),
+            Collective::all_reduce, 1e8, 2e-3);
+}
+
+TEST_CASE("nccl-tests: other collectives are what they are") {
+  const std::string row =
+      "   134217728      4194304     float    none      -1   1210.0  110.92   97.06      0   1208.1  111.10   97.21   "
+      "0\n";
+  const auto of = [&](const std::string& program) {
+    return read("# Collective test starting: " + program + "\n" + ranks(2, 4) + kNewHeader + row);
+  };
+  check_row(of("all_gather_perf").at(0), Collective::all_gather, 134217728 / 8.0, 1210e-6);  // a worker's own block
+  check_row(of("alltoall_perf").at(0), Collective::all_to_all, 134217728, 1210e-6);
+  check_row(of("reduce_scatter_perf").at(0), Collective::reduce_scatter, 134217728, 1210e-6);
+  check_row(read("$ mpirun -H a:4,b:4 ./build/alltoall_perf -b 128M\n" + ranks(2, 4) + kNewHeader + row).at(0),
+            Collective::all_to_all, 134217728, 1210e-6);
+  CHECK_THROWS_WITH(of("all_reduce_perf"), Contains("busbw 97.06 at algbw 110.92 is not that of all_reduce_perf"));
+  CHECK_THROWS_WITH(of("sendrecv_perf"), Contains("sendrecv_perf measures what is not priced"));
+}
+
+TEST_CASE("nccl-tests: a file that does not say its collective is an all-reduce or refused") {
+  const std::string bare =
+      "   134217728      4194304   float   1210.0  110.92   97.06  0e+00   1208.1  111.10   97.21  0e+00\n";
+  CHECK_THROWS_WITH(read(ranks(2, 4, true) + kBareHeader + bare), Contains("is not that of all_reduce_perf on 8 GPUs"));
+  CHECK_THROWS_WITH(read(ranks(2, 4, true) + bare), Contains("is not that of all_reduce_perf on 8 GPUs"));
+  // Of two GPUs, an all-reduce and a broadcast have the same busbw; a broadcast has a root and no reduction.
+  const std::string two = ranks(2, 1);
+  check_row(read(two + kNewHeader + " 1000000 250000 float sum -1 100.0 10.00 10.00 0 100.0 10.00 10.00 0\n").at(0),
+            Collective::all_reduce, 1e6, 1e-4);
+  CHECK_THROWS_AS(read(two + kNewHeader + " 1000000 250000 float none 0 100.0 10.00 10.00 0 100.0 10.00 10.00 0\n"),
+                  ConfigError);
+  CHECK_THROWS_AS(read(two + kNewHeader + " 1000000 250000 float sum 0 100.0 10.00 10.00 0 100.0 10.00 10.00 0\n"),
+                  ConfigError);
+  CHECK_THROWS_WITH(read(two + kNewHeader + " 8 2 float sum -1 43.21 0.00 0.00 0 43.21 0.00 0.00 0\n"),
+                    Contains("nothing says which collective"));
+}
+
+TEST_CASE("nccl-tests: rows that contradict themselves are refused") {
+  const std::string head = "# Collective test starting: all_reduce_perf\n" + ranks(2, 4) + kNewHeader;
+  CHECK_THROWS_WITH(read(head + " 1000000 250000 float sum -1 100.0 20.00 35.00 0 100.0 20.00 35.00 0\n"),
+                    Contains("size / time is 10, algbw 20"));
+  CHECK_THROWS_WITH(read(head + " 1000000 250000 float sum 100.0 10.00 17.50 0 100.0 10.00 17.50 0\n"),
+                    Contains("size / time"));
+  CHECK_THROWS_WITH(read(head + " 1000000 250000 float sum -1\n"), Contains("a row of 5 words"));
+  CHECK_THROWS_WITH(read(ranks(2, 4) + " 1000000 250000 float sum -1 100.0 20.00 35.00 0\n"),
+                    Contains("no header line, and no time"));
+  std::string cpu_time = kNewHeader;
+  for (std::size_t at = 0; (at = cpu_time.find("   time", at)) != std::string::npos;)
+    cpu_time.replace(at, 7, "cputime");
+  CHECK_THROWS_WITH(read(ranks(2, 4) + cpu_time + " 1000000 250000 float sum -1 100.0 10.00 17.50 0\n"),
+                    Contains("no column time"));
+}
+
+TEST_CASE("nccl-tests: several runs in one file, each with its own ranks and program") {
+  const auto rows =
+      read("# Collective test starting: all_reduce_perf\n" + ranks(1, 4) + kNewHeader +
+           " 1000000 250000 float sum -1 100.0 10.00 15.00 0 100.0 10.00 15.00 0\n"
+           "# Collective test concluded: all_reduce_perf\n" +
+           ranks(2, 4, true) + kOldHeader + " 1000000 250000 float sum 200.0 5.00 8.75 0 200.0 5.00 8.75 0\n");
+  REQUIRE(rows.size() == 2);
+  CHECK((rows[0].nodes == 1 && rows[0].gpus_per_node == 4));
+  CHECK((rows[1].nodes == 2 && rows[1].gpus_per_node == 4));
+  check_row(rows[1], Collective::all_reduce, 1e6, 2e-4);
+}
