@@ -18,11 +18,11 @@ std::string optimizer_of(const Arm& arm) {
   return value_of(arm.options, "optimizer");
 }
 
-/// Options besides the optimizer's own in which two arms differ.
+/// Options besides the optimizer and its learning rate in which two arms differ.
 Index distance(const OptionValues& a, const OptionValues& b) {
   const auto missing = [](const OptionValues& from, const OptionValues& in, bool count_values) {
     return std::ranges::count_if(from, [&](const auto& option) {
-      if (option.first.starts_with("optimizer")) return false;
+      if (option.first == "optimizer" || option.first == "optimizer.lr") return false;
       const auto other = in.find(option.first);
       return other == in.end() || (count_values && other->second != option.second);
     });

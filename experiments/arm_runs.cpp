@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "device/device.hpp"
 #include "device/error.hpp"
@@ -92,6 +93,7 @@ RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
 Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
   check_seeds(line);
   Index examples = sim::kMostEvaluated;
+  std::optional<Index> begun;  // of logs that go on
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
@@ -106,11 +108,12 @@ Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Pr
       if (fs::exists(path) && !line.overwrite && !line.resume) {
         throw ConfigError("output exists", path, "give --overwrite, --resume or another -o DIR");
       }
-      beginning_of(line, with_seed(config, s), path);
+      const Beginning beginning = beginning_of(line, with_seed(config, s), path);
+      if (config.eval.examples == 0 && beginning.eval_examples > 0) begun = beginning.eval_examples;
     }
   }
   warn_of_idle_options(line, given_runs(line, arms));
-  return examples;
+  return begun.value_or(examples);
 }
 
 ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices, Index examples) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <map>
+#include <numeric>
 #include <sstream>
 
 #include "analysis/paired.hpp"
@@ -127,21 +129,22 @@ std::vector<NamedSeconds> seconds_of(const std::vector<ArmRuns>& arms, const Run
   return all;
 }
 
-/// Mean over the arm's seeds of a column of evaluations; a run that stopped early ends the curve.
+/// Mean over the arm's seeds of the evaluated losses, at the steps that every run evaluated.
 template <class X>
 analysis::Curve mean_loss_curve(const ArmRuns& arm, X x) {
-  std::vector<std::vector<sim::EvaluationRow>> rows;
-  std::size_t length = 0;
+  std::vector<sim::EvaluationRow> first;
+  std::map<Index, std::vector<double>> losses;
   for (const Summary& run : arm.runs) {
-    rows.push_back(sim::LogReader(run.path).evaluations());
-    length = rows.size() == 1 ? rows.back().size() : std::min(length, rows.back().size());
+    const std::vector<sim::EvaluationRow> rows = sim::LogReader(run.path).evaluations();
+    for (const sim::EvaluationRow& row : rows) losses[row.step].push_back(row.loss);
+    if (first.empty()) first = rows;
   }
   analysis::Curve curve{.label = arm.name, .x = {}, .y = {}};
-  for (std::size_t i = 0; i < length; ++i) {
-    double sum = 0;
-    for (const auto& run : rows) sum += run[i].loss;
-    curve.x.push_back(x(rows.front()[i]));
-    curve.y.push_back(sum / static_cast<double>(rows.size()));
+  for (const sim::EvaluationRow& row : first) {
+    const std::vector<double>& all = losses[row.step];
+    if (all.size() != arm.runs.size()) continue;
+    curve.x.push_back(x(row));
+    curve.y.push_back(std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()));
   }
   return curve;
 }

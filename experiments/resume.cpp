@@ -127,7 +127,10 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   for (const auto& [name, value] : reader.header().config) {
     if (name.starts_with("eval.")) run_option(name).set(there, value);
   }
-  beginning.eval_every = there.eval.every;
+  const std::vector<sim::EvaluationRow> rows =
+      there.eval.every > 0 ? std::vector<sim::EvaluationRow>() : reader.evaluations();
+  const auto later = std::ranges::find_if(rows, [](const auto& row) { return row.step > 0; });
+  beginning.eval_every = later == rows.end() ? there.eval.every : later->step;  // an old log says 0: a twentieth
   beginning.eval_examples = there.eval.examples;
   return beginning;
 }

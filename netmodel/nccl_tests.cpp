@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -83,7 +84,9 @@ double unit_in(const std::string& unit, const std::string& column) {
 }  // namespace
 
 void NcclTests::begin_run() {
-  if (in_rows_) *this = {};
+  if (!in_rows_) return;
+  finish();
+  *this = {};
 }
 
 void NcclTests::take_program(const std::string& word) {
@@ -119,7 +122,7 @@ void NcclTests::take_comment(const Words& words) {
   const auto on = std::find(words.begin(), words.end(), "on");
   if (words[1] == "Rank" && on != words.end() && on + 1 != words.end()) {
     begin_run();
-    hosts_.insert(*(on + 1));
+    ++hosts_[*(on + 1)];
     ++ranks_;
   } else if (std::find(words.begin(), words.end(), "algbw") != words.end()) {
     columns_.assign(words.begin() + 1, words.end());
@@ -180,7 +183,9 @@ std::optional<Measurement> NcclTests::take(const std::string& line) {
     return std::nullopt;
   }
   const auto nodes = static_cast<Index>(hosts_.size());
-  if (nodes == 0 || ranks_ % nodes != 0) refuse("the ranks are not listed before, or nodes differ");
+  if (nodes == 0) refuse("the ranks are not listed before");
+  const auto differs = [&](const auto& host) { return host.second != ranks_ / nodes; };
+  if (std::ranges::any_of(hosts_, differs)) refuse("nodes with different numbers of GPUs");
   in_rows_ = true;
   const Layout layout = layout_of(words);
   const double bytes = bytes_ * number_in(words, layout.size);

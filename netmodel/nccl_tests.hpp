@@ -1,8 +1,8 @@
 #pragma once
 // What the programs of nccl-tests print, line by line.
 
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -40,7 +40,7 @@ class NcclTests {
   Layout layout_by_numbers(const Words& row) const;
   Collective collective_of(const Words& row, const Layout& layout, double algbw, double busbw);
 
-  std::set<std::string> hosts_;
+  std::map<std::string, Index> hosts_;  ///< and their ranks
   Index ranks_ = 0;
   std::string program_;                             ///< all_reduce_perf, ...; empty: the file has not said
   Words columns_;                                   ///< of the header line; empty: there was none

@@ -81,7 +81,8 @@ Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
   if (!measured) points = points_of(rows, Collective::all_reduce, fabric, false);
   const double size = measured ? plan.request.payload.value : estimate.bandwidth.value;
   if (points.empty()) {
-    throw ConfigError("no measurement of " + std::string(name(collective)) + " or all_reduce on " + shape_of(fabric),
+    const std::string reduced = collective == Collective::all_reduce ? "" : " or all_reduce";
+    throw ConfigError("no measurement of " + std::string(name(collective)) + reduced + " on " + shape_of(fabric),
                       "cost table", "measure it, or --cost-model link-load");
   }
   if (!measured || size < points.front().size || size > points.back().size) {

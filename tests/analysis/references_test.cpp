@@ -73,6 +73,14 @@ TEST_CASE("references: of several grids of the parent the one that differs least
   CHECK(of(arms).of == Places{std::nullopt, 0, 1, 0});
 }
 
+TEST_CASE("references: of grids of the parent that differ in another option of the optimizer, the child's") {
+  const auto beta = [](const char* value) { return OptionValues{{"optimizer.beta2", value}}; };
+  const std::vector<Arm> arms = {arm("adam", "0.1", 1, beta("0.999")), arm("adam", "0.2", 1, beta("0.9")),
+                                 arm("onebit-adam", "0.1", 1, beta("0.9")),
+                                 arm("onebit-adam", "0.3", 1, beta("0.999"))};
+  CHECK(of(arms).of == Places{std::nullopt, 0, 1, 0});
+}
+
 TEST_CASE("references: a baseline that was named is that of all, and it is said where it has better rates") {
   const std::vector<Arm> arms = {arm("adam", "0.1", 2), arm("adam", "0.2", 1), arm("lamb", "0.1", 1)};
   CHECK(of(arms, "adam-0.2").of == Places{1, std::nullopt, 1});

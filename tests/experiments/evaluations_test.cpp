@@ -56,3 +56,14 @@ TEST_CASE("arms that train on different numbers of examples are evaluated on the
   CHECK(recorded(folder / "out/many-1.h5", "eval.examples") == "6");
   CHECK(run_onebit(folder, {"analyze", "out"}).status == 0);
 }
+
+TEST_CASE("arms that go on are evaluated as they began, and so are those that are new") {
+  const Folder folder;
+  const Arguments few = {"--arm", "few:batch=2", "-o", "out"};
+  REQUIRE(run_onebit(folder, tiny_run("compare", few)).status == 0);
+  const std::string began = recorded(folder / "out/few-1.h5", "eval.examples");
+  const Outcome run = run_onebit(folder, tiny_run("compare", joined(few, {"--arm", "many:batch=5", "--resume"})));
+  CAPTURE(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(recorded(folder / "out/many-1.h5", "eval.examples") == began);
+}

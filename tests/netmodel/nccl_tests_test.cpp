@@ -128,6 +128,20 @@ TEST_CASE("nccl-tests: rows that contradict themselves are refused") {
                     Contains("no column time"));
 }
 
+TEST_CASE("nccl-tests: nodes with different numbers of GPUs are refused") {
+  std::string uneven = ranks(2, 4);
+  uneven.replace(uneven.find("node1 "), 6, "node0 ");
+  CHECK_THROWS_WITH(read(uneven + kNewHeader + " 1000000 250000 float sum -1 100.0 10.00 17.50 0 100.0 10.00 17.50 0\n"),
+                    Contains("nodes with different numbers of GPUs"));
+}
+
+TEST_CASE("nccl-tests: a run in which nothing tells the collective is refused, also where others follow") {
+  const std::string unclear = ranks(2, 1) + kNewHeader + " 8 2 float sum -1 43.21 0.00 0.00 0 43.21 0.00 0.00 0\n";
+  const std::string clear = "# Collective test starting: all_reduce_perf\n" + unclear;
+  CHECK(read(clear + clear).size() == 2);
+  CHECK_THROWS_WITH(read(unclear + clear), Contains("nothing says which collective"));
+}
+
 TEST_CASE("nccl-tests: several runs in one file, each with its own ranks and program") {
   const auto rows =
       read("# Collective test starting: all_reduce_perf\n" + ranks(1, 4) + kNewHeader +
