@@ -53,12 +53,12 @@ PointPlan PointPlanner::make_plan(const sim::RunConfig& config) {
   limited.memory = memory_;
   try {
     const sim::MemoryPlan plan = sim::plan_memory(limited, site);
-    return {plan.total(), plan.worker_group, ""};
+    return {plan.total(), plan.worker_group, site.data->train_size(), ""};
   } catch (const ConfigError& refusal) {
     // Memory was the reason if it can be planned with any amount of it.
     limited.memory = Index{1} << 60;
     sim::plan_memory(limited, site);
-    return {0, 0, refusal.what()};
+    return {0, 0, site.data->train_size(), refusal.what()};
   }
 }
 

@@ -13,6 +13,7 @@ namespace onebit::experiments {
 struct PointPlan {
   Index bytes = 0;         ///< while it runs
   Index worker_group = 0;  ///< at which it takes them
+  Index train_size = 0;    ///< examples of an epoch
   std::string unfit;       ///< why it can never run: it does not fit in memory; empty: it can
 };
 

@@ -253,11 +253,12 @@ bool is_named(const Settings& values, const std::string& name) {
   return std::ranges::any_of(possible, [&](const Settings& each) { return name_of(each) == name; });
 }
 
-Index common_examples(const std::vector<Point>& points) {
+Index common_examples(const std::vector<Point>& points, const std::function<Index(const Point&)>& train_size) {
   Index examples = sim::kMostEvaluated;
   for (const Point& point : points) {
-    if (point.config.eval.examples != 0 || point.config.epochs > 0) continue;
-    const Index steps = sim::total_steps(point.config, 0);
+    if (point.config.eval.examples != 0) continue;
+    const bool in_epochs = point.config.steps == 0 && point.config.epochs > 0;
+    const Index steps = sim::total_steps(point.config, in_epochs ? train_size(point) : 0);
     examples = std::min(examples, sim::planned_evaluations(point.config, steps, sim::kMostEvaluated).examples);
   }
   return examples;

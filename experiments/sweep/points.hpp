@@ -27,8 +27,9 @@ std::string name_of(const Settings& values);
 bool is_named(const Settings& values, const std::string& name);
 
 /// The examples of an evaluation that all points can afford which leave them open (sim::planned_evaluations), so that
-/// their losses are of the same ones. Points of so many epochs count as long ones.
-Index common_examples(const std::vector<Point>& points);
+/// their losses are of the same ones. train_size: the examples of an epoch, asked for where a point's length is in
+/// epochs.
+Index common_examples(const std::vector<Point>& points, const std::function<Index(const Point&)>& train_size);
 
 /// "arm adam, optimizer.lr 0.001, seed 2"
 std::string label_of(const Point& point);

@@ -105,6 +105,19 @@ const PointResult& Results::of(const std::string& name) {
   return entry.result;
 }
 
+std::optional<Index> Results::eval_examples(const std::string& name) const {
+  if (!fs::exists(path(name, ".h5"))) return std::nullopt;
+  try {
+    sim::RunConfig there;
+    for (const auto& [option, value] : sim::LogReader(path(name, ".h5")).header().config) {
+      if (option == "eval.examples") run_option(option).set(there, value);
+    }
+    return there.eval.examples > 0 ? std::optional(there.eval.examples) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;  // damaged, or another program opened it just now
+  }
+}
+
 PointResult Results::noted(const std::string& name) const {
   PointResult result;
   const std::string note = file_text(path(name, ".failed"));

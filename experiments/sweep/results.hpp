@@ -45,6 +45,9 @@ class Results {
   /// Throws ConfigError where the log of that name is of another run.
   const PointResult& of(const std::string& name);
 
+  /// The examples of an evaluation that the point's log records; nothing where there is no log that can be read.
+  std::optional<Index> eval_examples(const std::string& name) const;
+
   /// Notes that a point has failed or took too long.
   void note_failure(const std::string& name, PointStatus status, const std::string& reason);
   /// Forgets such a note. A log that cannot be read is put aside with its checkpoints, as NAME.damaged.

@@ -125,15 +125,26 @@ bool SweepSession::submit(const Point& point) {
   return false;
 }
 
+/// The examples of an evaluation where points leave them open: as in the logs that are there, else as all can afford.
+Index SweepSession::open_examples() {
+  for (auto point = points_.begin(); !open_examples_ && point != points_.end(); ++point) {
+    if (point->config.eval.examples == 0) open_examples_ = results_.eval_examples(point->name);
+  }
+  if (!open_examples_) {
+    open_examples_ = common_examples(points_, [&](const Point& point) { return planner_.plan(point).train_size; });
+  }
+  return *open_examples_;
+}
+
 /// The point's own file: written anew at each start of a sweep.
-void SweepSession::write_run_file(const Point& point, const PointPlan& plan) const {
+void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   std::string text = "# " + label_of(point) + "\n";
   for (const auto& [name, value] : point.settings) {
     if (name != "memory" && name != "worker-group") text += name + " = " + value + "\n";
   }
   const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // else it goes on as it began
   if (point.config.eval.examples == 0 && begins) {
-    text += "eval.examples = " + std::to_string(common_examples(points_)) + "\n";
+    text += "eval.examples = " + std::to_string(open_examples()) + "\n";
   }
   text += "memory = " + std::to_string(planner_.memory()) + "\n";
   text += "worker-group = " + std::to_string(plan.worker_group) + "\n";

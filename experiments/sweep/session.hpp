@@ -49,7 +49,8 @@ class SweepSession {
   void submit_new_points();
   bool submit_once();
   bool submit(const Point& point);
-  void write_run_file(const Point& point, const PointPlan& plan) const;
+  Index open_examples();
+  void write_run_file(const Point& point, const PointPlan& plan);
   void check_data();
   void count(const Point& point);
   void take_note(const std::vector<std::string>& ended);
@@ -64,6 +65,7 @@ class SweepSession {
   std::vector<Point> points_;
   std::map<std::string, std::size_t> places_;  ///< of the shard's points that were submitted or had ended, in points_
   Standing standing_;
+  std::optional<Index> open_examples_;
   bool index_is_old_ = true;
   Clock::time_point next_index_ = {};
 };

@@ -167,6 +167,37 @@ TEST_CASE("sweep: runs of other lengths are evaluated on the same examples, and 
   CHECK(run_onebit(folder, sweep).status == 0);  // the logs are known by their names
 }
 
+TEST_CASE("sweep: points that come later are evaluated on the examples of those that are there") {
+  const Folder folder;
+  const auto sweep = [&](const std::string& lengths) {
+    return run_onebit(folder, tiny_run("sweep", {"--axis", "steps=" + lengths, "-o", "out", "--extend"}));
+  };
+  REQUIRE(sweep("400").status == 0);
+  const Outcome more = sweep("40,400");
+  CAPTURE(more.err);
+  REQUIRE(more.status == 0);
+  std::set<std::string> examples;
+  for (const std::string& path : logs(folder, "out")) {
+    for (const auto& [name, value] : sim::LogReader(path).header().config) {
+      if (name == "eval.examples") examples.insert(value);
+    }
+  }
+  CHECK(logs(folder, "out").size() == 2);
+  CHECK(examples.size() == 1);
+}
+
+TEST_CASE("sweep: epochs are counted where evaluations are chosen") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, tiny_run("sweep", {"--steps", "0", "--axis", "epochs=1,2", "-o", "out"})).status == 0);
+  for (const std::string& path : logs(folder, "out")) {
+    const sim::LogReader log(path);
+    const std::vector<double> steps = log.column("steps/step");
+    for (const auto& [name, value] : log.header().config) {
+      if (name == "eval.examples") CHECK(std::stod(value) <= steps.back());  // twice, half of 4 a step at most
+    }
+  }
+}
+
 TEST_CASE("sweep: the same command again runs nothing, another one is refused or extends") {
   const Folder folder;
   const Arguments sweep = tiny_run("sweep", {"--axis", "optimizer.lr=1e-3,1e-2", "-o", "out"});

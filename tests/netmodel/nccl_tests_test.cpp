@@ -131,8 +131,9 @@ TEST_CASE("nccl-tests: rows that contradict themselves are refused") {
 TEST_CASE("nccl-tests: nodes with different numbers of GPUs are refused") {
   std::string uneven = ranks(2, 4);
   uneven.replace(uneven.find("node1 "), 6, "node0 ");
-  CHECK_THROWS_WITH(read(uneven + kNewHeader + " 1000000 250000 float sum -1 100.0 10.00 17.50 0 100.0 10.00 17.50 0\n"),
-                    Contains("nodes with different numbers of GPUs"));
+  CHECK_THROWS_WITH(
+      read(uneven + kNewHeader + " 1000000 250000 float sum -1 100.0 10.00 17.50 0 100.0 10.00 17.50 0\n"),
+      Contains("nodes with different numbers of GPUs"));
 }
 
 TEST_CASE("nccl-tests: a run in which nothing tells the collective is refused, also where others follow") {
