@@ -108,8 +108,9 @@ const PointResult& Results::of(const std::string& name) {
 std::optional<Index> Results::eval_examples(const std::string& name) const {
   if (!fs::exists(path(name, ".h5"))) return std::nullopt;
   try {
+    const sim::LogReader log(path(name, ".h5"));
     sim::RunConfig there;
-    for (const auto& [option, value] : sim::LogReader(path(name, ".h5")).header().config) {
+    for (const auto& [option, value] : log.header().config) {
       if (option == "eval.examples") run_option(option).set(there, value);
     }
     return there.eval.examples > 0 ? std::optional(there.eval.examples) : std::nullopt;

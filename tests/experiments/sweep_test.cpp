@@ -178,7 +178,8 @@ TEST_CASE("sweep: points that come later are evaluated on the examples of those 
   REQUIRE(more.status == 0);
   std::set<std::string> examples;
   for (const std::string& path : logs(folder, "out")) {
-    for (const auto& [name, value] : sim::LogReader(path).header().config) {
+    const sim::LogReader log(path);
+    for (const auto& [name, value] : log.header().config) {
       if (name == "eval.examples") examples.insert(value);
     }
   }
