@@ -55,7 +55,8 @@ TEST_CASE("the program that started anew has its arguments, its name and its sta
 
 TEST_CASE("the run-time library reads what was set") {
   const Folder folder;
-  const Arguments command = onebit_command({"run", "--model", "quadratic", "--data", "none", "--steps", "1"});
+  const Arguments command =
+      onebit_command({"run", "--model", "quadratic", "--data", "none", "--steps", "1", "-o", "run.h5"});
   const Outcome run = run_in(folder, joined(joined(kPlain, {"OMP_DISPLAY_ENV=verbose"}), command));
   const bool gnu = run.err.find("GOMP_SPINCOUNT") != std::string::npos;
   CHECK_THAT(run.err, Contains(gnu ? "GOMP_SPINCOUNT = '1000'" : "KMP_BLOCKTIME='1"));
