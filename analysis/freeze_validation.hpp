@@ -1,58 +1,114 @@
 #pragma once
-// What freezing the variance earlier or later would have cost: continuations from one dense run, over paired seeds.
+// What freezing the variance costs, and what compressing costs on top: continuations from dense runs, over paired seeds.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/verdict.hpp"
 
 namespace onebit::analysis {
 
-/// One continuation: frozen where a threshold said so.
-struct FreezeTrial {
-  double threshold = 0;
-  std::uint32_t seed = 0;
-  Index freeze_step = 0;  ///< 0: the threshold was not reached before the last step, and nothing was run
-  double final_loss = 0;  ///< NaN: it diverged
-  double ratio_fp16 = 0;  ///< bytes of dense fp16 all-reduces over those sent
+/// What a cost is counted in.
+enum class FreezeMeasure {
+  loss,      ///< final evaluated loss above the reference, as a share of what the dense runs end above it
+  accuracy,  ///< final evaluated accuracy, in points (hundredths)
+  steps      ///< steps to a target loss, as a share of the dense run's
+};
+
+struct FreezeCriterion {
+  FreezeMeasure measure = FreezeMeasure::loss;
+  double margin = default_margin;  ///< the largest cost that is small, in the measure's unit; above 0
+  double reference = 0;            ///< loss: what excess is counted from
+  Index choosing = 1;              ///< so many seeds, the first ones, choose a candidate; the others judge it
+  double level = 0.95;             ///< of all verdicts that are given together
+};
+
+/// How a run ended.
+struct FreezeOutcome {
+  double loss = std::numeric_limits<double>::quiet_NaN();      ///< NaN: it diverged
+  double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model has none
+  double steps = std::numeric_limits<double>::quiet_NaN();     ///< to the target; NaN: not reached
+  double ratio_fp16 = 0;                                       ///< bytes of dense fp16 all-reduces over those sent
 };
 
 /// The dense run of a seed, which is not frozen.
 struct DenseTrial {
   std::uint32_t seed = 0;
-  double final_loss = 0;
-  double ratio_fp16 = 0;
+  FreezeOutcome outcome;
+};
+
+/// The continuations of a seed's dense run from the step that a candidate chose.
+struct FreezeTrial {
+  std::size_t candidate = 0;
+  std::uint32_t seed = 0;
+  Index freeze_step = 0;  ///< 0: the candidate was not reached before the last step, and nothing was run
+  FreezeOutcome frozen;   ///< frozen, not compressed
+  std::vector<FreezeOutcome> compressed;  ///< [arms]: frozen and compressed
 };
 
 enum class FreezeVerdict {
-  safe,         ///< every seed reached it, none diverged, and to_dense ends below the margin: not inferior
-  costs,        ///< a seed diverged, or to_dense begins above 0
-  not_resolved  ///< the seeds do not tell
+  safe,            ///< every seed lies inside the margin, and so does the interval
+  safe_but_worse,  ///< the same, and the interval lies above 0
+  costs,           ///< a seed diverged or lies beyond the margin: more seeds cannot make it safe
+  unclear          ///< every seed lies inside the margin, the interval does not: more seeds would decide
 };
 
-/// A threshold over its seeds. Intervals are those of the seeds that reached it and did not diverge.
+/// Cost of an arm against another, positive: worse.
+struct FreezeCost {
+  std::vector<double> by_seed;  ///< infinite: it diverged; NaN: there is no such run
+  Interval interval;            ///< of the mean; NaN where a value is not finite
+  double p = 0;                 ///< sign_flip_p, for this one comparison
+  FreezeVerdict verdict = FreezeVerdict::unclear;
+  Index more_seeds = 0;  ///< unclear: about so many more would decide; 0: seeds are not what is missing
+  std::string reason;    ///< costs, unclear: why
+};
+
+struct CompressedCost {
+  FreezeCost compression;  ///< against the frozen run
+  FreezeCost together;     ///< against the dense run
+  double ratio_fp16 = 0;   ///< mean over the seeds that were run
+};
+
+/// A candidate over the seeds that judge.
 struct FreezeRow {
-  double threshold = 0;
-  Index seeds = 0, reached = 0, diverged = 0;
-  Interval freeze_step, final_loss;
-  Difference to_dense;    ///< of final losses, paired by seed; positive: higher than dense
-  double ratio_fp16 = 0;  ///< mean over the seeds
-  FreezeVerdict verdict = FreezeVerdict::not_resolved;
+  std::string candidate;
+  Index reached = 0;  ///< judging seeds that reached it
+  Interval freeze_step;
+  FreezeCost freeze;                 ///< frozen against dense
+  std::vector<CompressedCost> arms;  ///< [arms]
+};
+
+/// The earliest candidate that the choosing seeds found safe with the first arm, no later one being otherwise.
+struct FreezeChoice {
+  std::size_t row = 0;
+  FreezeCost freeze, together;  ///< judged by the other seeds, two verdicts together
 };
 
 struct FreezeValidation {
-  double margin = default_margin;  ///< relative difference of final losses that is small, as of other verdicts
-  Interval dense_loss;
+  FreezeCriterion criterion;
+  std::vector<std::string> arms;               ///< names of the compressed arms
+  std::vector<std::uint32_t> choosing, judging;  ///< seeds
+  Index comparisons = 0;                       ///< verdicts of the rows, which hold together
+  Interval dense_loss;                         ///< over all seeds
   double dense_ratio_fp16 = 0;
-  std::vector<FreezeTrial> trials;      ///< as they were given
-  std::vector<FreezeRow> rows;          ///< by rising threshold
-  std::optional<std::size_t> earliest;  ///< the first safe row behind which none costs anything
+  std::vector<DenseTrial> dense;
+  std::vector<FreezeTrial> trials;  ///< as they were given
+  std::vector<FreezeRow> rows;      ///< [candidates]
+  std::optional<FreezeChoice> choice;
 };
 
-/// Trials of a seed without a dense run are left out. Each threshold is judged for itself, by 95% intervals.
-FreezeValidation validate_freeze(std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
-                                 double margin = default_margin);
+/// Candidates are named from the earliest on, arms as in the trials. Trials of a seed without a dense run are left out.
+/// Intervals of the rows are by Bonferroni over all of their verdicts, 1 + arms for each row. Throws ConfigError where
+/// the measure says nothing of the dense runs: at or below the reference, without an accuracy, short of the target.
+FreezeValidation validate_freeze(const std::vector<std::string>& candidates, const std::vector<std::string>& arms,
+                                 std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
+                                 const FreezeCriterion& criterion);
+
+/// "safe", "safe, measurably worse", "costs", "unclear".
+std::string_view name(FreezeVerdict verdict);
 
 }  // namespace onebit::analysis

@@ -10,16 +10,27 @@ namespace onebit::analysis {
 
 /// min(r, 1/r) of a norm of the variance to its value `lag` steps before, at every logged step; NaN where there is none
 /// or the variance is frozen.
-struct Stability {
+struct StabilitySeries {
   std::string norm;  ///< l1, l2
   Index lag = 0;
+  bool raw = false;           ///< of the variance as it is stored; else of the one that preconditions
   std::vector<double> ratio;  ///< [rows of /steps]
 };
 
-/// Where the rule "first update after the learning-rate warm-up with ratio >= threshold" ends the warm-up stage.
+/// Where a ratio is at a threshold, after the learning-rate warm-up; 0: nowhere, as far as the log tells.
+struct Stay {
+  Index first = 0;   ///< the first step at the threshold
+  Index from = 0;    ///< first step of the first stretch that spans the rule's dwell
+  Index until = 0;   ///< its last step
+  Index freeze = 0;  ///< the step at which it spans the dwell
+};
+
+/// Where the rules end the warm-up stage with a threshold.
 struct Threshold {
   double threshold = 0;
-  Index freeze_step = 0;     ///< as `--freeze fixed:K` takes it; 0: never, as far as the log tells
+  Index published = 0;       ///< `--freeze published`: the first step at which the raw ratio is there; 0: never
+  Stay stay;                 ///< of the ratio of the variance that preconditions
+  Index freeze_step = 0;     ///< `--freeze auto`, as `--freeze fixed:K` takes it; 0: never, as far as the log tells
   Index deepspeed_step = 0;  ///< as DeepSpeed's configuration takes it: it counts a dry run; 0: never
   double share = 0;          ///< of the run's steps
   double volume_ratio = 0;   ///< dense fp16 bytes over those of the run: 1 / (w + (1 - w) / 16), w the share
@@ -46,11 +57,12 @@ struct Drift {
 
 struct VarianceView {
   std::vector<Index> steps;    ///< of the rows of /steps
-  std::vector<double> l1, l2;  ///< the shadow's where there are probes at all steps, else the variance's
+  std::vector<double> l1, l2;  ///< as it is stored; the shadow's where there are probes at all steps
   Index freeze_step = 0;       ///< 0: not frozen
   Index rule_lag = 0;          ///< of the thresholds
   Index rule_after = 0;        ///< the rule waits for so many steps: learning-rate warm-up, freeze.after
-  std::vector<Stability> stability;
+  Index rule_dwell = 0;        ///< steps that `auto` wants the ratio to stay
+  std::vector<StabilitySeries> stability;
   std::vector<Threshold> thresholds;
   std::vector<Index> tensor_steps;  ///< rows of /tensors until the freeze
   std::vector<TensorStability> tensors;
@@ -62,6 +74,9 @@ struct VarianceOptions {
   std::vector<double> thresholds = {0.5, 0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 0.999};
   double tensor_threshold = 0.96;
 };
+
+/// The series that the thresholds are sought in: the l1 norm of the variance that preconditions, over the rule's lag.
+const StabilitySeries& rule_series(const VarianceView& view);
 
 /// Throws ConfigError where the log has no variance or no steps, IoError as the reader does.
 VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& options = {});

@@ -55,7 +55,11 @@ Json array_of(const Rows& rows, const Make& make) {
 Json variance_json(const analysis::VarianceView& view) {
   const auto threshold = [](const analysis::Threshold& row) {
     return Json::object({{"threshold", row.threshold},
-                         {"freeze_step", row.freeze_step},
+                         {"published_step", row.published},
+                        {"first", row.stay.first},
+                        {"stays_from", row.stay.from},
+                        {"stays_until", row.stay.until},
+                        {"freeze_step", row.freeze_step},
                          {"deepspeed_freeze_step", row.deepspeed_step},
                          {"share", row.share},
                          {"ratio_fp16", row.volume_ratio},
@@ -76,11 +80,12 @@ Json variance_json(const analysis::VarianceView& view) {
                                   {"moved_share", view.drift.moved_share[i]}}));
   }
   const auto value = [](double number) { return Json(number); };
-  const auto series = [&](const analysis::Stability& row) {
-    return Json::object({{"norm", row.norm}, {"lag", row.lag}, {"ratio", array_of(row.ratio, value)}});
+  const auto series = [&](const analysis::StabilitySeries& row) {
+    return Json::object({{"norm", row.norm}, {"lag", row.lag}, {"raw", Json::boolean(row.raw)}, {"ratio", array_of(row.ratio, value)}});
   };
   return Json::object({{"freeze_step", view.freeze_step},
                        {"rule_lag", view.rule_lag},
+                       {"rule_dwell", view.rule_dwell},
                        {"steps", array_of(view.steps, [](Index step) { return Json(step); })},
                        {"stability", array_of(view.stability, series)},
                        {"thresholds", array_of(view.thresholds, threshold)},

@@ -26,10 +26,19 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
 std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   std::vector<std::size_t> known;
   for (std::size_t row = 0; row < view.steps.size(); ++row) {
-    const auto has_ratio = [row](const analysis::Stability& series) { return !std::isnan(series.ratio[row]); };
+    const auto has_ratio = [row](const analysis::StabilitySeries& series) { return !std::isnan(series.ratio[row]); };
     if (std::ranges::any_of(view.stability, has_ratio)) known.push_back(row);
   }
   return known;
+}
+
+/// The last step with a ratio that the thresholds are sought in.
+Index last_known(const analysis::VarianceView& view) {
+  const std::vector<double>& ratio = rule_series(view).ratio;
+  for (std::size_t i = ratio.size(); i-- > 0;) {
+    if (!std::isnan(ratio[i])) return view.steps[i];
+  }
+  return 0;
 }
 
 }  // namespace
@@ -48,31 +57,36 @@ std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c) {
 
 Table stability_table(const analysis::VarianceView& view) {
   std::vector<std::string> header = {"stability of the variance at step"};
-  for (const analysis::Stability& series : view.stability)
-    header.push_back(series.norm + ", lag " + std::to_string(series.lag));
+  for (const analysis::StabilitySeries& series : view.stability)
+    header.push_back(series.norm + (series.raw ? " raw" : "") + ", lag " + std::to_string(series.lag));
   Table table(header);
   const std::vector<std::size_t> known = known_rows(view);
   for (const std::size_t i : spread(known.size(), kRowsShown)) {
     const std::size_t row = known[i];
     std::vector<std::string> cells = {std::to_string(view.steps[row])};
-    for (const analysis::Stability& series : view.stability) cells.push_back(number(series.ratio[row]));
+    for (const analysis::StabilitySeries& series : view.stability) cells.push_back(number(series.ratio[row]));
     table.add(std::move(cells));
   }
   return table;
 }
 
 std::string rule_of(const analysis::VarianceView& view) {
-  std::string text = "first step with a ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
-                     " steps at the threshold, not before step " + std::to_string(std::max<Index>(1, view.rule_after));
+  std::string text = "freeze auto: the ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
+                     " steps, without bias, stays at the threshold for " + std::to_string(view.rule_dwell) +
+                     " steps; published: the raw one reaches it; not before step " +
+                     std::to_string(std::max<Index>(1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
   return text;
 }
 
 Table thresholds_table(const analysis::VarianceView& view) {
-  Table table({"threshold", "freeze step", "DeepSpeed freeze_step", "of the run", "vs fp16", "loss then"});
+  Table table({"threshold", "published", "first", "stays from", "until", "freeze step", "DeepSpeed freeze_step",
+               "of the run", "vs fp16", "loss then"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
-    table.add({number(row.threshold), step_text(row.freeze_step), reached ? std::to_string(row.deepspeed_step) : "-",
+    const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
+    table.add({number(row.threshold), step_text(row.published), step_text(row.stay.first), step_text(row.stay.from),
+               to_the_end ? "the end" : step_text(row.stay.until), step_text(row.freeze_step), reached ? std::to_string(row.deepspeed_step) : "-",
                reached ? percent_text(row.share) : "-", ratio_text(row.volume_ratio), number(row.loss_then)});
   }
   return table;

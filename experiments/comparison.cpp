@@ -150,11 +150,14 @@ analysis::Curve mean_loss_curve(const ArmRuns& arm, X x) {
 }
 
 analysis::Curve variance_curve(const ArmRuns& arm) {
+  analysis::Curve curve{
+      .label = arm.name, .x = {}, .y = {}, .mark_x = static_cast<double>(arm.runs.front().freeze_step)};
   const sim::LogReader log(arm.runs.front().path);
-  return {.label = arm.name,
-          .x = log.column("steps/step"),
-          .y = log.column("steps/variance_ratio"),
-          .mark_x = static_cast<double>(arm.runs.front().freeze_step)};
+  for (const sim::StepRow& row : log.steps()) {
+    curve.x.push_back(static_cast<double>(row.step));
+    curve.y.push_back(row.variance_ratio_corrected);
+  }
+  return curve;
 }
 
 void append(std::vector<std::string>& list, const std::vector<std::string>& more) {

@@ -35,7 +35,7 @@ ExportTable numbers_of(const LogReader& log, const std::string& group, std::size
     if (column.numbers.size() == rows * width) table.columns.push_back(std::move(column));
   };
   for (const sim::Column& column : sim::log_columns()) {
-    if (column.group != group || !column.is_in(log.header().probed, log.header().rounded)) continue;
+    if (column.group != group || !has(log.header(), column)) continue;
     add(path_of(column), std::string(column.name), column.type == sim::ColumnType::int64);
     if (index.empty() || table.columns.size() != 1) continue;
     ExportColumn which{.name = index, .whole = true};

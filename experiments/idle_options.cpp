@@ -43,7 +43,12 @@ Index local_steps(const sim::RunConfig& run) {
 }
 
 constexpr Condition<sim::RunConfig> kConditions[] = {
-    {"freeze.threshold freeze.after", [](const auto& run) { return run.optimizer.freeze.policy == "auto"; }, "freeze"},
+    {"freeze.threshold freeze.after",
+     [](const auto& run) {
+       return run.optimizer.freeze.policy == "auto" || run.optimizer.freeze.policy == "published";
+     },
+     "freeze"},
+    {"freeze.dwell", [](const auto& run) { return run.optimizer.freeze.policy == "auto"; }, "freeze"},
     {"optimizer.no-decay", [](const auto& run) { return run.optimizer.weight_decay > 0; }, "optimizer.weight-decay"},
     {"optimizer.nesterov", [](const auto& run) { return run.optimizer.momentum > 0; }, "optimizer.momentum"},
     {"optimizer.bias-correction", [](const auto& run) { return run.optimizer.semantics == optim::Semantics::paper; },
@@ -123,7 +128,7 @@ const char* unread_by_choice(const std::string& option, const sim::RunConfig& co
   std::string name;
   if (option.starts_with("optimizer.")) name = behind("optimizer.");
   if (option == "freeze" || option == "freeze.lag") name = option;
-  if (option == "freeze.threshold" || option == "freeze.after") name = "freeze";
+  if (holds("freeze.threshold freeze.after freeze.dwell", option)) name = "freeze";
   if (!name.empty() && !holds(optim::options_of_optimizer(config.optimizer.name), name)) return "optimizer";
   return name == "granularity" ? unread_in_exchange(option, config.optimizer) : nullptr;
 }

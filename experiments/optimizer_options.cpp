@@ -80,12 +80,15 @@ std::vector<RunOption> local_step_options() {
 
 std::vector<RunOption> freeze_and_schedule_options() {
   return {
-      field("freeze", "when the variance is frozen: fixed:K, fraction:F, auto or never",
+      field("freeze", "when the variance is frozen: fixed:K, fraction:F, auto, published or never",
             ONEBIT_PLACE(optimizer.freeze.policy)),
-      field("freeze.threshold", "auto: least stability ratio of ||v||_1, in (0, 1]",
+      field("freeze.threshold", "auto, published: least stability ratio of ||v||_1, in (0, 1]",
             ONEBIT_PLACE(optimizer.freeze.threshold)),
-      field("freeze.lag", "auto: steps between the two norms; 0: 1/(1-beta2)", ONEBIT_PLACE(optimizer.freeze.lag)),
-      field("freeze.after", "auto: least number of dense updates", ONEBIT_PLACE(optimizer.freeze.after)),
+      field("freeze.lag", "auto, published: steps between the two norms; 0: 1/(1-beta2)",
+            ONEBIT_PLACE(optimizer.freeze.lag)),
+      field("freeze.after", "auto, published: least number of dense updates", ONEBIT_PLACE(optimizer.freeze.after)),
+      field("freeze.dwell", "auto: steps on which the ratio has to stay at the threshold; 0: a tenth of the lag",
+            ONEBIT_PLACE(optimizer.freeze.dwell)),
       field("schedule", "learning-rate schedule, see 'onebit list schedules'", ONEBIT_PLACE(schedule.name)),
       field("schedule.warmup", "steps of linear warm-up, at least 0", ONEBIT_PLACE(schedule.warmup)),
       field("schedule.decay", "exponential, step: factor per decay-steps, in (0, 1]", ONEBIT_PLACE(schedule.decay)),

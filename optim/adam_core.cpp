@@ -40,9 +40,12 @@ void check_adam(const OptimizerConfig& config) {
                "at least 0; 0 switches clipping off");
 }
 
+VarianceBias variance_bias(const OptimizerConfig& config) {
+  return {config.beta2, config.bias_correction && config.semantics == Semantics::paper};
+}
+
 AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr) {
-  const bool correct = config.bias_correction && config.semantics == Semantics::paper;
-  const auto power = [](double base, Index exponent) { return std::pow(base, static_cast<double>(exponent)); };
+  const VarianceBias bias = variance_bias(config);
   AdamStep step;
   step.lr = static_cast<float>(lr);
   step.beta1 = static_cast<float>(config.beta1);
@@ -50,9 +53,9 @@ AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, 
   step.beta2 = static_cast<float>(config.beta2);
   step.one_minus_beta2 = static_cast<float>(1 - config.beta2);
   step.eps = static_cast<float>(config.eps);
-  step.momentum_correction = correct ? static_cast<float>(1 / (1 - power(config.beta1, t))) : 1.0f;
-  step.root_correction =
-      correct && variance_t > 0 ? static_cast<float>(1 / std::sqrt(1 - power(config.beta2, variance_t))) : 1.0f;
+  const double momentum_weight = bias.removed ? 1 - std::pow(config.beta1, static_cast<double>(t)) : 1;
+  step.momentum_correction = static_cast<float>(1 / momentum_weight);
+  step.root_correction = static_cast<float>(1 / std::sqrt(bias.weight(variance_t)));
   return step;
 }
 
@@ -66,7 +69,7 @@ AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
       config_(config),
       policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2,
               config.semantics == Semantics::deepspeed ? 1 : 0),
-      stability_(policy_.lag()),
+      stability_(policy_.lag(), variance_bias(config)),
       parameters_(problem.parameters()),
       whole_(parameters_),
       tensors_(device_, compress::sizes_of(problem.tensors)),
@@ -91,6 +94,7 @@ void AdamCore::visit_state(device::StateVisitor& visitor) {
   visitor.shared("momentum", momentum_);
   visitor.shared("variance", variance_);
   visitor.group("stability", [&] { stability_.visit_state(visitor); });
+  visitor.group("freeze", [&] { policy_.visit_state(visitor); });
 }
 
 void AdamCore::absorb_dense(Range group, const float* rows, Index stride) {
@@ -142,7 +146,7 @@ Denominator AdamCore::denominator(const device::Buffer<float>& variance, Index v
 }
 
 void AdamCore::watch_variance(StepReport& report) {
-  report.variance_ratio = stability_.push(sums(device_, 1, whole_, AbsoluteTerm{variance_.data()})[0]);
+  report.stability = stability_.push(sums(device_, 1, whole_, AbsoluteTerm{variance_.data()})[0]);
 }
 
 }  // namespace onebit::optim

@@ -19,6 +19,9 @@ void check_adam(const OptimizerConfig& config);
 /// The configuration for an optimizer that has nothing to freeze.
 OptimizerConfig without_freeze(OptimizerConfig config);
 
+/// What the optimizer divides its variance by, besides the root.
+VarianceBias variance_bias(const OptimizerConfig& config);
+
 /// The numbers of update t with the variance of update `variance_t` (bias corrections).
 AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr);
 
@@ -29,6 +32,8 @@ class AdamCore {
 
   const device::Device& device() const { return device_; }
   const FreezePolicy& freeze_policy() const { return policy_; }
+  /// Whether the variance is frozen now, after so many dense updates; asked once an update.
+  bool freeze_now(Index updates, const StepReport& report) { return policy_.freeze_now(updates, report.stability); }
 
   Index parameters() const { return parameters_; }
   const device::Chunks& tensors() const { return tensors_; }
@@ -81,7 +86,7 @@ class AdamCore {
   device::Seconds absorb_seconds_;  ///< of the running step
   OptimizerConfig config_;
   FreezePolicy policy_;
-  StabilityRatio stability_;
+  StabilityWatch stability_;
   Index parameters_;
   device::Chunks whole_, tensors_;
   std::vector<TensorRule> rules_;

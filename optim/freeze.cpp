@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "device/error.hpp"
 #include "device/text.hpp"
@@ -11,7 +10,7 @@
 namespace onebit::optim {
 namespace {
 
-const char* const kForms = "use fixed:K, fraction:F, auto or never";
+const char* const kForms = "use fixed:K, fraction:F, auto, published or never";
 
 template <class Number>
 Number parse_number(const std::string& policy, const std::string& text) {
@@ -35,48 +34,50 @@ Index fixed_point(const std::string& policy, Index total_steps) {
   return std::max<Index>(1, std::llround(fraction * static_cast<double>(total_steps)));
 }
 
-}  // namespace
-
-double StabilityRatio::push(double norm) {
-  double before = 0;
-  if (static_cast<Index>(history_.size()) == lag_) {
-    before = history_.front();
-    history_.pop_front();
-  }
-  history_.push_back(norm);
-  if (before <= 0 || norm <= 0) return std::numeric_limits<double>::quiet_NaN();
-  return std::min(norm / before, before / norm);
+FreezePolicy::Kind kind_of(const std::string& policy) {
+  if (policy == "auto") return FreezePolicy::Kind::automatic;
+  return policy == "published" ? FreezePolicy::Kind::published : FreezePolicy::Kind::fixed;
 }
 
-FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2,
-                           Index dry_runs) {
+}  // namespace
+
+Index default_dwell(Index lag) {
+  return std::max<Index>(1, lag / 10);
+}
+
+FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2, Index dry_runs)
+    : lag_(config.lag > 0 ? config.lag : std::max<Index>(1, std::llround(1 / (1 - beta2)))),
+      dwell_(config.threshold, 1) {
   if (!(config.threshold > 0 && config.threshold <= 1)) {
     throw ConfigError("freeze threshold out of range", "freeze.threshold " + shortest(config.threshold), "in (0, 1]");
   }
-  if (config.lag < 0 || config.after < 0) throw ConfigError("negative number of steps", "freeze.lag, freeze.after");
-  lag_ = config.lag > 0 ? config.lag : std::max<Index>(1, std::llround(1 / (1 - beta2)));
-  threshold_ = config.threshold;
+  if (config.lag < 0 || config.after < 0 || config.dwell < 0)
+    throw ConfigError("negative number of steps", "freeze.lag, freeze.after, freeze.dwell");
   if (config.policy == "never") return;
-  const bool automatic = config.policy == "auto";
-  kind_ = automatic ? Kind::automatic : Kind::fixed;
+  kind_ = kind_of(config.policy);
+  const bool rule = kind_ != Kind::fixed;
   after_ = std::max(config.after, lr_warmup);
-  if (!automatic) updates_ = fixed_point(config.policy, total_steps);
+  const Index dwell = kind_ == Kind::published ? 1 : config.dwell > 0 ? config.dwell : default_dwell(lag_);
+  dwell_ = Dwell(config.threshold, dwell);
+  if (!rule) updates_ = fixed_point(config.policy, total_steps);
   if (updates_ < 0) throw ConfigError("negative number of dense updates", "freeze " + config.policy, kForms);
-  const Index earliest = automatic ? std::max(after_, lag_ + 1) + dry_runs : std::max(updates_, 1 + dry_runs);
+  const Index earliest = rule ? std::max(after_, lag_ + 1) + dwell - 1 + dry_runs : std::max(updates_, 1 + dry_runs);
   if (earliest < total_steps) return;
   throw ConfigError("the run would never reach the compression stage",
                     "freeze " + config.policy + " comes after " + std::to_string(earliest) + " steps or later, steps " +
                         std::to_string(total_steps),
-                    automatic ? "shorten --freeze.lag, train longer, or use fraction:F"
+                    rule ? "shorten --freeze.lag, train longer, or use fraction:F"
                               : "freeze earlier, train longer, or say --freeze never");
 }
 
-bool FreezePolicy::freeze_now(Index updates, double ratio) const {
+bool FreezePolicy::freeze_now(Index updates, const Stability& stability) {
   switch (kind_) {
     case Kind::fixed:
       return updates >= updates_;
     case Kind::automatic:
-      return updates >= after_ && ratio >= threshold_;
+      return updates >= after_ && dwell_.push(updates, stability.corrected);
+    case Kind::published:
+      return updates >= after_ && dwell_.push(updates, stability.raw);
     case Kind::never:
       return false;
   }

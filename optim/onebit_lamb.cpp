@@ -54,16 +54,20 @@ void OnebitLamb::visit_state(device::StateVisitor& visitor) {
   visitor.shared("exchanged", exchanged_);
 }
 
+void OnebitLamb::make_room(Index exchanged) {
+  exchanged_ = device::Buffer<float>::zeros(device(), exchanged);
+  fresh_ = device::Buffer<float>::zeros(device(), core().parameters());
+  scaling_ = device::Buffer<float>(device(), core().parameters());
+}
+
 void OnebitLamb::make_exchange() {
   const std::vector<compress::Tensor> tensors = exchanged_tensors();
-  exchanged_ = device::Buffer<float>::zeros(device(), compress::total_size(tensors));
+  make_room(compress::total_size(tensors));
   if (deepspeed()) {
     const std::vector<float> ones(static_cast<std::size_t>(problem().shard.own().count), 1.0f);
     ones_ = device::Buffer<float>::copy_of(device(), ones);
   }
   exchange_.emplace(problem().shard, tensors, fused());
-  fresh_ = device::Buffer<float>::zeros(device(), core().parameters());
-  scaling_ = device::Buffer<float>(device(), core().parameters());
 }
 
 void OnebitLamb::start_compression() {
@@ -125,18 +129,34 @@ void OnebitLamb::send(Range group, const float* gradients, Index stride, const f
                             .weights = scaling_.data()});
 }
 
+PaddedMomentaKernel OnebitLamb::scaled_momenta(const float* gradients, Index stride, const float* factors, float* out,
+                                               Index out_stride) const {
+  return {local_momenta(gradients, stride, factors, out, out_stride), scaling_.data(), core().parameters(),
+          exchanged_.data()};
+}
+
 void OnebitLamb::send_padded(Range group, const float* gradients, Index stride, const float* factors) {
   const Index padded = exchanged_.size();
   grow(rows_, device(), group.count * padded);
   float* out = exchanges() ? rows_.data() : exchanged_.data();  // the only worker's momentum is the new one
-  for_each_row(device(), group.count, padded,
-               PaddedMomentaKernel{local_momenta(gradients, stride, factors, out, padded), scaling_.data(),
-                                   core().parameters(), exchanged_.data()});
+  for_each_row(device(), group.count, padded, scaled_momenta(gradients, stride, factors, out, padded));
   if (exchanges()) exchange_->absorb(group, {.rows = rows_.data(), .stride = padded, .factors = ones_.data()});
 }
 
 void OnebitLamb::receive(StepReport& report) {
   receive_compressed(exchanged_.data(), report);
+}
+
+void OnebitLamb32::send(Range group, const float* gradients, Index stride, const float* factors) {
+  const Index parameters = core().parameters();
+  grow(rows_, device(), group.count * parameters);
+  float* out = exchanges() ? rows_.data() : exchanged_.data();  // the only worker's momentum is the new one
+  for_each_row(device(), group.count, parameters, scaled_momenta(gradients, stride, factors, out, parameters));
+  if (exchanges()) core().absorb_dense(group, rows_.data(), parameters);
+}
+
+void OnebitLamb32::receive(StepReport& report) {
+  core().average_dense(exchanged_, report);
 }
 
 void OnebitLamb::frozen_update(device::Buffer<float>& x, StepReport& report) {

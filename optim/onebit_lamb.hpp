@@ -1,6 +1,7 @@
 #pragma once
 
 #include "optim/lamb_core.hpp"
+#include "optim/lamb_kernels.hpp"
 #include "optim/two_stage.hpp"
 
 namespace onebit::optim {
@@ -23,22 +24,32 @@ namespace onebit::optim {
 /// stands still after the freeze; a momentum that is zero at the freeze is an error (the released code divides by
 /// zero); a freeze_step of 0 or 1 leaves the fresh variance at 0 instead of v; the fused vector is padded once, and the
 /// padding is never zeroed again: each step's output there is the next step's input.
-class OnebitLamb final : public TwoStage {
+class OnebitLamb : public TwoStage {
  public:
   OnebitLamb(const Problem& problem, const OptimizerConfig& config);
 
   StateView state() const override;
   void visit_state(device::StateVisitor& visitor) override;
 
+ protected:
+  void make_exchange() override;
+  void send(Range group, const float* gradients, Index stride, const float* factors) override;
+  void receive(StepReport& report) override;
+  /// A kernel that writes the scaled momenta of a group's workers, row g at out + g * stride, and its last columns.
+  PaddedMomentaKernel scaled_momenta(const float* gradients, Index stride, const float* factors, float* out,
+                                     Index out_stride) const;
+  /// Room for what the compression stage keeps besides its exchange.
+  void make_room(Index exchanged);
+
+  device::Buffer<float> exchanged_;  ///< the last step's mean of scaled momenta, with the padding where it is data
+  device::Buffer<float> rows_;       ///< scaled momenta of a group, where they are not made on the codec's way
+
  private:
   std::vector<compress::Tensor> exchanged_tensors() const;
   compress::ExchangeConfig fused() const;
-  void dense_update(device::Buffer<float>& x, StepReport& report) override;
-  void make_exchange() override;
-  void start_compression() override;
-  void send(Range group, const float* gradients, Index stride, const float* factors) override;
-  void receive(StepReport& report) override;
-  void frozen_update(device::Buffer<float>& x, StepReport& report) override;
+  void dense_update(device::Buffer<float>& x, StepReport& report) final;
+  void start_compression() final;
+  void frozen_update(device::Buffer<float>& x, StepReport& report) final;
 
   void average_ratios();
   void start_fresh_variance();
@@ -53,11 +64,21 @@ class OnebitLamb final : public TwoStage {
   TensorNumbers numbers_;
   std::vector<double> average_;  ///< c_avg, not debiased
   // of the compression stage
-  device::Buffer<float> fresh_;      ///< [parameters]: fresh variance
-  device::Buffer<float> scaling_;    ///< [parameters]: a_l of each element's tensor
-  device::Buffer<float> exchanged_;  ///< the last step's mean, with the padding where it is data
-  device::Buffer<float> rows_;       ///< scaled momenta of a group with their padding, where it is data
-  device::Buffer<float> ones_;       ///< a factor for each of these rows
+  device::Buffer<float> fresh_;    ///< [parameters]: fresh variance
+  device::Buffer<float> scaling_;  ///< [parameters]: a_l of each element's tensor
+  device::Buffer<float> ones_;     ///< a factor for each padded row
+};
+
+/// 1-bit LAMB without compression: after the freeze the workers' scaled momenta are averaged by the dense all-reduce,
+/// unpadded in both semantics. What it lacks against LAMB is the moving variance and trust ratio alone.
+class OnebitLamb32 final : public OnebitLamb {
+ public:
+  using OnebitLamb::OnebitLamb;
+
+ private:
+  void make_exchange() override { make_room(core().parameters()); }
+  void send(Range group, const float* gradients, Index stride, const float* factors) override;
+  void receive(StepReport& report) override;
 };
 
 }  // namespace onebit::optim

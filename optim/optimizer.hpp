@@ -47,7 +47,7 @@ struct StepReport {
                                             ///< where clipping needs it
   device::Number clip_share = 0.0;          ///< share of the clipped gradients: 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  double variance_ratio = kNotMeasured;       ///< StabilityRatio of ||v||_1
+  Stability stability;                        ///< of ||v||_1, where the variance moved
   bool synchronised = true;                   ///< all workers have the same weights now
   double uploads = kNotMeasured;              ///< CADA: share of the workers that sent their gradient
   Index masked = 0;                           ///< coordinates with v = 0 at the freeze

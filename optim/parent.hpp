@@ -9,4 +9,9 @@ namespace onebit::optim {
 /// for one that is dense itself, and for a name that the registry does not have.
 std::string_view parent_of(std::string_view optimizer);
 
+/// The optimizer that freezes its variance as this one does and then exchanges what it does, uncompressed, by name:
+/// 1-bit Adam's is onebit-adam-32. From the same checkpoint it goes on with what the freeze alone changes. Empty where
+/// nothing is frozen once, or nothing is compressed.
+std::string_view uncompressed_twin_of(std::string_view optimizer);
+
 }  // namespace onebit::optim

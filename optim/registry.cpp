@@ -43,6 +43,7 @@ struct Row {
   std::string_view parent;
   OptimizerEntry entry;
   std::string options;
+  std::string_view uncompressed = "";  ///< the optimizer that freezes as it does and compresses nothing
 };
 
 std::vector<Row> make_rows() {
@@ -59,7 +60,8 @@ std::vector<Row> make_rows() {
       {"adam",
        {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
         make<OnebitAdam>},
-       adam + " freeze granularity"},
+       adam + " freeze granularity",
+       "onebit-adam-32"},
       {"adam",
        {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
         make<OnebitAdam32>, "", Codecs::none},
@@ -76,6 +78,11 @@ std::vector<Row> make_rows() {
       {"lamb",
        {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
         make<OnebitLamb>},
+       lamb + " freeze coeff-beta factor-max factor-min factor-threshold",
+       "onebit-lamb-32"},
+      {"lamb",
+       {"onebit-lamb-32", "ablation of 1-bit LAMB: after the freeze the scaled momenta are averaged uncompressed",
+        make<OnebitLamb32>, "", Codecs::none},
        lamb + " freeze coeff-beta factor-max factor-min factor-threshold"},
       {"", {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none}, sgd},
       {"",
@@ -166,6 +173,13 @@ std::string_view options_of_optimizer(std::string_view optimizer) {
 std::string_view parent_of(std::string_view optimizer) {
   for (const Row& row : rows()) {
     if (row.entry.name == optimizer) return row.parent;
+  }
+  return "";
+}
+
+std::string_view uncompressed_twin_of(std::string_view optimizer) {
+  for (const Row& row : rows()) {
+    if (row.entry.name == optimizer) return row.uncompressed;
   }
   return "";
 }

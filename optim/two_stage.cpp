@@ -54,7 +54,7 @@ std::string TwoStage::unfulfilled() const {
   const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
   if (policy.kind() == FreezePolicy::Kind::never || compressed) return "";
   std::string text = "the run was asked to compress but never did (freeze " + config_.freeze.policy + ")";
-  if (policy.kind() == FreezePolicy::Kind::automatic)
+  if (policy.kind() != FreezePolicy::Kind::fixed)
     text += ": the variance ratio reached the threshold too late or never";
   return text;
 }
@@ -108,7 +108,7 @@ void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& repo
   ++updates_;
   dense_update(parameters, report);
   // DeepSpeed compares its step counter, which counted the dry run.
-  if (core_.freeze_policy().freeze_now(deepspeed() ? step() : updates_, report.variance_ratio)) freeze(report);
+  if (core_.freeze_now(deepspeed() ? step() : updates_, report)) freeze(report);
 }
 
 void TwoStage::freeze(StepReport& report) {

@@ -93,7 +93,7 @@ void ZeroOneAdam::finish_full(device::Buffer<float>& x, StepReport& report) {
   AdamStep step = core_.clipped_step(updates_, lr(), report);
   step.root_correction = numbers().root_correction;
   core_.update(step, x, report);
-  report.variance_ratio = kNotMeasured;  // full rounds are not evenly spaced
+  report.stability = {};  // full rounds are not evenly spaced
   spread(x);
 }
 

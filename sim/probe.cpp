@@ -141,7 +141,8 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
   row.grad_norm = report.grad_norm;
   row.clip_share = report.clip_share;
   row.update_norm = report.update_norm;
-  row.variance_ratio = report.variance_ratio;
+  row.variance_ratio = report.stability.raw;
+  row.variance_ratio_corrected = report.stability.corrected;
   row.masked = report.masked;
   row.phase = static_cast<Index>(report.phase);
   add_traffic(report.traffic, row);

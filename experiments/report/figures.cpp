@@ -98,15 +98,16 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
 Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   Figure figure{.name = "variance",
                 .caption =
-                    "min(r, 1/r), r = ||v||_1 now over its value a lag before; one run of each arm, dashed: its "
-                    "freeze step. Behind the freeze: the shadow variance, where the run was probed."};
+                    "min(r, 1/r), r = ||v||_1 of the variance that preconditions now over its value a lag before; one "
+                    "run of each arm, dashed: its freeze step. After the freeze: the shadow variance, where the run "
+                    "was probed."};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
                  .y_label = "stability ratio",
                  .legend = "bottom right",
                  .curves = {}};
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    const analysis::Stability& series = views[a].stability[views[a].stability.size() - 2];  // l1 of the rule's lag
+    const analysis::StabilitySeries& series = rule_series(views[a]);
     analysis::Curve curve{.label = arms[a] + ", lag " + std::to_string(series.lag), .x = {}, .y = series.ratio};
     for (const Index step : views[a].steps) curve.x.push_back(static_cast<double>(step));
     curve.mark_x = static_cast<double>(views[a].freeze_step);

@@ -115,6 +115,7 @@ struct LogReader::File {
     header.per_tensor = h5::exists(object, "tensors");
     header.probed = h5::exists(object, "probes");
     header.rounded = h5::exists(object, "probes") && h5::exists(object, "probes/feedback_rounding");
+    header.corrected = h5::exists(object, "steps/variance_ratio_corrected");
     const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
     header.variance_norm = h5::text_attribute(ratio, "norm");
     header.variance_lag = h5::integer_attribute(ratio, "lag");
@@ -245,7 +246,7 @@ struct LogReader::File {
     std::vector<Row> rows(static_cast<std::size_t>(plausible_rows(group)));
     if (rows.empty()) return rows;
     for_each_field<Row>([&](const Column& column, auto member) {
-      if (column.is_in(header.probed, header.rounded)) return read_field(column, member, rows);
+      if (has(header, column)) return read_field(column, member, rows);
       if constexpr (std::is_same_v<decltype(member), std::vector<double> Row::*>) {
         for (Row& row : rows) (row.*member).assign(header.tensors.size(), not_applicable);
       }

@@ -26,7 +26,7 @@ class RowTable {
  public:
   /// Creates datasets and the count of committed rows. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header)
-      : committed_(create_scalar(file, group.committed)), probed_(header.probed), rounded_(header.rounded) {
+      : header_(header), committed_(create_scalar(file, group.committed)) {
     h5::write(committed_, H5T_NATIVE_INT64, &written_);  // takes the space now: under SWMR it would be too late
     if constexpr (is_compound) {
       h5::Id type = h5::traffic_type();
@@ -45,7 +45,7 @@ class RowTable {
   /// Opens the datasets of a log that is continued, behind the rows that they all have: after a loss of power the count
   /// may be ahead of them. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
-      : committed_(h5::open_dataset(file, group.committed)), probed_(header.probed), rounded_(header.rounded) {
+      : header_(header), committed_(h5::open_dataset(file, group.committed)) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, std::span(&written_, 1), 0);
     if constexpr (is_compound) {
       datasets_.push_back({h5::open_dataset(file, group.name), h5::traffic_type()});
@@ -122,7 +122,7 @@ class RowTable {
   template <class Use>
   void for_each_stored(const Use& use) const {
     for_each_field<Row>([&](const Column& column, auto member) {
-      if (column.is_in(probed_, rounded_)) use(column, member);
+      if (has(header_, column)) use(column, member);
     });
   }
 
@@ -173,8 +173,8 @@ class RowTable {
     h5::append_rows(dataset.object, dataset.type.get(), values, written_, static_cast<Index>(pending_.size()));
   }
 
+  LogHeader header_;
   h5::Object committed_;
-  bool probed_, rounded_;
   std::vector<Dataset> datasets_;  // in the order of the column table
   std::vector<Row> pending_;
   Index written_ = 0;

@@ -35,15 +35,8 @@ constexpr Column member(Text name, ColumnType type, Field field, Text units, Tex
   return {"traffic", name, type, Shape::member, units, doc, field};
 }
 
-/// A column that only logs of probed runs have.
-constexpr Column probed(Column column) {
-  column.probed = true;
-  return column;
-}
-
-/// A column that only logs of runs whose errors are kept rounded have.
-constexpr Column rounded(Column column) {
-  column.rounded = true;
+constexpr Column only(In logs, Column column) {
+  column.logs = logs;
   return column;
 }
 
@@ -83,7 +76,10 @@ constexpr Column table[] = {
     row("steps", "variance_l1", &StepRow::variance_l1, "1", "l1 norm of the variance, worker 0's where they differ"),
     row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance, worker 0's where they differ"),
     row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
-        "min(r, 1/r), r = norm of the variance now over that `lag` steps ago (attributes norm, lag)"),
+        "min(r, 1/r), r = norm of the variance now over that `lag` steps ago (attributes norm, lag), bias included"),
+    only(In::corrected, row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
+                            "the same of the variance that preconditions: without its bias where bias correction is "
+                            "on")),
     row("steps", "lr_drift", &StepRow::lr_drift, "1", "rate_drift of /probes, in the compression stage, at its steps"),
     row("steps", "worker_error_norm", &StepRow::worker_error_norm, "1",
         "root mean square over workers of the l2 norm of their errors, at the steps of /workers"),
@@ -120,8 +116,8 @@ constexpr Column table[] = {
         "1-bit LAMB: factor r on the frozen coefficient"),
     row("tensors", "scaling_coefficient", &TensorRow::scaling_coefficient, "1",
         "1-bit LAMB: factor on the momentum before compression"),
-    probed(row("tensors", "shadow_l1", &TensorRow::shadow_l1, "1",
-               "probed runs: l1 norm of each tensor of the shadow variance, which is never frozen")),
+    only(In::probed, row("tensors", "shadow_l1", &TensorRow::shadow_l1, "1",
+                         "probed runs: l1 norm of each tensor of the shadow variance, which is never frozen")),
 
     row("probes", "step", &ProbeRow::step, "1", "step of the row; gradients are those before it"),
     row("probes", "gradient_square", &ProbeRow::gradient_square, "1",
@@ -150,7 +146,7 @@ constexpr Column table[] = {
         "the same if the workers' errors had not been carried in"),
     row("probes", "residual_without_servers", &ProbeRow::residual_without_servers, "1",
         "the same if the servers' errors had not been carried in"),
-    rounded(row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
+    only(In::rounded, row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
                 "feedback.dtype bf16, int8: l2 norm of what rounding took from the workers' mean error; the residuals "
                 "are before it")),
     row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
@@ -194,6 +190,20 @@ constexpr RowGroup groups[] = {
 
 std::span<const Column> log_columns() {
   return table;
+}
+
+bool has(const LogHeader& header, const Column& column) {
+  switch (column.logs) {
+    case In::probed:
+      return header.probed;
+    case In::rounded:
+      return header.rounded;
+    case In::corrected:
+      return header.corrected;
+    case In::all:
+      break;
+  }
+  return true;
 }
 
 std::span<const RowGroup> row_groups() {

@@ -38,6 +38,7 @@ struct LogHeader {
   bool per_tensor = true;                                   ///< has /tensors
   bool probed = false;                                      ///< has /probes, and the columns that come with them
   bool rounded = false;                                     ///< the workers' errors are kept rounded
+  bool corrected = true;                                    ///< has variance_ratio_corrected: older logs have not
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
@@ -61,6 +62,7 @@ struct StepRow {
   double variance_l1 = not_applicable;
   double variance_l2 = not_applicable;
   double variance_ratio = not_applicable;
+  double variance_ratio_corrected = not_applicable;
   double lr_drift = not_applicable;
   double worker_error_norm = not_applicable;
   double server_error_norm = not_applicable;
@@ -169,6 +171,10 @@ using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, 
                            Index ProbeRow::*, double ProbeRow::*, Index EvaluationRow::*, double EvaluationRow::*,
                            Index Event::*, std::string Event::*, Index TrafficRow::*, std::uint8_t TrafficRow::*>;
 
+/// Logs that have a column: all, those of probed runs, those of runs whose errors are kept rounded, and those of programs
+/// that watch the variance without its bias.
+enum class In { all, probed, rounded, corrected };
+
 /// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).
 struct Column {
   std::string_view group;  ///< empty: the root
@@ -178,14 +184,11 @@ struct Column {
   std::string_view units;  ///< "1": a pure number or a count; empty: not a number
   std::string_view doc;
   Field field;
-  bool probed = false;   ///< only in logs of probed runs; in others it reads as not applicable
-  bool rounded = false;  ///< the same for runs whose errors are kept rounded
-
-  /// Whether a log of such a run has it.
-  bool is_in(bool log_is_probed, bool log_is_rounded) const {
-    return (log_is_probed || !probed) && (log_is_rounded || !rounded);
-  }
+  In logs = In::all;  ///< in others it reads as not applicable
 };
+
+/// Whether the log with this header has the column.
+bool has(const LogHeader& header, const Column& column);
 
 /// The table, in file order.
 std::span<const Column> log_columns();

@@ -89,6 +89,7 @@ const std::map<std::string, std::string> kOther = {{"optimizer.lr", "0.03"},
                                                    {"freeze.threshold", "0.5"},
                                                    {"freeze.lag", "3"},
                                                    {"freeze.after", "9"},
+                                                   {"freeze.dwell", "4"},
                                                    {"schedule", "cosine"},
                                                    {"schedule.warmup", "3"},
                                                    {"schedule.decay", "0.5"},
@@ -129,7 +130,7 @@ std::string bits_of(const sim::RunConfig& config) {
   while (cluster.step() < cluster.steps()) {
     const sim::StepOutcome step = cluster.advance();
     for (const double value : {step.loss, step.lr, double{step.report.grad_norm}, double{step.report.clip_share},
-                               double{step.report.update_norm}, step.report.variance_ratio, step.report.uploads}) {
+                               double{step.report.update_norm}, step.report.stability.raw, step.report.stability.corrected, step.report.uploads}) {
       put(out, value);
     }
     out << static_cast<int>(step.report.phase) << step.report.synchronised << '\n';
@@ -221,6 +222,7 @@ TEST_CASE("idle options: for every codec, up and down, an option warns where it 
 TEST_CASE("idle options: for every schedule and freeze policy") {
   std::vector<Settings> choices = {
       {{"optimizer", "onebit-adam"}, {"freeze", "auto"}, {"freeze.lag", "2"}},
+      {{"optimizer", "onebit-adam"}, {"freeze", "published"}, {"freeze.lag", "2"}},
       {{"optimizer", "onebit-adam"}, {"freeze", "never"}},
       {{"optimizer", "onebit-lamb"}, {"freeze", "never"}},
       {{"optimizer", "zeroone-adam"}, {"optimizer.var-freeze-step", "14"}, {"optimizer.var-update-scaler", "1"}},

@@ -149,7 +149,7 @@ LogVariant variant_of(const Bytes& first, const Bytes& bytes) {
 
 /// Of /steps: most of its columns are alike, and each takes time.
 void leave_few_columns(const std::string& path) {
-  constexpr std::string_view kept[] = {"step", "samples", "loss", "variance_ratio"};
+  constexpr std::string_view kept[] = {"step", "samples", "loss", "variance_ratio", "variance_ratio_corrected"};
   const sim::h5::Object file = open_for_edit(path);
   for (const std::string& column : sim::h5::link_names(sim::h5::open_group(file, "steps"))) {
     if (std::ranges::find(kept, column) == std::end(kept))
