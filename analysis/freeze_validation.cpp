@@ -36,7 +36,7 @@ class Scale {
     if (std::isnan(to.loss)) return infinite;
     switch (measure_) {
       case FreezeMeasure::accuracy:
-        return 100 * (from.accuracy - to.accuracy);
+        return from.accuracy - to.accuracy;
       case FreezeMeasure::steps:
         return std::isnan(from.steps) ? nan : std::isnan(to.steps) ? infinite : to.steps / from.steps - 1;
       case FreezeMeasure::loss:
@@ -97,9 +97,8 @@ class Judge {
       : dense_(dense), trials_(trials), criterion_(criterion), scale_(dense, criterion) {}
 
   FreezeCost freeze(std::size_t candidate, std::span<const std::uint32_t> seeds, double level) const {
-    return cost_of(candidate, seeds, level, [](const FreezeOutcome& dense, const FreezeTrial& trial) {
-      return std::pair(dense, trial.frozen);
-    });
+    return cost_of(candidate, seeds, level,
+                   [](const FreezeOutcome& dense, const FreezeTrial& trial) { return std::pair(dense, trial.frozen); });
   }
   FreezeCost compression(std::size_t candidate, std::size_t arm, std::span<const std::uint32_t> seeds,
                          double level) const {

@@ -1,5 +1,6 @@
 #pragma once
-// What freezing the variance costs, and what compressing costs on top: continuations from dense runs, over paired seeds.
+// What freezing the variance costs, and what compressing costs on top: continuations from dense runs, over paired
+// seeds.
 
 #include <cstdint>
 #include <limits>
@@ -15,13 +16,13 @@ namespace onebit::analysis {
 /// What a cost is counted in.
 enum class FreezeMeasure {
   loss,      ///< final evaluated loss above the reference, as a share of what the dense runs end above it
-  accuracy,  ///< final evaluated accuracy, in points (hundredths)
+  accuracy,  ///< difference of final evaluated accuracies; 0.01 is a point
   steps      ///< steps to a target loss, as a share of the dense run's
 };
 
 struct FreezeCriterion {
   FreezeMeasure measure = FreezeMeasure::loss;
-  double margin = default_margin;  ///< the largest cost that is small, in the measure's unit; above 0
+  double margin = default_margin;  ///< the largest cost that is small; above 0
   double reference = 0;            ///< loss: what excess is counted from
   Index choosing = 1;              ///< so many seeds, the first ones, choose a candidate; the others judge it
   double level = 0.95;             ///< of all verdicts that are given together
@@ -90,10 +91,10 @@ struct FreezeChoice {
 
 struct FreezeValidation {
   FreezeCriterion criterion;
-  std::vector<std::string> arms;               ///< names of the compressed arms
+  std::vector<std::string> arms;                 ///< names of the compressed arms
   std::vector<std::uint32_t> choosing, judging;  ///< seeds
-  Index comparisons = 0;                       ///< verdicts of the rows, which hold together
-  Interval dense_loss;                         ///< over all seeds
+  Index comparisons = 0;                         ///< verdicts of the rows, which hold together
+  Interval dense_loss;                           ///< over all seeds
   double dense_ratio_fp16 = 0;
   std::vector<DenseTrial> dense;
   std::vector<FreezeTrial> trials;  ///< as they were given

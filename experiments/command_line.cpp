@@ -36,10 +36,14 @@ const std::vector<ExtraOption>& extra_options() {
       {"deepspeed-config",
        "JSON file of DeepSpeed: its optimizer, clipping and batch sizes as options; wins over a preset", true},
       {"optimizers", "arms by optimizer: adam,onebit-adam", true},
-      {"arm", "an arm 'name:key=value,key=value'; repeatable", true},
+      {"arm", "an arm 'name:key=value,key=value'; --validate: what is changed from the freeze on; repeatable", true},
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
       {"ranks", "run as so many MPI processes on this machine, by mpirun", true},
-      {"reference", "case in the trace, or all: take its hyper-parameters, compare with its parameters", true},
+      {"reference",
+       "replay: case in the trace, or all: take its hyper-parameters, compare with its parameters; --validate: the "
+       "loss "
+       "that excess is counted from: known (the model's minimum, else 0), best or a number",
+       true},
       {"penalty", "replay: so many times the weights are added to every gradient, as a penalty of the loss does", true},
       {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
       {"rounds", "bench: measured rounds; 0: 5 for kernels, 30 for steps", true},
@@ -65,9 +69,16 @@ const std::vector<ExtraOption>& extra_options() {
       {"png", "report: its pictures as files too, SVG and PNG, beside it", false},
       {"jsonl", "export: a JSON object a row", false},
       {"baseline", "analyze, report: the arm that the others are compared with; none: each with its parent", true},
-      {"margin", "relative difference of final losses within which arms are equivalent, and freezing is safe [0.01]",
+      {"margin",
+       "relative difference of final losses within which arms are equivalent; --validate: the largest cost that is "
+       "safe "
+       "[0.01]",
        true},
-      {"validate", "analyze: a dense run a seed and a continuation frozen at each threshold; needs -o DIR", false},
+      {"validate",
+       "analyze: a dense run a seed and continuations from it, frozen with and without compression; needs -o DIR",
+       false},
+      {"freeze-at", "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000", true},
+      {"measure", "--validate: what a cost is counted in: loss, accuracy, or steps to --target [loss]", true},
       {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, workers or errors", true},
       {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
       {"thresholds",
@@ -197,6 +208,10 @@ void take(CommandLine& line, const std::string& name, const std::string& value) 
     line.fit = value;
   } else if (name == "validate") {
     line.validate = true;
+  } else if (name == "freeze-at") {
+    line.freeze_at = value;
+  } else if (name == "measure") {
+    line.measure = value;
   } else if (name == "baseline") {
     line.baseline = value;
   } else if (name == "margin") {

@@ -27,7 +27,7 @@ struct CommandLine {
   Index seeds = 1;                      ///< compare, sweep
   SweepOptions points;                  ///< sweep
   Index ranks = 1;                      ///< run, bench mpi: processes to start
-  std::string reference;                ///< replay: group of the trace to follow and to compare with
+  std::string reference;                ///< replay: group of the trace to follow and to compare with; --validate
   std::optional<double> penalty;        ///< replay: times the weights is added to gradients; none: the case's, or 0
   Index elements = 0;                   ///< bench kernels: of the largest operand; 0: beyond the caches
   Index rounds = 0;                     ///< bench: 0: the command's default
@@ -41,7 +41,8 @@ struct CommandLine {
   bool png = false;                 ///< report: pictures as files too
   std::string group;                ///< export: one group of rows; empty: all
   std::string lags, thresholds;     ///< analyze: lists; empty: the default
-  bool validate = false;            ///< analyze: run dense, freeze at every threshold
+  bool validate = false;            ///< analyze: run dense, freeze at every candidate
+  std::string freeze_at, measure;   ///< analyze --validate; empty: thresholds, loss
   std::string fit;                  ///< analyze: steps or workers; empty: no fit
   std::string baseline;             ///< analyze, report: name of an arm; empty: each arm's parent
   std::optional<double> margin;     ///< compare, analyze, report: none: analysis::default_margin

@@ -77,7 +77,7 @@ const std::vector<Command>& commands() {
        "LOG.h5|DIR...",
        "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
        {"lags", "thresholds", "fit", "baseline", "margin", "target", "json", "validate", "seeds", "out", "overwrite",
-        "config", "preset", "progress"},
+        "config", "preset", "progress", "freeze-at", "measure", "reference", "arm", "resume"},
        true,
        Accepted::Price::of_runs,
        analyze_command},

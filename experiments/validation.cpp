@@ -154,11 +154,10 @@ class SeedRuns {
   /// False: asked to stop before the end.
   bool run() {
     const Beginning beginning = beginning_of(line_, config_, dense_);
-    const sim::RunResult result =
-        beginning.done ? result_of(dense_)
-                       : run_and_log(sim::prepare(continued(config_, beginning)), dense_, beginning.existing, line_,
-                                     label("dense"))
-                             .result;
+    const sim::RunResult result = beginning.done ? result_of(dense_)
+                                                 : run_and_log(sim::prepare(continued(config_, beginning)), dense_,
+                                                               beginning.existing, line_, label("dense"))
+                                                       .result;
     if (result.status == sim::RunStatus::stopped) return false;
     dense_trial = {config_.seed, outcome_of(dense_, request_.target)};
     if (!std::isfinite(dense_trial.outcome.loss))
@@ -256,9 +255,8 @@ class SeedRuns {
     sim::VirtualCluster cluster = run.start();
     sim::read_checkpoint(checkpoint, cluster);
     const std::string path = path_of(arm, step);
-    const sim::RunResult result =
-        branch_and_log(cluster, run.config, path, line_, label(arm.name + " at " + std::to_string(step)),
-                       sim::LogReader(dense_));
+    const sim::RunResult result = branch_and_log(
+        cluster, run.config, path, line_, label(arm.name + " at " + std::to_string(step)), sim::LogReader(dense_));
     if (result.status == sim::RunStatus::failed) throw Error(result.reason, path);
     return result.status != sim::RunStatus::stopped;
   }
@@ -331,13 +329,14 @@ ValidationRequest validation_request(const CommandLine& line) {
     request.thresholds.clear();
     request.steps = rising<Index>("freeze-at", line.freeze_at, step_of);
   }
-  const std::map<std::string, FreezeMeasure> measures = {
-      {"", FreezeMeasure::loss}, {"loss", FreezeMeasure::loss}, {"accuracy", FreezeMeasure::accuracy},
-      {"steps", FreezeMeasure::steps}};
+  const std::map<std::string, FreezeMeasure> measures = {{"", FreezeMeasure::loss},
+                                                         {"loss", FreezeMeasure::loss},
+                                                         {"accuracy", FreezeMeasure::accuracy},
+                                                         {"steps", FreezeMeasure::steps}};
   if (!measures.contains(line.measure))
     throw ConfigError("unknown measure", "measure " + line.measure, "loss, accuracy or steps");
   request.measure = measures.at(line.measure);
-  request.margin = line.margin.value_or(request.measure == FreezeMeasure::accuracy ? 1 : analysis::default_margin);
+  request.margin = line.margin.value_or(analysis::default_margin);
   request.target = make_price_config(line.price).target;
   const bool counts_steps = request.measure == FreezeMeasure::steps;
   if (counts_steps != std::isfinite(request.target))
@@ -377,10 +376,8 @@ ValidationResult run_validation(const CommandLine& line, const ValidationRequest
   for (std::size_t arm = 1; arm < arms.size(); ++arm) names.push_back(arms[arm].name);
   const auto [reference, words] = reference_of(request.reference, constants, dense, trials);
   result.reference = words;
-  const analysis::FreezeCriterion criterion{.measure = request.measure,
-                                            .margin = request.margin,
-                                            .reference = reference,
-                                            .choosing = (line.seeds + 1) / 3};
+  const analysis::FreezeCriterion criterion{
+      .measure = request.measure, .margin = request.margin, .reference = reference, .choosing = (line.seeds + 1) / 3};
   result.validation = analysis::validate_freeze(names_of(request), names, dense, trials, criterion);
   return result;
 }

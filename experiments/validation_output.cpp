@@ -6,119 +6,231 @@
 #include <ostream>
 
 #include "analysis/plot.hpp"
+#include "device/text.hpp"
 #include "experiments/interval_output.hpp"
 
 namespace onebit::experiments {
-
 namespace {
 
-const char* name_of(analysis::FreezeVerdict verdict) {
-  constexpr const char* names[] = {"safe", "costs", "not resolved"};
-  return names[static_cast<std::size_t>(verdict)];
+using analysis::FreezeCost;
+using analysis::FreezeMeasure;
+using analysis::FreezeRow;
+using analysis::FreezeValidation;
+using analysis::FreezeVerdict;
+
+std::string value_text(double cost) {
+  if (std::isnan(cost)) return "-";
+  return std::isinf(cost) ? "diverged" : percent_text(cost);
 }
 
-/// Of thresholds that all seeds reached and none diverged at: means of the same seeds.
-analysis::Curve mean_curve(std::vector<analysis::FreezeRow> rows) {
-  std::erase_if(rows, [](const auto& row) { return row.reached < row.seeds || row.diverged > 0; });
-  std::ranges::sort(rows, {}, [](const analysis::FreezeRow& row) { return row.freeze_step.mean; });
-  analysis::Curve curve{.label = "frozen at a threshold of the rule", .x = {}, .y = {}};
-  for (const analysis::FreezeRow& row : rows) {
-    curve.x.push_back(row.freeze_step.mean);
-    curve.y.push_back(row.final_loss.mean);
+/// Mean and interval; the number of seeds that diverged where there is none.
+std::string cost_text(const FreezeCost& cost) {
+  const auto diverged = std::ranges::count_if(cost.by_seed, [](double value) { return std::isinf(value); });
+  if (diverged == 0) return percent_interval(cost.interval);
+  return std::to_string(diverged) + " of " + std::to_string(cost.by_seed.size()) + " diverged";
+}
+
+std::string verdict_text(const FreezeCost& cost) {
+  std::string text(analysis::name(cost.verdict));
+  if (cost.more_seeds > 0) text += ": about " + std::to_string(cost.more_seeds) + " more seeds would decide";
+  if (!cost.reason.empty()) text += ": " + cost.reason;
+  return text;
+}
+
+std::string measure_text(const FreezeValidation& validation, const std::string& reference) {
+  switch (validation.criterion.measure) {
+    case FreezeMeasure::accuracy:
+      return "costs: accuracy lost, in points of 100";
+    case FreezeMeasure::steps:
+      return "costs: more steps to the target";
+    case FreezeMeasure::loss:
+      break;
   }
-  return curve;
+  return "costs: final loss above that of the run it is held against, as a share of what the dense runs end above " +
+         reference;
 }
 
-analysis::Curve dense_line(const analysis::Interval& loss, const std::vector<double>& steps) {
-  if (steps.empty()) return {};
-  const auto [first, last] = std::ranges::minmax(steps);
-  return {.label = "dense to the end",
-          .x = {first, last},
-          .y = {loss.mean, loss.mean},
-          .half_widths = {loss.half_width, loss.half_width}};
+std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
+  std::vector<std::string> words;
+  for (const std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
+  return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
 }
 
-Json to_json(const analysis::FreezeTrial& trial) {
-  return Json::object({{"threshold", trial.threshold},
-                       {"seed", static_cast<Index>(trial.seed)},
-                       {"freeze_step", trial.freeze_step},
-                       {"final_loss", trial.final_loss},
-                       {"ratio_fp16", trial.ratio_fp16}});
+void print_rows(const FreezeValidation& validation, std::ostream& out) {
+  Table table({"freeze at", "reached", "step", "freeze cost", "arm", "compression cost", "together", "vs fp16"});
+  for (const FreezeRow& row : validation.rows) {
+    const std::string reached = std::to_string(row.reached) + "/" + std::to_string(validation.judging.size());
+    if (row.reached == 0) {
+      table.add({row.candidate, reached});
+      continue;
+    }
+    for (std::size_t arm = 0; arm < row.arms.size(); ++arm) {
+      const analysis::CompressedCost& cost = row.arms[arm];
+      const bool first = arm == 0;
+      table.add({first ? row.candidate : "", first ? reached : "", first ? interval_text(row.freeze_step, 4) : "",
+                 first ? cost_text(row.freeze) : "", validation.arms[arm], cost_text(cost.compression),
+                 cost_text(cost.together), ratio_text(cost.ratio_fp16)});
+    }
+  }
+  table.add({"dense", "", "", "", "", "", "", ratio_text(validation.dense_ratio_fp16)});
+  table.print(out);
+}
+
+void print_verdicts(const FreezeValidation& validation, std::ostream& out) {
+  Table table({"freeze at", "what", "verdict"});
+  for (const FreezeRow& row : validation.rows) {
+    if (row.reached == 0) continue;
+    table.add({row.candidate, "frozen", verdict_text(row.freeze)});
+    for (std::size_t arm = 0; arm < row.arms.size(); ++arm)
+      table.add({"", validation.arms[arm], verdict_text(row.arms[arm].together)});
+  }
+  table.print(out);
+}
+
+const analysis::DenseTrial* dense_of(const FreezeValidation& validation, std::uint32_t seed) {
+  const auto found = std::ranges::find(validation.dense, seed, &analysis::DenseTrial::seed);
+  return found == validation.dense.end() ? nullptr : &*found;
+}
+
+void print_seeds(const FreezeValidation& validation, std::ostream& out) {
+  std::vector<std::string> header = {"freeze at", "seed", "step", "dense", "frozen"};
+  header.insert(header.end(), validation.arms.begin(), validation.arms.end());
+  Table table(header);
+  for (std::size_t candidate = 0; candidate < validation.rows.size(); ++candidate) {
+    for (const analysis::FreezeTrial& trial : validation.trials) {
+      const analysis::DenseTrial* dense = dense_of(validation, trial.seed);
+      if (trial.candidate != candidate || dense == nullptr) continue;
+      const auto loss = [](const analysis::FreezeOutcome& outcome) {
+        return std::isnan(outcome.loss) ? std::string("diverged") : number(outcome.loss, 5);
+      };
+      std::vector<std::string> cells = {validation.rows[candidate].candidate, std::to_string(trial.seed),
+                                        std::to_string(trial.freeze_step), loss(dense->outcome), loss(trial.frozen)};
+      for (const analysis::FreezeOutcome& outcome : trial.compressed) cells.push_back(loss(outcome));
+      table.add(std::move(cells));
+    }
+  }
+  table.print(out);
+}
+
+void print_choice(const FreezeValidation& validation, std::ostream& out) {
+  const std::string by = seeds_text(validation.choosing);
+  if (!validation.choice) {
+    out << "no candidate is safe by " << by
+        << (validation.choosing.size() == 1 ? ", which chooses\n" : ", which choose\n");
+    return;
+  }
+  const FreezeRow& row = validation.rows[validation.choice->row];
+  out << "chosen by " << by << ": freeze at " << row.candidate << "; judged by " << seeds_text(validation.judging)
+      << ", after " << number(row.freeze_step.mean) << " steps: frozen " << verdict_text(validation.choice->freeze)
+      << " (" << cost_text(validation.choice->freeze) << "), " << validation.arms.front() << " "
+      << verdict_text(validation.choice->together) << " (" << cost_text(validation.choice->together)
+      << ", 97.5% intervals)\n";
+}
+
+Json cost_json(const FreezeCost& cost) {
+  std::vector<Json> seeds;
+  for (const double value : cost.by_seed) seeds.push_back(std::isinf(value) ? Json("diverged") : Json(value));
+  return Json::object({{"by_seed", Json::array(seeds)},
+                       {"mean", interval_json(cost.interval)},
+                       {"p", cost.p},
+                       {"verdict", std::string(analysis::name(cost.verdict))},
+                       {"more_seeds", cost.more_seeds},
+                       {"reason", cost.reason}});
+}
+
+Json outcome_json(const analysis::FreezeOutcome& outcome) {
+  return Json::object({{"loss", outcome.loss},
+                       {"accuracy", outcome.accuracy},
+                       {"steps", outcome.steps},
+                       {"ratio_fp16", outcome.ratio_fp16}});
+}
+
+Json row_json(const FreezeRow& row, const std::vector<std::string>& arms) {
+  std::vector<std::pair<std::string, Json>> costs;
+  for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+    costs.emplace_back(arms[arm], Json::object({{"compression", cost_json(row.arms[arm].compression)},
+                                                {"together", cost_json(row.arms[arm].together)},
+                                                {"ratio_fp16", row.arms[arm].ratio_fp16}}));
+  }
+  return Json::object({{"candidate", row.candidate},
+                       {"reached", row.reached},
+                       {"freeze_step", interval_json(row.freeze_step)},
+                       {"freeze", cost_json(row.freeze)},
+                       {"arms", Json::object(costs)}});
+}
+
+Json trial_json(const analysis::FreezeTrial& trial, const FreezeValidation& validation) {
+  Json json = Json::object({{"candidate", validation.rows[trial.candidate].candidate},
+                            {"seed", static_cast<Index>(trial.seed)},
+                            {"freeze_step", trial.freeze_step},
+                            {"frozen", outcome_json(trial.frozen)}});
+  for (std::size_t arm = 0; arm < validation.arms.size(); ++arm)
+    json = json.with(validation.arms[arm], outcome_json(trial.compressed[arm]));
+  return json;
 }
 
 }  // namespace
 
-void print_validation(const analysis::FreezeValidation& validation, std::ostream& out) {
-  if (validation.rows.empty()) {
-    out << "no seed came to its end: nothing is said of the thresholds\n";
+void print_validation(const FreezeValidation& validation, const std::string& reference, std::ostream& out) {
+  if (validation.dense.size() < validation.choosing.size() + 2) {
+    out << "too few seeds came to their end: nothing is said of where to freeze\n";
     return;
   }
-  Table table({"threshold", "reached", "diverged", "freeze step", "final loss", "vs dense", "p", "vs fp16", "verdict"});
-  for (const analysis::FreezeRow& row : validation.rows) {
-    table.add({number(row.threshold), std::to_string(row.reached) + "/" + std::to_string(row.seeds),
-               std::to_string(row.diverged), interval_text(row.freeze_step, 4), interval_text(row.final_loss, 5),
-               percent_interval(row.to_dense.relative), number(row.to_dense.p, 2), ratio_text(row.ratio_fp16),
-               name_of(row.verdict)});
-  }
-  table.add({"dense", "-", "0", "-", interval_text(validation.dense_loss, 5), "-", "-",
-             ratio_text(validation.dense_ratio_fp16), "-"});
-  table.print(out);
-  out << "safe: every seed reached it, none diverged, and its loss is not higher by " << percent_text(validation.margin)
-      << " (95%, each threshold for itself); not resolved: the seeds do not tell\n";
-  if (!validation.earliest) {
-    const bool any = std::ranges::any_of(validation.rows,
-                                         [](const auto& row) { return row.verdict == analysis::FreezeVerdict::safe; });
-    out << "earliest safe freeze: none" << (any ? ", behind those that are safe stands one that costs something" : "")
-        << "\n";
-    return;
-  }
-  const analysis::FreezeRow& row = validation.rows[*validation.earliest];
-  out << "earliest safe freeze: threshold " << number(row.threshold) << ", after " << number(row.freeze_step.mean)
-      << " steps; dense fp16 sends " << ratio_text(row.ratio_fp16) << " the bytes\n";
+  print_seeds(validation, out);
+  out << "\n" << measure_text(validation, reference) << "; means over " << seeds_text(validation.judging) << "\n";
+  print_rows(validation, out);
+  out << "\nsafe: every seed and the interval cost at most " << percent_text(validation.criterion.margin) << "; the "
+      << validation.comparisons << " verdicts hold together with " << percent_text(validation.criterion.level)
+      << " (Bonferroni)\n";
+  print_verdicts(validation, out);
+  out << "\n";
+  print_choice(validation, out);
 }
 
-Json to_json(const analysis::FreezeValidation& validation) {
-  const auto row_json = [](const analysis::FreezeRow& row) {
-    return Json::object({{"threshold", row.threshold},
-                         {"seeds", row.seeds},
-                         {"reached", row.reached},
-                         {"diverged", row.diverged},
-                         {"freeze_step", interval_json(row.freeze_step)},
-                         {"final_loss", interval_json(row.final_loss)},
-                         {"relative_difference", interval_json(row.to_dense.relative)},
-                         {"p", row.to_dense.p},
-                         {"ratio_fp16", row.ratio_fp16},
-                         {"verdict", name_of(row.verdict)}});
+Json to_json(const FreezeValidation& validation) {
+  std::vector<Json> rows, trials, dense;
+  for (const FreezeRow& row : validation.rows) rows.push_back(row_json(row, validation.arms));
+  for (const analysis::FreezeTrial& trial : validation.trials) trials.push_back(trial_json(trial, validation));
+  for (const analysis::DenseTrial& trial : validation.dense)
+    dense.push_back(outcome_json(trial.outcome).with("seed", static_cast<Index>(trial.seed)));
+  const auto seeds = [](const std::vector<std::uint32_t>& list) {
+    std::vector<Json> items;
+    for (const std::uint32_t seed : list) items.push_back(static_cast<Index>(seed));
+    return Json::array(items);
   };
-  std::vector<Json> rows;
-  std::ranges::transform(validation.rows, std::back_inserter(rows), row_json);
-  std::vector<Json> trials;
-  for (const analysis::FreezeTrial& trial : validation.trials) trials.push_back(to_json(trial));
-  Json json = Json::object({{"dense_loss", interval_json(validation.dense_loss)},
-                            {"margin", validation.margin},
+  Json json = Json::object({{"margin", validation.criterion.margin},
+                            {"comparisons", validation.comparisons},
+                            {"choosing_seeds", seeds(validation.choosing)},
+                            {"judging_seeds", seeds(validation.judging)},
+                            {"dense", Json::array(dense)},
                             {"rows", Json::array(rows)},
                             {"trials", Json::array(trials)}});
-  if (validation.earliest) json = json.with("earliest_safe", validation.rows[*validation.earliest].threshold);
-  return json;
+  if (!validation.choice) return json;
+  return json.with("choice", Json::object({{"candidate", validation.rows[validation.choice->row].candidate},
+                                           {"freeze", cost_json(validation.choice->freeze)},
+                                           {"together", cost_json(validation.choice->together)}}));
 }
 
-std::vector<std::string> draw_validation(const analysis::FreezeValidation& validation, const std::string& stem) {
-  analysis::Plot plot{
-      .title = "What freezing the variance early costs: runs, and the mean of each threshold; dashed: diverged",
-      .x_label = "steps before the freeze",
-      .y_label = "final evaluated loss",
-      .curves = {}};
-  plot.curves.push_back(mean_curve(validation.rows));
-  plot.curves.push_back({.label = "", .x = {}, .y = {}, .dots = true});
+std::vector<std::string> draw_validation(const FreezeValidation& validation, const std::string& stem) {
+  analysis::Plot plot{.title = "What freezing the variance costs, and compressing from there on; dashed: diverged",
+                      .x_label = "steps before the freeze",
+                      .y_label = "final evaluated loss",
+                      .curves = {}};
+  plot.curves.push_back({.label = "dense to the end", .x = {}, .y = {}, .dots = true});
+  plot.curves.push_back({.label = "frozen", .x = {}, .y = {}, .dots = true});
+  for (const std::string& arm : validation.arms) plot.curves.push_back({.label = arm, .x = {}, .y = {}, .dots = true});
   std::vector<analysis::Curve> diverged;
+  const auto add = [&](std::size_t curve, double step, double loss) {
+    plot.curves[curve].x.push_back(step);
+    plot.curves[curve].y.push_back(loss);
+    if (std::isnan(loss)) diverged.push_back({.label = "", .x = {}, .y = {}, .mark_x = step});
+  };
   for (const analysis::FreezeTrial& trial : validation.trials) {
-    if (trial.freeze_step == 0) continue;
     const auto step = static_cast<double>(trial.freeze_step);
-    plot.curves[1].x.push_back(step);
-    plot.curves[1].y.push_back(trial.final_loss);
-    if (std::isnan(trial.final_loss)) diverged.push_back({.label = "", .x = {}, .y = {}, .mark_x = step});
+    if (const analysis::DenseTrial* dense = dense_of(validation, trial.seed)) add(0, step, dense->outcome.loss);
+    add(1, step, trial.frozen.loss);
+    for (std::size_t arm = 0; arm < trial.compressed.size(); ++arm) add(2 + arm, step, trial.compressed[arm].loss);
   }
-  plot.curves.push_back(dense_line(validation.dense_loss, plot.curves[1].x));
   plot.curves.insert(plot.curves.end(), diverged.begin(), diverged.end());
   return analysis::draw(plot, stem);
 }

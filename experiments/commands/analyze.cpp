@@ -108,28 +108,20 @@ int compare_logs(const CommandLine& line) {
   return kExitDone;
 }
 
-/// Thresholds of the freeze rule that are tried by runs, each once; fewer than what costs nothing to look at.
-std::vector<double> tried_thresholds(const CommandLine& line) {
-  if (line.thresholds.empty()) return {0.5, 0.8, 0.9, 0.96, 0.99, 0.999};
-  std::vector<double> thresholds = variance_options(line).thresholds;
-  std::ranges::sort(thresholds);
-  if (std::ranges::adjacent_find(thresholds) != thresholds.end())
-    throw ConfigError("a threshold twice", "thresholds " + line.thresholds);
-  return thresholds;
-}
-
 int validate(const CommandLine& line) {
   if (!line.arguments.empty())
     throw ConfigError("logs are not validated, but a run that is described by options", line.arguments.front());
-  if (!line.lags.empty() || !line.fit.empty() || !line.baseline.empty() || !line.price.empty())
+  const bool priced = std::ranges::any_of(line.price, [](const auto& setting) { return setting.first != "target"; });
+  if (!line.lags.empty() || !line.fit.empty() || !line.baseline.empty() || priced)
     throw ConfigError("options of other analyses with --validate", "analyze", "leave them out");
-  const auto [validation, complete, problem] = run_validation(line, tried_thresholds(line));
+  const auto [validation, reference, complete, problem] = run_validation(line, validation_request(line));
   const std::vector<std::string> pictures = draw_validation(validation, line.out + "/validation");
   if (line.json) {
-    const Json json = to_json(validation).with("complete", Json::boolean(complete && problem.empty()));
+    const Json json =
+        to_json(validation).with("reference", reference).with("complete", Json::boolean(complete && problem.empty()));
     std::cout << json.with("pictures", array_of(pictures)).text() << "\n";
   } else {
-    print_validation(validation, std::cout);
+    print_validation(validation, reference, std::cout);
     print_pictures(pictures, std::cout);
   }
   if (!problem.empty()) std::cerr << "onebit: error: " << problem << "\n";
@@ -168,6 +160,10 @@ int fit_logs(const CommandLine& line) {
 
 int analyze_command(const CommandLine& line) {
   if (line.validate) return validate(line);
+  const bool of_validation = !line.freeze_at.empty() || !line.measure.empty() || !line.reference.empty();
+  if (of_validation || !line.arms.empty() || line.resume)
+    throw ConfigError("options of --validate without it", "freeze-at, measure, reference, arm, resume",
+                      "give --validate, or leave them out");
   if (!line.run.empty() || line.seeds > 1)
     throw ConfigError("options of a run without one", line.run.empty() ? "seeds" : line.run.front().first,
                       "give --validate to train, or leave them out");

@@ -1,87 +1,171 @@
+// Costs of the freeze and of compression, from outcomes written by hand.
+
 #include "analysis/freeze_validation.hpp"
 
 #include <cmath>
 #include <limits>
 
+#include "device/error.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
 using namespace onebit::analysis;
+using Catch::Matchers::Contains;
 
 namespace {
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+constexpr Index kSeeds = 5;  // the first two choose
 
-const std::vector<DenseTrial> dense = {{1, 1.00, 0.5}, {2, 1.10, 0.5}, {3, 0.90, 0.5}};
+/// Dense runs that end 1 above the reference 0.5 in the mean.
+std::vector<DenseTrial> dense_trials() {
+  std::vector<DenseTrial> dense;
+  for (const double loss : {1.5, 1.6, 1.4, 1.5, 1.5})
+    dense.push_back({static_cast<std::uint32_t>(dense.size() + 1), {.loss = loss, .accuracy = 0.9, .steps = 100}});
+  return dense;
+}
 
-/// Final losses of the three seeds at a threshold, which froze them at about `step`.
-void add(std::vector<FreezeTrial>& trials, double threshold, Index step, const std::vector<double>& losses) {
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    const auto seed = static_cast<std::uint32_t>(i + 1);
-    trials.push_back({threshold, seed, step + static_cast<Index>(i), losses[i], 4});
+/// Trials of a candidate in which freezing and compressing cost these, in units of the dense excess; NaN: diverged.
+void add(std::vector<FreezeTrial>& trials, std::size_t candidate, const std::vector<double>& freeze,
+         const std::vector<double>& compression) {
+  const std::vector<DenseTrial> dense = dense_trials();
+  for (std::size_t s = 0; s < dense.size(); ++s) {
+    const double frozen = dense[s].outcome.loss + freeze[s];
+    trials.push_back({candidate,
+                      dense[s].seed,
+                      100 * static_cast<Index>(candidate + 1),
+                      {.loss = frozen, .ratio_fp16 = 0.5},
+                      {{.loss = frozen + compression[s], .ratio_fp16 = 4}}});
   }
 }
 
+FreezeValidation validate(const std::vector<std::string>& candidates, const std::vector<FreezeTrial>& trials,
+                          double margin = 0.05) {
+  const FreezeCriterion criterion{.margin = margin, .reference = 0.5, .choosing = 2};
+  return validate_freeze(candidates, {"compressed"}, dense_trials(), trials, criterion);
+}
+
+const std::vector<double> kNothing(kSeeds, 0.0);
+
 }  // namespace
 
-TEST_CASE("freeze validation: thresholds rise, and the earliest safe one has only safe ones behind it") {
+TEST_CASE("freeze validation: the freeze and the compression have costs of their own, of what the dense runs exceed") {
   std::vector<FreezeTrial> trials;
-  add(trials, 0.96, 40, {1.001, 1.099, 0.9005});  // within 0.12%
-  add(trials, 0.5, 10, {1.2, 1.32, 1.08});        // 20% higher, each
-  add(trials, 0.9, 20, {0.95, 1.05, 0.86});       // lower
-  add(trials, 0.99, 80, {1.0, 1.1, 0.9});         // the same
-  const FreezeValidation validation = validate_freeze(dense, trials);
-  REQUIRE(validation.rows.size() == 4);
-  CHECK(validation.dense_loss.mean == Approx(1.0));
-  CHECK(validation.dense_ratio_fp16 == 0.5);
-  CHECK(validation.rows[0].threshold == 0.5);
-  CHECK(validation.rows[0].verdict == FreezeVerdict::costs);
-  CHECK(validation.rows[0].to_dense.relative.mean == Approx(0.2));
-  CHECK(validation.rows[0].freeze_step.mean == Approx(11));
-  CHECK(validation.rows[0].ratio_fp16 == 4);
-  for (std::size_t row : {1u, 2u, 3u}) CHECK(validation.rows[row].verdict == FreezeVerdict::safe);
-  REQUIRE(validation.earliest);
-  CHECK(validation.rows[*validation.earliest].threshold == 0.9);
+  add(trials, 0, {0, 0, 0.01, 0.02, 0.03}, {0, 0, 0.1, 0.2, 0.3});
+  const FreezeValidation validation = validate({"0.9"}, trials);
+  CHECK(validation.choosing == std::vector<std::uint32_t>{1, 2});
+  CHECK(validation.judging == std::vector<std::uint32_t>{3, 4, 5});
+  CHECK(validation.comparisons == 2);
+  CHECK(validation.dense_loss.mean == Approx(1.5));
+  const FreezeRow& row = validation.rows.front();
+  CHECK(row.candidate == "0.9");
+  CHECK(row.reached == 3);
+  CHECK(row.freeze_step.mean == 100);
+  CHECK(row.freeze.interval.mean == Approx(0.02));
+  CHECK(row.freeze.by_seed[2] == Approx(0.03));
+  // Two verdicts: intervals of 97.5%, t(0.9875; 2) = 6.2053; s = 0.01.
+  CHECK(row.freeze.interval.half_width == Approx(6.2053 * 0.01 / std::sqrt(3)).epsilon(1e-4));
+  CHECK(row.arms[0].compression.interval.mean == Approx(0.2));
+  CHECK(row.arms[0].together.interval.mean == Approx(0.22));
+  CHECK(row.arms[0].ratio_fp16 == 4);
 }
 
-TEST_CASE("freeze validation: a safe threshold before one that is not safe is luck") {
+TEST_CASE("freeze validation: a measurable cost inside the margin is safe, and is said") {
   std::vector<FreezeTrial> trials;
-  add(trials, 0.5, 10, {1.0, 1.1, 0.9});
-  add(trials, 0.9, 20, {1.2, 1.32, 1.08});
-  add(trials, 0.99, 80, {1.0, 1.1, 0.9});
-  const FreezeValidation validation = validate_freeze(dense, trials);
-  REQUIRE(validation.earliest);
-  CHECK(validation.rows[*validation.earliest].threshold == 0.99);
+  add(trials, 0, {0, 0, 0.010, 0.011, 0.012}, kNothing);
+  add(trials, 1, {0, 0, -0.001, 0.001, 0}, kNothing);
+  add(trials, 2, {0, 0, -0.010, -0.011, -0.012}, kNothing);
+  const FreezeValidation validation = validate({"a", "b", "c"}, trials);
+  CHECK(validation.rows[0].freeze.verdict == FreezeVerdict::safe_but_worse);
+  CHECK(validation.rows[1].freeze.verdict == FreezeVerdict::safe);
+  CHECK(validation.rows[2].freeze.verdict == FreezeVerdict::safe);
+  CHECK(name(FreezeVerdict::safe_but_worse) == "safe, measurably worse");
 }
 
-TEST_CASE("freeze validation: an interval that has room for a cost is not safe") {
+TEST_CASE("freeze validation: one seed beyond the margin costs, whatever the mean says") {
   std::vector<FreezeTrial> trials;
-  add(trials, 0.9, 20, {1.05, 1.05, 0.9});  // 5% higher, 4.5% lower, the same
-  const FreezeValidation validation = validate_freeze(dense, trials);
-  CHECK(validation.rows.front().to_dense.relative.mean < default_margin);
-  CHECK(validation.rows.front().verdict == FreezeVerdict::not_resolved);
-  CHECK(validate_freeze(dense, trials, 0.5).rows.front().verdict == FreezeVerdict::safe);  // below 50% it is
+  add(trials, 0, {0, 0, -0.10, 0.051, -0.10}, kNothing);
+  const FreezeValidation validation = validate({"a"}, trials);
+  CHECK(validation.rows[0].freeze.verdict == FreezeVerdict::costs);
+  CHECK(validation.rows[0].freeze.reason == "seed 4 lies beyond the margin");
+  CHECK(validation.rows[0].freeze.more_seeds == 0);
 }
 
-TEST_CASE("freeze validation: what was not reached says nothing, what diverged is not safe") {
+TEST_CASE("freeze validation: where every seed is inside and the interval is not, it says how many would decide") {
   std::vector<FreezeTrial> trials;
-  add(trials, 0.9, 20, {1.0, nan_value, 0.9});
-  for (const DenseTrial& trial : dense) trials.push_back({0.999, trial.seed, 0, nan_value, nan_value});
-  const FreezeValidation validation = validate_freeze(dense, trials);
-  REQUIRE(validation.rows.size() == 2);
-  CHECK(validation.rows[0].diverged == 1);
-  CHECK(validation.rows[0].reached == 3);
-  CHECK(validation.rows[0].final_loss.count == 2);
-  CHECK(validation.rows[0].verdict == FreezeVerdict::costs);
-  CHECK(validation.rows[1].reached == 0);
-  CHECK(validation.rows[1].seeds == 3);
-  CHECK_FALSE(validation.earliest);
-  CHECK(validate_freeze({}, trials).rows.front().seeds == 0);
+  add(trials, 0, {0, 0, -0.04, 0.04, 0}, kNothing);
+  const FreezeCost cost = validate({"a"}, trials).rows[0].freeze;
+  CHECK(cost.verdict == FreezeVerdict::unclear);
+  CHECK(cost.more_seeds == seeds_needed(0.04, 0.05, 0.975, verdict_power) - 3);
+  CHECK(cost.more_seeds > 0);
+  CHECK(cost.reason.empty());
 }
 
-TEST_CASE("freeze validation: one seed has no interval, and none of its thresholds is called safe") {
-  const FreezeValidation validation =
-      validate_freeze(std::vector<DenseTrial>{{1, 1.0, 0.5}}, std::vector<FreezeTrial>{{0.9, 1, 20, 1.0, 4}});
-  CHECK(std::isnan(validation.rows.front().final_loss.half_width));
-  CHECK(validation.rows.front().verdict == FreezeVerdict::not_resolved);
+TEST_CASE("freeze validation: a run that diverged costs, and compression is not blamed on the freeze") {
+  std::vector<FreezeTrial> trials;
+  add(trials, 0, kNothing, {0, 0, nan_value, 0, 0});
+  const FreezeRow row = validate({"a"}, trials).rows[0];
+  CHECK(row.freeze.verdict == FreezeVerdict::safe);
+  CHECK(std::isinf(row.arms[0].compression.by_seed[0]));
+  CHECK(row.arms[0].together.verdict == FreezeVerdict::costs);
+  CHECK_THAT(row.arms[0].together.reason, Contains("seed 3 diverges"));
+  CHECK(std::isnan(row.arms[0].together.interval.mean));
+}
+
+TEST_CASE("freeze validation: what the frozen run lost is not the compression's") {
+  std::vector<FreezeTrial> trials;
+  add(trials, 0, {0, 0, nan_value, 0, 0}, kNothing);
+  const FreezeRow row = validate({"a"}, trials).rows[0];
+  CHECK(row.freeze.verdict == FreezeVerdict::costs);
+  CHECK(std::isnan(row.arms[0].compression.by_seed[0]));
+  CHECK(row.arms[0].compression.verdict == FreezeVerdict::unclear);
+  CHECK(row.arms[0].compression.reason == "not known for 1 of 3 seeds");
+}
+
+TEST_CASE("freeze validation: the earliest candidate that the choosing seeds found safe is judged by the others") {
+  std::vector<FreezeTrial> trials;
+  add(trials, 0, kNothing, {0, 0, 0, 0, 0});         // safe, but a later one is not
+  add(trials, 1, kNothing, {0, 0.06, 0, 0, 0});      // a choosing seed lies beyond
+  add(trials, 2, kNothing, {0, 0.04, 0.2, 0.2, 0});  // the judging seeds do not count here
+  add(trials, 3, kNothing, kNothing);
+  const FreezeValidation validation = validate({"a", "b", "c", "d", "e"}, trials);  // e: nobody reached it
+  REQUIRE(validation.choice);
+  CHECK(validation.choice->row == 2);
+  CHECK(validation.choice->freeze.verdict == FreezeVerdict::safe);
+  CHECK(validation.choice->together.verdict == FreezeVerdict::costs);
+  CHECK(validation.rows[4].reached == 0);
+  CHECK(validation.rows[4].freeze.reason == "not known for 3 of 3 seeds");
+  trials.clear();
+  add(trials, 0, kNothing, {0.1, 0, 0, 0, 0});
+  CHECK_FALSE(validate({"a"}, trials).choice);
+}
+
+TEST_CASE("freeze validation: accuracy in shares, steps to a target as shares of the dense run's") {
+  std::vector<FreezeTrial> trials;
+  for (std::uint32_t seed = 1; seed <= kSeeds; ++seed) {
+    const FreezeOutcome frozen{.loss = 3, .accuracy = 0.895, .steps = 104};
+    const FreezeOutcome compressed{.loss = 3, .accuracy = 0.8, .steps = nan_value};
+    trials.push_back({0, seed, 10, frozen, {compressed}});
+  }
+  const FreezeCriterion accuracy{.measure = FreezeMeasure::accuracy, .margin = 0.01, .choosing = 2};
+  const FreezeRow points = validate_freeze({"a"}, {"compressed"}, dense_trials(), trials, accuracy).rows[0];
+  CHECK(points.freeze.interval.mean == Approx(0.005));
+  CHECK(points.freeze.verdict == FreezeVerdict::safe_but_worse);
+  CHECK(points.arms[0].together.interval.mean == Approx(0.1));
+  CHECK(points.arms[0].together.verdict == FreezeVerdict::costs);
+  const FreezeCriterion steps{.measure = FreezeMeasure::steps, .margin = 0.05, .choosing = 2};
+  const FreezeRow longer = validate_freeze({"a"}, {"compressed"}, dense_trials(), trials, steps).rows[0];
+  CHECK(longer.freeze.interval.mean == Approx(0.04));
+  CHECK(std::isinf(longer.arms[0].together.by_seed[0]));
+}
+
+TEST_CASE("freeze validation: a measure that says nothing of the dense runs is refused") {
+  const auto refused = [](const FreezeCriterion& criterion, const std::string& why) {
+    std::vector<DenseTrial> dense = dense_trials();
+    dense[1].outcome.accuracy = dense[1].outcome.steps = nan_value;
+    CHECK_THROWS_WITH(validate_freeze({"a"}, {"compressed"}, dense, {}, criterion), Contains(why));
+  };
+  refused({.reference = 1.5}, "at or below the reference");
+  refused({.measure = FreezeMeasure::accuracy}, "no accuracy");
+  refused({.measure = FreezeMeasure::steps}, "does not reach the target (seed 2)");
 }

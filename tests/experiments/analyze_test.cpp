@@ -167,40 +167,64 @@ TEST_CASE("analyze: what cannot be is refused in a line") {
   refused({"arms", "other.h5"}, "cannot be compared");
 }
 
-TEST_CASE("analyze: --validate runs a dense run a seed, and one from it for each step that a threshold chooses") {
+TEST_CASE("analyze: --validate runs a dense run a seed, and from it what each candidate chooses, in three arms") {
   const Folder folder;
-  const Arguments run =
-      tiny_run("analyze", {"--validate", "--optimizer", "onebit-adam", "--steps", "60", "--freeze.lag", "5",
-                           "--optimizer.beta2", "0.9", "--thresholds", "0.2,0.5,1"});
-  const Outcome result = run_onebit(folder, joined(run, {"--seeds", "2", "-o", "out"}));
+  const Arguments run = tiny_run(
+      "analyze", {"--validate", "--optimizer", "onebit-adam", "--steps", "60", "--freeze.lag", "5", "--optimizer.beta2",
+                  "0.9", "--thresholds", "0.2,0.5,1", "--arm", "wide:optimizer.eps=1e-3", "--seeds", "3", "-o", "out"});
+  const Outcome result = run_onebit(folder, run);
   CAPTURE(result.err, result.out);
   REQUIRE(result.status == 0);
-  CHECK_THAT(result.out, Contains("threshold") && Contains("2/2") && Contains("0/2") && Contains("dense"));
-  CHECK(std::filesystem::exists(folder / "out/dense-1.h5"));
-  CHECK(std::filesystem::exists(folder / "out/dense-2.h5"));
+  CHECK_THAT(result.out, Contains("freeze cost") && Contains("compression cost") && Contains("wide") &&
+                             Contains("means over seeds 2, 3") && Contains("0/2") &&
+                             Contains("verdicts hold together") && Contains("above 0, no minimum being known"));
   Index branches = 0;
   for (const std::string& path : entries(folder)) {
-    CHECK(path.find("trunk") == std::string::npos);
-    if (path.find("frozen-") == std::string::npos) continue;
+    CHECK(path.find("prefix") == std::string::npos);
+    if (!path.ends_with(".h5") || path.find("dense-") != std::string::npos) continue;
     ++branches;
     const sim::LogReader log(path);
     CHECK(log.status() == sim::RunStatus::finished);
     CHECK(log.steps().size() == 60);
   }
-  CHECK(branches >= 2);
-  const Outcome again = run_onebit(folder, joined(run, {"--seeds", "2", "-o", "out"}));
+  CHECK(branches >= 9);
+  CHECK(branches % 3 == 0);
+  const Outcome again = run_onebit(folder, run);
   CHECK(again.status == 2);
   CHECK_THAT(again.err, Contains("output exists (out/"));
-  const Outcome json = run_onebit(folder, joined(run, {"--seeds", "2", "-o", "out", "--overwrite", "--json"}));
+  const Outcome resumed = run_onebit(folder, joined(run, {"--resume"}));
+  CAPTURE(resumed.err);
+  REQUIRE(resumed.status == 0);
+  CHECK(resumed.out == result.out);
+  const Outcome json = run_onebit(folder, joined(run, {"--overwrite", "--json"}));
   REQUIRE(json.status == 0);
-  CHECK_THAT(json.out, Contains("\"dense_loss\":") && Contains("\"freeze_step\":") && Contains("\"verdict\":") &&
+  CHECK_THAT(json.out, Contains("\"judging_seeds\": [2, 3]") && Contains("\"together\":") && Contains("\"verdict\":") &&
                            Contains("\"complete\": true"));
+}
+
+TEST_CASE("analyze: --validate takes steps, and 1-bit LAMB; a continuation has the bits of a whole run") {
+  const Folder folder;
+  const Arguments run = {"--optimizer", "onebit-lamb", "--steps", "30"};
+  const Outcome result = run_onebit(
+      folder, joined(tiny_run("analyze", {"--validate", "--freeze-at", "20,10", "--seeds", "3", "-o", "out"}), run));
+  CAPTURE(result.err, result.out);
+  REQUIRE(result.status == 0);
+  CHECK_THAT(result.out, Contains("step 10") && Contains("step 20"));
+  for (const auto& [optimizer, arm] :
+       std::vector<std::pair<std::string, std::string>>{{"onebit-lamb", "compressed"}, {"onebit-lamb-32", "frozen"}}) {
+    const Outcome whole = run_onebit(folder, joined(tiny_run("run", {"--freeze", "fixed:10", "-o", arm + ".h5"}),
+                                                    {"--optimizer", optimizer, "--steps", "30"}));
+    REQUIRE(whole.status == 0);
+    const std::string name = "out/" + arm + "-10-1.h5";
+    CHECK(sim::LogReader(folder / name).column("steps/loss") ==
+          sim::LogReader(folder / (arm + ".h5")).column("steps/loss"));
+  }
 }
 
 TEST_CASE("analyze: --validate refuses what it cannot vary") {
   const Folder folder;
   const auto refused = [&](const Arguments& more, const std::string& why) {
-    const Outcome result = run_onebit(folder, joined(tiny_run("analyze", {"--validate", "--seeds", "2"}), more));
+    const Outcome result = run_onebit(folder, joined(tiny_run("analyze", {"--validate", "--seeds", "3"}), more));
     CAPTURE(result.err);
     CHECK(result.status == 2);
     CHECK_THAT(result.err, Contains(why));
@@ -213,7 +237,15 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"--optimizer", own, "-o", "out", "--freeze", "fixed:3"}, "is what --validate varies");
   refused({"--optimizer", own, "-o", "out", "--freeze.threshold", "0.5"}, "is what --validate varies");
   refused({"--optimizer", own, "-o", "out", "--thresholds", "0.5,0.5"}, "twice");
-  refused({"--optimizer", own, "-o", "out", "--seeds", "1"}, "one seed");
+  refused({"--optimizer", own, "-o", "out", "--seeds", "2"}, "too few seeds");
+  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5,5"}, "twice");
+  refused({"--optimizer", own, "-o", "out", "--freeze-at", "0"}, "at least 1");
+  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--thresholds", "0.5"}, "both thresholds and steps");
+  refused({"--optimizer", own, "-o", "out", "--measure", "height"}, "loss, accuracy or steps");
+  refused({"--optimizer", own, "-o", "out", "--measure", "steps"}, "no loss to reach");
+  refused({"--optimizer", own, "-o", "out", "--target", "1"}, "nothing counts");
+  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--arm", "x:workers=2"}, "after the freeze alone");
+  refused({"--optimizer", "onebit-adam-32", "-o", "out"}, "frozen once");
   refused({"--optimizer", own, "-o", "out"}, "never");
   refused({"--optimizer", own, "-o", "out", "--log.every", "2"}, "log.every");
   refused({"--optimizer", own, "-o", "out", "--lags", "3"}, "other analyses");

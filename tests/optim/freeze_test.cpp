@@ -13,6 +13,11 @@ namespace {
 
 const double kNone = std::nan("");
 
+/// The same ratio of the stored variance and of the one that preconditions.
+Stability both(double ratio) {
+  return {ratio, ratio};
+}
+
 FreezePolicy policy(const std::string& text, Index total_steps = 100) {
   return {{.policy = text}, total_steps, 0, 0.999};
 }
@@ -24,12 +29,12 @@ std::string message(const FreezeConfig& config) {
 }  // namespace
 
 TEST_CASE("fixed:K freezes after K dense updates, whatever the ratio") {
-  const FreezePolicy fixed = policy("fixed:12");
+  FreezePolicy fixed = policy("fixed:12");
   CHECK(fixed.kind() == FreezePolicy::Kind::fixed);
   CHECK(fixed.fixed_updates() == 12);
-  CHECK_FALSE(fixed.freeze_now(11, 1.0));
-  CHECK(fixed.freeze_now(12, kNone));
-  CHECK(fixed.freeze_now(13, 0.0));
+  CHECK_FALSE(fixed.freeze_now(11, both(1.0)));
+  CHECK(fixed.freeze_now(12, both(kNone)));
+  CHECK(fixed.freeze_now(13, both(0.0)));
 }
 
 TEST_CASE("fraction:F is the nearest number of steps, at least one") {
@@ -47,19 +52,40 @@ TEST_CASE("the default freezes after 15 % of the run") {
 
 TEST_CASE("never never freezes") {
   CHECK(policy("never").kind() == FreezePolicy::Kind::never);
-  CHECK_FALSE(policy("never").freeze_now(1'000'000, 1.0));
+  CHECK_FALSE(policy("never").freeze_now(1'000'000, both(1.0)));
 }
 
-TEST_CASE("auto freezes at the threshold, past the learning-rate warm-up") {
-  const FreezePolicy automatic({.policy = "auto", .threshold = 0.9, .lag = 4, .after = 5}, 100, 7, 0.999);
+TEST_CASE("auto freezes where the ratio of what preconditions has stayed, after the learning-rate warm-up") {
+  const FreezeConfig config = {.policy = "auto", .threshold = 0.9, .lag = 4, .after = 5, .dwell = 3};
+  FreezePolicy automatic(config, 100, 7, 0.999);
   CHECK(automatic.kind() == FreezePolicy::Kind::automatic);
-  CHECK_FALSE(automatic.freeze_now(6, 1.0));
-  CHECK(automatic.freeze_now(7, 0.9));
-  CHECK_FALSE(automatic.freeze_now(7, 0.8999));
-  CHECK_FALSE(automatic.freeze_now(50, kNone));
-  const FreezePolicy later({.policy = "auto", .threshold = 0.9, .lag = 4, .after = 9}, 100, 7, 0.999);
-  CHECK_FALSE(later.freeze_now(8, 1.0));
-  CHECK(later.freeze_now(9, 1.0));
+  CHECK_FALSE(automatic.freeze_now(6, both(1.0)));  // does not count: 7 updates of warm-up
+  CHECK_FALSE(automatic.freeze_now(7, both(0.9)));
+  CHECK_FALSE(automatic.freeze_now(8, {0.1, 0.95}));
+  CHECK(automatic.freeze_now(9, {0.1, 0.9}));
+  FreezePolicy broken(config, 100, 0, 0.999);
+  CHECK_FALSE(broken.freeze_now(5, both(1.0)));
+  CHECK_FALSE(broken.freeze_now(6, {1.0, 0.8999}));
+  CHECK_FALSE(broken.freeze_now(7, both(1.0)));
+  CHECK_FALSE(broken.freeze_now(8, both(kNone)));
+  CHECK(broken.freeze_now(9, both(1.0)));
+}
+
+TEST_CASE("published freezes where the ratio of the stored variance touches the threshold") {
+  const FreezeConfig config = {.policy = "published", .threshold = 0.9, .lag = 4, .after = 9, .dwell = 50};
+  FreezePolicy published(config, 100, 7, 0.999);
+  CHECK(published.kind() == FreezePolicy::Kind::published);
+  CHECK_FALSE(published.freeze_now(8, both(1.0)));
+  CHECK_FALSE(published.freeze_now(9, {0.8999, 1.0}));
+  CHECK(published.freeze_now(10, {0.9, 0.1}));
+}
+
+TEST_CASE("the dwell is a tenth of the lag unless it is given, at least one step") {
+  CHECK(default_dwell(1000) == 100);
+  CHECK(default_dwell(9) == 1);
+  FreezePolicy short_lag({.policy = "auto", .threshold = 0.5, .lag = 20}, 100, 0, 0.999);
+  CHECK_FALSE(short_lag.freeze_now(21, both(1.0)));
+  CHECK(short_lag.freeze_now(22, both(1.0)));
 }
 
 TEST_CASE("the lag is the memory of the variance unless it is given") {
@@ -69,24 +95,12 @@ TEST_CASE("the lag is the memory of the variance unless it is given") {
   CHECK(FreezePolicy({.lag = 25}, 100, 0, 0.999).lag() == 25);
 }
 
-TEST_CASE("the stability ratio compares with the norm `lag` updates ago, whichever is larger") {
-  StabilityRatio ratio(2);
-  CHECK(std::isnan(ratio.push(1)));
-  CHECK(std::isnan(ratio.push(2)));
-  CHECK(ratio.push(4) == 0.25);
-  CHECK(ratio.push(1) == 0.5);
-  CHECK(ratio.push(4) == 1);
-  CHECK(std::isnan(ratio.push(0)));
-  CHECK(ratio.push(3) == 0.75);
-  CHECK(std::isnan(ratio.push(3)));
-}
-
 TEST_CASE("malformed policies are refused with the forms that exist") {
   for (const char* text : {"fixed", "fixed:", "fixed:x", "fixed:5x", "fixed:1.5", "fixed: 5",
                            "fixed:99999999999999999999", "fraction", "fraction:", "fraction:half", "fraction:0.5 "}) {
     CAPTURE(text);
-    CHECK(message({.policy = text}) ==
-          "malformed freeze policy (freeze " + std::string(text) + "); use fixed:K, fraction:F, auto or never");
+    CHECK(message({.policy = text}) == "malformed freeze policy (freeze " + std::string(text) +
+                                           "); use fixed:K, fraction:F, auto, published or never");
   }
   for (const char* text : {"", "Fixed:5", "auto:5", "never:5", "soon", ":5"}) {
     CAPTURE(text);
@@ -105,6 +119,7 @@ TEST_CASE("freeze numbers out of range are refused") {
   }
   CHECK(contains(message({.lag = -1}), "freeze.lag"));
   CHECK(contains(message({.after = -1}), "freeze.after"));
+  CHECK(contains(message({.dwell = -1}), "freeze.dwell"));
 }
 
 TEST_CASE("a freeze at or beyond the end of the run is refused") {
@@ -118,8 +133,10 @@ TEST_CASE("auto is refused where its earliest freeze is at or beyond the end of 
   const auto accepted = [](const FreezeConfig& config, Index total_steps, Index lr_warmup) {
     return refusal([&] { FreezePolicy(config, total_steps, lr_warmup, 0.999); }) == "accepted";
   };
-  CHECK_FALSE(accepted({.policy = "auto"}, 1001, 0));  // the first ratio comes after update 1001
-  CHECK(accepted({.policy = "auto"}, 1002, 0));
+  CHECK_FALSE(accepted({.policy = "published"}, 1001, 0));  // the first ratio comes after update 1001
+  CHECK(accepted({.policy = "published"}, 1002, 0));
+  CHECK_FALSE(accepted({.policy = "auto"}, 1100, 0));  // and has to stay for 100 steps
+  CHECK(accepted({.policy = "auto"}, 1101, 0));
   CHECK_FALSE(accepted({.policy = "auto", .lag = 10, .after = 50}, 50, 0));
   CHECK(accepted({.policy = "auto", .lag = 10, .after = 50}, 51, 0));
   CHECK_FALSE(accepted({.policy = "auto", .lag = 10}, 60, 60));

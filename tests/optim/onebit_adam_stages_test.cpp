@@ -43,27 +43,45 @@ TEST_CASE("a freeze before the first update is refused") {
   CHECK(contains(refusal([] { Training{onebit_adam(2, "fixed:0")}; }), "before the first update"));
 }
 
-TEST_CASE("auto freezes at the step where the variance settles") {
-  TrainingOptions options = onebit_adam(2, "auto");
+TEST_CASE("auto freezes where what preconditions has stayed") {
+  // Constant gradients: what preconditions is stable from the first step on, so that lag 10 and dwell decide alone.
+  for (const auto& [dwell, freeze] : std::vector<std::pair<Index, int>>{{1, 11}, {0, 11}, {5, 15}}) {
+    TrainingOptions options = onebit_adam(2, "auto");
+    options.config.beta2 = 0.9;
+    options.config.freeze.dwell = dwell;
+    Training training(options);
+    for (int step = 1; step <= 20; ++step) {
+      const StepReport report = training.step(FloatRows(2, kRow));
+      CAPTURE(step, dwell);
+      CHECK(report.phase == (step <= freeze ? Phase::warmup : Phase::compression));
+      CHECK(events(report, "freeze") == (step == freeze ? 1 : 0));
+      if (step > 10 && step <= freeze) CHECK(report.stability.corrected == Approx(1).epsilon(1e-5));
+      if (step <= 10 || step > freeze) CHECK(std::isnan(report.stability.corrected));
+    }
+    CHECK(training.optimizer->unfulfilled().empty());
+  }
+}
+
+TEST_CASE("published freezes where the stored variance comes to the threshold, bias and all") {
+  TrainingOptions options = onebit_adam(2, "published");
   options.config.beta2 = 0.9;  // lag 10; constant gradients: ratio (1 - 0.9^(t-10)) / (1 - 0.9^t), 0.96 first at t = 37
   Training training(options);
   for (int step = 1; step <= 40; ++step) {
     const StepReport report = training.step(FloatRows(2, kRow));
     CAPTURE(step);
     CHECK(report.phase == (step <= 37 ? Phase::warmup : Phase::compression));
-    CHECK(events(report, "freeze") == (step == 37 ? 1 : 0));
     if (step > 10 && step <= 37) {
-      CHECK(report.variance_ratio == Approx((1 - std::pow(0.9, step - 10)) / (1 - std::pow(0.9, step))).epsilon(1e-5));
+      CHECK(report.stability.raw == Approx((1 - std::pow(0.9, step - 10)) / (1 - std::pow(0.9, step))).epsilon(1e-5));
     } else {
-      CHECK(std::isnan(report.variance_ratio));
+      CHECK(std::isnan(report.stability.raw));
     }
   }
-  CHECK(training.optimizer->unfulfilled().empty());
 }
 
 TEST_CASE("auto waits for the end of the learning-rate warm-up") {
   TrainingOptions options = onebit_adam(2, "auto");
   options.config.beta2 = 0.9;
+  options.config.freeze.dwell = 1;
   options.lr_warmup = 39;
   Training training(options);
   for (int step = 1; step <= 40; ++step) {

@@ -35,7 +35,7 @@ oracle::OnebitLamb oracle_of(const TrainingOptions& options, const std::vector<f
            .factor_threshold = c.lamb.factor_threshold,
            .tensors = {options.tensors.begin(), options.tensors.end()},
            .undecayed = c.no_decay.empty() ? std::vector<std::size_t>{} : std::vector<std::size_t>{2}},
-          {.dense_updates = kDense, .identity = c.exchange.up.name == "fp32"},
+          {.dense_updates = kDense, .identity = c.exchange.up.name == "fp32" || c.name == "onebit-lamb-32"},
           {x0.begin(), x0.end()}};
 }
 
@@ -103,6 +103,25 @@ TEST_CASE("1-bit LAMB with the identity for a codec follows the oracle without a
   options.config.weight_decay = 0.1;
   options.config.clip = 14;
   CHECK(difference(options, 5, {0, 299}) < 1e-5);
+}
+
+TEST_CASE("1-bit LAMB in 32 bits follows the oracle without an exchange, and sends dense vectors") {
+  for (const Index workers : {1, 3, 8}) {
+    TrainingOptions options = onebit_lamb(workers);
+    options.config.name = "onebit-lamb-32";
+    options.config.weight_decay = 0.1;
+    options.config.clip = 14;
+    CAPTURE(workers);
+    CHECK(difference(options, 5, {0, 299}) < 1e-5);
+  }
+  TrainingOptions options = onebit_lamb(4);
+  options.config.name = "onebit-lamb-32";
+  Training training(options, oracle::normals(300, 1));
+  StepReport report;
+  for (Index step = 1; step <= kDense + 1; ++step) report = training.step(GradientStream{4, 300, 1}(step));
+  CHECK(report.phase == Phase::compression);
+  REQUIRE(report.traffic.size() == 1);
+  CHECK(report.traffic.front().payload_bytes == 4 * 300);
 }
 
 TEST_CASE("1-bit LAMB that is never frozen is LAMB, bit for bit") {
