@@ -13,8 +13,10 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-std::string seed_text(std::uint32_t seed) {
-  return "seed " + std::to_string(seed);
+std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
+  std::vector<std::string> words;
+  for (const std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
+  return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
 }
 
 /// What one run costs against another.
@@ -50,23 +52,34 @@ class Scale {
     if (measure_ == FreezeMeasure::accuracy && std::isnan(trial.outcome.accuracy))
       throw ConfigError("the model has no accuracy", "measure accuracy", "use --measure loss");
     if (measure_ == FreezeMeasure::steps && std::isnan(trial.outcome.steps))
-      throw ConfigError("the dense run does not reach the target", seed_text(trial.seed), "give a higher --target");
+      throw ConfigError("the dense run does not reach the target", seeds_text({trial.seed}), "give a higher --target");
   }
 
   FreezeMeasure measure_;
   double unit_ = 1;
 };
 
-void conclude(FreezeCost& cost, std::span<const std::uint32_t> seeds, double margin, double level) {
-  cost.interval = mean_interval(cost.by_seed, level);
-  cost.p = sign_flip_p(cost.by_seed);
+/// The seeds that cannot be safe, in words; empty: none.
+std::string beyond(const FreezeCost& cost, std::span<const std::uint32_t> seeds, double margin) {
+  std::vector<std::uint32_t> diverged, over;
   for (std::size_t s = 0; s < seeds.size(); ++s) {
-    if (!(cost.by_seed[s] > margin)) continue;
-    cost.verdict = FreezeVerdict::costs;
-    cost.reason += (cost.reason.empty() ? "" : ", ") + seed_text(seeds[s]) +
-                   (std::isinf(cost.by_seed[s]) ? " diverges or stays short of the target" : " lies beyond the margin");
+    if (cost.by_seed[s] > margin) (std::isinf(cost.by_seed[s]) ? diverged : over).push_back(seeds[s]);
   }
-  if (cost.verdict == FreezeVerdict::costs) return;
+  std::vector<std::string> reasons;
+  if (!diverged.empty()) reasons.push_back(seeds_text(diverged) + " diverged or stayed short of the target");
+  if (!over.empty()) reasons.push_back(seeds_text(over) + (over.size() == 1 ? " lies" : " lie") + " beyond the margin");
+  return join(reasons, "; ");
+}
+
+void conclude(FreezeCost& cost, std::span<const std::uint32_t> seeds, double margin, double level) {
+  const bool finite = std::ranges::all_of(cost.by_seed, [](double value) { return std::isfinite(value); });
+  cost.interval = finite ? mean_interval(cost.by_seed, level) : Interval{nan, nan, 0};
+  cost.p = sign_flip_p(cost.by_seed);
+  if (std::string reason = beyond(cost, seeds, margin); !reason.empty()) {
+    cost.verdict = FreezeVerdict::costs;
+    cost.reason = std::move(reason);
+    return;
+  }
   const auto unknown = std::ranges::count_if(cost.by_seed, [](double value) { return std::isnan(value); });
   if (unknown > 0) {
     cost.reason = "not known for " + std::to_string(unknown) + " of " + std::to_string(seeds.size()) + " seeds";
@@ -148,7 +161,7 @@ class Judge {
 
 FreezeRow row_of(const Judge& judge, std::size_t candidate, const FreezeValidation& validation, double level) {
   FreezeRow row;
-  const std::vector<std::uint32_t>& seeds = validation.judging;
+  const std::vector<std::uint32_t>& seeds = validation.seeds;
   std::vector<double> steps;
   std::vector<std::vector<double>> ratios(validation.arms.size());
   for (const std::uint32_t seed : seeds) {
@@ -203,6 +216,7 @@ FreezeValidation validate_freeze(const std::vector<std::string>& candidates, con
   for (const DenseTrial& trial : dense) {
     losses.push_back(trial.outcome.loss);
     ratios.push_back(trial.outcome.ratio_fp16);
+    result.seeds.push_back(trial.seed);
     const bool chooses = static_cast<Index>(result.choosing.size()) < criterion.choosing;
     (chooses ? result.choosing : result.judging).push_back(trial.seed);
   }

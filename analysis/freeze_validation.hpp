@@ -74,10 +74,10 @@ struct CompressedCost {
   double ratio_fp16 = 0;   ///< mean over the seeds that were run
 };
 
-/// A candidate over the seeds that judge.
+/// A candidate over all seeds.
 struct FreezeRow {
   std::string candidate;
-  Index reached = 0;  ///< judging seeds that reached it
+  Index reached = 0;  ///< seeds that reached it
   Interval freeze_step;
   FreezeCost freeze;                 ///< frozen against dense
   std::vector<CompressedCost> arms;  ///< [arms]
@@ -92,7 +92,8 @@ struct FreezeChoice {
 struct FreezeValidation {
   FreezeCriterion criterion;
   std::vector<std::string> arms;                 ///< names of the compressed arms
-  std::vector<std::uint32_t> choosing, judging;  ///< seeds
+  std::vector<std::uint32_t> seeds;              ///< the rows are judged by all of them
+  std::vector<std::uint32_t> choosing, judging;  ///< those of the choice
   Index comparisons = 0;                         ///< verdicts of the rows, which hold together
   Interval dense_loss;                           ///< over all seeds
   double dense_ratio_fp16 = 0;

@@ -33,7 +33,8 @@ class Weights {
   /// NaN where the log does not tell how often the variance moved.
   double at(Index step) const {
     if (updates_.empty() || !bias_.removed) return bias_.weight(step);
-    const Index updates = step <= static_cast<Index>(updates_.size()) ? updates_[static_cast<std::size_t>(step - 1)] : -1;
+    const Index updates =
+        step <= static_cast<Index>(updates_.size()) ? updates_[static_cast<std::size_t>(step - 1)] : -1;
     return updates < 0 ? nan : bias_.weight(updates);
   }
 
@@ -228,8 +229,7 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   const Weights weights(log.header(), rows);
   add_stability(lags, weights, view);
   const Index dry_runs = option_of(log.header(), "optimizer.semantics") == "deepspeed" ? 1 : 0;
-  for (const double threshold : options.thresholds)
-    view.thresholds.push_back(apply(threshold, rows, view, dry_runs));
+  for (const double threshold : options.thresholds) view.thresholds.push_back(apply(threshold, rows, view, dry_runs));
   add_tensors(log, options.tensor_threshold, weights, view);
   add_drift(weights, rows, probes, view);
   return view;

@@ -18,11 +18,6 @@ using analysis::FreezeRow;
 using analysis::FreezeValidation;
 using analysis::FreezeVerdict;
 
-std::string value_text(double cost) {
-  if (std::isnan(cost)) return "-";
-  return std::isinf(cost) ? "diverged" : percent_text(cost);
-}
-
 /// Mean and interval; the number of seeds that diverged where there is none.
 std::string cost_text(const FreezeCost& cost) {
   const auto diverged = std::ranges::count_if(cost.by_seed, [](double value) { return std::isinf(value); });
@@ -59,7 +54,7 @@ std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
 void print_rows(const FreezeValidation& validation, std::ostream& out) {
   Table table({"freeze at", "reached", "step", "freeze cost", "arm", "compression cost", "together", "vs fp16"});
   for (const FreezeRow& row : validation.rows) {
-    const std::string reached = std::to_string(row.reached) + "/" + std::to_string(validation.judging.size());
+    const std::string reached = std::to_string(row.reached) + "/" + std::to_string(validation.seeds.size());
     if (row.reached == 0) {
       table.add({row.candidate, reached});
       continue;
@@ -77,14 +72,17 @@ void print_rows(const FreezeValidation& validation, std::ostream& out) {
 }
 
 void print_verdicts(const FreezeValidation& validation, std::ostream& out) {
-  Table table({"freeze at", "what", "verdict"});
+  std::size_t width = std::string("frozen").size();
+  for (const std::string& arm : validation.arms) width = std::max(width, arm.size());
+  const auto line = [&](const std::string& arm, const FreezeCost& cost) {
+    out << "  " << arm << std::string(width - arm.size() + 2, ' ') << verdict_text(cost) << "\n";
+  };
   for (const FreezeRow& row : validation.rows) {
     if (row.reached == 0) continue;
-    table.add({row.candidate, "frozen", verdict_text(row.freeze)});
-    for (std::size_t arm = 0; arm < row.arms.size(); ++arm)
-      table.add({"", validation.arms[arm], verdict_text(row.arms[arm].together)});
+    out << "freeze at " << row.candidate << "\n";
+    line("frozen", row.freeze);
+    for (std::size_t arm = 0; arm < row.arms.size(); ++arm) line(validation.arms[arm], row.arms[arm].together);
   }
-  table.print(out);
 }
 
 const analysis::DenseTrial* dense_of(const FreezeValidation& validation, std::uint32_t seed) {
@@ -177,7 +175,7 @@ void print_validation(const FreezeValidation& validation, const std::string& ref
     return;
   }
   print_seeds(validation, out);
-  out << "\n" << measure_text(validation, reference) << "; means over " << seeds_text(validation.judging) << "\n";
+  out << "\n" << measure_text(validation, reference) << "; means over " << seeds_text(validation.seeds) << "\n";
   print_rows(validation, out);
   out << "\nsafe: every seed and the interval cost at most " << percent_text(validation.criterion.margin) << "; the "
       << validation.comparisons << " verdicts hold together with " << percent_text(validation.criterion.level)
@@ -201,6 +199,7 @@ Json to_json(const FreezeValidation& validation) {
   Json json = Json::object({{"margin", validation.criterion.margin},
                             {"comparisons", validation.comparisons},
                             {"choosing_seeds", seeds(validation.choosing)},
+                            {"seeds", seeds(validation.seeds)},
                             {"judging_seeds", seeds(validation.judging)},
                             {"dense", Json::array(dense)},
                             {"rows", Json::array(rows)},

@@ -50,8 +50,7 @@ std::vector<std::pair<std::string, std::vector<double>>> numbers_of(const sim::L
     const bool rows = column.shape == sim::Shape::rows || column.shape == sim::Shape::rows_by_workers ||
                       column.shape == sim::Shape::rows_by_tensors;
     if (!number || !rows || is_time(column.name) || column.group == "events") continue;
-    if (!column.is_in(log.header().probed, log.header().rounded) || (column.group == "probes" && !log.header().probed))
-      continue;
+    if (!has(log.header(), column) || (column.group == "probes" && !log.header().probed)) continue;
     columns.emplace_back(sim::path_of(column), log.column(sim::path_of(column)));
   }
   return columns;
