@@ -19,6 +19,7 @@ constexpr double kEarly = 0.1;       ///< of the variance's memory 1/(1 - beta2)
 constexpr double kDrifted = 0.69;    ///< mean |ln| of rates: a factor of 2 for the typical coordinate
 constexpr double kLossRise = 0.1;    ///< of the training loss
 constexpr double kManyMasked = 0.5;
+constexpr double kExploded = 100;  ///< of the longest step before the freeze, in units of the learning rate
 
 /// What all checks look at, read once.
 struct Facts {
@@ -27,13 +28,22 @@ struct Facts {
   std::vector<sim::ProbeRow> probes;
   std::vector<sim::Event> events;
   Index freeze_step = 0;
+  double parameters = 0;
 
   explicit Facts(const sim::LogReader& reader)
       : log(reader),
         steps(reader.steps()),
         probes(reader.header().probed ? reader.probes() : std::vector<sim::ProbeRow>()),
         events(reader.events()),
-        freeze_step(freeze_step_of(events)) {}
+        freeze_step(freeze_step_of(events)) {
+    for (const sim::TensorInfo& tensor : log.header().tensors) parameters += static_cast<double>(tensor.size);
+  }
+
+  /// Root mean square over coordinates of a step in units of its learning rate; Adam's stays about 1 or below.
+  double rate_of(const sim::StepRow& row) const {
+    const double moving = parameters - static_cast<double>(row.masked);
+    return row.lr > 0 && moving > 0 ? row.update_norm / row.lr / std::sqrt(moving) : std::nan("");
+  }
 };
 
 using Found = std::vector<Finding>;
@@ -107,8 +117,80 @@ void check_feedback(const Facts& facts, Found& found) {
     found.push_back(lost(Cause::server_errors_dropped, servers, "their norm is 0 although the codec is not exact"));
 }
 
+double mean_loss(const std::vector<sim::StepRow>& steps, Index first, Index last) {
+  double sum = 0, count = 0;
+  for (const sim::StepRow& row : steps) {
+    if (row.step < first || row.step > last || std::isnan(row.loss)) continue;
+    sum += row.loss;
+    ++count;
+  }
+  return count > 0 ? sum / count : std::nan("");
+}
+
+/// Steps by which losses are compared: a tenth of the run, ten at least.
+Index loss_window(const Facts& facts) {
+  return std::max<Index>(10, facts.steps.back().step / 10);
+}
+
+/// Median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN where none was measured.
+double delta_after(const Facts& facts) {
+  std::vector<double> deltas;
+  for (const sim::StepRow& row : facts.steps) {
+    if (row.step > facts.freeze_step && row.worker_codec_error > 0)
+      deltas.push_back(1 - row.worker_codec_error * row.worker_codec_error);
+  }
+  return deltas.empty() ? std::nan("") : median(deltas);
+}
+
+/// The longest step before the freeze, and the one after it that exceeds it most.
+struct Explosion {
+  double before = 0, after = 0;
+  Index step = 0;
+};
+
+std::optional<Explosion> explosion_of(const Facts& facts) {
+  Explosion worst;
+  for (const sim::StepRow& row : facts.steps) {
+    const double rate = facts.rate_of(row);
+    if (row.step <= facts.freeze_step) worst.before = std::fmax(worst.before, rate);
+    if (row.step <= facts.freeze_step || !(rate > worst.after)) continue;
+    worst.after = rate;
+    worst.step = row.step;
+  }
+  const bool exploded = facts.freeze_step > 0 && worst.before > 0 && worst.after > kExploded * worst.before;
+  return exploded ? std::optional(worst) : std::nullopt;
+}
+
+/// Coordinates whose frozen variance is next to nothing move far where something large is divided by its root: the
+/// tensor-wide scale of one bit, or a gradient that has grown.
+void check_steps(const Facts& facts, Found& found) {
+  const std::optional<Explosion> explosion = explosion_of(facts);
+  if (!explosion) return;
+  const double delta = delta_after(facts);
+  const bool compressed = !std::isnan(delta);
+  const Index last = facts.steps.back().step, window = loss_window(facts);
+  const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
+  const double after = mean_loss(facts.steps, last - window + 1, last);
+  const bool harm = facts.log.status() == sim::RunStatus::diverged || after > before + kLossRise * std::fabs(before);
+  std::string text = compressed ? "what the codec adds is divided by small frozen denominators"
+                                : "momenta are divided by small frozen denominators";
+  text += ": after the freeze at " + at_step(facts.freeze_step) + " the typical coordinate moves up to " +
+          text_of(explosion->after) + " learning rates a step (" + at_step(explosion->step) + "), before it at most " +
+          text_of(explosion->before);
+  if (compressed && delta < 0)
+    text += "; the codec leaves more than it takes (delta " + text_of(delta) + ": its vectors are far from even)";
+  if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
+  const std::string hint =
+      compressed ? "the freeze alone need not cost anything: try a larger optimizer.eps or a codec of more bits (int8) "
+                   "by 'onebit analyze --validate --freeze-at " +
+                       std::to_string(facts.freeze_step) + " --arm eps:optimizer.eps=... --arm int8:codec=int8'"
+                 : "a larger optimizer.eps bounds the steps";
+  found.push_back({harm ? Severity::problem : Severity::warning,
+                   compressed ? Cause::compressed_steps_explode : Cause::frozen_steps_explode, text, hint});
+}
+
 void check_freeze(const Facts& facts, Found& found) {
-  if (facts.freeze_step == 0) return;
+  if (facts.freeze_step == 0 || explosion_of(facts)) return;  // what drifts then drifts because of the steps
   const double memory = 1 / (1 - number_of(facts.log.header(), "optimizer.beta2", 0.999));
   const auto updates = static_cast<double>(facts.freeze_step);
   double drift = 0;
@@ -131,20 +213,9 @@ void check_freeze(const Facts& facts, Found& found) {
                    "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
 }
 
-double mean_loss(const std::vector<sim::StepRow>& steps, Index first, Index last) {
-  double sum = 0, count = 0;
-  for (const sim::StepRow& row : steps) {
-    if (row.step < first || row.step > last || std::isnan(row.loss)) continue;
-    sum += row.loss;
-    ++count;
-  }
-  return count > 0 ? sum / count : std::nan("");
-}
-
-/// A tenth of the run on both sides, ten steps at least.
 void check_loss_at_freeze(const Facts& facts, Found& found) {
-  if (facts.freeze_step == 0 || facts.steps.empty()) return;
-  const Index window = std::max<Index>(10, facts.steps.back().step / 10);
+  if (facts.freeze_step == 0 || facts.steps.empty() || explosion_of(facts)) return;
+  const Index window = loss_window(facts);
   const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
   const double after = mean_loss(facts.steps, facts.freeze_step + 1, facts.freeze_step + window);
   if (!(after > before + kLossRise * std::fabs(before))) return;
@@ -172,13 +243,11 @@ void check_end(const Facts& facts, Found& found) {
 
 void check_masked(const Facts& facts, Found& found) {
   if (facts.steps.empty()) return;
-  double parameters = 0;
-  for (const sim::TensorInfo& tensor : facts.log.header().tensors) parameters += static_cast<double>(tensor.size);
   const auto masked = static_cast<double>(facts.steps.back().masked);
-  if (!(masked > kManyMasked * parameters)) return;
+  if (!(masked > kManyMasked * facts.parameters)) return;
   found.push_back(
       {Severity::warning, Cause::many_masked,
-       text_of(100 * masked / parameters) + "% of the coordinates are masked: their variance was 0 at the freeze",
+       text_of(100 * masked / facts.parameters) + "% of the coordinates are masked: their variance was 0 at the freeze",
        "freeze later, when every coordinate has had a gradient"});
 }
 
@@ -200,7 +269,7 @@ std::vector<Finding> diagnose(const sim::LogReader& log) {
   const Facts facts(log);
   Found found;
   for (const auto check :
-       {check_feedback, check_freeze, check_loss_at_freeze, check_end, check_masked, check_no_feedback})
+       {check_feedback, check_steps, check_freeze, check_loss_at_freeze, check_end, check_masked, check_no_feedback})
     check(facts, found);
   std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return found;

@@ -18,6 +18,8 @@ enum class Cause {
   server_errors_dropped,
   errors_lost,  ///< of unknown cause
   variance_frozen_early,
+  compressed_steps_explode,  ///< what the codec adds, over small frozen denominators
+  frozen_steps_explode,      ///< the same without a codec
   loss_rose_at_freeze,
   never_compressed,
   diverged,

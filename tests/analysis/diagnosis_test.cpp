@@ -93,6 +93,31 @@ TEST_CASE("a variance frozen at step 2 is named, with the drift where it was pro
   CHECK(found[0].text.find("by a factor of") != std::string::npos);
 }
 
+TEST_CASE(
+    "one bit over tiny frozen denominators is blamed on the codec, not on the freeze, and what is advised helps") {
+  sim::RunConfig run;
+  run.model.name = "quadratic";
+  run.model.dimension = 512;
+  run.model.spectrum = "power:2";
+  run.model.condition = 1e4;
+  run.model.noise = 0;
+  run.data.name = "none";
+  run.workers = 4;
+  run.steps = 600;
+  run.optimizer.name = "onebit-adam";
+  run.optimizer.lr = 1e-3;
+  run.optimizer.freeze.policy = "fixed:200";
+  run.probe.every = 50;
+  const std::vector<Finding> found = findings(run);
+  REQUIRE(!found.empty());
+  CHECK(found[0].cause == Cause::compressed_steps_explode);
+  CHECK(found[0].severity == Severity::problem);
+  CHECK(found[0].text.find("delta -") != std::string::npos);
+  CHECK_FALSE(has(found, Cause::variance_frozen_early));
+  run.optimizer.exchange.up.name = "int8";
+  CHECK_FALSE(has(findings(run), Cause::compressed_steps_explode));
+}
+
 TEST_CASE("how a run ended is told") {
   sim::RunConfig run = config();
   run.optimizer.lr = 1e30;

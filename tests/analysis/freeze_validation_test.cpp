@@ -93,10 +93,11 @@ TEST_CASE("freeze validation: one seed beyond the margin costs, whatever the mea
 
 TEST_CASE("freeze validation: where every seed is inside and the interval is not, it says how many would decide") {
   std::vector<FreezeTrial> trials;
-  add(trials, 0, {0, 0, -0.04, 0.04, 0}, kNothing);
+  add(trials, 0, {0.01, 0.02, -0.02, 0.049, 0.041}, kNothing);
   const FreezeCost cost = validate({"a"}, trials).rows[0].freeze;
   CHECK(cost.verdict == FreezeVerdict::unclear);
-  CHECK(cost.more_seeds == seeds_needed(std::sqrt(0.0008), 0.05, 0.975, verdict_power) - 5);
+  const double deviation = std::sqrt((0.0001 + 0 + 0.0016 + 0.000841 + 0.000441) / 4);  // the mean is 0.02
+  CHECK(cost.more_seeds == seeds_needed(deviation, 0.03, 0.975, verdict_power) - 5);
   CHECK(cost.more_seeds > 0);
   CHECK(cost.reason.empty());
 }

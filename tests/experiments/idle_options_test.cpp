@@ -130,7 +130,8 @@ std::string bits_of(const sim::RunConfig& config) {
   while (cluster.step() < cluster.steps()) {
     const sim::StepOutcome step = cluster.advance();
     for (const double value : {step.loss, step.lr, double{step.report.grad_norm}, double{step.report.clip_share},
-                               double{step.report.update_norm}, step.report.stability.raw, step.report.stability.corrected, step.report.uploads}) {
+                               double{step.report.update_norm}, step.report.stability.raw,
+                               step.report.stability.corrected, step.report.uploads}) {
       put(out, value);
     }
     out << static_cast<int>(step.report.phase) << step.report.synchronised << '\n';
@@ -221,7 +222,7 @@ TEST_CASE("idle options: for every codec, up and down, an option warns where it 
 
 TEST_CASE("idle options: for every schedule and freeze policy") {
   std::vector<Settings> choices = {
-      {{"optimizer", "onebit-adam"}, {"freeze", "auto"}, {"freeze.lag", "2"}, {"freeze.threshold", "0.95"}},
+      {{"optimizer", "onebit-adam"}, {"freeze", "auto"}, {"freeze.lag", "2"}, {"freeze.threshold", "0.98"}},
       {{"optimizer", "onebit-adam"}, {"freeze", "published"}, {"freeze.lag", "2"}},
       {{"optimizer", "onebit-adam"}, {"freeze", "never"}},
       {{"optimizer", "onebit-lamb"}, {"freeze", "never"}},
