@@ -9,6 +9,7 @@
 #include "analysis/summary.hpp"
 #include "device/text.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/stages.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -167,7 +168,8 @@ void check_steps(const Facts& facts, Found& found) {
   const std::optional<Explosion> explosion = explosion_of(facts);
   if (!explosion) return;
   const double delta = delta_after(facts);
-  const bool compressed = !std::isnan(delta);
+  const bool compressed = optim::compresses(option_of(facts.log.header(), "optimizer").value_or("onebit-adam"),
+                                            optim::Phase::compression);
   const Index last = facts.steps.back().step, window = loss_window(facts);
   const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
   const double after = mean_loss(facts.steps, last - window + 1, last);

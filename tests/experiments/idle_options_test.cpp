@@ -222,7 +222,11 @@ TEST_CASE("idle options: for every codec, up and down, an option warns where it 
 
 TEST_CASE("idle options: for every schedule and freeze policy") {
   std::vector<Settings> choices = {
-      {{"optimizer", "onebit-adam"}, {"freeze", "auto"}, {"freeze.lag", "2"}, {"freeze.threshold", "0.98"}},
+      {{"optimizer", "onebit-adam"},
+       {"freeze", "auto"},
+       {"freeze.lag", "2"},
+       {"freeze.threshold", "0.9"},
+       {"optimizer.clip", "0"}},
       {{"optimizer", "onebit-adam"}, {"freeze", "published"}, {"freeze.lag", "2"}},
       {{"optimizer", "onebit-adam"}, {"freeze", "never"}},
       {{"optimizer", "onebit-lamb"}, {"freeze", "never"}},
