@@ -47,8 +47,19 @@ double delta_of(double relative_error) {
   return 1 - relative_error * relative_error;
 }
 
-TheoryConstants constants_of(const sim::LogHeader& header, const std::vector<sim::StepRow>& steps,
+/// Of any worker at any step: the assumption bounds every one of them.
+double largest_worker_error(const sim::LogReader& log) {
+  double largest = nan;
+  if (!log.header().per_worker) return largest;
+  for (const sim::WorkerRow& row : log.workers()) {
+    for (const double norm : row.error_norm) largest = std::fmax(largest, norm);
+  }
+  return largest;
+}
+
+TheoryConstants constants_of(const sim::LogReader& log, const std::vector<sim::StepRow>& steps,
                              const std::vector<sim::ProbeRow>& probes) {
+  const sim::LogHeader& header = log.header();
   using sim::ProbeRow, sim::StepRow;
   TheoryConstants c;
   c.path_smoothness = measure(probes, &ProbeRow::path_smoothness, Value::largest, as_it_is);
@@ -60,7 +71,7 @@ TheoryConstants constants_of(const sim::LogHeader& header, const std::vector<sim
   c.server_delta = measure(steps, &StepRow::server_codec_error, Value::mean, delta_of);
   c.worker_error = measure(steps, &StepRow::worker_error_norm, Value::largest, as_it_is);
   c.server_error = measure(steps, &StepRow::server_error_norm, Value::largest, as_it_is);
-  c.epsilon = 2 * std::fmax(c.worker_error.most, c.server_error.most);
+  c.epsilon = 2 * std::fmax(largest_worker_error(log), c.server_error.most);
   if (!header.constants) return c;
   const double batch = number_of(header, "batch") * number_of(header, "accumulation", 1);
   c.path_smoothness.known = c.smoothness.known = header.constants->smoothness;
@@ -141,12 +152,13 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   return rows;
 }
 
-/// The optimizers are those whose workers feed gradients, or averages of them.
+/// The optimizers are those whose workers feed gradients. What 1-bit Adam feeds holds the shared momentum, and with it
+/// the errors of former exchanges: the lemma does not speak of that.
 ErrorBound error_bound(const sim::LogHeader& header, const TheoryConstants& c,
                        const std::vector<sim::ProbeRow>& probes) {
   ErrorBound result;
   const bool feeds = option_of(header, "feedback").value_or("auto") != "none";
-  if (!feeds || !is_any_of(header, {"onebit-adam", "adam-naive-ec", "ef-sgd", "onebit-sgd"})) return result;
+  if (!feeds || !is_any_of(header, {"adam-naive-ec", "ef-sgd", "onebit-sgd"})) return result;
   if (!(c.worker_delta.least > 0 && c.worker_delta.least <= 1)) return result;
   result.error_square = c.worker_error.most * c.worker_error.most;
   result.delta = c.worker_delta.least;
@@ -179,7 +191,7 @@ TheoryView view_theory(const sim::LogReader& log) {
   const std::vector<sim::ProbeRow> probes = log.probes();
   if (steps.empty() || probes.empty()) throw ConfigError("the log has no probe yet", log.path());
   TheoryView view;
-  view.constants = constants_of(log.header(), steps, probes);
+  view.constants = constants_of(log, steps, probes);
   const std::optional<Stage> stage = compression_stage(log, steps);
   if (stage && is_any_of(log.header(), {"onebit-adam", "onebit-adam-32"}))
     view.bound = bound_of(log, view.constants, *stage, probes);

@@ -27,7 +27,8 @@ struct TheoryConstants {
   Measured worker_error;  ///< root mean square over workers of ||e_w||; value: the largest
   Measured server_error;  ///< ||e||; value: the largest
   Measured least_denominator;
-  double epsilon = std::numeric_limits<double>::quiet_NaN();  ///< twice the larger of the error norms
+  double epsilon =
+      std::numeric_limits<double>::quiet_NaN();  ///< twice the largest error norm of any worker or the servers
 };
 
 /// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as reference texts quote it, v meaning
@@ -48,7 +49,7 @@ struct BoundRow {
 
 /// Error feedback's bound E||e||^2 <= 4 (1 - delta) G^2 / delta^2 (Karimireddy et al. 2019, Lemma 3; G^2 the mean
 /// square of what is fed), in units of what is exchanged. For workers, whose input is theirs alone, of optimizers that
-/// feed gradients or averages of them, and where delta is in (0, 1]; else NaN.
+/// feed gradients, and where delta is in (0, 1]; else NaN. A momentum that went through a codec carries its errors.
 struct ErrorBound {
   double error_square = std::numeric_limits<double>::quiet_NaN();  ///< largest mean square over workers
   double bound = std::numeric_limits<double>::quiet_NaN();

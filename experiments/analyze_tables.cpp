@@ -86,8 +86,9 @@ Table thresholds_table(const analysis::VarianceView& view) {
     const bool reached = row.freeze_step > 0;
     const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
     table.add({number(row.threshold), step_text(row.published), step_text(row.stay.first), step_text(row.stay.from),
-               to_the_end ? "the end" : step_text(row.stay.until), step_text(row.freeze_step), reached ? std::to_string(row.deepspeed_step) : "-",
-               reached ? percent_text(row.share) : "-", ratio_text(row.volume_ratio), number(row.loss_then)});
+               to_the_end ? "the end" : step_text(row.stay.until), step_text(row.freeze_step),
+               reached ? std::to_string(row.deepspeed_step) : "-", reached ? percent_text(row.share) : "-",
+               ratio_text(row.volume_ratio), number(row.loss_then)});
   }
   return table;
 }
@@ -123,7 +124,7 @@ Table constants_table(const analysis::TheoryConstants& constants) {
     table.add({row.name, number(row.measured.value), number(row.measured.least), number(row.measured.most),
                number(row.measured.known)});
   }
-  table.add({"epsilon, twice the larger error", number(constants.epsilon), "-", "-", "-"});
+  table.add({"epsilon, twice the largest error", number(constants.epsilon), "-", "-", "-"});
   return table;
 }
 
@@ -141,6 +142,10 @@ std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
   std::vector<std::string> lines;
   if (!view.bound.empty() && view.bound.back().factor <= 0)
     lines.emplace_back("the factor is not positive: at this learning rate the theorem promises nothing");
+  if (!view.bound.empty())
+    lines.emplace_back(
+        "the bound's constants 6, 2, 2 and its powers of v are quoted from memory: compare how the sides grow, not the "
+        "sides");
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
     lines.push_back("telescoping of errors: what is missing is at most " + number(telescoping.worst, 2) +

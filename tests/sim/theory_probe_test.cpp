@@ -272,3 +272,32 @@ TEST_CASE("logs without probes read as before") {
     CHECK(std::isnan(row.shadow_l1.front()));
   }
 }
+
+TEST_CASE("denominators and what is divided by them are those of the formula, in one dimension") {
+  RunConfig config = quadratic();
+  config.model.dimension = 1;
+  config.model.condition = 1;
+  config.model.spectrum = "flat";
+  config.optimizer.beta2 = 0.9;
+  config.optimizer.eps = 0.01;
+  config.optimizer.freeze.policy = "fixed:12";
+  config.probe = {.every = 1};
+  const Folder folder;
+  const LogReader log = run_log(config, folder / "run.h5");
+  const std::vector<StepRow> steps = log.steps();
+  const std::vector<ProbeRow> probes = log.probes();
+  REQUIRE(probes.size() == 24);
+  const auto denominator = [](double variance, Index updates) {
+    return std::sqrt(variance / (1 - std::pow(0.9, static_cast<double>(updates)))) + 0.01;
+  };
+  for (std::size_t i = 1; i < probes.size(); ++i) {
+    const Index t = probes[i].step;
+    CAPTURE(t);
+    const double d = denominator(steps[i].variance_l1, std::min<Index>(t, 12));
+    CHECK(probes[i].least_denominator == Approx(d).epsilon(1e-5));
+    CHECK(probes[i].scaled_gradient_square == Approx(probes[i].gradient_square / d).epsilon(1e-4));
+    const double before = t >= 12 ? denominator(probes[i].shadow_l1, t)
+                                 : denominator(steps[i - 1].variance_l1, t - 1);  // else the frozen one
+    CHECK(probes[i].rate_drift == Approx(std::fabs(std::log(d / before))).epsilon(1e-3).margin(1e-6));
+  }
+}
