@@ -168,17 +168,17 @@ void check_steps(const Facts& facts, Found& found) {
   const std::optional<Explosion> explosion = explosion_of(facts);
   if (!explosion) return;
   const double delta = delta_after(facts);
-  const bool compressed = optim::compresses(option_of(facts.log.header(), "optimizer").value_or("onebit-adam"),
-                                            optim::Phase::compression);
+  const bool compressed =
+      optim::compresses(option_of(facts.log.header(), "optimizer").value_or("onebit-adam"), optim::Phase::compression);
   const Index last = facts.steps.back().step, window = loss_window(facts);
   const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
   const double after = mean_loss(facts.steps, last - window + 1, last);
   const bool harm = facts.log.status() == sim::RunStatus::diverged || after > before + kLossRise * std::fabs(before);
   std::string text = compressed ? "what the codec adds is divided by small frozen denominators"
                                 : "momenta are divided by small frozen denominators";
-  text += ": after the freeze at " + at_step(facts.freeze_step) + " the typical coordinate moves up to " +
-          text_of(explosion->after) + " learning rates a step (" + at_step(explosion->step) + "), before it at most " +
-          text_of(explosion->before);
+  text += ": after the freeze at " + at_step(facts.freeze_step) + " steps are up to " + text_of(explosion->after) +
+          " learning rates long in the root mean square over coordinates (" + at_step(explosion->step) +
+          "), before it at most " + text_of(explosion->before);
   if (compressed && delta < 0)
     text += "; the codec leaves more than it takes (delta " + text_of(delta) + ": its vectors are far from even)";
   if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
