@@ -182,11 +182,12 @@ void check_steps(const Facts& facts, Found& found) {
   if (compressed && delta < 0)
     text += "; the codec leaves more than it takes (delta " + text_of(delta) + ": its vectors are far from even)";
   if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
-  const std::string hint =
-      compressed ? "the freeze alone need not cost anything: try a larger optimizer.eps or a codec of more bits (int8) "
-                   "by 'onebit analyze --validate --freeze-at " +
-                       std::to_string(facts.freeze_step) + " --arm eps:optimizer.eps=... --arm int8:codec=int8'"
-                 : "a larger optimizer.eps bounds the steps";
+  const std::string hint = compressed ? "the freeze alone need not cost anything: try a floor of the variance, a "
+                                        "larger optimizer.eps or a codec of more bits "
+                                        "by 'onebit analyze --validate --freeze-at " +
+                                            std::to_string(facts.freeze_step) +
+                                            " --arm floor:optimizer.variance-floor=mean:0.01 --arm int8:codec=int8'"
+                                      : "a floor (optimizer.variance-floor) or a larger optimizer.eps bounds the steps";
   found.push_back({harm ? Severity::problem : Severity::warning,
                    compressed ? Cause::compressed_steps_explode : Cause::frozen_steps_explode, text, hint});
 }

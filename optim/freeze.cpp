@@ -67,7 +67,7 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
                     "freeze " + config.policy + " comes after " + std::to_string(earliest) + " steps or later, steps " +
                         std::to_string(total_steps),
                     rule ? "shorten --freeze.lag, train longer, or use fraction:F"
-                              : "freeze earlier, train longer, or say --freeze never");
+                         : "freeze earlier, train longer, or say --freeze never");
 }
 
 bool FreezePolicy::freeze_now(Index updates, const Stability& stability) {

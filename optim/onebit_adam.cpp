@@ -2,11 +2,21 @@
 
 #include "device/grow.hpp"
 #include "device/launch.hpp"
+#include "optim/variance_floor.hpp"
 
 namespace onebit::optim {
 
 void OnebitAdam::dense_update(device::Buffer<float>& x, StepReport& report) {
   core().dense_update(updates(), lr(), x, report);
+}
+
+void OnebitAdam::start_compression(StepReport& report) {
+  const double weight = variance_bias(config()).weight(updates());
+  const VarianceFloor floor = parse_variance_floor(config().variance_floor);
+  const Index raised = raise(floor, problem().tensors, weight, core().variance());
+  if (floor.value == 0) return;
+  report.events.push_back({"floor", std::to_string(raised) + " coordinates of the frozen variance were raised to " +
+                                        "optimizer.variance-floor " + config().variance_floor});
 }
 
 void OnebitAdam::make_exchange() {

@@ -70,7 +70,7 @@ void OnebitLamb::make_exchange() {
   exchange_.emplace(problem().shard, tensors, fused());
 }
 
-void OnebitLamb::start_compression() {
+void OnebitLamb::start_compression(StepReport&) {
   start_fresh_variance();
   fix_scaling();
 }

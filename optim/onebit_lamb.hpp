@@ -48,7 +48,7 @@ class OnebitLamb : public TwoStage {
   std::vector<compress::Tensor> exchanged_tensors() const;
   compress::ExchangeConfig fused() const;
   void dense_update(device::Buffer<float>& x, StepReport& report) final;
-  void start_compression() final;
+  void start_compression(StepReport& report) final;
   void frozen_update(device::Buffer<float>& x, StepReport& report) final;
 
   void average_ratios();

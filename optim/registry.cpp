@@ -14,6 +14,7 @@
 #include "optim/onebit_lamb.hpp"
 #include "optim/parent.hpp"
 #include "optim/read_options.hpp"
+#include "optim/variance_floor.hpp"
 #include "optim/worker_momentum.hpp"
 #include "optim/zero_one_adam.hpp"
 
@@ -33,6 +34,7 @@ void check_common(const OptimizerConfig& config) {
   check_cada(config.cada);
   check_zero_one(config.zeroone);
   check_local(config.local);
+  parse_variance_floor(config.variance_floor);
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -60,12 +62,12 @@ std::vector<Row> make_rows() {
       {"adam",
        {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
         make<OnebitAdam>},
-       adam + " freeze granularity",
+       adam + " freeze variance-floor granularity",
        "onebit-adam-32"},
       {"adam",
        {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
         make<OnebitAdam32>, "", Codecs::none},
-       adam + " freeze"},
+       adam + " freeze variance-floor"},
       {"adam",
        {"adam-naive-ec",
         "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",

@@ -115,7 +115,7 @@ void TwoStage::freeze(StepReport& report) {
   phase_ = Phase::compression;
   frozen_updates_ = updates_;
   begin_compression();
-  start_compression();
+  start_compression(report);
   report.events.push_back({"freeze", "variance frozen after " + std::to_string(updates_) + " dense updates (freeze " +
                                          config_.freeze.policy + "), " +
                                          std::to_string(masked_ ? masked_->count() : 0) + " coordinates masked"});

@@ -54,7 +54,7 @@ class TwoStage : public Optimizer {
   virtual void dense_update(device::Buffer<float>& x, StepReport& report) = 0;
   /// Makes what the compression stage needs; its values come with start_compression or from a checkpoint.
   virtual void make_exchange() = 0;
-  virtual void start_compression() {}
+  virtual void start_compression(StepReport&) {}
   /// Sends a group's momenta; factors: what each gradient is multiplied with.
   virtual void send(Range group, const float* gradients, Index stride, const float* factors) = 0;
   virtual void receive(StepReport& report) = 0;

@@ -342,6 +342,8 @@ TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimize
       {"freeze.threshold", {"0", "1.1"}},
       {"freeze.lag", {"-1"}},
       {"freeze.after", {"-1"}},
+      {"freeze.dwell", {"-1"}},
+      {"optimizer.variance-floor", {"-1", "mean:x"}},
   };
   std::vector<std::string> words = {"optimizer.nesterov", "optimizer.no-decay", "optimizer.bias-correction",
                                     "optimizer.semantics", "optimizer.granularity"};

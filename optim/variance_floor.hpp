@@ -1,0 +1,27 @@
+#pragma once
+// How far the variance is raised where it is frozen: what one bit adds to a momentum is divided by its root.
+
+#include <string>
+#include <vector>
+
+#include "compress/tensor.hpp"
+#include "device/buffer.hpp"
+
+namespace onebit::optim {
+
+/// The least value of a frozen variance. Ours: neither 1-bit Adam nor its released code has one.
+struct VarianceFloor {
+  double value = 0;      ///< 0: no floor
+  bool of_mean = false;  ///< value is a share of the mean over the tensor's coordinates that are not 0; else absolute
+};
+
+/// Of "0", "1e-12" or "mean:0.01". Throws ConfigError.
+VarianceFloor parse_variance_floor(const std::string& text);
+
+/// Raises the stored variance [parameters] of the tensors; weight: what it is divided by to have no bias, for a floor
+/// that is absolute is one of the variance that preconditions. Coordinates at 0 stay there: they are masked. Returns
+/// how many were raised.
+Index raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
+            device::Buffer<float>& variance);
+
+}  // namespace onebit::optim
