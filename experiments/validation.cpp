@@ -205,6 +205,7 @@ class SeedRuns {
     if (!fs::exists(path)) return false;
     if (beginning_of(line_, branch_config(arm, step), path).done) return true;
     fs::remove(path);
+    sim::prune_checkpoints(path, 0);
     return false;
   }
 
