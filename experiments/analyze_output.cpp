@@ -56,10 +56,10 @@ Json variance_json(const analysis::VarianceView& view) {
   const auto threshold = [](const analysis::Threshold& row) {
     return Json::object({{"threshold", row.threshold},
                          {"published_step", row.published},
-                        {"first", row.stay.first},
-                        {"stays_from", row.stay.from},
-                        {"stays_until", row.stay.until},
-                        {"freeze_step", row.freeze_step},
+                         {"first", row.stay.first},
+                         {"stays_from", row.stay.from},
+                         {"stays_until", row.stay.until},
+                         {"freeze_step", row.freeze_step},
                          {"deepspeed_freeze_step", row.deepspeed_step},
                          {"share", row.share},
                          {"ratio_fp16", row.volume_ratio},
@@ -81,7 +81,8 @@ Json variance_json(const analysis::VarianceView& view) {
   }
   const auto value = [](double number) { return Json(number); };
   const auto series = [&](const analysis::StabilitySeries& row) {
-    return Json::object({{"norm", row.norm}, {"lag", row.lag}, {"raw", Json::boolean(row.raw)}, {"ratio", array_of(row.ratio, value)}});
+    return Json::object(
+        {{"norm", row.norm}, {"lag", row.lag}, {"raw", Json::boolean(row.raw)}, {"ratio", array_of(row.ratio, value)}});
   };
   return Json::object({{"freeze_step", view.freeze_step},
                        {"rule_lag", view.rule_lag},

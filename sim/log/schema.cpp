@@ -146,9 +146,10 @@ constexpr Column table[] = {
         "the same if the workers' errors had not been carried in"),
     row("probes", "residual_without_servers", &ProbeRow::residual_without_servers, "1",
         "the same if the servers' errors had not been carried in"),
-    only(In::rounded, row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
-                "feedback.dtype bf16, int8: l2 norm of what rounding took from the workers' mean error; the residuals "
-                "are before it")),
+    only(In::rounded,
+         row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
+             "feedback.dtype bf16, int8: l2 norm of what rounding took from the workers' mean error; the residuals "
+             "are before it")),
     row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
         "l1 norm of the shadow variance, which is never frozen; until the freeze that of the variance"),
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),

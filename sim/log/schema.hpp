@@ -171,8 +171,8 @@ using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, 
                            Index ProbeRow::*, double ProbeRow::*, Index EvaluationRow::*, double EvaluationRow::*,
                            Index Event::*, std::string Event::*, Index TrafficRow::*, std::uint8_t TrafficRow::*>;
 
-/// Logs that have a column: all, those of probed runs, those of runs whose errors are kept rounded, and those of programs
-/// that watch the variance without its bias.
+/// Logs that have a column: all, those of probed runs, those of runs whose errors are kept rounded, and those of
+/// programs that watch the variance without its bias.
 enum class In { all, probed, rounded, corrected };
 
 /// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).

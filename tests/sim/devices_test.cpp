@@ -44,11 +44,11 @@ void record(VirtualCluster& cluster, const StepOutcome& outcome, Trained& result
   StepRow row = measure_step(cluster, outcome);
   measure_errors(cluster, workers, row);
   const TensorRow tensors = measure_tensors(cluster, outcome.step);
-  result.numbers.insert(
-      result.numbers.end(),
-      {row.loss, row.param_norm, row.grad_norm, row.clip_share, row.update_norm, row.momentum_norm, row.variance_l1,
-       row.variance_l2, row.variance_ratio, row.variance_ratio_corrected, row.worker_error_norm, row.server_error_norm, row.worker_codec_error,
-       row.server_codec_error, row.sign_density, row.bytes_up, row.bytes_down, static_cast<double>(row.messages)});
+  result.numbers.insert(result.numbers.end(),
+                        {row.loss, row.param_norm, row.grad_norm, row.clip_share, row.update_norm, row.momentum_norm,
+                         row.variance_l1, row.variance_l2, row.variance_ratio, row.variance_ratio_corrected,
+                         row.worker_error_norm, row.server_error_norm, row.worker_codec_error, row.server_codec_error,
+                         row.sign_density, row.bytes_up, row.bytes_down, static_cast<double>(row.messages)});
   for (const auto* values :
        {&workers.loss, &workers.error_norm, &tensors.momentum_l2, &tensors.variance_l1, &tensors.variance_l2}) {
     result.numbers.insert(result.numbers.end(), values->begin(), values->end());
