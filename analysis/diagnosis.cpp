@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/log_options.hpp"
+#include "analysis/loss_window.hpp"
 #include "analysis/summary.hpp"
 #include "device/text.hpp"
 #include "optim/optimizer.hpp"
@@ -71,11 +72,21 @@ std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
   return worst;
 }
 
-/// Whether a side leaves no error behind although its codec is not exact, wherever both are known.
-bool leaves_none(const Facts& facts, double sim::StepRow::*norm, double sim::StepRow::*codec_error) {
+/// What a side's vectors lack after an exchange, relative to them.
+using Lack = double (*)(const sim::StepRow& row);
+
+double lack_of_workers(const sim::StepRow& row) {
+  return std::fmax(row.worker_codec_error, row.worker_mean_distance);
+}
+double lack_of_servers(const sim::StepRow& row) {
+  return row.server_codec_error;
+}
+
+/// Whether a side leaves no error behind although its vectors lack something, wherever both are known.
+bool leaves_none(const Facts& facts, double sim::StepRow::*norm, Lack lack) {
   Index seen = 0;
   for (const sim::StepRow& row : facts.steps) {
-    if (!(row.*codec_error > 1e-6)) continue;
+    if (!(lack(row) > 1e-6)) continue;
     if (row.*norm > 0) return false;
     ++seen;
   }
@@ -91,8 +102,8 @@ Finding lost(Cause cause, const std::string& what, const std::string& evidence) 
 /// The telescoping identity names who lost errors; without probes only errors that are always zero show.
 void check_feedback(const Facts& facts, Found& found) {
   const bool wanted = option_of(facts.log.header(), "feedback").value_or("auto") != "none";
-  const bool workers_none = leaves_none(facts, &sim::StepRow::worker_error_norm, &sim::StepRow::worker_codec_error);
-  const bool servers_none = leaves_none(facts, &sim::StepRow::server_error_norm, &sim::StepRow::server_codec_error);
+  const bool workers_none = leaves_none(facts, &sim::StepRow::worker_error_norm, lack_of_workers);
+  const bool servers_none = leaves_none(facts, &sim::StepRow::server_error_norm, lack_of_servers);
   const char* const workers = "the workers' errors are not carried from step to step";
   const char* const servers = "the servers' errors are dropped";
   if (const std::optional<sim::ProbeRow> probe = worst_balance(facts)) {
@@ -116,21 +127,6 @@ void check_feedback(const Facts& facts, Found& found) {
     found.push_back(lost(Cause::worker_errors_not_carried, workers, "their norm is 0 although the codec is not exact"));
   if (servers_none)
     found.push_back(lost(Cause::server_errors_dropped, servers, "their norm is 0 although the codec is not exact"));
-}
-
-double mean_loss(const std::vector<sim::StepRow>& steps, Index first, Index last) {
-  double sum = 0, count = 0;
-  for (const sim::StepRow& row : steps) {
-    if (row.step < first || row.step > last || std::isnan(row.loss)) continue;
-    sum += row.loss;
-    ++count;
-  }
-  return count > 0 ? sum / count : std::nan("");
-}
-
-/// Steps by which losses are compared: a tenth of the run, ten at least.
-Index loss_window(const Facts& facts) {
-  return std::max<Index>(10, facts.steps.back().step / 10);
 }
 
 /// Median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN where none was measured.
@@ -170,9 +166,8 @@ void check_steps(const Facts& facts, Found& found) {
   const double delta = delta_after(facts);
   const bool compressed =
       optim::compresses(option_of(facts.log.header(), "optimizer").value_or("onebit-adam"), optim::Phase::compression);
-  const Index last = facts.steps.back().step, window = loss_window(facts);
-  const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
-  const double after = mean_loss(facts.steps, last - window + 1, last);
+  const LossChange change = loss_change(facts.steps, facts.freeze_step);
+  const double before = change.before, after = change.at_end;
   const bool harm = facts.log.status() == sim::RunStatus::diverged || after > before + kLossRise * std::fabs(before);
   std::string text = compressed ? "what the codec adds is divided by small frozen denominators"
                                 : "momenta are divided by small frozen denominators";
@@ -218,13 +213,12 @@ void check_freeze(const Facts& facts, Found& found) {
 
 void check_loss_at_freeze(const Facts& facts, Found& found) {
   if (facts.freeze_step == 0 || facts.steps.empty() || explosion_of(facts)) return;
-  const Index window = loss_window(facts);
-  const double before = mean_loss(facts.steps, facts.freeze_step - window + 1, facts.freeze_step);
-  const double after = mean_loss(facts.steps, facts.freeze_step + 1, facts.freeze_step + window);
+  const LossChange change = loss_change(facts.steps, facts.freeze_step);
+  const double before = change.before, after = change.after;
   if (!(after > before + kLossRise * std::fabs(before))) return;
   found.push_back({Severity::warning, Cause::loss_rose_at_freeze,
                    "the training loss rose at the freeze: mean " + text_of(before) + " over the " +
-                       std::to_string(window) + " steps before, " + text_of(after) + " after",
+                       std::to_string(change.window) + " steps before, " + text_of(after) + " after",
                    "freeze later, or lower the learning rate"});
 }
 
@@ -255,7 +249,7 @@ void check_masked(const Facts& facts, Found& found) {
 }
 
 void check_no_feedback(const Facts& facts, Found& found) {
-  const bool compresses = std::ranges::any_of(facts.steps, [](const auto& row) { return row.worker_codec_error > 0; });
+  const bool compresses = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
   if (!compresses || option_of(facts.log.header(), "feedback") != "none") return;
   found.push_back(
       {Severity::note, Cause::no_feedback, "the run compresses without error feedback (feedback none)", ""});

@@ -77,7 +77,7 @@ void add_events(const sim::LogReader& log, Summary& summary) {
 }
 
 void add_steps(const sim::LogReader& log, Summary& summary) {
-  Mean worker, server;
+  Mean worker, server, distance;
   double codec = 0;
   std::vector<double> compute;
   Index samples = 0;
@@ -92,6 +92,7 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
     codec += row.codec_seconds;
     worker.add(row.worker_codec_error);
     server.add(row.server_codec_error);
+    distance.add(row.worker_mean_distance);
   }
   if (summary.steps > 0) {
     summary.codec_seconds = codec / static_cast<double>(summary.steps);
@@ -101,6 +102,7 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
   if (!compute.empty()) summary.compute_seconds = median(compute) / static_cast<double>(summary.workers);
   summary.worker_codec_error = worker.value();
   summary.server_codec_error = server.value();
+  summary.worker_mean_distance = distance.value();
 }
 
 /// An option of what is computed, by how many a time: not of where it lies or how it is read.

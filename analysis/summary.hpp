@@ -53,6 +53,8 @@ struct Summary {
       std::numeric_limits<double>::quiet_NaN();  ///< encode, exchange and decode, mean over all steps
   double worker_codec_error = std::numeric_limits<double>::quiet_NaN();  ///< ||x - C[x]|| / ||x||, mean over the run
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
+  double worker_mean_distance =
+      std::numeric_limits<double>::quiet_NaN();                  ///< payloads are summed: ||x - C(mean)|| / ||x||
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();  ///< bytes of dense fp16 all-reduces / bytes
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< of the steps

@@ -78,6 +78,10 @@ class Channel {
   /// The traffic of one exchange, without data; where payloads differ in size, the most that it can be.
   virtual netmodel::TrafficList plan() const = 0;
 
+  /// Whether payloads are summed before anybody decodes: what a worker's vector is held against is then the common
+  /// mean, and what it lacks is no error of the codec.
+  virtual bool decodes_sums() const { return false; }
+
   /// Of every worker of this device in the last exchange, over real elements.
   virtual std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const = 0;
   /// Of all servers together. Collective.

@@ -67,6 +67,8 @@ class CompressedMean {
   /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange: mean over the workers, and of the servers
   /// together; 0 for an all-zero y, and where nothing was compressed. Collective.
   double worker_codec_error() const;
+  /// Whether the workers' number is none of their codec, but the distance of their vectors from the decoded mean.
+  bool decodes_sums() const { return channel_->decodes_sums(); }
   double server_codec_error() const;
   /// ||e||_2 over all servers, as of now. Reading it is collective.
   device::Number server_error_norm() const;

@@ -30,6 +30,7 @@ class PowerSgdMean final : public Channel {
   ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
+  bool decodes_sums() const override { return true; }
   std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>&) override {
     visitor.shared("right_factors", right_);

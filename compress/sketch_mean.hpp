@@ -22,6 +22,7 @@ class SketchMean final : public Channel {
   ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
+  bool decodes_sums() const override { return true; }
   std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
   void renew_payloads() override {}
 

@@ -52,6 +52,14 @@ Json array_of(const Rows& rows, const Make& make) {
   return Json::array(items);
 }
 
+Json numbers(const std::vector<double>& values) {
+  return array_of(values, [](double number) { return Json(number); });
+}
+
+Json step_numbers(const std::vector<Index>& steps) {
+  return array_of(steps, [](Index step) { return Json(step); });
+}
+
 Json variance_json(const analysis::VarianceView& view) {
   const auto threshold = [](const analysis::Threshold& row) {
     return Json::object({{"threshold", row.threshold},
@@ -79,19 +87,40 @@ Json variance_json(const analysis::VarianceView& view) {
                                   {"rate_drift", view.drift.rate_drift[i]},
                                   {"moved_share", view.drift.moved_share[i]}}));
   }
-  const auto value = [](double number) { return Json(number); };
   const auto series = [&](const analysis::StabilitySeries& row) {
     return Json::object(
-        {{"norm", row.norm}, {"lag", row.lag}, {"raw", Json::boolean(row.raw)}, {"ratio", array_of(row.ratio, value)}});
+        {{"norm", row.norm}, {"lag", row.lag}, {"raw", Json::boolean(row.raw)}, {"ratio", numbers(row.ratio)}});
   };
   return Json::object({{"freeze_step", view.freeze_step},
                        {"rule_lag", view.rule_lag},
                        {"rule_dwell", view.rule_dwell},
-                       {"steps", array_of(view.steps, [](Index step) { return Json(step); })},
+                       {"steps", step_numbers(view.steps)},
                        {"stability", array_of(view.stability, series)},
                        {"thresholds", array_of(view.thresholds, threshold)},
                        {"tensors", array_of(view.tensors, tensor)},
                        {"drift", Json::array(drift)}});
+}
+
+Json steps_json(const analysis::StepSizes& sizes) {
+  const auto tensor = [](const analysis::TensorSteps& row) {
+    return Json::object({{"name", row.name},
+                         {"size", row.size},
+                         {"longest", numbers(row.longest)},
+                         {"high", numbers(row.high)},
+                         {"typical", numbers(row.typical)}});
+  };
+  return Json::object({{"steps", step_numbers(sizes.steps)},
+                       {"longest", numbers(sizes.longest)},
+                       {"tensors", array_of(sizes.tensors, tensor)}});
+}
+
+Json compression_json(const analysis::CompressionSeries& series) {
+  return Json::object({{"steps", step_numbers(series.steps)},
+                       {"worker_delta", numbers(series.worker_delta)},
+                       {"server_delta", numbers(series.server_delta)},
+                       {"error_share", numbers(series.error_share)},
+                       {"loss_before", series.loss_before},
+                       {"loss_after", series.loss_after}});
 }
 
 Json theory_json(const analysis::TheoryView& view) {
@@ -160,6 +189,8 @@ void print_analysis(const LogAnalysis& analysis, std::ostream& out) {
   out << analysis.path << "\n";
   print_findings(analysis.findings, out);
   if (analysis.variance) print_variance(*analysis.variance, out);
+  if (analysis.steps) print_table(steps_table(*analysis.steps), out);
+  print_table(compression_table(analysis.compression), out);
   if (analysis.theory) {
     out << "\n";
     print_theory(*analysis.theory, out);
@@ -170,6 +201,8 @@ void print_analysis(const LogAnalysis& analysis, std::ostream& out) {
 Json to_json(const LogAnalysis& analysis) {
   Json json = Json::object({{"log", analysis.path}, {"findings", array_of(analysis.findings, finding_json)}});
   if (analysis.variance) json = json.with("variance", variance_json(*analysis.variance));
+  if (analysis.steps) json = json.with("one_bit_steps", steps_json(*analysis.steps));
+  json = json.with("compression", compression_json(analysis.compression));
   if (analysis.theory) json = json.with("theory", theory_json(*analysis.theory));
   return json.with("left_out", array_of(analysis.left_out, [](const std::string& reason) { return Json(reason); }));
 }

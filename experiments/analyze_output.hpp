@@ -17,6 +17,8 @@ struct LogAnalysis {
   std::string path;
   std::vector<analysis::Finding> findings;
   std::optional<analysis::VarianceView> variance;
+  std::optional<analysis::StepSizes> steps;
+  analysis::CompressionSeries compression;
   std::optional<analysis::TheoryView> theory;
   std::vector<std::string> left_out;  ///< parts that the log has nothing on, each with the reason
 };

@@ -118,6 +118,31 @@ Table drift_table(const analysis::Drift& drift) {
   return table;
 }
 
+Table steps_table(const analysis::StepSizes& sizes) {
+  std::vector<const analysis::TensorSteps*> tensors;
+  for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
+  const std::size_t row = sizes.freeze_row;
+  std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
+  Table table({"one bit at step " + std::to_string(sizes.steps[row]) + ", learning rates a step", "elements", "longest",
+               "1% above", "median"});
+  for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
+    const analysis::TensorSteps& tensor = *tensors[i];
+    table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),
+               number(tensor.typical[row])});
+  }
+  if (tensors.size() > kTensorsShown) table.add({std::to_string(tensors.size() - kTensorsShown) + " more, shorter"});
+  return table;
+}
+
+Table compression_table(const analysis::CompressionSeries& series) {
+  Table table({"since the freeze, at step", "delta of the workers' codec", "of the servers'", "||e|| / ||m||"});
+  for (const std::size_t row : spread(series.steps.size(), kRowsShown)) {
+    table.add({std::to_string(series.steps[row]), number(series.worker_delta[row]), number(series.server_delta[row]),
+               number(series.error_share[row])});
+  }
+  return table;
+}
+
 Table constants_table(const analysis::TheoryConstants& constants) {
   Table table({"measured", "value", "least", "most", "known"});
   for (const NamedMeasure& row : measures_of(constants)) {

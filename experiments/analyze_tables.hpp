@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/step_sizes.hpp"
 #include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
 #include "experiments/output.hpp"
@@ -18,6 +19,9 @@ Table thresholds_table(const analysis::VarianceView& view);
 /// Those that become stable last.
 Table tensors_table(std::vector<analysis::TensorStability> tensors);
 Table drift_table(const analysis::Drift& drift);
+/// At the freeze, or at the end of a run that did not freeze; the longest steps first.
+Table steps_table(const analysis::StepSizes& sizes);
+Table compression_table(const analysis::CompressionSeries& series);
 /// A measured constant with what people and programs call it.
 struct NamedMeasure {
   const char* name;

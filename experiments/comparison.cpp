@@ -88,8 +88,8 @@ void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
 
 /// What the codecs of the compressed steps do, from each arm's first run.
 void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
-  Table table(
-      {"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error", "server codec error"});
+  Table table({"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error",
+               "server codec error", "distance from the mean"});
   bool any = false;
   for (const ArmRuns& arm : arms) {
     const Summary& run = arm.runs.front();
@@ -98,7 +98,8 @@ void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
     const double fp16 = run.ratio_fp16 * run.bytes / static_cast<double>(run.steps);
     table.add({arm.name, bytes_text(run.up_bytes), bytes_text(run.down_bytes),
                ratio_text(fp16 / run.compressed_step_bytes), seconds_text(run.codec_seconds),
-               number(run.worker_codec_error, 3), number(run.server_codec_error, 3)});
+               number(run.worker_codec_error, 3), number(run.server_codec_error, 3),
+               number(run.worker_mean_distance, 3)});
   }
   if (!any) return;
   table.print(out);
@@ -188,8 +189,8 @@ void print_comparison(const std::vector<ArmRuns>& arms, const RunTimes& times, s
 void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
   std::ostringstream file;
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
-          "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,ratio_fp16,"
-          "ratio_fp32,wall_seconds,log\n";
+          "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,"
+          "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log\n";
   file.precision(17);
   for (const ArmRuns& arm : arms) {
     for (const Summary& run : arm.runs) {
@@ -197,8 +198,8 @@ void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
            << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
            << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.up_bytes << ','
            << run.down_bytes << ',' << run.codec_seconds << ',' << run.worker_codec_error << ','
-           << run.server_codec_error << ',' << run.ratio_fp16 << ',' << run.ratio_fp32 << ',' << run.wall_seconds << ','
-           << std::quoted(run.path, '"', '"') << '\n';
+           << run.server_codec_error << ',' << run.worker_mean_distance << ',' << run.ratio_fp16 << ','
+           << run.ratio_fp32 << ',' << run.wall_seconds << ',' << std::quoted(run.path, '"', '"') << '\n';
     }
   }
   files::write(path, file.str());

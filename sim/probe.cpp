@@ -7,6 +7,7 @@
 #include "device/sums.hpp"
 #include "optim/kernels.hpp"
 #include "optim/rows.hpp"
+#include "sim/denominators.hpp"
 #include "sim/probe_kernels.hpp"
 
 namespace onebit::sim {
@@ -174,7 +175,7 @@ void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& 
     const double worker_error = state.exchange->worker_codec_error();
     const double server_error = state.exchange->server_codec_error();
     if (replica.shard.rank() > 0) return;
-    row.worker_codec_error = worker_error;
+    (state.exchange->decodes_sums() ? row.worker_mean_distance : row.worker_codec_error) = worker_error;
     row.server_codec_error = server_error;
   });
 }
@@ -205,6 +206,7 @@ TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
   const TensorTable table(replica.shard.device, replica.model->tensors());
   const optim::TensorNumbers none;
   const optim::TensorNumbers& numbers = state.tensors == nullptr ? none : *state.tensors;
+  const Denominators denominators = denominators_of(state.denominator, replica.model->tensors());
   return {.step = step,
           .momentum_l2 = table.l2(state.momentum),
           .variance_l1 = table.l1(state.variance),
@@ -213,6 +215,9 @@ TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
           .frozen_coefficient = table.all(numbers.frozen_coefficient),
           .coefficient_factor = table.all(numbers.coefficient_factor),
           .scaling_coefficient = table.all(numbers.scaling_coefficient),
+          .least_denominator = table.all(denominators.least),
+          .low_denominator = table.all(denominators.low),
+          .median_denominator = table.all(denominators.median),
           .shadow_l1 = table.l1(cluster.probed() ? state.shadow.variance : nullptr)};
 }
 

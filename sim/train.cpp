@@ -284,7 +284,7 @@ void check_parent(const LogReader& parent, const LogHeader& header, Index step) 
   const LogHeader& other = parent.header();
   const bool same_groups = other.per_worker == header.per_worker && other.per_tensor == header.per_tensor &&
                            other.probed == header.probed && other.rounded == header.rounded &&
-                           other.corrected == header.corrected;
+                           other.columns == header.columns;
   if (!same_groups || other.data_hash != header.data_hash || parent.committed_rows() < step)
     throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
 }

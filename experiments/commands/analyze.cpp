@@ -38,9 +38,20 @@ analysis::VarianceOptions variance_options(const CommandLine& line) {
 /// A part that the log has nothing on is left out with the reason.
 LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& options) {
   const sim::LogReader log(path);
-  LogAnalysis result{.path = path, .findings = analysis::diagnose(log), .variance = {}, .theory = {}, .left_out = {}};
+  LogAnalysis result{.path = path,
+                     .findings = analysis::diagnose(log),
+                     .variance = {},
+                     .steps = {},
+                     .compression = analysis::view_compression(log),
+                     .theory = {},
+                     .left_out = {}};
   try {
     result.variance = analysis::view_variance(log, options);
+  } catch (const ConfigError& error) {
+    result.left_out.emplace_back(error.what());
+  }
+  try {
+    result.steps = analysis::view_step_sizes(log);
   } catch (const ConfigError& error) {
     result.left_out.emplace_back(error.what());
   }

@@ -133,6 +133,31 @@ Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view)
   return figure;
 }
 
+Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
+  constexpr std::size_t shown = 6;
+  Figure figure{.name = "steps-" + arm,
+                .caption =
+                    "How far one bit at its tensor's scale would move the coordinate with the least denominator, in "
+                    "learning rates; where this is large, compressed steps explode."};
+  figure.plot = {.title = "Longest steps of one bit, " + arm,
+                 .x_label = "step",
+                 .y_label = "learning rates",
+                 .log_y = true,
+                 .curves = {}};
+  std::vector<const analysis::TensorSteps*> tensors;
+  for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
+  std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) {
+    return a->longest[sizes.freeze_row] > b->longest[sizes.freeze_row];
+  });
+  if (tensors.size() > shown) tensors.resize(shown);
+  for (const analysis::TensorSteps* tensor : tensors) {
+    analysis::Curve curve{.label = tensor->name, .x = {}, .y = tensor->longest};
+    for (const Index step : sizes.steps) curve.x.push_back(static_cast<double>(step));
+    figure.plot.curves.push_back(std::move(curve));
+  }
+  return figure;
+}
+
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   Figure figure{.name = "bound-" + arm,
                 .caption =

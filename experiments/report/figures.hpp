@@ -7,6 +7,7 @@
 
 #include "analysis/comparison.hpp"
 #include "analysis/plot.hpp"
+#include "analysis/step_sizes.hpp"
 #include "analysis/theory.hpp"
 #include "analysis/variance.hpp"
 
@@ -29,6 +30,9 @@ Figure stability_figure(std::span<const std::string> arms, std::span<const analy
 
 /// Stability of every tensor's variance over the steps of a run; without values where the log has no rows of tensors.
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view);
+
+/// Longest steps of one bit over the steps of a run, of the tensors that have the longest at its freeze.
+Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes);
 
 /// Both sides of 1-bit Adam's bound over the steps of a run, and the terms of the right one.
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view);

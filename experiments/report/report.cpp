@@ -26,10 +26,22 @@ const Run& example_of(const Arm& arm) {
   return finished == arm.runs.end() ? arm.runs.front() : *finished;
 }
 
+/// None where the log is older than such columns, or has no rows of tensors.
+std::optional<analysis::StepSizes> step_sizes_of(const sim::LogReader& log) {
+  try {
+    return analysis::view_step_sizes(log);
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
+
 void add_variances(const analysis::VarianceOptions& options, Report& report) {
   for (const Arm& arm : report.arms) {
     try {
-      report.variances.push_back(analysis::view_variance(sim::LogReader(example_of(arm).summary.path), options));
+      const sim::LogReader log(example_of(arm).summary.path);
+      std::optional<analysis::StepSizes> sizes = step_sizes_of(log);
+      report.variances.push_back(analysis::view_variance(log, options));
+      report.step_sizes.push_back(std::move(sizes));
       report.variance_arms.push_back(arm.name);
     } catch (const Error& error) {  // no variance, or a part of the log that is damaged
       report.without_variance.push_back(arm.name + ": " + error.what());
@@ -104,6 +116,8 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
             html::table(thresholds_table(view)) + html::table(drift_table(view.drift)) +
             html::table(tensors_table(view.tensors));
     body += figures_html(figures, numbered("tensors", a));
+    if (report.step_sizes[a])
+      body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));
   }
   if (!report.without_variance.empty()) {
     body += html::heading(3, "Arms that have no such view") + html::list(report.without_variance);
@@ -215,6 +229,9 @@ std::vector<Figure> figures_of(const Report& report) {
     if (report.variances[a].tensors.empty()) continue;
     figures.push_back(tensor_figure(report.variance_arms[a], report.variances[a]));
     figures.back().name = numbered("tensors", a) + report.variance_arms[a];
+    if (!report.step_sizes[a]) continue;
+    figures.push_back(steps_figure(report.variance_arms[a], *report.step_sizes[a]));
+    figures.back().name = numbered("steps", a) + report.variance_arms[a];
   }
   for (std::size_t a = 0; a < report.theories.size(); ++a) {
     if (report.theories[a].bound.empty()) continue;

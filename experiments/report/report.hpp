@@ -2,6 +2,7 @@
 // A report of many logs: one page with its pictures in it, or their numbers as one tidy table.
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct Report {
   /// Of one run of each arm, its first that finished; arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;
-  std::vector<std::string> without_variance;  ///< those, a line each with the reason
+  std::vector<std::optional<analysis::StepSizes>> step_sizes;  ///< [variances]
+  std::vector<std::string> without_variance;                   ///< those, a line each with the reason
   /// Of the same runs where they were probed.
   std::vector<std::string> theory_arms;
   std::vector<analysis::TheoryView> theories;

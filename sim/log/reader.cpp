@@ -115,7 +115,9 @@ struct LogReader::File {
     header.per_tensor = h5::exists(object, "tensors");
     header.probed = h5::exists(object, "probes");
     header.rounded = h5::exists(object, "probes") && h5::exists(object, "probes/feedback_rounding");
-    header.corrected = h5::exists(object, "steps/variance_ratio_corrected");
+    header.columns = h5::exists(object, "steps/worker_mean_distance")       ? 2
+                     : h5::exists(object, "steps/variance_ratio_corrected") ? 1
+                                                                            : 0;
     const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
     header.variance_norm = h5::text_attribute(ratio, "norm");
     header.variance_lag = h5::integer_attribute(ratio, "lag");

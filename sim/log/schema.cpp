@@ -40,6 +40,11 @@ constexpr Column only(In logs, Column column) {
   return column;
 }
 
+constexpr Column since(Index generation, Column column) {
+  column.since = generation;
+  return column;
+}
+
 constexpr Column plain(Text group, Text name, ColumnType type, Shape shape, Text units, Text doc) {
   return {group, name, type, shape, units, doc, {}};
 }
@@ -77,17 +82,22 @@ constexpr Column table[] = {
     row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance, worker 0's where they differ"),
     row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
         "min(r, 1/r), r = norm of the variance now over that `lag` steps ago (attributes norm, lag), bias included"),
-    only(In::corrected, row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
-                            "the same of the variance that preconditions: without its bias where bias correction is "
-                            "on")),
+    since(1, row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
+                 "the same of the variance that preconditions: without its bias where bias correction is "
+                 "on")),
     row("steps", "lr_drift", &StepRow::lr_drift, "1", "rate_drift of /probes, in the compression stage, at its steps"),
     row("steps", "worker_error_norm", &StepRow::worker_error_norm, "1",
         "root mean square over workers of the l2 norm of their errors, at the steps of /workers"),
     row("steps", "server_error_norm", &StepRow::server_error_norm, "1", "l2 norm of the servers' feedback errors"),
     row("steps", "worker_codec_error", &StepRow::worker_codec_error, "1",
-        "relative l2 error of the workers' codec, norm(y - C(y)) / norm(y), at the steps of /workers"),
+        "relative l2 error of the workers' codec, norm(y - C(y)) / norm(y), at the steps of /workers; NaN where "
+        "payloads "
+        "are summed before anybody decodes"),
     row("steps", "server_codec_error", &StepRow::server_codec_error, "1",
         "relative l2 error of the servers' codec, norm(y - C(y)) / norm(y), at the steps of /workers"),
+    since(2, row("steps", "worker_mean_distance", &StepRow::worker_mean_distance, "1",
+                 "codecs whose payloads are summed before anybody decodes: norm(y - C(mean)) / norm(y), the distance "
+                 "of a worker's vector from what all decode, mean over workers, at the steps of /workers")),
     row("steps", "sign_density", &StepRow::sign_density, "1",
         "share of positive elements in the momentum, in the compression stage"),
     row("steps", "masked", &StepRow::masked, "1", "coordinates that are not updated because their variance is 0"),
@@ -116,6 +126,11 @@ constexpr Column table[] = {
         "1-bit LAMB: factor r on the frozen coefficient"),
     row("tensors", "scaling_coefficient", &TensorRow::scaling_coefficient, "1",
         "1-bit LAMB: factor on the momentum before compression"),
+    since(2, row("tensors", "least_denominator", &TensorRow::least_denominator, "1",
+                 "least d = sqrt(v) + eps of each tensor, over coordinates whose variance is not 0")),
+    since(2, row("tensors", "low_denominator", &TensorRow::low_denominator, "1",
+                 "a hundredth of these d lie below it; of large tensors an evenly spread sample")),
+    since(2, row("tensors", "median_denominator", &TensorRow::median_denominator, "1", "their median, likewise")),
     only(In::probed, row("tensors", "shadow_l1", &TensorRow::shadow_l1, "1",
                          "probed runs: l1 norm of each tensor of the shadow variance, which is never frozen")),
 
@@ -194,13 +209,12 @@ std::span<const Column> log_columns() {
 }
 
 bool has(const LogHeader& header, const Column& column) {
+  if (column.since > header.columns) return false;
   switch (column.logs) {
     case In::probed:
       return header.probed;
     case In::rounded:
       return header.rounded;
-    case In::corrected:
-      return header.corrected;
     case In::all:
       break;
   }

@@ -21,6 +21,9 @@ namespace onebit::sim {
 inline constexpr std::string_view log_format = "onebit-run";
 inline constexpr Index log_format_version = 1;
 
+/// Columns that were added later: 1 variance_ratio_corrected; 2 denominators of tensors, distances from the mean.
+inline constexpr Index columns_now = 2;
+
 /// Value of a floating column that does not apply to a run.
 inline constexpr double not_applicable = std::numeric_limits<double>::quiet_NaN();
 
@@ -38,7 +41,7 @@ struct LogHeader {
   bool per_tensor = true;                                   ///< has /tensors
   bool probed = false;                                      ///< has /probes, and the columns that come with them
   bool rounded = false;                                     ///< the workers' errors are kept rounded
-  bool corrected = true;                                    ///< has variance_ratio_corrected: older logs have not
+  Index columns = columns_now;                              ///< generation of its columns: older logs lack some
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
@@ -68,6 +71,7 @@ struct StepRow {
   double server_error_norm = not_applicable;
   double worker_codec_error = not_applicable;
   double server_codec_error = not_applicable;
+  double worker_mean_distance = not_applicable;
   double sign_density = not_applicable;
   Index masked = 0;
   Index phase = 0;
@@ -94,6 +98,9 @@ struct TensorRow {
   std::vector<double> frozen_coefficient = {};
   std::vector<double> coefficient_factor = {};
   std::vector<double> scaling_coefficient = {};
+  std::vector<double> least_denominator = {};
+  std::vector<double> low_denominator = {};
+  std::vector<double> median_denominator = {};
   std::vector<double> shadow_l1 = {};  ///< of probed runs
 };
 
@@ -171,9 +178,8 @@ using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, 
                            Index ProbeRow::*, double ProbeRow::*, Index EvaluationRow::*, double EvaluationRow::*,
                            Index Event::*, std::string Event::*, Index TrafficRow::*, std::uint8_t TrafficRow::*>;
 
-/// Logs that have a column: all, those of probed runs, those of runs whose errors are kept rounded, and those of
-/// programs that watch the variance without its bias.
-enum class In { all, probed, rounded, corrected };
+/// Logs that have a column: all, those of probed runs, and those of runs whose errors are kept rounded.
+enum class In { all, probed, rounded };
 
 /// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).
 struct Column {
@@ -185,6 +191,7 @@ struct Column {
   std::string_view doc;
   Field field;
   In logs = In::all;  ///< in others it reads as not applicable
+  Index since = 0;    ///< the generation of columns that it came with; in earlier logs it reads the same
 };
 
 /// Whether the log with this header has the column.

@@ -55,6 +55,9 @@ void write_log(const std::string& path, bool freezes, const std::string& semanti
                                 .frozen_coefficient = {0, 0},
                                 .coefficient_factor = {0, 0},
                                 .scaling_coefficient = {0, 0},
+                                .least_denominator = {0, 0},
+                                .low_denominator = {0, 0},
+                                .median_denominator = {0, 0},
                                 .shadow_l1 = {t * t, 20}});
     }
     if (step % 4 == 0) {

@@ -28,7 +28,8 @@ void write_sample(const std::string& path, bool probed = false) {
   log.append(WorkerRow{0, {1, 2, 3}, {not_applicable, 5, 6}});
   log.append(WorkerRow{10, {4, 5, 6}, {7, 8, 9}});
   const double none = not_applicable;
-  log.append(TensorRow{10, {0.5, 0.25}, {1e-300, 1e300}, {2, 3}, {0.3, 10}, {4, 5}, {6, 7}, {none, 8}, {9, 10}});
+  log.append(TensorRow{
+      10, {0.5, 0.25}, {1e-300, 1e300}, {2, 3}, {0.3, 10}, {4, 5}, {6, 7}, {none, 8}, {1, 2}, {3, 4}, {5, 6}, {9, 10}});
   if (probed) log.append(ProbeRow{.step = 10, .noise_square = 11, .moved_share = 12});
   log.flush();
   log.append(EvaluationRow{20, 640, 0.25, 0.9, 2000});
