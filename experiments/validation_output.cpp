@@ -7,49 +7,15 @@
 
 #include "analysis/plot.hpp"
 #include "device/text.hpp"
+#include "experiments/cost_output.hpp"
 #include "experiments/interval_output.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 using analysis::FreezeCost;
-using analysis::FreezeMeasure;
 using analysis::FreezeRow;
 using analysis::FreezeValidation;
-using analysis::FreezeVerdict;
-
-/// Mean and interval; the number of seeds that diverged where there is none.
-std::string cost_text(const FreezeCost& cost) {
-  const auto diverged = std::ranges::count_if(cost.by_seed, [](double value) { return std::isinf(value); });
-  if (diverged == 0) return percent_interval(cost.interval);
-  return std::to_string(diverged) + " of " + std::to_string(cost.by_seed.size()) + " diverged";
-}
-
-std::string verdict_text(const FreezeCost& cost) {
-  std::string text(analysis::name(cost.verdict));
-  if (cost.more_seeds > 0) text += ": about " + std::to_string(cost.more_seeds) + " more seeds would decide";
-  if (!cost.reason.empty()) text += ": " + cost.reason;
-  return text;
-}
-
-std::string measure_text(const FreezeValidation& validation, const std::string& reference) {
-  switch (validation.criterion.measure) {
-    case FreezeMeasure::accuracy:
-      return "costs: accuracy lost, in points of 100";
-    case FreezeMeasure::steps:
-      return "costs: more steps to the target";
-    case FreezeMeasure::loss:
-      break;
-  }
-  return "costs: final loss above that of the run it is held against, as a share of what the dense runs end above " +
-         reference;
-}
-
-std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
-  std::vector<std::string> words;
-  for (const std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
-  return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
-}
 
 void print_rows(const FreezeValidation& validation, std::ostream& out) {
   Table table({"freeze at", "reached", "step", "freeze cost", "arm", "compression cost", "together", "vs fp16"});
@@ -125,17 +91,6 @@ void print_choice(const FreezeValidation& validation, std::ostream& out) {
       << ", 97.5% intervals)\n";
 }
 
-Json cost_json(const FreezeCost& cost) {
-  std::vector<Json> seeds;
-  for (const double value : cost.by_seed) seeds.push_back(std::isinf(value) ? Json("diverged") : Json(value));
-  return Json::object({{"by_seed", Json::array(seeds)},
-                       {"mean", interval_json(cost.interval)},
-                       {"p", cost.p},
-                       {"verdict", std::string(analysis::name(cost.verdict))},
-                       {"more_seeds", cost.more_seeds},
-                       {"reason", cost.reason}});
-}
-
 Json outcome_json(const analysis::FreezeOutcome& outcome) {
   return Json::object({{"loss", outcome.loss},
                        {"accuracy", outcome.accuracy},
@@ -175,7 +130,8 @@ void print_validation(const FreezeValidation& validation, const std::string& ref
     return;
   }
   print_seeds(validation, out);
-  out << "\n" << measure_text(validation, reference) << "; means over " << seeds_text(validation.seeds) << "\n";
+  out << "\n"
+      << measure_text(validation.criterion, reference) << "; means over " << seeds_text(validation.seeds) << "\n";
   print_rows(validation, out);
   out << "\nsafe: every seed and the interval cost at most " << percent_text(validation.criterion.margin) << "; the "
       << validation.comparisons << " verdicts hold together with " << percent_text(validation.criterion.level)

@@ -31,6 +31,7 @@ int price_command(const CommandLine& line);
 /// What `price --calibrate` does.
 int calibrate_command(const CommandLine& line);
 int analyze_command(const CommandLine& line);
+int freeze_command(const CommandLine& line);
 int report_command(const CommandLine& line);
 int inspect_command(const CommandLine& line);
 int export_command(const CommandLine& line);

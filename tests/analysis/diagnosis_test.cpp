@@ -123,3 +123,68 @@ TEST_CASE("how a run ended is told") {
   run.optimizer.lr = 1e30;
   CHECK(has(findings(run), Cause::diverged));
 }
+
+namespace {
+
+/// Of a log written by hand: 200 steps, the loss is the number of the step up to 100 and 300 from there on.
+struct Written {
+  Index freeze = 40;
+  double update_after = 1;  ///< norm of updates after the freeze; before it 1
+  double codec_error = 0.5;
+  std::string feedback = "none";
+};
+
+std::vector<Finding> findings_of(const Written& what) {
+  const Folder folder;
+  sim::LogHeader header = sample_header();
+  header.config = {{"optimizer", "onebit-adam"}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
+  {
+    sim::LogWriter log(folder / "run.h5", header, false);
+    for (Index step = 1; step <= 200; ++step) {
+      sim::StepRow row;
+      row.step = step;
+      row.lr = 1;
+      row.loss = step <= 100 ? static_cast<double>(step) : 300.0;
+      row.update_norm = step > what.freeze ? what.update_after : 1;
+      if (step > what.freeze) row.worker_codec_error = what.codec_error;
+      row.worker_error_norm = 1;
+      log.append(row);
+    }
+    log.append(sim::Event{what.freeze, "freeze", "variance frozen"});
+    log.close(sim::RunStatus::finished);
+  }
+  return diagnose(sim::LogReader(folder / "run.h5"));
+}
+
+const Finding& finding(const std::vector<Finding>& found, Cause cause) {
+  const auto at = std::ranges::find(found, cause, &Finding::cause);
+  REQUIRE(at != found.end());
+  return *at;
+}
+
+}  // namespace
+
+TEST_CASE("a freeze after fewer than a tenth of the variance's memory is early, one step later it is not") {
+  const Finding early = finding(findings_of({.freeze = 99}), Cause::variance_frozen_early);
+  CHECK(early.severity == Severity::warning);
+  CHECK(early.text.find("fewer than a tenth of the 1e+03") != std::string::npos);
+  CHECK_FALSE(has(findings_of({.freeze = 100}), Cause::variance_frozen_early));
+}
+
+TEST_CASE("a loss that rises at the freeze is told with the means of a tenth of the run") {
+  const Finding rise = finding(findings_of({.freeze = 100}), Cause::loss_rose_at_freeze);
+  CHECK(rise.text.find("mean 90.5 over the 20 steps before, 300 after") != std::string::npos);
+  CHECK_FALSE(has(findings_of({.freeze = 150}), Cause::loss_rose_at_freeze));
+}
+
+TEST_CASE("steps explode from a hundred times the longest before the freeze on") {
+  const Finding steps = finding(findings_of({.freeze = 1, .update_after = 101}), Cause::compressed_steps_explode);
+  CHECK(steps.severity == Severity::problem);  // the loss rose
+  CHECK_FALSE(has(findings_of({.freeze = 1, .update_after = 99}), Cause::compressed_steps_explode));
+}
+
+TEST_CASE("a compressing run without feedback says so, one with errors that are carried does not") {
+  CHECK(has(findings_of({}), Cause::no_feedback));
+  CHECK_FALSE(has(findings_of({.codec_error = 0}), Cause::no_feedback));
+  CHECK_FALSE(has(findings_of({.feedback = "auto"}), Cause::no_feedback));
+}

@@ -6,9 +6,11 @@
 
 #include "device/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/sim/log_fixture.hpp"
 
 using namespace onebit;
 using namespace onebit::analysis;
+using namespace onebit::tests;
 using Catch::Matchers::Contains;
 
 TEST_CASE("a power law is found exactly, with no width") {
@@ -36,4 +38,25 @@ TEST_CASE("two points give an exponent without an interval, and what is no power
   CHECK(std::isnan(fit_power(x, y).half_width));
   CHECK_THROWS_WITH(fit_power(x, std::vector<double>{1, 0}), Contains("positive"));
   CHECK_THROWS_WITH(fit_power(std::vector<double>{2, 2}, y), Contains("differ"));
+}
+
+TEST_CASE("a point of a fit is the mean over the probes after the freeze") {
+  const Folder folder;
+  sim::LogHeader header = sample_header();
+  header.probed = true;
+  {
+    sim::LogWriter log(folder / "run.h5", header, false);
+    for (Index step = 1; step <= 5; ++step) {
+      sim::ProbeRow probe;
+      probe.step = 10 * step;
+      if (step != 4) probe.gradient_square = static_cast<double>(step * step);
+      log.append(probe);
+    }
+    log.append(sim::Event{20, "freeze", "variance frozen"});
+    log.close(sim::RunStatus::finished);
+  }
+  const RatePoint point = rate_point(sim::LogReader(folder / "run.h5"), Variable::steps);
+  CHECK(point.x == 30);                // the last one
+  CHECK(point.gradient_square == 17);  // 9 and 25
+  CHECK(point.learning_rate == 1e-3);
 }

@@ -244,3 +244,34 @@ TEST_CASE("a log without probes is refused with what to do") {
   }
   CHECK_THROWS_WITH(view_theory(sim::LogReader(folder / "run.h5")), Contains("no probes") && Contains("--probe.every"));
 }
+
+TEST_CASE("telescoping tells the worst probe, and one that is no number is the worst") {
+  const auto worst_of = [](const std::vector<double>& residuals) {
+    const Folder folder;
+    sim::LogHeader header = sample_header();
+    header.probed = true;
+    {
+      sim::LogWriter log(folder / "run.h5", header, false);
+      log.append(sample_step(1));
+      for (std::size_t i = 0; i < residuals.size(); ++i) {
+        sim::ProbeRow probe;
+        probe.step = static_cast<Index>(i) + 1;
+        probe.feedback_size = i == 1 ? 0 : 4;  // the second exchanged nothing
+        probe.feedback_residual = residuals[i];
+        log.append(probe);
+      }
+      log.close(sim::RunStatus::finished);
+    }
+    return view_theory(sim::LogReader(folder / "run.h5")).telescoping;
+  };
+  const Telescoping rising = worst_of({1, 100, 3, 2});
+  CHECK(rising.probes == 3);
+  CHECK(rising.worst == 0.75);
+  CHECK(rising.step == 3);
+  const Telescoping falling = worst_of({3, 100, 2});
+  CHECK(falling.worst == 0.75);
+  CHECK(falling.step == 1);
+  const Telescoping broken = worst_of({1, 100, std::nan(""), 3});
+  CHECK(std::isnan(broken.worst));
+  CHECK(broken.step == 3);
+}

@@ -244,3 +244,36 @@ TEST_CASE("logs without a variance or without steps are refused in a line") {
   CHECK_THROWS_WITH(view_variance(sim::LogReader(folder / "empty.h5")),
                     Contains("no steps yet") && Contains("empty.h5"));
 }
+
+TEST_CASE("a tensor's drift is that of the variances without their bias") {
+  const Folder folder;
+  sim::LogHeader slow = header();
+  slow.config[0] = {"optimizer.beta2", "0.9"};
+  {
+    sim::LogWriter log(folder / "run.h5", slow, false);
+    for (Index step = 1; step <= 8; ++step) {
+      sim::StepRow row;
+      row.step = step;
+      row.loss = row.variance_l1 = row.variance_l2 = 1;
+      log.append(row);
+      sim::TensorRow tensors{.step = step};
+      for (auto* column : {&tensors.momentum_l2, &tensors.variance_l2, &tensors.trust_ratio,
+                           &tensors.frozen_coefficient, &tensors.coefficient_factor, &tensors.scaling_coefficient,
+                           &tensors.least_denominator, &tensors.low_denominator, &tensors.median_denominator})
+        *column = {0, 0};
+      tensors.variance_l1 = {2, 2};
+      tensors.shadow_l1 = {3, 3};
+      log.append(tensors);
+    }
+    log.append(sim::Event{4, "freeze", "variance frozen"});
+    log.close(sim::RunStatus::finished);
+  }
+  const double weights = (1 - std::pow(0.9, 4)) / (1 - std::pow(0.9, 8));
+  CHECK(view_variance(sim::LogReader(folder / "run.h5")).tensors[0].drift == Approx(1.5 * weights).epsilon(1e-12));
+}
+
+TEST_CASE("tensors of a run that did not freeze have no drift") {
+  const Folder folder;
+  write_log(folder / "run.h5", false);
+  CHECK(std::isnan(view_variance(sim::LogReader(folder / "run.h5")).tensors[0].drift));
+}

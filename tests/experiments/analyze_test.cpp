@@ -234,8 +234,8 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"-o", "out"}, "adam");
   const std::string own = "onebit-adam";
   refused({"--optimizer", own}, "no output folder");
-  refused({"--optimizer", own, "-o", "out", "--freeze", "fixed:3"}, "is what --validate varies");
-  refused({"--optimizer", own, "-o", "out", "--freeze.threshold", "0.5"}, "is what --validate varies");
+  refused({"--optimizer", own, "-o", "out", "--freeze", "fixed:3"}, "is what analyze --validate varies");
+  refused({"--optimizer", own, "-o", "out", "--freeze.threshold", "0.5"}, "is what analyze --validate varies");
   refused({"--optimizer", own, "-o", "out", "--thresholds", "0.5,0.5"}, "twice");
   refused({"--optimizer", own, "-o", "out", "--seeds", "2"}, "too few seeds");
   refused({"--optimizer", own, "-o", "out", "--freeze-at", "5,5"}, "twice");

@@ -301,3 +301,21 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
     CHECK(probes[i].rate_drift == Approx(std::fabs(std::log(d / before))).epsilon(1e-3).margin(1e-6));
   }
 }
+
+TEST_CASE("the probe's row of errors is the root mean square over workers") {
+  RunConfig config = onebit_adam(mlp_config());
+  config.steps = 8;
+  config.log.workers_every = 1;
+  const Folder folder;
+  VirtualCluster cluster(config);
+  train(cluster, config, folder / "run.h5", Existing::refuse, {"", "", "", {}}, RunControl{});
+  const LogReader log(folder / "run.h5");
+  const std::vector<StepRow> steps = log.steps();
+  const std::vector<WorkerRow> workers = log.workers();
+  REQUIRE(workers.size() == steps.size());
+  double squares = 0;
+  for (const double norm : workers.back().error_norm) squares += norm * norm;
+  CHECK(squares > 0);
+  CHECK(steps.back().worker_error_norm ==
+        Approx(std::sqrt(squares / static_cast<double>(config.workers))).epsilon(1e-12));
+}

@@ -1,0 +1,63 @@
+#pragma once
+// The runs of one seed of a freeze laboratory: a dense run, and continuations of it that freeze after a step.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/freeze_validation.hpp"
+#include "experiments/arms.hpp"
+#include "experiments/command_line.hpp"
+#include "sim/config.hpp"
+#include "sim/log/reader.hpp"
+#include "sim/train.hpp"
+
+namespace onebit::experiments {
+
+/// The settings with the seed that is so many further, and with this freeze.
+sim::RunConfig config_of(const Settings& settings, Index seed, const std::string& freeze);
+
+/// Makes line.out. Logs of before must not be taken for those of now, whose freeze steps may be others: without
+/// line.resume they are removed, or with neither that nor line.overwrite refused (ConfigError).
+void make_room(const CommandLine& line, const std::vector<Arm>& arms);
+
+/// Runs in line.out: dense-SEED.h5, and ARM-STEP-SEED.h5 for continuations, which have the bits of a whole run with
+/// `--freeze fixed:STEP`. With line.resume logs that are complete are kept. The arguments outlive it.
+class SeedRuns {
+ public:
+  /// What branches off from the dense run before a step.
+  using Branches = std::map<Index, std::vector<const Arm*>>;
+
+  /// seed: so many further than that of the settings; target: loss that FreezeOutcome::steps counts to.
+  SeedRuns(const CommandLine& line, const std::vector<Arm>& arms, Index seed, double target);
+
+  /// False: asked to stop before the end. Throws NumericError where the dense run has no final loss.
+  bool run_dense();
+
+  /// After run_dense: the dense steps once more, up to the last one before each step, as far as something is missing
+  /// there. False: asked to stop.
+  bool run(const Branches& branches);
+
+  std::uint32_t seed() const { return config_.seed; }
+  analysis::DenseTrial dense() const;
+  const std::string& dense_path() const { return dense_; }
+  std::string path_of(const Arm& arm, Index step) const;
+  analysis::FreezeOutcome outcome(const Arm& arm, Index step) const;
+
+ private:
+  std::string label(const std::string& what) const;
+  sim::RunConfig branch_config(const Arm& arm, Index step) const;
+  bool is_done(const Arm& arm, Index step) const;
+  bool run_missing(const Branches& missing);
+  bool branch(const Arm& arm, Index step, const std::string& checkpoint) const;
+
+  const CommandLine& line_;
+  const std::vector<Arm>& arms_;
+  Index seed_;
+  double target_;
+  sim::RunConfig config_;
+  std::string dense_;
+};
+
+}  // namespace onebit::experiments

@@ -1,0 +1,83 @@
+// `onebit freeze`: what it tries, whom it asks, and what it says.
+
+#include "tests/experiments/program.hpp"
+
+using namespace onebit;
+using namespace onebit::tests;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Without noise all seeds but for their first weights are alike, and the compressed steps explode where d is small.
+Arguments quadratic(const Arguments& more) {
+  return joined({"freeze",      "--model",          "quadratic", "--model.dimension",
+                 "256",         "--model.spectrum", "power:2",   "--data",
+                 "none",        "--model.noise",    "0",         "--workers",
+                 "2",           "--steps",          "300",       "--optimizer",
+                 "onebit-adam", "--optimizer.lr",   "1e-3",      "--optimizer.beta2",
+                 "0.99",        "--seeds",          "4",         "-o",
+                 "out"},
+                more);
+}
+
+Index logs_of(const Folder& folder, const std::string& arm) {
+  Index count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out")) {
+    const std::string name = entry.path().filename().string();
+    count += name.starts_with(arm + "-") && name.ends_with(".h5") ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one screen") {
+  const Folder folder;
+  const Outcome result =
+      run_onebit(folder, quadratic({"--model.condition", "2", "--margin", "0.5", "--cluster", "eth1"}));
+  CAPTURE(result.out, result.err);
+  REQUIRE(result.status == 0);
+  CHECK(result.out.starts_with("freeze after "));
+  CHECK_THAT(result.out, Contains("--freeze fixed:") && Contains("the freeze") && Contains("compression, compressed") &&
+                             Contains("bytes: dense fp16 over what is sent ") && Contains("time on eth1: ") &&
+                             Contains("seed 1 chose, costs by step: ") && Contains("judged by seeds 2, 3") &&
+                             Contains("power: ") && Contains("surer: "));
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') <= 24);
+  const Outcome json =
+      run_onebit(folder, quadratic({"--model.condition", "2", "--margin", "0.5", "--json", "--resume"}));
+  REQUIRE(json.status == 0);
+  const Index dense = logs_of(folder, "dense"), frozen = logs_of(folder, "frozen"),
+              compressed = logs_of(folder, "compressed");
+  CHECK(frozen == dense - 1);  // the seed that chose has no frozen run
+  CHECK_THAT(json.out, Contains("\"runs\": " + std::to_string(dense + frozen + compressed)) &&
+                           Contains("\"verdict_runs\": " + std::to_string(3 * frozen)) &&
+                           Contains("\"choosing_seed\": 1") && Contains("\"verdict\": \"safe"));
+  CHECK(2 * (dense + frozen + compressed) <= 3 * 9);  // of a whole verdict by three seeds
+}
+
+TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes nothing") {
+  const Folder folder;
+  const Outcome result = run_onebit(folder, quadratic({"--model.condition", "1e4", "--margin", "0.5"}));
+  CAPTURE(result.out, result.err);
+  REQUIRE(result.status == 0);
+  CHECK(result.out.starts_with("no freeze was found"));
+  CHECK_THAT(result.out, Contains("it is the codec that costs, not the freeze") && Contains("variance-floor"));
+  CHECK(logs_of(folder, "dense") == 1);
+  CHECK(logs_of(folder, "frozen") == 1);
+}
+
+TEST_CASE("freeze: refuses what it cannot vary") {
+  const Folder folder;
+  const auto refused = [&](const Arguments& command, const std::string& why) {
+    const Outcome result = run_onebit(folder, command);
+    CAPTURE(result.err);
+    CHECK(result.status == 2);
+    CHECK_THAT(result.err, Contains(why));
+    CHECK(entries(folder).empty());
+  };
+  refused(quadratic({"--freeze", "fixed:3"}), "what freeze varies");
+  refused(quadratic({"--seeds", "2"}), "too few seeds");
+  refused(quadratic({"--optimizer", "adam"}), "frozen once");
+  refused(quadratic({"--cluster", "nowhere"}), "nowhere");
+  refused(quadratic({"--measure", "steps"}), "no loss to reach");
+}
