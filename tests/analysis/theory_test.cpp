@@ -250,6 +250,7 @@ TEST_CASE("telescoping tells the worst probe, and one that is no number is the w
     const Folder folder;
     sim::LogHeader header = sample_header();
     header.probed = true;
+    header.constants.reset();
     {
       sim::LogWriter log(folder / "run.h5", header, false);
       log.append(sample_step(1));
