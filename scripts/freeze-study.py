@@ -172,15 +172,16 @@ def families():
     def below(steps, series, limit, share=0):
         return lambda run: run.stays(getattr(run, steps), getattr(run, series) <= limit, max(1, round(share * run.lag)))
 
+    def after(share):
+        return lambda run: math.ceil(share * run.total)
+
     def both(*criteria):
         return lambda run: later(*(criterion(run) for criterion in criteria))
 
     corrected = {t: {d: sustained("l1", t, d) for d in dwells} for t in thresholds}
-    auto = corrected[0.96][0.1]
     return {
         "never": {"": lambda run: None},
-        "a share of the run": {f"{share}": (lambda run, share=share: math.ceil(share * run.total))
-                               for share in (0.04, 0.1, 0.15, 0.2, 0.35, 0.5, 0.7)},
+        "a share of the run": {f"{share}": after(share) for share in (0.04, 0.1, 0.15, 0.2, 0.35, 0.5, 0.7)},
         "published: raw ratio": {f"{t}": sustained("raw", t, 0) for t in thresholds},
         "corrected ratio, l1": {f"{t}, dwell {d} lag": corrected[t][d] for t in thresholds for d in dwells},
         "corrected ratio, l2": {f"{t}, dwell {d} lag": sustained("l2", t, d) for t in thresholds for d in dwells},
@@ -194,11 +195,11 @@ def families():
                                   for t in (0.9, 0.96) for x in (0.1, 0.05, 0.02)},
         "corrected l1 and longest step": {f"{t}, {x}": both(corrected[t][0.1], below("rows", "longest", x))
                                           for t in (0.9, 0.96) for x in (1000, 300, 100)},
-        "corrected l1 and a share": {f"{t}, {share}": both(corrected[t][0.1], lambda run, share=share: math.ceil(share * run.total))
+        "corrected l1 and a share": {f"{t}, {share}": both(corrected[t][0.1], after(share))
                                      for t in (0.8, 0.9, 0.96) for share in (0.1, 0.2, 0.35)},
-        "corrected l1, fall, longest step": {f"0.96, {x}, {y}": both(auto, below("step", "fall", x, 0.1),
-                                                                     below("rows", "longest", y))
-                                             for x in (0.1, 0.05) for y in (1000, 300)},
+        "corrected l1, a share, longest step": {
+            f"{t}, dwell {d} lag, {share}, 1000": both(sustained("l1", t, d), after(share), below("rows", "longest", 1000))
+            for t in (0.9, 0.96, 0.98, 0.99) for d in (0.1, 0.5, 1) for share in (0.2, 0.35, 0.5)},
     }
 
 
@@ -308,6 +309,52 @@ def print_study(cells, rows):
         print(f"{name:48} {figures_text(row['chosen_on'])}        {figures_text(row['judged'])}")
 
 
+def gnuplot(path, settings, series):
+    """series: (title, x, y, style) each; values that are not finite are left out."""
+    plots, data = [], []
+    for title, x, y, style in series:
+        plots.append(f"'-' using 1:2 title '{title}' {style}")
+        data.append("".join(f"{a} {b}\n" for a, b in zip(x, y) if math.isfinite(a) and math.isfinite(b)) + "e\n")
+    script = f"set term pngcairo size 960,480 font ',11'\nset output '{path}'\nset grid\n{settings}\nplot {', '.join(plots)}\n"
+    subprocess.run(["gnuplot"], input=script + "".join(data), text=True, check=True)
+
+
+def draw_costs(cells, path):
+    """What freezing costs the worst seed, against when."""
+    least, most = 0.1, 1000
+    series = []
+    for arm, style in (("frozen", "with linespoints lc rgb '#0072b2' pt 7 ps 0.7"),
+                       ("compressed", "with linespoints lc rgb '#d55e00' pt 6 ps 0.9")):
+        for cell in cells:
+            worst = [100 * max(cell.costs[arm][seed, step] for seed in cell.seeds) for step in cell.freezes]
+            title = arm if cell is cells[0] else ""
+            series.append((title, SHARES, [min(max(cost, least), most) for cost in worst], style))
+    gnuplot(path, f"set logscale y\nset yrange [{least}:{most}]\nset xlabel 'freeze, share of the run'\n"
+            "set ylabel 'cost to the worst seed, % (0.1: none, 1000: exploded)'\nset key outside", series)
+
+
+def draw_criteria(rows, path):
+    """Every criterion that was tried: how often it was wrong, and what it keeps, over all tasks."""
+    series = []
+    for row in rows:
+        points = [(sum(figures[part][arm]["false_safe"] for part in figures for arm in figures[part]),
+                   figures["judged"]["frozen"]["kept"]) for figures in row["all"].values()]
+        points = [(x, 100 * y) for x, y in points if y is not None]
+        if points:
+            series.append((row["criterion"], *zip(*points), "with points ps 1.2"))
+    gnuplot(path, "set xlabel 'false-safe, both arms, all tasks'\nset ylabel 'saving kept on judged tasks, median, %'\n"
+            "set key outside", series)
+
+
+def draw_ratios(cell, path):
+    """The stored and the preconditioning variance of a dense run."""
+    run = next(iter(cell.runs.values()))
+    gnuplot(path, f"set xlabel 'step, {cell.name}'\nset ylabel 'min(r, 1/r) of the l1 norm over a lag'\nset yrange [0:1.02]\nset key bottom right",
+            [("stored variance (published rule)", run.step, run.raw, "with lines lw 2 lc rgb '#d55e00'"),
+             ("without its bias (auto)", run.step, run.l1, "with lines lw 2 lc rgb '#0072b2'"),
+             ("0.96", [0, run.total], [0.96, 0.96], "with lines dt 2 lc rgb 'black'")])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
@@ -316,6 +363,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--task", help="these alone, separated by commas")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--pictures", type=pathlib.Path, help="folder for three pictures, by gnuplot")
     options = parser.parse_args()
     wanted = [(task, beta2) for task in tasks(options.data.resolve()) for beta2 in task.beta2
               if not options.task or task.name in options.task.split(",")]
@@ -331,6 +379,10 @@ def main():
     rows = study(cells)
     print_study(cells, rows)
     print(f"\nwall time of the runs {seconds:.0f} s, {options.jobs} at a time")
+    if options.pictures:
+        draw_costs(cells, options.pictures / "freeze-study-costs.png")
+        draw_criteria(rows, options.pictures / "freeze-study-criteria.png")
+        draw_ratios(next(cell for cell in cells if cell.name == "a9a 0.99"), options.pictures / "freeze-study-ratios.png")
     costs = {cell.name: {arm: [{"seed": s, "step": t, "cost": c} for (s, t), c in costs.items()]
                          for arm, costs in cell.costs.items()} for cell in cells}
     (options.folder / "study.json").write_text(json.dumps({"rows": rows, "costs": costs, "seconds": seconds}, indent=1))
