@@ -178,12 +178,14 @@ class Laboratory {
     return true;
   }
 
-  static bool is_decided(const analysis::FreezeRow& row, std::size_t seeds) {
+  /// Safe is said once two thirds of all runs judge: those of the choice are then worth it.
+  bool is_decided(const analysis::FreezeRow& row, std::size_t seeds) const {
     const auto is_safe = [](FreezeVerdict verdict) {
       return verdict == FreezeVerdict::safe || verdict == FreezeVerdict::safe_but_worse;
     };
     if (row.arms[0].together.verdict == FreezeVerdict::costs) return true;
-    return seeds > 1 && is_safe(row.freeze.verdict) && is_safe(row.arms[0].together.verdict);
+    const bool enough = seeds > 1 && 2 * answer.runs <= 9 * static_cast<Index>(seeds);
+    return enough && is_safe(row.freeze.verdict) && is_safe(row.arms[0].together.verdict);
   }
 
   const CommandLine& line_;
