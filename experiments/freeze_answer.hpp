@@ -39,11 +39,11 @@ struct FreezeAnswer {
   bool complete = true;  ///< false: a signal asked to stop, and nothing is answered
 };
 
-/// The first seed tries freezes: the one that `freeze auto` gives, then earlier ones as long as the compressed run costs
-/// at most half of the margin, or later ones, as many as half of the runs of a whole verdict allow. The other seeds,
-/// each dense, frozen and compressed, judge the earliest that passed, until one lies beyond the margin, or both verdicts
-/// are safe and two thirds of all runs judge. Their intervals hold together over all times that they are looked for
-/// (Bonferroni). Runs are those of SeedRuns. Throws ConfigError, before anything is trained, for what
+/// The first seed tries freezes: the one that `freeze auto` gives, then earlier ones as long as the compressed run
+/// costs at most half of the margin, or later ones, as many as half of the runs of a whole verdict allow. The other
+/// seeds, each dense, frozen and compressed, judge the earliest that passed, until one lies beyond the margin, or both
+/// verdicts are safe and two thirds of all runs judge. Their intervals hold together over all times that they are
+/// looked for (Bonferroni). Runs are those of SeedRuns. Throws ConfigError, before anything is trained, for what
 /// `analyze --validate` refuses.
 FreezeAnswer answer_freeze(const CommandLine& line, const ValidationRequest& request, const Prices& prices);
 
