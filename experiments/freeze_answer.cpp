@@ -66,7 +66,7 @@ class Laboratory {
   /// False: asked to stop.
   bool run() {
     make_room(line_, arms_);
-    SeedRuns first(line_, arms_, 0, request_.target);
+    SeedRuns first(line_, 0, request_.target);
     if (!run_dense(first)) return false;
     const sim::LogReader log(first.dense_path());
     constants_ = log.header().constants;
@@ -167,7 +167,7 @@ class Laboratory {
     std::vector<const Arm*> arms;
     for (const Arm& arm : arms_) arms.push_back(&arm);
     for (Index s = 1; s < line_.seeds; ++s) {
-      SeedRuns seed(line_, arms_, s, request_.target);
+      SeedRuns seed(line_, s, request_.target);
       if (!run_dense(seed) || !run_at(seed, answer.freeze_step, arms)) return false;
       dense.push_back(seed.dense());
       trials.push_back(trial_of(seed, arms_, answer.freeze_step));

@@ -82,9 +82,8 @@ void make_room(const CommandLine& line, const std::vector<Arm>& arms) {
   }
 }
 
-SeedRuns::SeedRuns(const CommandLine& line, const std::vector<Arm>& arms, Index seed, double target)
+SeedRuns::SeedRuns(const CommandLine& line, Index seed, double target)
     : line_(line),
-      arms_(arms),
       seed_(seed),
       target_(target),
       config_(config_of(line.run, seed, "never")),

@@ -23,14 +23,14 @@ sim::RunConfig config_of(const Settings& settings, Index seed, const std::string
 void make_room(const CommandLine& line, const std::vector<Arm>& arms);
 
 /// Runs in line.out: dense-SEED.h5, and ARM-STEP-SEED.h5 for continuations, which have the bits of a whole run with
-/// `--freeze fixed:STEP`. With line.resume logs that are complete are kept. The arguments outlive it.
+/// `--freeze fixed:STEP`. With line.resume logs that are complete are kept. The command line outlives it.
 class SeedRuns {
  public:
   /// What branches off from the dense run before a step.
   using Branches = std::map<Index, std::vector<const Arm*>>;
 
   /// seed: so many further than that of the settings; target: loss that FreezeOutcome::steps counts to.
-  SeedRuns(const CommandLine& line, const std::vector<Arm>& arms, Index seed, double target);
+  SeedRuns(const CommandLine& line, Index seed, double target);
 
   /// False: asked to stop before the end. Throws NumericError where the dense run has no final loss.
   bool run_dense();
@@ -53,7 +53,6 @@ class SeedRuns {
   bool branch(const Arm& arm, Index step, const std::string& checkpoint) const;
 
   const CommandLine& line_;
-  const std::vector<Arm>& arms_;
   Index seed_;
   double target_;
   sim::RunConfig config_;

@@ -122,7 +122,7 @@ ValidationResult run_validation(const CommandLine& line, const ValidationRequest
   std::vector<analysis::FreezeTrial> trials;
   std::optional<sim::Constants> constants;
   for (Index seed = 0; seed < line.seeds; ++seed) {
-    SeedRuns runs(line, arms, seed, request.target);
+    SeedRuns runs(line, seed, request.target);
     try {
       result.complete = runs.run_dense() && run_trials(runs, request, arms, trials);
     } catch (const Error& error) {
