@@ -7,6 +7,12 @@
 #endif
 #endif
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/allocator_interface.h>
+#endif
+#endif
+
 namespace onebit::tests {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(ONEBIT_SANITIZED)
@@ -14,5 +20,14 @@ inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
+
+/// Under AddressSanitizer freed memory stays resident for a while: what is measured next would count it.
+inline void release_freed_memory() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  __sanitizer_purge_allocator();
+#endif
+#endif
+}
 
 }  // namespace onebit::tests

@@ -8,6 +8,7 @@
 #include "device/error.hpp"
 #include "sim/probe.hpp"
 #include "tests/catch.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/sim/small_runs.hpp"
 
 using namespace onebit;
@@ -204,6 +205,7 @@ TEST_CASE("plan: what has no room for float32 errors has it for fewer bytes") {
   config.worker_group = 1;
   const auto total = [&](compress::ErrorType type) {
     config.optimizer.exchange.error_type = type;
+    release_freed_memory();
     return prepare(config).plan.total();
   };
   const Index whole = total(compress::ErrorType::fp32), half = total(compress::ErrorType::bf16);
@@ -234,9 +236,11 @@ TEST_CASE("plan: the largest worker group that fits is taken, and changes no bit
   const MemoryPlan whole = prepare(config).plan;
   REQUIRE(whole.worker_group == 16);
   config.worker_group = 8;
+  release_freed_memory();
   const Index eight = prepare(config).plan.total();
   config.memory = eight + (whole.total() - eight) / 2;  // what the process itself holds differs from plan to plan
   config.worker_group = 0;
+  release_freed_memory();
   const PreparedRun prepared = prepare(config);
   CHECK(prepared.plan.fits());
   CHECK(prepared.plan.worker_group >= 8);
