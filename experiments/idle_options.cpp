@@ -53,7 +53,7 @@ constexpr Condition<sim::RunConfig> kConditions[] = {
     {"optimizer.nesterov", [](const auto& run) { return run.optimizer.momentum > 0; }, "optimizer.momentum"},
     {"optimizer.bias-correction", [](const auto& run) { return run.optimizer.semantics == optim::Semantics::paper; },
      "optimizer.semantics"},
-    {"optimizer.variance-floor", [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
+    {"optimizer.variance-floor optimizer.variance-refresh", [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
     {"optimizer.factor-max optimizer.factor-min optimizer.factor-threshold",
      [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
     {"optimizer.local-step-scaler optimizer.local-step-clipper", [](const auto& run) { return local_steps(run) > 0; },

@@ -22,11 +22,12 @@ std::vector<RunOption> common_options() {
            ONEBIT_PLACE(optimizer.no_decay)),
       field("optimizer.bias-correction", "true or false; none in deepspeed semantics",
             ONEBIT_PLACE(optimizer.bias_correction)),
-      field(
-          "optimizer.variance-floor",
-          "onebit-adam, onebit-adam-32: least frozen variance: a value, or mean:S for a share of its tensor's mean; 0: "
-          "none",
-          ONEBIT_PLACE(optimizer.variance_floor)),
+      field("optimizer.variance-floor",
+            "two-stage optimizers: least frozen variance: a value, or mean:S for a share of its tensor's mean; 0: none",
+            ONEBIT_PLACE(optimizer.variance_floor)),
+      field("optimizer.variance-refresh",
+            "two-stage optimizers: every so many steps after the freeze one is dense and updates the variance; 0: none",
+            ONEBIT_PLACE(optimizer.variance_refresh)),
       field("optimizer.clip", "largest global gradient norm; 0: no clipping", ONEBIT_PLACE(optimizer.clip)),
       choice("optimizer.semantics", "the published algorithm, or DeepSpeed's released code with its quirks",
              ONEBIT_PLACE(optimizer.semantics),

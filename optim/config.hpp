@@ -57,7 +57,8 @@ struct OptimizerConfig {
   bool nesterov = false;              ///< SGD family
   double weight_decay = 0;            ///< decoupled
   bool bias_correction = true;        ///< paper semantics; the released code has none
-  std::string variance_floor = "0";   ///< 1-bit Adam: of the frozen variance, as parse_variance_floor takes it
+  std::string variance_floor = "0";   ///< two-stage: of the frozen variance, as parse_variance_floor takes it
+  Index variance_refresh = 0;         ///< two-stage: steps of the compression stage from one dense step to the next
   double clip = 0;                    ///< global gradient norm; 0: no clipping
   std::vector<std::string> no_decay;  ///< patterns of the tensors without weight decay
   Semantics semantics = Semantics::paper;

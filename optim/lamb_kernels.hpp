@@ -93,7 +93,8 @@ struct FreshVarianceKernel {
 };
 
 /// largest[chunk * kLanes + lane] = the largest (sqrt(v) + eps) / (sqrt(fresh) + eps) of every kLanes-th element of a
-/// chunk; 0 where there is none. Where `mask` is set, coordinates with v = 0 do not count.
+/// chunk; 0 where there is none. Where `mask` is set, coordinates with v = 0 do not count. The fresh root is at least
+/// that of its tensor's floor, which v has already.
 struct LargestRatioKernel {
   static constexpr Index kLanes = 64;
 
@@ -102,6 +103,7 @@ struct LargestRatioKernel {
   bool mask;
   float eps;
   float root_correction, fresh_root_correction;
+  const float* least_roots;  ///< [tensors]
   const float* variance;
   const float* fresh;
   float* largest;
@@ -112,8 +114,8 @@ struct LargestRatioKernel {
     for (Index i = chunk.begin + unit % kLanes; i < chunk.end; i += kLanes) {
       const float v = variance[offset + i];
       if (mask && v == 0.0f) continue;
-      const float ratio =
-          (std::sqrt(v) * root_correction + eps) / (std::sqrt(fresh[offset + i]) * fresh_root_correction + eps);
+      const float root = std::sqrt(fresh[offset + i]) * fresh_root_correction, least = least_roots[chunk.segment];
+      const float ratio = (std::sqrt(v) * root_correction + eps) / ((root > least ? root : least) + eps);
       most = ratio > most ? ratio : most;
     }
     largest[unit] = most;

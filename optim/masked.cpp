@@ -31,6 +31,10 @@ MaskedCoordinates::MaskedCoordinates(const device::Shard& shard, const device::B
       coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(variance))),
       found_(device::Buffer<double>::zeros(shard.device, shard.own().count)) {}
 
+void MaskedCoordinates::follow(const device::Buffer<float>& variance) {
+  coordinates_ = device::Buffer<Index>::copy_of(shard_.device, zeros_of(variance));
+}
+
 void MaskedCoordinates::watch(Range group, const float* gradients, Index stride) {
   if (!watches()) return;
   reduce(shard_.device, group.count, device::Chunks(count()),

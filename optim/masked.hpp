@@ -12,6 +12,9 @@ class MaskedCoordinates {
 
   Index count() const { return coordinates_.size(); }
 
+  /// The variance has changed: takes its zeros.
+  void follow(const device::Buffer<float>& variance);
+
   /// The coordinates themselves follow from the frozen variance.
   void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }
 

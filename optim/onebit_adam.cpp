@@ -2,7 +2,6 @@
 
 #include "device/grow.hpp"
 #include "device/launch.hpp"
-#include "optim/variance_floor.hpp"
 
 namespace onebit::optim {
 
@@ -10,13 +9,8 @@ void OnebitAdam::dense_update(device::Buffer<float>& x, StepReport& report) {
   core().dense_update(updates(), lr(), x, report);
 }
 
-void OnebitAdam::start_compression(StepReport& report) {
-  const double weight = variance_bias(config()).weight(updates());
-  const VarianceFloor floor = parse_variance_floor(config().variance_floor);
-  const Index raised = raise(floor, problem().tensors, weight, core().variance());
-  if (floor.value == 0) return;
-  report.events.push_back({"floor", std::to_string(raised) + " coordinates of the frozen variance were raised to " +
-                                        "optimizer.variance-floor " + config().variance_floor});
+void OnebitAdam::refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) {
+  core().update(step, x, report);
 }
 
 void OnebitAdam::make_exchange() {

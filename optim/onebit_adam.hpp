@@ -18,7 +18,7 @@ class OnebitAdam : public TwoStage {
 
  private:
   void dense_update(device::Buffer<float>& x, StepReport& report) final;
-  void start_compression(StepReport& report) final;
+  void refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) final;
   void make_exchange() override;
   void receive(StepReport& report) override;
   void frozen_update(device::Buffer<float>& x, StepReport& report) final;

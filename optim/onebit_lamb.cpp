@@ -70,7 +70,7 @@ void OnebitLamb::make_exchange() {
   exchange_.emplace(problem().shard, tensors, fused());
 }
 
-void OnebitLamb::start_compression(StepReport&) {
+void OnebitLamb::start_compression() {
   start_fresh_variance();
   fix_scaling();
 }
@@ -168,6 +168,17 @@ void OnebitLamb::frozen_update(device::Buffer<float>& x, StepReport& report) {
   core().move(step, /*mask=*/false, x, report);
 }
 
+void OnebitLamb::refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) {
+  device::Stopwatch watch(device());
+  const float* gradient = core().mean().data();
+  for_each(device(), core().parameters(),
+           MomentKernel{step, core().momentum().data(), core().variance().data(), gradient});
+  for_each(device(), core().parameters(), VarianceKernel{step, gradient, fresh_.data()});
+  update_factors(step, x);
+  report.seconds.update += watch.lap();
+  core().move(step, /*mask=*/false, x, report);
+}
+
 void OnebitLamb::refresh(const AdamStep& step) {
   for_each(device(), core().parameters(),
            FreshVarianceKernel{step, /*mask=*/!deepspeed(), exchanged_.data(), scaling_.data(),
@@ -181,8 +192,8 @@ device::Fetched<float> OnebitLamb::largest_parts(const AdamStep& step) const {
   const float fresh_correction = core().numbers(updates(), updates(), lr()).root_correction;
   for_each(device(), lanes.size(),
            LargestRatioKernel{core().tensors().view(), core().rules().data(), /*mask=*/!deepspeed(), step.eps,
-                              step.root_correction, fresh_correction, core().variance().data(), fresh_.data(),
-                              lanes.data()});
+                              step.root_correction, fresh_correction, least_roots().data(), core().variance().data(),
+                              fresh_.data(), lanes.data()});
   return lanes.fetch();
 }
 

@@ -18,7 +18,9 @@ namespace onebit::optim {
 /// paper semantics, where they differ from the paper's text (TwoStage says the rest): c_avg takes every trust ratio,
 /// also one that is exactly 1, and with bias correction it is divided by 1 - coeff_beta^K; with bias correction r
 /// compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t); masked coordinates do not count in r, which is 1 where
-/// all are masked; a tensor whose momentum is zero at the freeze has a_l = 1 and no part in the mean of the s_k.
+/// all are masked; a tensor whose momentum is zero at the freeze has a_l = 1 and no part in the mean of the s_k. Where
+/// the frozen variance has a floor, r compares with a fresh variance that has the same one; a step that refreshes the
+/// variance takes the fresh one along.
 ///
 /// deepspeed semantics: c_avg starts at 0 and skips ratios that are exactly 1, so a tensor whose ratio always was
 /// stands still after the freeze; a momentum that is zero at the freeze is an error (the released code divides by
@@ -48,8 +50,9 @@ class OnebitLamb : public TwoStage {
   std::vector<compress::Tensor> exchanged_tensors() const;
   compress::ExchangeConfig fused() const;
   void dense_update(device::Buffer<float>& x, StepReport& report) final;
-  void start_compression(StepReport& report) final;
+  void start_compression() final;
   void frozen_update(device::Buffer<float>& x, StepReport& report) final;
+  void refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) final;
 
   void average_ratios();
   void start_fresh_variance();

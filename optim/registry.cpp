@@ -35,6 +35,8 @@ void check_common(const OptimizerConfig& config) {
   check_zero_one(config.zeroone);
   check_local(config.local);
   parse_variance_floor(config.variance_floor);
+  check_option(config.variance_refresh >= 0, "variance-refresh", static_cast<double>(config.variance_refresh),
+               "at least 0; 0: never");
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -54,6 +56,7 @@ std::vector<Row> make_rows() {
   const std::string corrected = moments + " bias-correction semantics";
   const std::string adam = corrected + " freeze.lag";
   const std::string lamb = adam + " max-coeff min-coeff";
+  const std::string two_stage = " freeze variance-floor variance-refresh";
   const std::string cada = moments + " cada-threshold cada-window cada-delay";
   return {
       {"",
@@ -62,12 +65,12 @@ std::vector<Row> make_rows() {
       {"adam",
        {"onebit-adam", "1-bit Adam: Adam until the variance is frozen, then a 1-bit momentum exchange",
         make<OnebitAdam>},
-       adam + " freeze variance-floor granularity",
+       adam + two_stage + " granularity",
        "onebit-adam-32"},
       {"adam",
        {"onebit-adam-32", "ablation of 1-bit Adam: after the freeze the momenta are averaged uncompressed",
         make<OnebitAdam32>, "", Codecs::none},
-       adam + " freeze variance-floor"},
+       adam + two_stage},
       {"adam",
        {"adam-naive-ec",
         "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
@@ -80,12 +83,12 @@ std::vector<Row> make_rows() {
       {"lamb",
        {"onebit-lamb", "1-bit LAMB: LAMB until the variance is frozen, then a 1-bit exchange of the scaled momenta",
         make<OnebitLamb>},
-       lamb + " freeze coeff-beta factor-max factor-min factor-threshold",
+       lamb + two_stage + " coeff-beta factor-max factor-min factor-threshold",
        "onebit-lamb-32"},
       {"lamb",
        {"onebit-lamb-32", "ablation of 1-bit LAMB: after the freeze the scaled momenta are averaged uncompressed",
         make<OnebitLamb32>, "", Codecs::none},
-       lamb + " freeze coeff-beta factor-max factor-min factor-threshold"},
+       lamb + two_stage + " coeff-beta factor-max factor-min factor-threshold"},
       {"", {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none}, sgd},
       {"",
        {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd, "", Codecs::none},

@@ -1,7 +1,10 @@
 #include "optim/two_stage.hpp"
 
+#include <cmath>
+
 #include "device/error.hpp"
 #include "device/stopwatch.hpp"
+#include "optim/variance_floor.hpp"
 
 namespace onebit::optim {
 
@@ -16,7 +19,13 @@ TwoStage::TwoStage(const Problem& problem, const OptimizerConfig& config)
       config_(config),
       core_(problem, config),
       clipping_(problem, config.clip),
-      phase_(deepspeed() ? Phase::dry_run : Phase::warmup) {
+      phase_(deepspeed() ? Phase::dry_run : Phase::warmup),
+      least_roots_(device::Buffer<float>::zeros(problem.shard.device, static_cast<Index>(problem.tensors.size()))) {
+  if (deepspeed() && refreshes()) {
+    throw ConfigError("the released code never refreshes a frozen variance",
+                      "optimizer.variance-refresh " + std::to_string(config.variance_refresh),
+                      "use optimizer.semantics paper");
+  }
   if (!deepspeed() && core_.freeze_policy().kind() == FreezePolicy::Kind::fixed &&
       core_.freeze_policy().fixed_updates() < 1) {
     throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config.freeze.policy,
@@ -27,9 +36,9 @@ TwoStage::TwoStage(const Problem& problem, const OptimizerConfig& config)
 StateView TwoStage::state() const {
   StateView view{.momentum = &core_.momentum(), .variance = &core_.variance()};
   if (exchange_) view.exchange = &*exchange_;
-  view.exchanged = exchange_ && updates_ > frozen_updates_ && exchanges();
+  view.exchanged = exchange_ && exchanged_now_ && exchanges();
   const bool frozen = phase_ == Phase::compression;
-  view.denominator = core_.denominator(core_.variance(), frozen ? frozen_updates_ : updates_);
+  view.denominator = core_.denominator(core_.variance(), frozen ? variance_updates_ : updates_);
   if (!frozen) view.shadow = view.denominator;
   if (shadow_) view.shadow = core_.denominator(shadow_->variance(), updates_);
   return view;
@@ -43,6 +52,9 @@ void TwoStage::visit_state(device::StateVisitor& visitor) {
   visitor.number("updates", updates_);
   visitor.number("frozen_updates", frozen_updates_);
   if (phase_ != Phase::compression) return;
+  if (visitor.loads()) variance_updates_ = frozen_updates_;
+  if (refreshes()) visitor.number("variance_updates", variance_updates_);
+  if (parse_variance_floor(config_.variance_floor).value > 0) visitor.shared("least_roots", least_roots_);
   if (visitor.loads()) begin_compression();
   if (masked_) visitor.group("masked", [&] { masked_->visit_state(visitor); });
   if (shadow_) visitor.group("shadow", [&] { shadow_->visit_state(visitor); });
@@ -73,14 +85,16 @@ void TwoStage::receive_compressed(float* result, StepReport& report) {
 void TwoStage::do_begin() {
   encode_seconds_ = 0;
   clipping_.begin();
-  if (exchange_) exchange_->begin(step());
+  refresh_now_ =
+      phase_ == Phase::compression && refreshes() && (updates_ + 1 - frozen_updates_) % config_.variance_refresh == 0;
+  if (exchange_ && !refresh_now_) exchange_->begin(step());
 }
 
 void TwoStage::do_absorb(Range group, const float* gradients, Index stride) {
-  if (phase_ != Phase::compression) return core_.absorb_dense(group, gradients, stride);
+  if (shadow_) shadow_->absorb(group, gradients, stride);
+  if (phase_ != Phase::compression || refresh_now_) return core_.absorb_dense(group, gradients, stride);
   const float* factors = clipping_.factors(group, gradients, stride, 1 - config_.beta1);
   if (masked_) masked_->watch(group, gradients, stride);
-  if (shadow_) shadow_->absorb(group, gradients, stride);
   device::Stopwatch watch(device());
   send(group, gradients, stride, factors);
   encode_seconds_ += watch.lap();
@@ -88,14 +102,15 @@ void TwoStage::do_absorb(Range group, const float* gradients, Index stride) {
 
 StepReport TwoStage::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
-  report.phase = phase_;
+  report.phase = refresh_now_ ? Phase::warmup : phase_;
+  exchanged_now_ = phase_ == Phase::compression && !refresh_now_;
   switch (phase_) {
     case Phase::dry_run:
       core_.average_dense(core_.mean(), report);
       phase_ = Phase::warmup;
       break;
     case Phase::compression:
-      finish_compression(parameters, report);
+      refresh_now_ ? finish_refresh(parameters, report) : finish_compression(parameters, report);
       break;
     default:
       finish_warmup(parameters, report);
@@ -113,12 +128,28 @@ void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& repo
 
 void TwoStage::freeze(StepReport& report) {
   phase_ = Phase::compression;
-  frozen_updates_ = updates_;
+  frozen_updates_ = variance_updates_ = updates_;
   begin_compression();
-  start_compression(report);
+  const Index raised = raise_variance();
+  if (parse_variance_floor(config_.variance_floor).value > 0) {
+    report.events.push_back({"floor", std::to_string(raised) + " coordinates of the frozen variance were raised to " +
+                                          "optimizer.variance-floor " + config_.variance_floor});
+  }
+  start_compression();
   report.events.push_back({"freeze", "variance frozen after " + std::to_string(updates_) + " dense updates (freeze " +
                                          config_.freeze.policy + "), " +
                                          std::to_string(masked_ ? masked_->count() : 0) + " coordinates masked"});
+}
+
+/// Returns how many coordinates were raised.
+Index TwoStage::raise_variance() {
+  const double weight = variance_bias(config_).weight(variance_updates_);
+  const VarianceFloor floor = parse_variance_floor(config_.variance_floor);
+  const RaisedVariance raised = raise(floor, problem_.tensors, weight, core_.variance());
+  std::vector<float> roots;
+  for (const double least : raised.least) roots.push_back(static_cast<float>(std::sqrt(least)));
+  least_roots_.upload(roots);
+  return raised.raised;
 }
 
 /// With the variance as it is frozen.
@@ -135,6 +166,19 @@ void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport&
   clipping_.report(report);
   frozen_update(parameters, report);
   if (masked_) masked_->report(report);
+  if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));
+}
+
+void TwoStage::finish_refresh(device::Buffer<float>& parameters, StepReport& report) {
+  ++updates_;
+  ++variance_updates_;
+  core_.average_dense(core_.mean(), report);
+  AdamStep step = core_.clipped_step(updates_, lr(), report);
+  step.root_correction = frozen_step().root_correction;
+  refreshing_update(step, parameters, report);
+  report.stability = {};  // refreshes are not a step apart
+  raise_variance();
+  if (masked_) masked_->follow(core_.variance());
   if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));
 }
 

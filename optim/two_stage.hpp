@@ -20,6 +20,10 @@ namespace onebit::optim {
 /// deepspeed semantics (DeepSpeed 0.19.6, fp32 path): the first step is a dry run whose gradient is averaged and thrown
 /// away; no bias correction; `fixed:K` is freeze_step, so K-1 dense updates (at least 1) come before compression;
 /// padding takes part in scales and errors; nothing is masked; one worker exchanges nothing and compresses nothing.
+///
+/// Ours, both off by default. variance_floor: the frozen variance is raised to it. variance_refresh R: every R-th step
+/// of the compression stage is a dense one; its mean gradient goes into momentum and variance (and the floor is applied
+/// anew), the errors of workers and servers wait. Such steps are of the warm-up phase. Not in deepspeed semantics.
 class TwoStage : public Optimizer {
  public:
   StateView state() const override;
@@ -39,7 +43,9 @@ class TwoStage : public Optimizer {
   AdamCore& core() { return core_; }
   const AdamCore& core() const { return core_; }
   /// The numbers of the running update in the frozen variance.
-  AdamStep frozen_step() const { return core_.numbers(updates_, frozen_updates_, lr()); }
+  AdamStep frozen_step() const { return core_.numbers(updates_, variance_updates_, lr()); }
+  /// [tensors]: root of the floor of the variance that preconditions; 0 where there is none.
+  const device::Buffer<float>& least_roots() const { return least_roots_; }
   /// Updates of the parameters so far, with the running one.
   Index updates() const { return updates_; }
   /// Own momenta of the group's workers; row g at out + g * stride.
@@ -54,18 +60,23 @@ class TwoStage : public Optimizer {
   virtual void dense_update(device::Buffer<float>& x, StepReport& report) = 0;
   /// Makes what the compression stage needs; its values come with start_compression or from a checkpoint.
   virtual void make_exchange() = 0;
-  virtual void start_compression(StepReport&) {}
+  virtual void start_compression() {}
   /// Sends a group's momenta; factors: what each gradient is multiplied with.
   virtual void send(Range group, const float* gradients, Index stride, const float* factors) = 0;
   virtual void receive(StepReport& report) = 0;
   virtual void frozen_update(device::Buffer<float>& x, StepReport& report) = 0;
+  /// An update of the compression stage with the mean gradient, which is there and clipped by `step`.
+  virtual void refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) = 0;
 
   void do_begin() final;
   void do_absorb(Range group, const float* gradients, Index stride) final;
   StepReport do_finish(device::Buffer<float>& parameters) final;
   void finish_warmup(device::Buffer<float>& parameters, StepReport& report);
   void finish_compression(device::Buffer<float>& parameters, StepReport& report);
+  void finish_refresh(device::Buffer<float>& parameters, StepReport& report);
   void freeze(StepReport& report);
+  Index raise_variance();
+  bool refreshes() const { return config_.variance_refresh > 0; }
   void begin_compression();
 
   Problem problem_;
@@ -76,7 +87,11 @@ class TwoStage : public Optimizer {
   std::optional<ShadowVariance> shadow_;
   Phase phase_;
   Index updates_ = 0;
-  Index frozen_updates_ = 0;        ///< dense updates in the frozen variance
+  Index frozen_updates_ = 0;    ///< dense updates before the freeze
+  Index variance_updates_ = 0;  ///< dense updates in the frozen variance
+  bool refresh_now_ = false;    ///< the running step is a dense one of the compression stage
+  bool exchanged_now_ = false;  ///< the last step went through the exchange
+  device::Buffer<float> least_roots_;
   device::Seconds encode_seconds_;  ///< of the running step
 };
 

@@ -41,19 +41,22 @@ VarianceFloor parse_variance_floor(const std::string& text) {
                     "0, a value as 1e-12, or a share of the tensor's mean as mean:0.01");
 }
 
-Index raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
-            device::Buffer<float>& variance) {
-  if (floor.value == 0) return 0;
+RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
+                     device::Buffer<float>& variance) {
+  RaisedVariance result{.least = std::vector<double>(tensors.size(), 0.0)};
+  if (floor.value == 0) return result;
+  result.least.clear();
   std::vector<float> values = variance.to_host();
-  Index raised = 0, first = 0;
+  Index first = 0;
   for (const compress::Tensor& tensor : tensors) {
     const auto part = std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(tensor.size));
     const double least = floor.of_mean ? floor.value * mean_of_positive(part) : floor.value * weight;
-    raised += raise(part, static_cast<float>(least));
+    result.raised += raise(part, static_cast<float>(least));
+    result.least.push_back(least / weight);
     first += tensor.size;
   }
   variance.upload(values);
-  return raised;
+  return result;
 }
 
 }  // namespace onebit::optim

@@ -9,7 +9,8 @@
 
 namespace onebit::optim {
 
-/// The least value of a frozen variance. Ours: neither 1-bit Adam nor its released code has one.
+/// The least value of a frozen variance. Ours: neither the papers of 1-bit Adam and 1-bit LAMB nor the released code
+/// have one.
 struct VarianceFloor {
   double value = 0;      ///< 0: no floor
   bool of_mean = false;  ///< value is a share of the mean over the tensor's coordinates that are not 0; else absolute
@@ -18,10 +19,14 @@ struct VarianceFloor {
 /// Of "0", "1e-12" or "mean:0.01". Throws ConfigError.
 VarianceFloor parse_variance_floor(const std::string& text);
 
+struct RaisedVariance {
+  Index raised = 0;           ///< coordinates
+  std::vector<double> least;  ///< [tensors]: the floor of the variance that preconditions
+};
+
 /// Raises the stored variance [parameters] of the tensors; weight: what it is divided by to have no bias, for a floor
-/// that is absolute is one of the variance that preconditions. Coordinates at 0 stay there: they are masked. Returns
-/// how many were raised.
-Index raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
-            device::Buffer<float>& variance);
+/// that is absolute is one of the variance that preconditions. Coordinates at 0 stay there: they are masked.
+RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
+                     device::Buffer<float>& variance);
 
 }  // namespace onebit::optim

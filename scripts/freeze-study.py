@@ -28,6 +28,7 @@ import onebit_log  # noqa: E402
 
 SHARES = (0.04, 0.1, 0.2, 0.35, 0.5, 0.7)
 MARGIN = 0.02
+FLOOR = "mean:0.01"  # of the third arm
 COMMON = ("--workers 4 --log.workers-every 0 --threads 1 --optimizer onebit-adam --schedule cosine").split()
 
 
@@ -79,7 +80,7 @@ def validate(program, root, task, beta2, seeds):
     every = max(1, task.steps // 100)
     command = [program, "analyze", "--validate", *COMMON, *task.options, "--steps", task.steps, "--optimizer.beta2", beta2,
                "--seeds", seeds, "--freeze-at", ",".join(map(str, task.freezes())), "--log.tensors-every", every,
-               "--probe.every", every, "--margin", MARGIN, "--resume", "--json", "-o", folder]
+               "--probe.every", every, "--arm", f"floor:optimizer.variance-floor={FLOOR}", "--margin", MARGIN, "--resume", "--json", "-o", folder]
     began = time.monotonic()
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:

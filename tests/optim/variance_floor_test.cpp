@@ -9,10 +9,12 @@ using namespace onebit::tests;
 
 namespace {
 
-std::vector<float> raised(const std::string& floor, double weight, Index& count) {
+std::vector<float> raised(const std::string& floor, double weight, Index& count, std::vector<double>* least = nullptr) {
   const device::Device device = device::parse_devices("cpu", 1).front();
   auto variance = device::Buffer<float>::copy_of(device, std::vector<float>{1, 3, 0, 8, 2, 0.5f});
-  count = raise(parse_variance_floor(floor), {{"a", 4}, {"b", 2}}, weight, variance);
+  const RaisedVariance result = raise(parse_variance_floor(floor), {{"a", 4}, {"b", 2}}, weight, variance);
+  count = result.raised;
+  if (least != nullptr) *least = result.least;
   return variance.to_host();
 }
 
