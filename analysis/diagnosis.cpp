@@ -11,6 +11,7 @@
 #include "device/text.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/stages.hpp"
+#include "optim/variance_floor.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -181,7 +182,8 @@ void check_steps(const Facts& facts, Found& found) {
                                         "larger optimizer.eps or a codec of more bits "
                                         "by 'onebit analyze --validate --freeze-at " +
                                             std::to_string(facts.freeze_step) +
-                                            " --arm floor:optimizer.variance-floor=mean:0.01 --arm int8:codec=int8'"
+                                            " --arm floor:optimizer.variance-floor=" + optim::kFloorToTry +
+                                            " --arm int8:codec=int8'"
                                       : "a floor (optimizer.variance-floor) or a larger optimizer.eps bounds the steps";
   found.push_back({harm ? Severity::problem : Severity::warning,
                    compressed ? Cause::compressed_steps_explode : Cause::frozen_steps_explode, text, hint});

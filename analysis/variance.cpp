@@ -22,7 +22,7 @@ class Weights {
  public:
   Weights(const sim::LogHeader& header, const std::vector<sim::StepRow>& rows)
       : bias_{number_of(header, "optimizer.beta2", 0.999), removes_bias(header)} {
-    if (option_of(header, "optimizer") != "zeroone-adam") return;
+    if (!moves_rarely(header)) return;
     Index full_rounds = 0;
     for (const sim::StepRow& row : rows) {
       full_rounds += row.phase == static_cast<Index>(optim::Phase::warmup) ? 1 : 0;
@@ -39,6 +39,12 @@ class Weights {
   }
 
  private:
+  /// Whether there are steps between two updates of the variance.
+  static bool moves_rarely(const sim::LogHeader& header) {
+    return optim::takes_option(option_of(header, "optimizer").value_or(""), "var-freeze-step") ||
+           number_of(header, "optimizer.variance-refresh", 0) > 0;
+  }
+
   static bool removes_bias(const sim::LogHeader& header) {
     const std::string reads = std::string(optim::options_of_optimizer(option_of(header, "optimizer").value_or("")));
     return (reads.empty() || reads.find("bias-correction") != std::string::npos) &&
@@ -47,7 +53,7 @@ class Weights {
   }
 
   optim::VarianceBias bias_;
-  std::vector<Index> updates_;  // 0/1 Adam, whose variance rarely moves: so far, at every step
+  std::vector<Index> updates_;  // of a variance that rarely moves: so far, at every step
 };
 
 /// At every step the ratio of a norm to that of `lag` steps before, where both are logged.

@@ -10,6 +10,9 @@
 #include "analysis/variance.hpp"
 #include "experiments/freeze_arms.hpp"
 #include "experiments/session.hpp"
+#include "optim/parent.hpp"
+#include "optim/read_options.hpp"
+#include "optim/variance_floor.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -149,6 +152,7 @@ class Laboratory {
 
   /// What costs so much at the latest freeze that was tried: the freeze or the codec.
   bool blame(SeedRuns& first) {
+    add_floor_arm();
     const Index latest = std::ranges::max(answer.tried, {}, &TriedFreeze::step).step;
     std::vector<const Arm*> arms;
     for (const Arm& arm : arms_) arms.push_back(&arm);
@@ -160,7 +164,19 @@ class Laboratory {
     return true;
   }
 
+  /// The advice that is given is tried.
+  void add_floor_arm() {
+    const sim::RunConfig config = make_config(line_.run);
+    const bool takes = optim::takes_option(config.optimizer.name, "variance-floor");
+    const bool has = optim::parse_variance_floor(config.optimizer.variance_floor).value > 0;
+    if (!takes || has || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
+    arms_.push_back(compressed());
+    arms_.back().name = kFloorArm;
+    arms_.back().settings.emplace_back("optimizer.variance-floor", optim::kFloorToTry);
+  }
+
   bool judge() {
+    answer.option = optim::freeze_option(make_config(line_.run).optimizer.name, answer.freeze_step);
     answer.looks = std::max<Index>(1, line_.seeds - 2);  // from two seeds on
     std::vector<analysis::DenseTrial> dense;
     std::vector<analysis::FreezeTrial> trials;

@@ -28,7 +28,9 @@ struct FreezeAnswer {
   std::uint32_t choosing = 0;      ///< the seed that chose
   std::vector<TriedFreeze> tried;  ///< by it, in this order
   Index freeze_step = 0;           ///< 0: it found none
-  /// Of the judging seeds that were run, at freeze_step; where it is 0, of the choosing seed at the latest step tried.
+  std::string option;              ///< that freezes there
+  /// Of the judging seeds that were run, at freeze_step; where it is 0, of the choosing seed at the latest step tried,
+  /// with one more arm, kFloorArm, where the optimizer takes a floor and was given none.
   analysis::FreezeValidation judged;
   std::string reference;             ///< measure loss: what excess is counted from, in words
   Index looks = 1;                   ///< times that the verdict was looked for; all of them hold together
@@ -38,6 +40,9 @@ struct FreezeAnswer {
   double wall_seconds = 0;
   bool complete = true;  ///< false: a signal asked to stop, and nothing is answered
 };
+
+/// Name of the arm that tries a floor of the variance where no freeze was found.
+inline constexpr const char* kFloorArm = "floor";
 
 /// The first seed tries freezes: the one that `freeze auto` gives, then earlier ones as long as the compressed run
 /// costs at most half of the margin, or later ones, as many as half of the runs of a whole verdict allow. The other

@@ -6,6 +6,7 @@
 
 #include "device/text.hpp"
 #include "experiments/cost_output.hpp"
+#include "optim/variance_floor.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -43,7 +44,7 @@ std::string headline(const FreezeAnswer& answer) {
     case FreezeVerdict::unclear:
       return "freeze after " + step + "? The seeds do not tell yet";
     default:
-      return "freeze after " + step + ": --freeze fixed:" + std::to_string(answer.freeze_step);
+      return "freeze after " + step + ": " + answer.option;
   }
 }
 
@@ -73,17 +74,30 @@ void print_savings(const FreezeAnswer& answer, std::ostream& out) {
   }
 }
 
+/// What to try where no freeze was found. The floor was tried.
+std::string advice_text(const FreezeAnswer& answer) {
+  const std::string others =
+      "a larger --optimizer.eps, or --codec int8 (the freeze itself is judged by one seed here; "
+      "'onebit analyze --validate' tries steps that you name)";
+  const std::vector<std::string>& arms = answer.judged.arms;
+  const auto floor = std::ranges::find(arms, kFloorArm);
+  if (floor == arms.end()) return "surer: try " + others;
+  const auto arm = static_cast<std::size_t>(floor - arms.begin());
+  const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
+  const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
+  if (cost <= answer.judged.criterion.margin)
+    return "surer: ask again with " + option + ": with it the compressed run costs " + percent_text(cost) + " there";
+  return "surer: " + option + " was tried and does not mend it; try " + others;
+}
+
 /// What the seeds can see, and what would make the answer surer.
 std::string power_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const std::size_t seeds = answer.judged.seeds.size();
-  if (answer.freeze_step == 0)
-    return "surer: try --optimizer.variance-floor mean:0.01, a larger --optimizer.eps, or --codec int8 (the freeze "
-           "itself "
-           "is judged by one seed here; 'onebit analyze --validate' tries steps that you name)";
+  if (answer.freeze_step == 0) return advice_text(answer);
   if (cost.verdict == FreezeVerdict::costs)
-    return "surer: 'onebit analyze --validate --freeze-at' with later steps, and --arm floor:optimizer.variance-floor="
-           "mean:0.01 to see whether small denominators cause it";
+    return std::string("surer: 'onebit analyze --validate --freeze-at' with later steps, and --arm floor:") +
+           "optimizer.variance-floor=" + optim::kFloorToTry + " to see whether small denominators cause it";
   if (!std::isfinite(cost.interval.half_width)) return "power: one seed has no interval; surer: more --seeds";
   const std::string text = "power: " + std::to_string(seeds) + " seeds see a cost to +- " +
                            percent_text(cost.interval.half_width) + ", the margin is " +

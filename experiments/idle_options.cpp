@@ -110,7 +110,7 @@ bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& na
 const char* unread_in_exchange(const std::string& option, const optim::OptimizerConfig& config) {
   const optim::Codecs codecs = optim::codecs_of(config);
   if (codecs == optim::Codecs::none) return "optimizer";
-  const bool freezes = holds(optim::options_of_optimizer(config.name), "freeze");
+  const bool freezes = optim::takes_option(config.name, "freeze");
   if (freezes && config.freeze.policy == "never") return "freeze";  // it compresses behind its freeze
   const std::string prefix = "codec.";
   const bool parameter = option.starts_with(prefix) && !holds("codec.down codec.dense codec.dense-steps", option);
@@ -130,7 +130,7 @@ const char* unread_by_choice(const std::string& option, const sim::RunConfig& co
   if (option.starts_with("optimizer.")) name = behind("optimizer.");
   if (option == "freeze" || option == "freeze.lag") name = option;
   if (holds("freeze.threshold freeze.after freeze.dwell", option)) name = "freeze";
-  if (!name.empty() && !holds(optim::options_of_optimizer(config.optimizer.name), name)) return "optimizer";
+  if (!name.empty() && !optim::takes_option(config.optimizer.name, name)) return "optimizer";
   return name == "granularity" ? unread_in_exchange(option, config.optimizer) : nullptr;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What an optimizer is held against.
 
+#include <string>
 #include <string_view>
 
 #include "optim/config.hpp"
@@ -26,5 +27,8 @@ OptimizerConfig never_frozen(OptimizerConfig config);
 
 /// The same with its variance frozen after so many steps.
 OptimizerConfig frozen_after(OptimizerConfig config, Index steps);
+
+/// What frozen_after changes, as a user writes it: "--freeze fixed:154".
+std::string freeze_option(std::string_view optimizer, Index steps);
 
 }  // namespace onebit::optim

@@ -9,6 +9,9 @@ namespace onebit::optim {
 /// the stability ratio, "granularity" that of an exchange. Empty: unknown optimizer.
 std::string_view options_of_optimizer(std::string_view optimizer);
 
+/// Whether an optimizer reads an option of such a name.
+bool takes_option(std::string_view optimizer, std::string_view option);
+
 /// Names of options without "schedule."; every schedule reads warmup besides. Empty also for an unknown one.
 std::string_view options_of_schedule(std::string_view schedule);
 

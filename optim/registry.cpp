@@ -188,9 +188,13 @@ std::string_view parent_of(std::string_view optimizer) {
   return "";
 }
 
-bool is_dense_until_freeze(std::string_view optimizer) {
+bool takes_option(std::string_view optimizer, std::string_view option) {
   const std::string options = " " + std::string(options_of_optimizer(optimizer)) + " ";
-  return options.find(" freeze ") != std::string::npos;
+  return options.find(" " + std::string(option) + " ") != std::string::npos;
+}
+
+bool is_dense_until_freeze(std::string_view optimizer) {
+  return takes_option(optimizer, "freeze");
 }
 
 OptimizerConfig never_frozen(OptimizerConfig config) {
@@ -206,6 +210,11 @@ OptimizerConfig frozen_after(OptimizerConfig config, Index steps) {
     config.zeroone.var_freeze_step = steps;
   }
   return config;
+}
+
+std::string freeze_option(std::string_view optimizer, Index steps) {
+  const std::string option = is_dense_until_freeze(optimizer) ? "--freeze fixed:" : "--optimizer.var-freeze-step ";
+  return option + std::to_string(steps);
 }
 
 std::string_view uncompressed_twin_of(std::string_view optimizer) {

@@ -16,6 +16,10 @@ struct VarianceFloor {
   bool of_mean = false;  ///< value is a share of the mean over the tensor's coordinates that are not 0; else absolute
 };
 
+/// The floor to try first where one bit explodes over small denominators: docs/freeze.md has what it does to the tasks
+/// of the study.
+inline constexpr const char* kFloorToTry = "mean:0.01";
+
 /// Of "0", "1e-12" or "mean:0.01". Throws ConfigError.
 VarianceFloor parse_variance_floor(const std::string& text);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""When may the variance be frozen? Runs ten tasks, each with two values of beta2, five seeds and six freezes in three
-arms (dense, frozen, frozen and compressed) by 'onebit analyze --validate', and asks of every criterion where it would
-have frozen, whether that was safe, and how much of the best safe saving it keeps.
+"""When may the variance be frozen? Runs ten tasks of 1-bit Adam and three of 1-bit LAMB, each with two values of beta2,
+five seeds and six freezes in four arms (dense, frozen, frozen and compressed, the same with a floor of the variance) by
+'onebit analyze --validate', and asks of every criterion where it would have frozen, whether that was safe, and how much
+of the best safe saving it keeps.
 
 freeze-study.py PROGRAM FOLDER [--data FOLDER] [--jobs N] [--task NAME,...] [--seeds N]: runs what FOLDER does not hold
 yet, so that it can be stopped and gone on with, or be given to several machines by --task; then judges what is there
@@ -9,8 +10,10 @@ and writes FOLDER/study.json.
 
 A criterion looks at a seed's dense run alone and freezes at the first of the six freezes at or after the step at which it
 fires; after the last one it does not freeze. It is false-safe on a task and beta2 if any seed that it froze costs more than
-2% of the final loss, counted above the minimum where that is known. Saving: 1 less the share of dense steps, in the mean over the seeds; kept: over that of the earliest freeze
-from which on all freezes are safe for every seed. Criteria are chosen on the tasks marked `chooses`, and judged on the others."""
+2% of the final loss, counted above the minimum where that is known. Saving: 1 less the share of dense steps, in the
+mean over the seeds; kept: over that of the earliest freeze from which on all freezes are safe for every seed. Parameters
+are chosen on the tasks marked `chooses`, once for runs without a floor and once for those with one, and judged on the
+others; the tasks of 1-bit LAMB judge by the parameters that were chosen for 1-bit Adam."""
 import argparse
 import concurrent.futures
 import json
@@ -29,15 +32,17 @@ import onebit_log  # noqa: E402
 SHARES = (0.04, 0.1, 0.2, 0.35, 0.5, 0.7)
 MARGIN = 0.02
 FLOOR = "mean:0.01"  # of the third arm
-COMMON = ("--workers 4 --log.workers-every 0 --threads 1 --optimizer onebit-adam --schedule cosine").split()
+COMMON = ("--workers 4 --log.workers-every 0 --threads 1 --schedule cosine").split()
+ARMS = ("frozen", "compressed", "floor")
 
 
 class Task:
     """beta2: two values; `chooses`: criteria are chosen on it, not judged."""
 
-    def __init__(self, name, steps, beta2, options, chooses=False):
+    def __init__(self, name, steps, beta2, options, chooses=False, optimizer="onebit-adam"):
         self.name, self.steps, self.beta2, self.chooses = name, steps, beta2, chooses
-        self.options = options.split()
+        self.options = ["--optimizer", optimizer, *options.split()]
+        self.is_lamb = optimizer == "onebit-lamb"
 
     def freezes(self):
         return [round(share * self.steps) for share in SHARES]
@@ -63,6 +68,12 @@ def tasks(data):
         Task("gpt", 500, (0.95, 0.98), f"--model gpt-nano --model.context 16 {text} --batch 4 --optimizer.lr 2e-3 "
              "--schedule.warmup 25 --eval.examples 512"),
         Task("resnet20", 150, (0.9, 0.96), f"--model resnet20 {mnist} --batch 2 --optimizer.lr 3e-3 --eval.examples 1000"),
+        Task("softmax-lamb", 1000, (0.95, 0.99), f"--model softmax {mnist} --batch 16 --optimizer.lr 1e-2",
+             optimizer="onebit-lamb"),
+        Task("mlp-lamb", 1000, (0.95, 0.99), f"--model mlp --model.layers 784,64,10 {mnist} --batch 16 --optimizer.lr 1e-2",
+             optimizer="onebit-lamb"),
+        Task("ngram-lamb", 1500, (0.95, 0.99), f"--model ngram {text} --batch 16 --optimizer.lr 1e-2",
+             optimizer="onebit-lamb"),
     ]
 
 
@@ -218,7 +229,7 @@ class Cell:
         excess = losses.mean() - reference
         self.margin = MARGIN
         self.freezes = task.freezes()
-        self.costs = {"frozen": {}, "compressed": {}}
+        self.costs = {arm: {} for arm in ARMS}
         for trial in result["trials"]:
             for arm, costs in self.costs.items():
                 loss = trial[arm]["loss"]
@@ -263,51 +274,58 @@ class Cell:
 def total(cells, criterion):
     outcomes = [cell.judge(criterion) for cell in cells]
     result = {}
-    for arm in ("frozen", "compressed"):
+    for arm in ARMS:
         kept = [outcome[arm]["kept"] for outcome in outcomes if outcome[arm]["kept"] is not None and outcome[arm]["safe"]]
         result[arm] = {"false_safe": sum(not outcome[arm]["safe"] for outcome in outcomes), "of": len(outcomes),
                        "kept": float(np.median(kept)) if kept else None}
     return result
 
 
-def rank(figures):
-    return (figures["frozen"]["false_safe"] + figures["compressed"]["false_safe"], -(figures["frozen"]["kept"] or 0))
+def rank(figures, arms):
+    return (sum(figures[arm]["false_safe"] for arm in arms), -(figures[arms[0]]["kept"] or 0))
 
 
-def study(cells):
+def study(cells, arms):
+    """A row a family, its parameters chosen by these arms."""
     choosing = [cell for cell in cells if cell.task.chooses]
-    judged = [cell for cell in cells if not cell.task.chooses]
+    judged = [cell for cell in cells if not cell.task.chooses and not cell.task.is_lamb]
+    lamb = [cell for cell in cells if cell.task.is_lamb]
     rows = []
     for family, criteria in families().items():
-        parameters = min(criteria, key=lambda name: rank(total(choosing, criteria[name])))
-        rows.append({"criterion": family, "parameters": parameters, "chosen_on": total(choosing, criteria[parameters]),
-                     "judged": total(judged, criteria[parameters]),
-                     "fires": {cell.name: list(cell.frozen_at(criteria[parameters]).values()) for cell in cells},
+        parameters = min(criteria, key=lambda name: rank(total(choosing, criteria[name]), arms))
+        best = criteria[parameters]
+        rows.append({"criterion": family, "parameters": parameters, "arms": arms, "chosen_on": total(choosing, best),
+                     "judged": total(judged, best), "lamb": total(lamb, best),
+                     "fires": {cell.name: list(cell.frozen_at(best).values()) for cell in cells},
                      "all": {name: {"chosen_on": total(choosing, criterion), "judged": total(judged, criterion)}
                              for name, criterion in criteria.items()}})
     return rows
 
 
-def figures_text(figures):
+def figures_text(figures, arms):
     def arm(name):
         kept = figures[name]["kept"]
         return f"{figures[name]['false_safe']:2}/{figures[name]['of']:<2} {'-' if kept is None else f'{100 * kept:.0f}%':>5}"
-    return f"{arm('frozen')}   {arm('compressed')}"
+    return "   ".join(arm(name) for name in arms)
 
 
-def print_study(cells, rows):
-    print("task, beta2            margin   best safe freeze (of the steps): frozen, compressed; cost at it, worst seed")
+def print_cells(cells):
+    print("best safe freeze, share of the steps, and what it costs the worst seed")
+    print(f"{'task, beta2':22} " + " ".join(f"{arm:>16}" for arm in ARMS))
     for cell in cells:
         texts = []
-        for arm in cell.costs:
+        for arm in ARMS:
             best = cell.best(arm)
             worst = "" if best is None else f" ({100 * max(cell.costs[arm][s, best] for s in cell.seeds):+.2f}%)"
             texts.append("none" if best is None else f"{best / cell.task.steps:.2f}{worst}")
-        print(f"{cell.name:22} {100 * cell.margin:6.2f}%   {texts[0]:16} {texts[1]:16} {'chooses' if cell.task.chooses else ''}")
-    print("\nfalse-safe and median saving kept:      chosen on: frozen  compressed      judged: frozen  compressed")
+        print(f"{cell.name:22} " + " ".join(f"{text:>16}" for text in texts) + ("   chooses" if cell.task.chooses else ""))
+
+
+def print_study(rows, arms):
+    print(f"\nfalse-safe and median saving kept, arms {', '.join(arms)}: of the tasks that choose | judged | 1-bit LAMB")
     for row in rows:
         name = f"{row['criterion']} {row['parameters']}"
-        print(f"{name:48} {figures_text(row['chosen_on'])}        {figures_text(row['judged'])}")
+        print(f"{name:52} " + "  |  ".join(figures_text(row[part], arms) for part in ("chosen_on", "judged", "lamb")))
 
 
 def gnuplot(path, settings, series):
@@ -324,8 +342,9 @@ def draw_costs(cells, path):
     """What freezing costs the worst seed, against when."""
     least, most = 0.1, 1000
     series = []
-    for arm, style in (("frozen", "with linespoints lc rgb '#0072b2' pt 7 ps 0.7"),
-                       ("compressed", "with linespoints lc rgb '#d55e00' pt 6 ps 0.9")):
+    for arm, style in (("compressed", "with linespoints lc rgb '#d55e00' pt 6 ps 0.9"),
+                       ("frozen", "with linespoints lc rgb '#0072b2' pt 7 ps 0.7"),
+                       ("floor", "with linespoints lc rgb '#009e73' pt 5 ps 0.7")):
         for cell in cells:
             worst = [100 * max(cell.costs[arm][seed, step] for seed in cell.seeds) for step in cell.freezes]
             title = arm if cell is cells[0] else ""
@@ -338,7 +357,7 @@ def draw_criteria(rows, path):
     """Every criterion that was tried: how often it was wrong, and what it keeps, over all tasks."""
     series = []
     for row in rows:
-        points = [(sum(figures[part][arm]["false_safe"] for part in figures for arm in figures[part]),
+        points = [(sum(figures[part][arm]["false_safe"] for part in figures for arm in ARMS[:2]),
                    figures["judged"]["frozen"]["kept"]) for figures in row["all"].values()]
         points = [(x, 100 * y) for x, y in points if y is not None]
         if points:
@@ -377,8 +396,11 @@ def main():
                 print(f"{jobs[job]}: {job.result():.0f} s", file=sys.stderr, flush=True)
     seconds = time.monotonic() - began
     cells = [Cell(task, beta2, folder_of(options.folder, task, beta2)) for task, beta2 in wanted]
-    rows = study(cells)
-    print_study(cells, rows)
+    print_cells(cells)
+    rows = study(cells, ARMS[:2])
+    print_study(rows, ARMS[:2])
+    with_floor = study(cells, ARMS[2:])
+    print_study(with_floor, ARMS[2:])
     print(f"\nwall time of the runs {seconds:.0f} s, {options.jobs} at a time")
     if options.pictures:
         draw_costs(cells, options.pictures / "freeze-study-costs.png")
@@ -386,7 +408,7 @@ def main():
         draw_ratios(next(cell for cell in cells if cell.name == "a9a 0.99"), options.pictures / "freeze-study-ratios.png")
     costs = {cell.name: {arm: [{"seed": s, "step": t, "cost": c} for (s, t), c in costs.items()]
                          for arm, costs in cell.costs.items()} for cell in cells}
-    (options.folder / "study.json").write_text(json.dumps({"rows": rows, "costs": costs, "seconds": seconds}, indent=1))
+    (options.folder / "study.json").write_text(json.dumps({"rows": rows, "with_floor": with_floor, "costs": costs, "seconds": seconds}, indent=1))
 
 
 if __name__ == "__main__":

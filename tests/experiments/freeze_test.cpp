@@ -61,9 +61,27 @@ TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes no
   CAPTURE(result.out, result.err);
   REQUIRE(result.status == 0);
   CHECK(result.out.starts_with("no freeze was found"));
-  CHECK_THAT(result.out, Contains("it is the codec that costs, not the freeze") && Contains("variance-floor"));
+  CHECK_THAT(result.out, Contains("it is the codec that costs, not the freeze"));
+  CHECK_THAT(result.out,
+             Contains("compression, floor") && Contains("ask again with --optimizer.variance-floor mean:0.01"));
   CHECK(logs_of(folder, "dense") == 1);
   CHECK(logs_of(folder, "frozen") == 1);
+  CHECK(logs_of(folder, "floor") == 1);
+  const Outcome own = run_onebit(folder, quadratic({"--model.condition", "1e4", "--margin", "1e-9", "--overwrite",
+                                                    "--optimizer.variance-floor", "1e-30"}));
+  CAPTURE(own.out, own.err);
+  REQUIRE(own.status == 0);
+  CHECK(own.out.find("compression, floor") == std::string::npos);
+  CHECK_THAT(own.out, Contains("surer: try a larger"));
+}
+
+TEST_CASE("freeze: of 0/1 Adam it is the step that ends its variance updates") {
+  const Folder folder;
+  const Outcome result = run_onebit(
+      folder, quadratic({"--model.condition", "2", "--margin", "0.9", "--optimizer", "zeroone-adam", "--seeds", "3"}));
+  CAPTURE(result.out, result.err);
+  REQUIRE(result.status == 0);
+  CHECK(logs_of(folder, "dense") > 0);
 }
 
 TEST_CASE("freeze: refuses what it cannot vary") {
