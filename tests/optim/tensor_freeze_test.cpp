@@ -1,0 +1,3 @@
+#include "optim/tensor_freeze.hpp"
+
+#include "tests/catch.hpp"
