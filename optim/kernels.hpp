@@ -210,20 +210,27 @@ struct MovingVarianceKernel {
   float* momentum;
   float* variance;
 
+  struct Moments {
+    float momentum, variance;
+  };
   struct Element {
     float beta1, one_minus_beta1, kept, added;
     bool moves;
     const float* exchanged;
     float* momentum;
     float* variance;
-    ONEBIT_HOST_DEVICE double operator()(Index i) const {
-      const float before = momentum[i];
-      momentum[i] = exchanged[i];
-      if (!moves) return 0;
-      const float g = (exchanged[i] - beta1 * before) / one_minus_beta1;
-      variance[i] = kept * variance[i] + added * (g * g);
-      return std::fabs(static_cast<double>(variance[i]));
+    ONEBIT_HOST_DEVICE Moments load(Index i) const {
+      Moments to{exchanged[i], variance[i]};
+      const float g = (to.momentum - beta1 * momentum[i]) / one_minus_beta1;
+      if (moves) to.variance = kept * to.variance + added * (g * g);
+      return to;
     }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moments& to) const {
+      momentum[i] = to.momentum;
+      variance[i] = to.variance;
+      return moves ? std::fabs(static_cast<double>(to.variance)) : 0;
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const Index offset = rules[tensor].offset;
