@@ -315,13 +315,14 @@ TEST_CASE("the first freeze begins the compression stage, every tensor's is an e
   CHECK(kinds(first) == std::vector<std::string>{"floor", "freeze", "tensor-freeze"});
   CHECK(first.events[1].text == "variance of 1 of 4 tensors frozen after " + std::to_string(step) +
                                     " dense updates (freeze auto), 0 coordinates masked");
-  CHECK(first.events[2].text == "tensor tensor0 frozen after " + std::to_string(step) + " updates, 1 of 4 tensors are");
+  CHECK(first.events[2].text ==
+        "tensor tensor0 frozen after " + std::to_string(step) + " updates, 1 of 4 tensors are frozen");
   const StepReport second = run_to_freeze(training, step);
   CHECK(second.phase == Phase::compression);
   CHECK(kinds(second) == std::vector<std::string>{"floor", "tensor-freeze"});
-  CHECK(contains(second.events[1].text, "2 of 4 tensors are"));
+  CHECK(contains(second.events[1].text, "2 of 4 tensors are frozen"));
   CHECK(std::isnan(second.stability.corrected));
-  CHECK(contains(run_to_freeze(training, step).events.back().text, "3 of 4 tensors are"));
+  CHECK(contains(run_to_freeze(training, step).events.back().text, "3 of 4 tensors are frozen"));
   CHECK(training.optimizer->unfulfilled().empty());
 }
 
