@@ -85,7 +85,7 @@ TEST_CASE("a tensor's errors go over to an exchange with other dense tensors, on
   for (const char* devices : {"cpu", "cpu:2", "cpu:3", "debug"}) {
     for (const char* codec : {"sign-l2", "sign-l1", "int8", "top-k"}) {
       CAPTURE(devices, codec);
-      device::Team team(device::parse_devices(devices, 2), kWorkers);
+      device::Team team(device::parse_devices(devices, 1), kWorkers);
       Seats one(team, config_of(codec, {1, 0, 1, 0})), two(team, config_of(codec, {1, 0, 0, 0}));
       Seats three(team, config_of(codec, {0, 0, 0, 0})), always(team, config_of(codec, {1, 0, 1, 0}));
       Seats late(team, config_of(codec, {1, 0, 0, 1}));
