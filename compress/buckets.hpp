@@ -42,6 +42,15 @@ struct LargestSize {
   }
 };
 
+/// ||y||_2 / sqrt(n) of n > 0 elements.
+struct RootMeanSquare {
+  template <class Lanes>
+  ONEBIT_DEVICE float operator()(const float* y, Index n, const Lanes& lanes) const {
+    const double squares = lanes.sum(n, [y](Index i) { return static_cast<double>(y[i]) * static_cast<double>(y[i]); });
+    return static_cast<float>(std::sqrt(squares / static_cast<double>(n)));
+  }
+};
+
 /// ||y||_2, not above the largest float.
 struct EuclideanNorm {
   template <class Lanes>

@@ -78,6 +78,7 @@ ONEBIT_SEGMENT_CODEC(onebit::compress::RandomK<false>);
 ONEBIT_SEGMENT_CODEC(onebit::compress::RandomK<true>);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Threshold);
 ONEBIT_SEGMENT_CODEC(onebit::compress::Dct);
+ONEBIT_SEGMENT_CODEC(onebit::compress::BlockSigns);
 ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::Integer<8>>);
 ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::Integer<4>>);
 ONEBIT_SEGMENT_CODEC(onebit::compress::BlockScaled<onebit::compress::E4m3>);

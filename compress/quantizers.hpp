@@ -6,6 +6,7 @@
 namespace onebit::compress {
 
 /// Throw ConfigError for a parameter out of range.
+std::unique_ptr<Codec> make_sign_block(const CodecConfig& config);
 std::unique_ptr<Codec> make_int8(const CodecConfig& config);
 std::unique_ptr<Codec> make_int4(const CodecConfig& config);
 std::unique_ptr<Codec> make_e4m3(const CodecConfig& config);

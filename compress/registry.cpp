@@ -53,6 +53,8 @@ constexpr Row kRows[] = {
     {{"sign", "1 bit an element, scale 1: majority vote where it is used both ways (signSGD, Signum)",
       sign<ScaleNorm::unit>},
      ""},
+    {{"sign-block", "1 bit an element, scale ||x||_2/sqrt(d) over every block of d elements (block)", make_sign_block},
+     "block"},
     {{"fp32", "the identity", number_format<Fp32>}, ""},
     {{"fp16", "IEEE half precision", number_format<Fp16>}, ""},
     {{"bf16", "bfloat16", number_format<Bf16>}, ""},

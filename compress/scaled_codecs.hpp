@@ -1,5 +1,7 @@
 #pragma once
-// Integers of 4 and 8 bits and floats of 8 bits with a scale for every block of elements.
+// Signs, integers of 4 and 8 bits and floats of 8 bits with a scale for every block of elements.
+
+#include <cmath>
 
 #include "compress/bit_stream.hpp"
 #include "compress/buckets.hpp"
@@ -97,6 +99,41 @@ struct BlockScaled {
  private:
   ONEBIT_HOST_DEVICE static double scale_of(const std::uint8_t* payload, Index bucket) {
     return static_cast<double>(load<float>(payload + 4 * bucket)) / Number::kLargest;
+  }
+};
+
+/// sign-l2 with scales that follow the sizes inside a segment: C[y] = ||y||_2 / sqrt(m) sign(y) over each block of m
+/// elements, sign(0) = +1. A block as long as a matrix's rows gives every row its own scale. Like sign-l2 it keeps the
+/// norm and is a contraction only where ||y||_1^2 > m/4 ||y||_2^2: no delta is declared.
+/// Payload: the scale of every block (float32), then one bit an element, set for +.
+struct BlockSigns {
+  Index block = 0;  ///< elements that share a scale; 0: the segment
+
+  ONEBIT_HOST_DEVICE Index bytes(Index n) const { return Buckets(n, block).bytes() + ceil_div(n, 8); }
+
+  template <class Lanes>
+  ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
+    const Buckets buckets(in.n, block);
+    store_norms(in.y, buckets, out, RootMeanSquare{}, lanes);
+    const auto sign_of = [y = in.y, out](Index bucket) {
+      return [y, scale = load<float>(out + 4 * bucket)](Index i) {
+        const bool plus = y[i] >= 0;
+        y[i] -= plus ? scale : -scale;
+        return std::uint64_t{plus};
+      };
+    };
+    put_codes(out + buckets.bytes(), in.n, Constant<1>{}, buckets.size, sign_of, lanes);
+    return bytes(in.n);
+  }
+  template <class Use, class Lanes>
+  ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
+    const Buckets buckets(n, block);
+    const auto use_sign = [use, in](Index bucket) {
+      return [use, scale = load<float>(in + 4 * bucket)](Index i, std::uint64_t plus) {
+        use(i, plus != 0 ? scale : -scale);
+      };
+    };
+    get_codes(in + buckets.bytes(), n, Constant<1>{}, buckets.size, use_sign, lanes);
   }
 };
 

@@ -33,17 +33,19 @@ void check_frozen_options(const CommandLine& line, const std::string& command) {
 }
 
 void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps) {
-  const sim::RunConfig config = make_config(line.run);
-  const std::string& name = config.optimizer.name;
+  sim::RunConfig config = make_config(line.run);
+  const std::string name = config.optimizer.name;
   if (optim::uncompressed_twin_of(name).empty())
-    throw ConfigError("optimizer has no variance that is frozen once", name, "take onebit-adam or onebit-lamb");
+    throw ConfigError("optimizer has no variance that is frozen once", name,
+                      "take onebit-adam, onebit-lamb or zeroone-adam");
   if (config.log.every != 1) throw ConfigError("thresholds are sought at every step", "log.every", "leave it at 1");
   if (config.optimizer.semantics != optim::Semantics::paper)
     throw ConfigError("freezes are validated in paper semantics", "optimizer.semantics deepspeed",
                       "DeepSpeed's freeze_step is one more than the step that is found");
-  const std::string last = steps.empty() ? "auto" : "fixed:" + std::to_string(steps.back());
-  sim::prepare(config_of(line.run, 0, last));  // what could never freeze is refused here
-  warn_of_idle_options(line, {{config_of(line.run, 0, last)}});
+  config.optimizer.freeze.policy = "auto";
+  if (!steps.empty()) config.optimizer = optim::frozen_after(std::move(config.optimizer), steps.back());
+  sim::prepare(config);  // what could never freeze is refused here
+  warn_of_idle_options(line, {{config}});
 }
 
 std::vector<Arm> arms_to_try(const CommandLine& line) {

@@ -10,6 +10,7 @@
 #include "experiments/price.hpp"
 #include "experiments/resume.hpp"
 #include "experiments/session.hpp"
+#include "optim/parent.hpp"
 #include "sim/checkpoint.hpp"
 
 namespace onebit::experiments {
@@ -64,10 +65,15 @@ analysis::FreezeOutcome outcome_of(const std::string& path, double target) {
 
 }  // namespace
 
-sim::RunConfig config_of(const Settings& settings, Index seed, const std::string& freeze) {
+sim::RunConfig config_of(const Settings& settings, Index seed) {
   sim::RunConfig config = make_config(settings);
   config.seed += static_cast<std::uint32_t>(seed);
-  config.optimizer.freeze.policy = freeze;
+  return config;
+}
+
+sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step) {
+  sim::RunConfig config = config_of(settings, seed);
+  config.optimizer = optim::frozen_after(std::move(config.optimizer), step);
   return config;
 }
 
@@ -86,8 +92,11 @@ SeedRuns::SeedRuns(const CommandLine& line, Index seed, double target)
     : line_(line),
       seed_(seed),
       target_(target),
-      config_(config_of(line.run, seed, "never")),
-      dense_(line.out + "/dense-" + std::to_string(config_.seed) + ".h5") {}
+      config_(config_of(line.run, seed)),
+      branches_(optim::is_dense_until_freeze(config_.optimizer.name)),
+      dense_(line.out + "/dense-" + std::to_string(config_.seed) + ".h5") {
+  config_.optimizer = optim::never_frozen(std::move(config_.optimizer));
+}
 
 bool SeedRuns::run_dense() {
   const Beginning beginning = beginning_of(line_, config_, dense_);
@@ -103,13 +112,21 @@ bool SeedRuns::run_dense() {
 }
 
 bool SeedRuns::run(const Branches& branches) {
+  const Index steps = sim::LogReader(dense_).steps().back().step;
+  if (!branches.empty() && branches.rbegin()->first >= steps) {
+    throw ConfigError(
+        "the run would never be frozen",
+        "freeze after " + std::to_string(branches.rbegin()->first) + " of " + std::to_string(steps) + " steps",
+        "freeze earlier, or train longer");
+  }
   Branches missing;
   for (const auto& [step, arms] : branches) {
     for (const Arm* arm : arms) {
       if (!is_done(*arm, step)) missing[step].push_back(arm);
     }
   }
-  return missing.empty() || run_missing(missing);
+  if (missing.empty()) return true;
+  return branches_ ? run_branches(missing) : run_whole(missing);
 }
 
 analysis::DenseTrial SeedRuns::dense() const {
@@ -124,12 +141,16 @@ std::string SeedRuns::label(const std::string& what) const {
   return what + " seed " + std::to_string(config_.seed);
 }
 
+std::string SeedRuns::label_of(const Arm& arm, Index step) const {
+  return label(arm.name + " at " + std::to_string(step));
+}
+
 std::string SeedRuns::path_of(const Arm& arm, Index step) const {
   return line_.out + "/" + arm.name + "-" + std::to_string(step) + "-" + std::to_string(config_.seed) + ".h5";
 }
 
 sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
-  return config_of(arm.settings, seed_, "fixed:" + std::to_string(step));
+  return frozen_config(arm.settings, seed_, step);
 }
 
 /// Whether the continuation is there, whole; what is there in part goes.
@@ -142,7 +163,20 @@ bool SeedRuns::is_done(const Arm& arm, Index step) const {
   return false;
 }
 
-bool SeedRuns::run_missing(const Branches& missing) {
+bool SeedRuns::run_whole(const Branches& missing) {
+  for (const auto& [step, arms] : missing) {
+    for (const Arm* arm : arms) {
+      const std::string path = path_of(*arm, step);
+      const sim::RunResult result =
+          run_and_log(sim::prepare(branch_config(*arm, step)), path, sim::Existing::refuse, line_, label_of(*arm, step))
+              .result;
+      if (!went_on(result, path)) return false;
+    }
+  }
+  return true;
+}
+
+bool SeedRuns::run_branches(const Branches& missing) {
   sim::VirtualCluster prefix = sim::prepare(config_).start();
   const std::vector<sim::StepRow> logged = sim::LogReader(dense_).steps();
   for (const auto& [step, arms] : missing) {
@@ -165,8 +199,10 @@ bool SeedRuns::branch(const Arm& arm, Index step, const std::string& checkpoint)
   sim::VirtualCluster cluster = run.start();
   sim::read_checkpoint(checkpoint, cluster);
   const std::string path = path_of(arm, step);
-  const sim::RunResult result = branch_and_log(cluster, run.config, path, line_,
-                                               label(arm.name + " at " + std::to_string(step)), sim::LogReader(dense_));
+  return went_on(branch_and_log(cluster, run.config, path, line_, label_of(arm, step), sim::LogReader(dense_)), path);
+}
+
+bool SeedRuns::went_on(const sim::RunResult& result, const std::string& path) {
   if (result.status == sim::RunStatus::failed) throw Error(result.reason, path);
   return result.status != sim::RunStatus::stopped;
 }

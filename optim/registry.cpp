@@ -17,6 +17,7 @@
 #include "optim/variance_floor.hpp"
 #include "optim/worker_momentum.hpp"
 #include "optim/zero_one_adam.hpp"
+#include "optim/zero_one_adam_32.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -133,7 +134,12 @@ std::vector<Row> make_rows() {
       {"adam",
        {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
         make<ZeroOneAdam>},
-       corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity"},
+       corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity",
+       "zeroone-adam-32"},
+      {"adam",
+       {"zeroone-adam-32", "ablation of 0/1 Adam: its variance schedule, the gradients averaged uncompressed",
+        make<ZeroOneAdam32>, "", Codecs::none},
+       moments + " bias-correction var-freeze-step var-update-scaler"},
       {"momentum-sgd",
        {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
         make<LocalSgd>, "", Codecs::none},
@@ -180,6 +186,26 @@ std::string_view parent_of(std::string_view optimizer) {
     if (row.entry.name == optimizer) return row.parent;
   }
   return "";
+}
+
+bool is_dense_until_freeze(std::string_view optimizer) {
+  const std::string options = " " + std::string(options_of_optimizer(optimizer)) + " ";
+  return options.find(" freeze ") != std::string::npos;
+}
+
+OptimizerConfig never_frozen(OptimizerConfig config) {
+  config.freeze.policy = "never";
+  if (!is_dense_until_freeze(config.name)) config.name = parent_of(config.name);
+  return config;
+}
+
+OptimizerConfig frozen_after(OptimizerConfig config, Index steps) {
+  if (is_dense_until_freeze(config.name)) {
+    config.freeze.policy = "fixed:" + std::to_string(steps);
+  } else {
+    config.zeroone.var_freeze_step = steps;
+  }
+  return config;
 }
 
 std::string_view uncompressed_twin_of(std::string_view optimizer) {

@@ -143,6 +143,22 @@ TEST_CASE("scales of tiny and huge blocks neither vanish nor overflow") {
   }
 }
 
+TEST_CASE("signs with a scale for every block") {
+  const RowOutcome outcome = encode({.name = "sign-block", .block = 2}, {3, -4, 0, -0.0f, 1, 7, -2});
+  const float root = std::sqrt(12.5f);
+  CHECK(outcome.decoded == std::vector<float>{root, -root, 0, 0, 5, 5, -2});
+  CHECK(load<float>(outcome.body.data()) == root);
+  CHECK(behind(outcome, 16) == Bytes{0x3D});
+  CHECK(outcome.error == std::vector<float>{3 - root, root - 4, 0, 0, -4, 2, 0});
+  const std::vector<float> row = oracle::normals(1001, 43);
+  for (const std::string& backend : backends()) {
+    RowCodec blocks({.name = "sign-block", .block = 100}, 1001, backend);
+    CHECK(blocks(row).bytes == 4 * 11 + 126);
+    RowCodec whole({.name = "sign-block", .block = 0}, 1001, backend), plain({.name = "sign-l2"}, 1001, backend);
+    CHECK(whole(row).decoded == plain(row).decoded);
+  }
+}
+
 TEST_CASE("1-bit SGD's quantiser sends the means of both sides") {
   const RowOutcome outcome = encode({.name = "onebit"}, {1, -2, -0.0f, 5, -4, 0, -3, 0, 4});
   CHECK(outcome.decoded == std::vector<float>{5 / 3.0f, -3, 5 / 3.0f, 5 / 3.0f, -3, 5 / 3.0f, -3, 5 / 3.0f, 5 / 3.0f});

@@ -221,6 +221,31 @@ TEST_CASE("analyze: --validate takes steps, and 1-bit LAMB, and a continuation h
   }
 }
 
+TEST_CASE("analyze: --validate judges the variance schedule of 0/1 Adam against Adam, each arm a run of its own") {
+  const Folder folder;
+  const Arguments run = {"--optimizer", "zeroone-adam", "--optimizer.var-update-scaler", "4", "--steps", "30"};
+  const Outcome result = run_onebit(
+      folder, joined(tiny_run("analyze", {"--validate", "--freeze-at", "10,20", "--seeds", "3", "-o", "out"}), run));
+  CAPTURE(result.err, result.out);
+  REQUIRE(result.status == 0);
+  CHECK_THAT(result.out, Contains("step 10") && Contains("step 20"));
+  for (const auto& [optimizer, log] : std::vector<std::pair<std::string, std::string>>{
+           {"zeroone-adam", "compressed-10-1"}, {"zeroone-adam-32", "frozen-10-1"}, {"adam", "dense-1"}}) {
+    const Outcome whole = run_onebit(
+        folder, joined(tiny_run("run", {"--optimizer", optimizer, "--steps", "30", "-o", log + ".h5"}),
+                       optimizer == "adam"
+                           ? Arguments{}
+                           : Arguments{"--optimizer.var-update-scaler", "4", "--optimizer.var-freeze-step", "10"}));
+    REQUIRE(whole.status == 0);
+    CHECK(sim::LogReader(folder / ("out/" + log + ".h5")).column("steps/loss") ==
+          sim::LogReader(folder / (log + ".h5")).column("steps/loss"));
+  }
+  const Outcome late = run_onebit(
+      folder, joined(tiny_run("analyze", {"--validate", "--freeze-at", "30", "--seeds", "3", "-o", "late"}), run));
+  CHECK(late.status != 0);
+  CHECK_THAT(late.err, Contains("never be frozen"));
+}
+
 TEST_CASE("analyze: --validate refuses what it cannot vary") {
   const Folder folder;
   const auto refused = [&](const Arguments& more, const std::string& why) {

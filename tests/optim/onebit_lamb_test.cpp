@@ -35,7 +35,10 @@ oracle::OnebitLamb oracle_of(const TrainingOptions& options, const std::vector<f
            .factor_threshold = c.lamb.factor_threshold,
            .tensors = {options.tensors.begin(), options.tensors.end()},
            .undecayed = c.no_decay.empty() ? std::vector<std::size_t>{} : std::vector<std::size_t>{2}},
-          {.dense_updates = kDense, .identity = c.exchange.up.name == "fp32" || c.name == "onebit-lamb-32"},
+          {.dense_updates = kDense,
+           .identity = c.exchange.up.name == "fp32" || c.name == "onebit-lamb-32",
+           .floor_of_mean = c.variance_floor == "0" ? 0 : std::stod(c.variance_floor.substr(5)),
+           .refresh = static_cast<int>(c.variance_refresh)},
           {x0.begin(), x0.end()}};
 }
 
@@ -90,6 +93,21 @@ TEST_CASE("1-bit LAMB follows the oracle with every option changed") {
   }
   SECTION("coordinates without gradients") {
     silent = {0, 50, 201, 299};
+  }
+  SECTION("a floor of the frozen variance, below which the fresh one falls") {
+    options.config.variance_floor = "mean:0.5";
+    options.config.beta2 = 0.9;
+    silent = {0, 299};
+  }
+  SECTION("refreshes") {
+    options.config.variance_refresh = 7;
+    options.config.beta2 = 0.9;
+    options.config.weight_decay = 0.1;
+  }
+  SECTION("refreshes with a floor, without bias correction") {
+    options.config.variance_refresh = 7;
+    options.config.variance_floor = "mean:0.3";
+    options.config.bias_correction = false;
   }
   SECTION("a tensor without gradients") {
     silent = {200, 201, 202};

@@ -93,6 +93,8 @@ struct OnebitLambOptions {
   bool identity = false;         ///< the exchange loses nothing
   bool released = false;         ///< the released code's quirks: see below
   bool fresh_from_zero = false;  ///< its fresh variance with freeze_step 0 or 1
+  double floor_of_mean = 0;      ///< least frozen variance, as a share of the tensor's mean over what is not 0
+  int refresh = 0;               ///< every so many steps of the compression stage one is dense; 0: none
 };
 
 class OnebitLamb : public Lamb {
@@ -114,20 +116,55 @@ class OnebitLamb : public Lamb {
         average[l] = options.coeff_beta * average[l] + (1 - options.coeff_beta) * ratios[l];
       }
       if (updates == onebit.dense_updates) freeze(gradients.size());
+    } else if (onebit.refresh > 0 && (updates + 1 - onebit.dense_updates) % onebit.refresh == 0) {
+      refreshing_step(lr, gradients);
     } else {
       compressed_step(lr, gradients);
     }
   }
 
   /// c_avg as it is used.
-  double frozen(std::size_t l) const { return average[l] / bias(options.coeff_beta, variance_updates); }
+  double frozen(std::size_t l) const { return average[l] / bias(options.coeff_beta, std::min(updates, onebit.dense_updates)); }
 
   OnebitLambOptions onebit;
   Vector average, factors, scaling;
   Vector fresh;
 
  private:
+  /// least[l] is the floor of what preconditions.
+  void raise() {
+    least.assign(scaling.size(), 0.0);
+    for_each_tensor([&](std::size_t l, std::size_t begin, std::size_t size) {
+      double sum = 0, count = 0;
+      for (std::size_t i = begin; i < begin + size; ++i) {
+        sum += v[i];
+        count += v[i] > 0 ? 1 : 0;
+      }
+      const double stored = count > 0 ? onebit.floor_of_mean * sum / count : 0;
+      for (std::size_t i = begin; i < begin + size; ++i) {
+        if (v[i] > 0) v[i] = std::max(v[i], stored);
+      }
+      least[l] = stored / bias(options.adam.beta2, variance_updates);
+    });
+  }
+
+  void refreshing_step(double lr, const Rows& gradients) {
+    const Vector g = clipped(mean(gradients), options.adam.clip);
+    ++updates;
+    ++variance_updates;
+    for_each_tensor([&](std::size_t l, std::size_t begin, std::size_t size) {
+      for (std::size_t i = begin; i < begin + size; ++i) {
+        m[i] = options.adam.beta1 * m[i] + (1 - options.adam.beta1) * g[i];
+        v[i] = options.adam.beta2 * v[i] + (1 - options.adam.beta2) * g[i] * g[i];
+        fresh[i] = options.adam.beta2 * fresh[i] + (1 - options.adam.beta2) * g[i] * g[i];
+      }
+      move(lr, l, begin, size);
+    });
+    raise();
+  }
+
   void freeze(std::size_t workers) {
+    raise();
     fresh = onebit.fresh_from_zero ? Vector(x.size(), 0.0) : v;
     double sum = 0, count = 0;
     Vector s(scaling.size(), 0.0);
@@ -174,11 +211,15 @@ class OnebitLamb : public Lamb {
         const double g = (m[i] - options.adam.beta1 * last) / (1 - options.adam.beta1);
         fresh[i] = options.adam.beta2 * fresh[i] + (1 - options.adam.beta2) * g * g;
       }
-      factors[l] = next_factor(l, begin, size);
-      ratios[l] = frozen(l) * factors[l];
-      const Vector u = direction(l, true);
-      for (std::size_t i = begin; i < begin + size; ++i) x[i] -= lr * ratios[l] * u[i];
+      move(lr, l, begin, size);
     });
+  }
+
+  void move(double lr, std::size_t l, std::size_t begin, std::size_t size) {
+    factors[l] = next_factor(l, begin, size);
+    ratios[l] = frozen(l) * factors[l];
+    const Vector u = direction(l, true);
+    for (std::size_t i = begin; i < begin + size; ++i) x[i] -= lr * ratios[l] * u[i];
   }
 
   bool masked(std::size_t i) const { return !onebit.released && v[i] == 0; }
@@ -186,7 +227,9 @@ class OnebitLamb : public Lamb {
   double next_factor(std::size_t l, std::size_t begin, std::size_t size) const {
     double r = 0;
     for (std::size_t i = begin; i < begin + size; ++i) {
-      if (!masked(i)) r = std::max(r, root(v[i], variance_updates) / root(fresh[i], updates));
+      if (masked(i)) continue;
+      const double floor = std::sqrt(least[l]) + options.adam.eps;
+      r = std::max(r, root(v[i], variance_updates) / std::max(root(fresh[i], updates), floor));
     }
     if (r == 0) r = 1;
     if (decay(l) > 0) {
@@ -202,6 +245,7 @@ class OnebitLamb : public Lamb {
   bool dry_run_done = false;
   std::vector<CompressedMean> channel;  ///< of the fused vector, once it exists
   Vector tail;                          ///< padding that is input again
+  Vector least;                         ///< [tensors]
 };
 
 }  // namespace onebit::oracle
