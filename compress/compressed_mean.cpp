@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "compress/codec_options.hpp"
 #include "compress/error_kernels.hpp"
@@ -15,6 +16,7 @@ namespace {
 std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, const ExchangeConfig& config) {
   require_matches(tensors, config.dense, "codec.dense");
   std::vector<char> marks = matching(tensors, config.dense);
+  for (std::size_t i = 0; i < config.dense_tensors.size(); ++i) marks[i] |= config.dense_tensors[i];
   if (meeting_of(up, config) != Meeting::linear) return marks;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     if (up.keeps_dense(tensors[i])) marks[i] = 1;
@@ -33,6 +35,22 @@ bool keeps_errors(Feedback feedback, const Traits& traits) {
   return feedback == Feedback::ef;
 }
 
+/// Copies the errors of every segment that both sides have, in so many rows. A segment of the same elements has the
+/// same number of errors.
+void copy_errors(const device::Device& device, Index rows, const Side& from, const float* source, Index source_stride,
+                 const Side& to, float* target, Index target_stride) {
+  std::map<Index, Index> states;  // where the errors lie, by the first element
+  for (const Segment& segment : from.segments()) {
+    if (segment.active > 0) states[segment.parameter] = segment.state;
+  }
+  for (const Segment& segment : to.segments()) {
+    const auto state = states.find(segment.parameter);
+    if (segment.active == 0 || state == states.end()) continue;
+    for_each_row(device, rows, segment.active,
+                 CopyErrorsKernel{source + state->second, source_stride, target + segment.state, target_stride});
+  }
+}
+
 /// ||e|| / ||y|| of their squares.
 double ratio(const CodecSquares& squares) {
   return squares.input > 0 ? std::sqrt(squares.error) / std::sqrt(squares.input) : 0.0;
@@ -49,6 +67,24 @@ void check(const ExchangeConfig& config) {
     if (entry.name != config.up.name) other.packing = "none";
     other.name = entry.name;
     entry.make(other);
+  }
+}
+
+void require_adoptable(const ExchangeConfig& config) {
+  const std::unique_ptr<Codec> up = make_codec(config.up), down = make_codec(down_of(config));
+  const auto require = [](bool carried, const std::string& reason, const std::string& where, const std::string& hint) {
+    if (!carried) throw ConfigError("errors cannot go over to another exchange: " + reason, where, hint);
+  };
+  require(config.granularity == Granularity::tensor, "tensors share vectors", "optimizer.granularity fused",
+          "use --optimizer.granularity tensor");
+  require(config.padding == Padding::wire_only, "padding has errors", "optimizer.semantics deepspeed",
+          "use --optimizer.semantics paper");
+  require(meeting_of(*up, config) == Meeting::server, "vectors do not meet at servers", "codec " + config.up.name,
+          "use --channel server, or another codec");
+  require(config.error_type == ErrorType::fp32, "they are kept rounded", "feedback.dtype", "leave out feedback.dtype");
+  for (const Codec* codec : {up.get(), down.get()}) {
+    require(!codec->has_memory(), "the codec keeps numbers of its own", "codec " + std::string(codec->name()),
+            "use another codec");
   }
 }
 
@@ -180,6 +216,13 @@ netmodel::TrafficList CompressedMean::plan() const {
   netmodel::TrafficList traffic = channel_->plan();
   for (const netmodel::Traffic& record : dense_.plan()) traffic.push_back(record);
   return traffic;
+}
+
+void CompressedMean::adopt_errors(const CompressedMean& other) {
+  copy_errors(shard_.device, shard_.own().count, other.layout_.worker(), other.worker_errors_.floats().data(),
+              other.error_stride(), layout_.worker(), worker_errors_.floats().data(), error_stride());
+  copy_errors(shard_.device, 1, *other.channel_->servers(), other.server_error_.data(), 0, *channel_->servers(),
+              server_error_.data(), 0);
 }
 
 void CompressedMean::reset_errors() {

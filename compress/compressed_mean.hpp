@@ -13,6 +13,9 @@ void check(const ExchangeConfig& config);
 /// Throws what making a CompressedMean would throw, for optimizers that make theirs later.
 void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
 
+/// Throws ConfigError where an exchange keeps something from step to step that adopt_errors does not carry over.
+void require_adoptable(const ExchangeConfig& config);
+
 class CompressedMean {
  public:
   /// Throws ConfigError for an unknown codec, a parameter out of range, a pattern that fits no tensor, or a codec that
@@ -46,6 +49,9 @@ class CompressedMean {
   /// The traffic of one exchange, without data.
   netmodel::TrafficList plan() const;
 
+  /// Takes over the errors of an exchange of the same tensors, which differs in those that it kept dense: their errors
+  /// are 0. The configuration is one that require_adoptable lets through.
+  void adopt_errors(const CompressedMean& other);
   /// Forgets all errors.
   void reset_errors();
   /// Forgets errors and whatever codecs keep from step to step: what is exchanged from now on is another quantity.

@@ -151,6 +151,17 @@ struct RefuseKernel {
   }
 };
 
+/// The errors of a segment, from their place in a row of one layout to that in a row of another.
+struct CopyErrorsKernel {
+  const float* from;
+  Index from_stride;
+  float* to;
+  Index to_stride;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    to[row * to_stride + i] = from[row * from_stride + i];
+  }
+};
+
 /// values *= factor.
 struct ScaleErrorsKernel {
   float* values;

@@ -50,10 +50,11 @@ struct ExchangeConfig {
   Meeting meeting = Meeting::automatic;
   Granularity granularity = Granularity::tensor;
   Padding padding = Padding::wire_only;
-  std::vector<std::string> dense;  ///< patterns of the tensors that are exchanged uncompressed
-  Index dense_steps = 0;           ///< so many steps of the run are exchanged uncompressed, without errors
-  std::uint32_t seed = 1;          ///< of codecs that draw random numbers
-  Index audit_every = 0;           ///< steps between two FeedbackBalances; 0: none
+  std::vector<std::string> dense;   ///< patterns of the tensors that are exchanged uncompressed
+  std::vector<char> dense_tensors;  ///< [tensors]: marks more of them; empty: none
+  Index dense_steps = 0;            ///< so many steps of the run are exchanged uncompressed, without errors
+  std::uint32_t seed = 1;           ///< of codecs that draw random numbers
+  Index audit_every = 0;            ///< steps between two FeedbackBalances; 0: none
   std::shared_ptr<const RecordedDraws> recorded;  ///< taken instead of random numbers; null: none
 };
 

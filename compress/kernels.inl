@@ -39,6 +39,7 @@ ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::SpreadKernel);
 ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::GlobalMeanKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::SumKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::KeepKernel);
+ONEBIT_FOR_EACH_ROW(onebit::compress::CopyErrorsKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::DenseRowKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::ExpandByteKernel);
 ONEBIT_FOR_EACH_ROW(onebit::compress::KeepByteKernel);

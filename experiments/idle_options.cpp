@@ -43,7 +43,7 @@ Index local_steps(const sim::RunConfig& run) {
 }
 
 constexpr Condition<sim::RunConfig> kConditions[] = {
-    {"freeze.threshold freeze.after",
+    {"freeze.threshold freeze.after freeze.scope",
      [](const auto& run) {
        return run.optimizer.freeze.policy == "auto" || run.optimizer.freeze.policy == "published";
      },
@@ -53,7 +53,8 @@ constexpr Condition<sim::RunConfig> kConditions[] = {
     {"optimizer.nesterov", [](const auto& run) { return run.optimizer.momentum > 0; }, "optimizer.momentum"},
     {"optimizer.bias-correction", [](const auto& run) { return run.optimizer.semantics == optim::Semantics::paper; },
      "optimizer.semantics"},
-    {"optimizer.variance-floor optimizer.variance-refresh", [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
+    {"optimizer.variance-floor optimizer.variance-refresh",
+     [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
     {"optimizer.factor-max optimizer.factor-min optimizer.factor-threshold",
      [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
     {"optimizer.local-step-scaler optimizer.local-step-clipper", [](const auto& run) { return local_steps(run) > 0; },
@@ -129,7 +130,7 @@ const char* unread_by_choice(const std::string& option, const sim::RunConfig& co
   std::string name;
   if (option.starts_with("optimizer.")) name = behind("optimizer.");
   if (option == "freeze" || option == "freeze.lag") name = option;
-  if (holds("freeze.threshold freeze.after freeze.dwell", option)) name = "freeze";
+  if (holds("freeze.threshold freeze.after freeze.dwell freeze.scope", option)) name = "freeze";
   if (!name.empty() && !optim::takes_option(config.optimizer.name, name)) return "optimizer";
   return name == "granularity" ? unread_in_exchange(option, config.optimizer) : nullptr;
 }

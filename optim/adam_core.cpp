@@ -133,9 +133,9 @@ void AdamCore::update(const AdamStep& step, device::Buffer<float>& x, StepReport
 }
 
 void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
-                    const std::optional<device::SignVector>& packed) {
+                    const std::optional<device::SignVector>& packed, const std::uint8_t* moving) {
   device::Stopwatch watch(device_);
-  const MoveKernel kernel{step, device_rules_.data(), mask, x.data(), momentum_.data(), variance_.data()};
+  const MoveKernel kernel{step, device_rules_.data(), mask, x.data(), momentum_.data(), variance_.data(), moving};
   report.update_norm = norm_of(packed ? sums(device_, tensors_, *packed, kernel) : tensor_sums(1, kernel));
   report.seconds.update += watch.lap();
 }

@@ -63,9 +63,10 @@ class AdamCore {
   AdamStep clipped_step(Index t, double lr, StepReport& report);
   /// One Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
-  /// Applies the moments as they are; where the momentum comes packed it is unpacked on the way. Fills the report.
+  /// Applies the moments as they are; where the momentum comes packed it is unpacked on the way. moving [tensors]:
+  /// whose variance moves, and masks nothing; null: none. Fills the report.
   void move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
-            const std::optional<device::SignVector>& packed = {});
+            const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
   /// Takes note of the variance after an update of it. Fills the report.
   void watch_variance(StepReport& report);
 

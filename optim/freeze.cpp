@@ -56,6 +56,7 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   if (config.policy == "never") return;
   kind_ = kind_of(config.policy);
   const bool rule = kind_ != Kind::fixed;
+  by_tensor_ = rule && config.scope == FreezeScope::tensor;
   after_ = std::max(config.after, lr_warmup);
   const Index dwell = kind_ == Kind::published ? 1 : config.dwell > 0 ? config.dwell : default_dwell(lag_);
   dwell_ = Dwell(config.threshold, dwell);

@@ -7,12 +7,16 @@
 
 namespace onebit::optim {
 
+/// What is frozen at once where a rule decides: the variance of the run, or that of each tensor when it is stable.
+enum class FreezeScope { run, tensor };
+
 struct FreezeConfig {
   std::string policy = "fraction:0.15";  ///< fixed:K | fraction:F | auto | published | never
   double threshold = 0.96;               ///< rules: smallest min(r, 1/r), r = ||v_t||_1 / ||v_{t-lag}||_1
   Index lag = 0;                         ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
   Index after = 0;  ///< rules: not before this many dense updates; at least the learning-rate warm-up
   Index dwell = 0;  ///< auto: steps on which the ratio has to stay at the threshold; 0 means default_dwell(lag)
+  FreezeScope scope = FreezeScope::run;  ///< rules
 };
 
 /// A tenth of the lag, at least one step.
@@ -36,6 +40,8 @@ class FreezePolicy {
   /// Dense updates before the freeze (kind fixed).
   Index fixed_updates() const { return updates_; }
   Index lag() const { return lag_; }
+  /// Whether each tensor is frozen by itself; the policy is then one of many.
+  bool by_tensor() const { return by_tensor_; }
 
   /// updates: dense updates made so far; stability: after the last of them. Called once an update.
   bool freeze_now(Index updates, const Stability& stability);
@@ -47,6 +53,7 @@ class FreezePolicy {
   Index updates_ = 0;
   Index lag_ = 0;
   Index after_ = 0;
+  bool by_tensor_ = false;
   Dwell dwell_;
 };
 

@@ -2,6 +2,7 @@
 // The maths of the Adam family, an element at a time.
 
 #include <cmath>
+#include <cstdint>
 
 #include "device/types.hpp"
 
@@ -116,8 +117,8 @@ struct AdamKernel {
 };
 
 /// Moves the parameters along moments that are there already: 1-bit Adam's compression stage, LAMB. Where `mask` is
-/// set, a coordinate with v = 0 keeps m = 0: one bit cannot carry its zero. The momentum may come packed, then it is
-/// unpacked on the way. Yields the squared step.
+/// set, a coordinate with v = 0 keeps m = 0, in tensors whose variance does not move: one bit cannot carry its zero.
+/// The momentum may come packed, then it is unpacked on the way. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
   const TensorRule* rules;
@@ -125,6 +126,7 @@ struct MoveKernel {
   float* x;
   float* momentum;
   const float* variance;
+  const std::uint8_t* moving = nullptr;  ///< [tensors]: whose variance moves; null: none
 
   struct Element {
     AdamStep s;
@@ -150,7 +152,8 @@ struct MoveKernel {
   };
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
     const TensorRule& r = rules[tensor];
-    return {s, s.lr * r.coefficient, r.weight_decay, mask, x + r.offset, momentum + r.offset, variance + r.offset};
+    const bool masks = mask && (moving == nullptr || moving[tensor] == 0);
+    return {s, s.lr * r.coefficient, r.weight_decay, masks, x + r.offset, momentum + r.offset, variance + r.offset};
   }
 };
 
@@ -181,6 +184,64 @@ struct AbsoluteTerm {
   const float* values;
   ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const {
     return std::fabs(static_cast<double>(values[i]));
+  }
+};
+
+/// Magnitudes of a tensor's values.
+struct TensorAbsoluteTerm {
+  const TensorRule* rules;
+  const float* values;
+
+  struct Element {
+    const float* values;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return std::fabs(static_cast<double>(values[i])); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
+};
+
+/// Takes the exchanged momentum. A variance that moves goes on with the gradient that the momentum implies; yields its
+/// magnitude, 0 where it does not move.
+struct MovingVarianceKernel {
+  float beta1, one_minus_beta1;
+  float kept, added;  ///< of the variance and of the gradient's square
+  const TensorRule* rules;
+  const std::uint8_t* moving;  ///< [tensors]
+  const float* exchanged;
+  float* momentum;
+  float* variance;
+
+  struct Moments {
+    float momentum, variance;
+  };
+  struct Element {
+    float beta1, one_minus_beta1, kept, added;
+    bool moves;
+    const float* exchanged;
+    float* momentum;
+    float* variance;
+    ONEBIT_HOST_DEVICE Moments load(Index i) const {
+      Moments to{exchanged[i], variance[i]};
+      const float g = (to.momentum - beta1 * momentum[i]) / one_minus_beta1;
+      if (moves) to.variance = kept * to.variance + added * (g * g);
+      return to;
+    }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moments& to) const {
+      momentum[i] = to.momentum;
+      variance[i] = to.variance;
+      return moves ? std::fabs(static_cast<double>(to.variance)) : 0;
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
+    const Index offset = rules[tensor].offset;
+    return {beta1,
+            one_minus_beta1,
+            kept,
+            added,
+            moving[tensor] != 0,
+            exchanged + offset,
+            momentum + offset,
+            variance + offset};
   }
 };
 

@@ -10,29 +10,37 @@ namespace onebit::optim {
 namespace {
 
 /// Read in pieces: the vector may be as large as memory allows.
-std::vector<Index> zeros_of(const device::Buffer<float>& values) {
+void add_zeros(const device::Buffer<float>& values, Range part, std::vector<Index>& zeros) {
   constexpr Index piece = Index{1} << 20;
-  std::vector<Index> zeros;
-  std::vector<float> host(static_cast<std::size_t>(std::min(piece, values.size())));
-  for (Index first = 0; first < values.size(); first += piece) {
-    const Index count = std::min(piece, values.size() - first);
+  std::vector<float> host(static_cast<std::size_t>(std::min(piece, part.count)));
+  for (Index first = part.first; first < part.end(); first += piece) {
+    const Index count = std::min(piece, part.end() - first);
     values.download({host.data(), static_cast<std::size_t>(count)}, first);
     for (Index i = 0; i < count; ++i) {
       if (host[static_cast<std::size_t>(i)] == 0.0f) zeros.push_back(first + i);
     }
   }
+}
+
+std::vector<Index> zeros_of(const device::Buffer<float>& values, std::span<const Range> parts) {
+  std::vector<Index> zeros;
+  for (const Range& part : parts) add_zeros(values, part, zeros);
   return zeros;
 }
 
 }  // namespace
 
 MaskedCoordinates::MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance)
+    : MaskedCoordinates(shard, variance, std::array{Range{0, variance.size()}}) {}
+
+MaskedCoordinates::MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance,
+                                     std::span<const Range> frozen)
     : shard_(shard),
-      coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(variance))),
+      coordinates_(device::Buffer<Index>::copy_of(shard.device, zeros_of(variance, frozen))),
       found_(device::Buffer<double>::zeros(shard.device, shard.own().count)) {}
 
-void MaskedCoordinates::follow(const device::Buffer<float>& variance) {
-  coordinates_ = device::Buffer<Index>::copy_of(shard_.device, zeros_of(variance));
+void MaskedCoordinates::follow(const device::Buffer<float>& variance, std::span<const Range> frozen) {
+  coordinates_ = device::Buffer<Index>::copy_of(shard_.device, zeros_of(variance, frozen));
 }
 
 void MaskedCoordinates::watch(Range group, const float* gradients, Index stride) {

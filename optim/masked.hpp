@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "optim/optimizer.hpp"
 
 namespace onebit::optim {
@@ -8,12 +10,14 @@ namespace onebit::optim {
 /// stays 0. Watches for a gradient that arrives at one of them after all.
 class MaskedCoordinates {
  public:
+  /// frozen: the parts of the variance that are; the others have no masked coordinates.
+  MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance, std::span<const Range> frozen);
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance);
 
   Index count() const { return coordinates_.size(); }
 
-  /// The variance has changed: takes its zeros.
-  void follow(const device::Buffer<float>& variance);
+  /// The variance has changed, or more of it is frozen: takes its zeros.
+  void follow(const device::Buffer<float>& variance, std::span<const Range> frozen);
 
   /// The coordinates themselves follow from the frozen variance.
   void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }

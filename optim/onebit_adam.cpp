@@ -5,6 +5,13 @@
 
 namespace onebit::optim {
 
+OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config) : TwoStage(problem, config) {
+  // What cannot be is refused now, not at the freeze.
+  compress::check(problem.shard, problem.tensors, exchange_of(config));
+  const bool compresses = codecs_of(config) != Codecs::none;
+  if (compresses && core().freeze_policy().by_tensor()) compress::require_adoptable(exchange_of(config));
+}
+
 void OnebitAdam::dense_update(device::Buffer<float>& x, StepReport& report) {
   core().dense_update(updates(), lr(), x, report);
 }
@@ -14,7 +21,9 @@ void OnebitAdam::refreshing_update(const AdamStep& step, device::Buffer<float>& 
 }
 
 void OnebitAdam::make_exchange() {
-  exchange_.emplace(problem().shard, problem().tensors, exchange_of(config()));
+  compress::ExchangeConfig exchange = exchange_of(config());
+  exchange.dense_tensors = dense_tensors();
+  exchange_ = std::make_unique<compress::CompressedMean>(problem().shard, problem().tensors, exchange);
 }
 
 void OnebitAdam::send(Range group, const float* gradients, Index stride, const float* factors) {
@@ -31,11 +40,11 @@ void OnebitAdam::send(Range group, const float* gradients, Index stride, const f
 }
 
 void OnebitAdam::receive(StepReport& report) {
-  receive_compressed(packed_momentum() ? nullptr : core().momentum().data(), report);
+  receive_compressed(packed_momentum() ? nullptr : received().data(), report);
 }
 
 void OnebitAdam::frozen_update(device::Buffer<float>& x, StepReport& report) {
-  core().move(frozen_step(), /*mask=*/!deepspeed(), x, report, packed_momentum());
+  core().move(frozen_step(), /*mask=*/!deepspeed(), x, report, packed_momentum(), moving());
 }
 
 std::optional<device::SignVector> OnebitAdam::packed_momentum() const {
@@ -51,7 +60,7 @@ void OnebitAdam32::send(Range group, const float* gradients, Index stride, const
 }
 
 void OnebitAdam32::receive(StepReport& report) {
-  core().average_dense(core().momentum(), report);
+  core().average_dense(received(), report);
 }
 
 }  // namespace onebit::optim

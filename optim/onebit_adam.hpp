@@ -6,12 +6,10 @@ namespace onebit::optim {
 
 /// 1-bit Adam (Tang et al., ICML 2021, Algorithm 1): Adam until the variance is frozen, then every worker adds its own
 /// gradient to the shared momentum and the momentum goes through the error-compensated 1-bit exchange; the frozen
-/// variance preconditions the update. TwoStage says what both semantics are.
+/// variance preconditions the update. TwoStage says what both semantics are, TensorFreeze what freeze.scope tensor is.
 class OnebitAdam : public TwoStage {
  public:
-  OnebitAdam(const Problem& problem, const OptimizerConfig& config) : TwoStage(problem, config) {
-    compress::check(problem.shard, problem.tensors, exchange_of(config));  // refused now, not at the freeze
-  }
+  OnebitAdam(const Problem& problem, const OptimizerConfig& config);
 
  protected:
   void send(Range group, const float* gradients, Index stride, const float* factors) override;

@@ -13,6 +13,10 @@ namespace onebit::optim {
 
 OnebitLamb::OnebitLamb(const Problem& problem, const OptimizerConfig& config)
     : TwoStage(problem, config), lamb_(config.lamb), average_(problem.tensors.size(), 0.0) {
+  if (core().freeze_policy().by_tensor()) {
+    throw ConfigError("1-bit LAMB exchanges all tensors as one vector, and freezes them together",
+                      "freeze.scope tensor", "leave it out, or use onebit-adam");
+  }
   numbers_.coefficient_factor.assign(problem.tensors.size(), 1.0);
   numbers_.scaling_coefficient.assign(problem.tensors.size(), 1.0);
   compress::check(problem.shard, exchanged_tensors(), fused());  // refused now, not at the freeze
@@ -67,7 +71,7 @@ void OnebitLamb::make_exchange() {
     const std::vector<float> ones(static_cast<std::size_t>(problem().shard.own().count), 1.0f);
     ones_ = device::Buffer<float>::copy_of(device(), ones);
   }
-  exchange_.emplace(problem().shard, tensors, fused());
+  exchange_ = std::make_unique<compress::CompressedMean>(problem().shard, tensors, fused());
 }
 
 void OnebitLamb::start_compression() {

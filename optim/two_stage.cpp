@@ -1,5 +1,6 @@
 #include "optim/two_stage.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/error.hpp"
@@ -21,21 +22,34 @@ TwoStage::TwoStage(const Problem& problem, const OptimizerConfig& config)
       clipping_(problem, config.clip),
       phase_(deepspeed() ? Phase::dry_run : Phase::warmup),
       least_roots_(device::Buffer<float>::zeros(problem.shard.device, static_cast<Index>(problem.tensors.size()))) {
+  refuse_what_cannot_be();
+  if (core_.freeze_policy().by_tensor()) tensors_.emplace(problem, config, core_.freeze_policy());
+}
+
+void TwoStage::refuse_what_cannot_be() const {
+  const FreezePolicy& policy = core_.freeze_policy();
+  const std::string refresh = "optimizer.variance-refresh " + std::to_string(config_.variance_refresh);
   if (deepspeed() && refreshes()) {
-    throw ConfigError("the released code never refreshes a frozen variance",
-                      "optimizer.variance-refresh " + std::to_string(config.variance_refresh),
+    throw ConfigError("the released code never refreshes a frozen variance", refresh, "use optimizer.semantics paper");
+  }
+  if (!deepspeed() && policy.kind() == FreezePolicy::Kind::fixed && policy.fixed_updates() < 1) {
+    throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config_.freeze.policy,
+                      "freeze after at least 1 dense update");
+  }
+  if (!policy.by_tensor()) return;
+  if (deepspeed()) {
+    throw ConfigError("the released code freezes all tensors at once", "freeze.scope tensor",
                       "use optimizer.semantics paper");
   }
-  if (!deepspeed() && core_.freeze_policy().kind() == FreezePolicy::Kind::fixed &&
-      core_.freeze_policy().fixed_updates() < 1) {
-    throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config.freeze.policy,
-                      "freeze after at least 1 dense update");
+  if (refreshes()) {
+    throw ConfigError("a dense step would refresh what moves by itself", "freeze.scope tensor, " + refresh,
+                      "leave one of them out");
   }
 }
 
 StateView TwoStage::state() const {
   StateView view{.momentum = &core_.momentum(), .variance = &core_.variance()};
-  if (exchange_) view.exchange = &*exchange_;
+  view.exchange = exchange_.get();
   view.exchanged = exchange_ && exchanged_now_ && exchanges();
   const bool frozen = phase_ == Phase::compression;
   view.denominator = core_.denominator(core_.variance(), frozen ? variance_updates_ : updates_);
@@ -46,13 +60,14 @@ StateView TwoStage::state() const {
 
 void TwoStage::visit_state(device::StateVisitor& visitor) {
   core_.visit_state(visitor);
+  if (tensors_) visitor.group("tensor_freeze", [&] { tensors_->visit_state(visitor); });
   auto phase = static_cast<Index>(phase_);
   visitor.number("phase", phase);
   phase_ = static_cast<Phase>(phase);
   visitor.number("updates", updates_);
   visitor.number("frozen_updates", frozen_updates_);
   if (phase_ != Phase::compression) return;
-  if (visitor.loads()) variance_updates_ = frozen_updates_;
+  if (visitor.loads()) variance_updates_ = tensors_ ? 0 : frozen_updates_;
   if (refreshes()) visitor.number("variance_updates", variance_updates_);
   if (parse_variance_floor(config_.variance_floor).value > 0) visitor.shared("least_roots", least_roots_);
   if (visitor.loads()) begin_compression();
@@ -87,6 +102,7 @@ void TwoStage::do_begin() {
   clipping_.begin();
   refresh_now_ =
       phase_ == Phase::compression && refreshes() && (updates_ + 1 - frozen_updates_) % config_.variance_refresh == 0;
+  if (exchange_ && tensors_ && tensors_->froze_by(updates_) && updates_ > frozen_updates_) renew_exchange();
   if (exchange_ && !refresh_now_) exchange_->begin(step());
 }
 
@@ -122,39 +138,77 @@ StepReport TwoStage::do_finish(device::Buffer<float>& parameters) {
 void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& report) {
   ++updates_;
   dense_update(parameters, report);
+  if (freeze_now(report)) freeze(report);
+}
+
+bool TwoStage::freeze_now(StepReport& report) {
+  if (tensors_) return tensors_->freeze_stable(updates_, tensors_->norms(core_));
   // DeepSpeed compares its step counter, which counted the dry run.
-  if (core_.freeze_now(deepspeed() ? step() : updates_, report)) freeze(report);
+  return core_.freeze_now(deepspeed() ? step() : updates_, report);
 }
 
 void TwoStage::freeze(StepReport& report) {
   phase_ = Phase::compression;
   frozen_updates_ = variance_updates_ = updates_;
   begin_compression();
-  const Index raised = raise_variance();
-  if (parse_variance_floor(config_.variance_floor).value > 0) {
-    report.events.push_back({"floor", std::to_string(raised) + " coordinates of the frozen variance were raised to " +
-                                          "optimizer.variance-floor " + config_.variance_floor});
+  if (tensors_) {
+    tensors_->remove_bias(core_.variance(), updates_);
+    variance_updates_ = 0;
   }
+  raise_variance(report);
   start_compression();
-  report.events.push_back({"freeze", "variance frozen after " + std::to_string(updates_) + " dense updates (freeze " +
-                                         config_.freeze.policy + "), " +
+  report.events.push_back({"freeze", frozen_text() + " frozen after " + std::to_string(updates_) +
+                                         " dense updates (freeze " + config_.freeze.policy + "), " +
                                          std::to_string(masked_ ? masked_->count() : 0) + " coordinates masked"});
+  if (tensors_) tensors_->tell(updates_, report);
+}
+
+std::string TwoStage::frozen_text() const {
+  return tensors_ ? "variance of " + tensors_->progress() : "variance";
+}
+
+/// Tensors that become stable in the compression stage.
+void TwoStage::freeze_more(StepReport& report) {
+  raise_variance(report);
+  masked_->follow(core_.variance(), frozen_parts());
+  tensors_->tell(updates_, report);
+}
+
+std::vector<Range> TwoStage::frozen_parts() const {
+  return tensors_ ? tensors_->frozen() : std::vector{Range{0, core_.parameters()}};
+}
+
+void TwoStage::renew_exchange() {
+  const std::unique_ptr<compress::CompressedMean> last = std::move(exchange_);
+  dense_tensors_ = tensors_->moving_after(updates_);
+  make_exchange();
+  exchange_->adopt_errors(*last);
+}
+
+/// What was frozen by the last update.
+void TwoStage::raise_variance(StepReport& report) {
+  const Index raised = raise_variance();
+  if (parse_variance_floor(config_.variance_floor).value == 0) return;
+  report.events.push_back({"floor", std::to_string(raised) + " coordinates of the frozen variance were raised to " +
+                                        "optimizer.variance-floor " + config_.variance_floor});
 }
 
 /// Returns how many coordinates were raised.
 Index TwoStage::raise_variance() {
   const double weight = variance_bias(config_).weight(variance_updates_);
   const VarianceFloor floor = parse_variance_floor(config_.variance_floor);
-  const RaisedVariance raised = raise(floor, problem_.tensors, weight, core_.variance());
+  const std::vector<char> left_out = tensors_ ? tensors_->all_but_frozen_by(updates_) : std::vector<char>();
+  const RaisedVariance raised = raise(floor, problem_.tensors, weight, core_.variance(), left_out);
   std::vector<float> roots;
   for (const double least : raised.least) roots.push_back(static_cast<float>(std::sqrt(least)));
   least_roots_.upload(roots);
   return raised.raised;
 }
 
-/// With the variance as it is frozen.
+/// With the variance as it is frozen. A checkpoint holds the exchange of the last update.
 void TwoStage::begin_compression() {
-  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
+  if (tensors_) dense_tensors_ = tensors_->moving_after(std::max(frozen_updates_, updates_ - 1));
+  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance(), frozen_parts());
   if (config_.shadow) shadow_.emplace(problem_, config_, core_.variance());
   make_exchange();
 }
@@ -164,9 +218,12 @@ void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport&
   if (exchanges()) receive(report);
   report.seconds.encode = encode_seconds_;
   clipping_.report(report);
+  device::Fetched<double> norms;
+  if (moves()) norms = tensors_->follow(core_, updates_);
   frozen_update(parameters, report);
   if (masked_) masked_->report(report);
   if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));
+  if (moves() && tensors_->freeze_stable(updates_, norms)) freeze_more(report);
 }
 
 void TwoStage::finish_refresh(device::Buffer<float>& parameters, StepReport& report) {
@@ -178,7 +235,7 @@ void TwoStage::finish_refresh(device::Buffer<float>& parameters, StepReport& rep
   refreshing_update(step, parameters, report);
   report.stability = {};  // refreshes are not a step apart
   raise_variance();
-  if (masked_) masked_->follow(core_.variance());
+  if (masked_) masked_->follow(core_.variance(), frozen_parts());
   if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "optim/adam_core.hpp"
 #include "optim/clipping.hpp"
 #include "optim/masked.hpp"
 #include "optim/shadow_variance.hpp"
+#include "optim/tensor_freeze.hpp"
 
 namespace onebit::optim {
 
@@ -24,6 +26,9 @@ namespace onebit::optim {
 /// Ours, both off by default. variance_floor: the frozen variance is raised to it. variance_refresh R: every R-th step
 /// of the compression stage is a dense one; its mean gradient goes into momentum and variance (and the floor is applied
 /// anew), the errors of workers and servers wait. Such steps are of the warm-up phase. Not in deepspeed semantics.
+/// freeze.scope tensor: TensorFreeze says what it is; 1-bit Adam alone has it, in paper semantics. The exchange is made
+/// anew before the step after a tensor's freeze, and takes over the errors of the last one: for a moment there are
+/// both.
 class TwoStage : public Optimizer {
  public:
   StateView state() const override;
@@ -51,10 +56,17 @@ class TwoStage : public Optimizer {
   /// Own momenta of the group's workers; row g at out + g * stride.
   LocalMomentaKernel local_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                    Index out_stride) const;
+  /// Where the exchanged momenta go: while variances move, to the room for averages, for the last momentum is needed
+  /// yet.
+  device::Buffer<float>& received() { return moves() ? core_.mean() : core_.momentum(); }
+  /// [tensors] on the device: whose variance moves; null: none.
+  const std::uint8_t* moving() const { return moves() ? tensors_->moving() : nullptr; }
+  /// [tensors]: those that the exchange is to keep dense besides what the configuration says; empty: none.
+  const std::vector<char>& dense_tensors() const { return dense_tensors_; }
   /// Takes the mean of the momenta from the compressed exchange; result may be null where it stays packed.
   void receive_compressed(float* result, StepReport& report);
 
-  std::optional<compress::CompressedMean> exchange_;  ///< of the compression stage, where it compresses
+  std::unique_ptr<compress::CompressedMean> exchange_;  ///< of the compression stage, where it compresses
 
  private:
   virtual void dense_update(device::Buffer<float>& x, StepReport& report) = 0;
@@ -74,8 +86,16 @@ class TwoStage : public Optimizer {
   void finish_warmup(device::Buffer<float>& parameters, StepReport& report);
   void finish_compression(device::Buffer<float>& parameters, StepReport& report);
   void finish_refresh(device::Buffer<float>& parameters, StepReport& report);
+  void refuse_what_cannot_be() const;
   void freeze(StepReport& report);
+  void freeze_more(StepReport& report);
+  bool freeze_now(StepReport& report);
+  std::string frozen_text() const;
+  void raise_variance(StepReport& report);
   Index raise_variance();
+  std::vector<Range> frozen_parts() const;
+  void renew_exchange();
+  bool moves() const { return tensors_ && tensors_->moves(); }
   bool refreshes() const { return config_.variance_refresh > 0; }
   void begin_compression();
 
@@ -83,14 +103,16 @@ class TwoStage : public Optimizer {
   OptimizerConfig config_;
   AdamCore core_;
   LocalClipping clipping_;
+  std::optional<TensorFreeze> tensors_;  ///< where each is frozen by itself
   std::optional<MaskedCoordinates> masked_;
   std::optional<ShadowVariance> shadow_;
   Phase phase_;
   Index updates_ = 0;
   Index frozen_updates_ = 0;    ///< dense updates before the freeze
-  Index variance_updates_ = 0;  ///< dense updates in the frozen variance
+  Index variance_updates_ = 0;  ///< dense updates in the frozen variance; 0: it is stored without bias
   bool refresh_now_ = false;    ///< the running step is a dense one of the compression stage
   bool exchanged_now_ = false;  ///< the last step went through the exchange
+  std::vector<char> dense_tensors_;
   device::Buffer<float> least_roots_;
   device::Seconds encode_seconds_;  ///< of the running step
 };

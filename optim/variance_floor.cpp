@@ -42,18 +42,19 @@ VarianceFloor parse_variance_floor(const std::string& text) {
 }
 
 RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
-                     device::Buffer<float>& variance) {
+                     device::Buffer<float>& variance, const std::vector<char>& left_out) {
   RaisedVariance result{.least = std::vector<double>(tensors.size(), 0.0)};
   if (floor.value == 0) return result;
-  result.least.clear();
   std::vector<float> values = variance.to_host();
   Index first = 0;
-  for (const compress::Tensor& tensor : tensors) {
-    const auto part = std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(tensor.size));
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const Index size = tensors[t].size;
+    const auto part = std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size));
+    first += size;
+    if (!left_out.empty() && left_out[t] != 0) continue;
     const double least = floor.of_mean ? floor.value * mean_of_positive(part) : floor.value * weight;
     result.raised += raise(part, static_cast<float>(least));
-    result.least.push_back(least / weight);
-    first += tensor.size;
+    result.least[t] = least / weight;
   }
   variance.upload(values);
   return result;

@@ -29,8 +29,9 @@ struct RaisedVariance {
 };
 
 /// Raises the stored variance [parameters] of the tensors; weight: what it is divided by to have no bias, for a floor
-/// that is absolute is one of the variance that preconditions. Coordinates at 0 stay there: they are masked.
+/// that is absolute is one of the variance that preconditions. Coordinates at 0 stay there: they are masked. left_out
+/// [tensors]: marks tensors that stay as they are; empty: none.
 RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
-                     device::Buffer<float>& variance);
+                     device::Buffer<float>& variance, const std::vector<char>& left_out = {});
 
 }  // namespace onebit::optim

@@ -66,8 +66,13 @@ Index take_apart(const device::Memory& memory, Part& part) {
   return before - memory.use().used;
 }
 
-/// By purpose; what is held beyond the parts came and went.
-Rows device_rows(Replica& replica) {
+/// Whether tensors freeze one after the other: then an exchange is made anew, and both exist for a moment.
+bool renews_exchange(const optim::FreezeConfig& freeze) {
+  return freeze.scope == optim::FreezeScope::tensor && (freeze.policy == "auto" || freeze.policy == "published");
+}
+
+/// By purpose; what is held beyond the parts came and went. renews: another exchange exists for a moment besides.
+Rows device_rows(Replica& replica, bool renews) {
   const device::Memory& memory = replica.shard.device.memory();
   const optim::StateView state = replica.optimizer->state();
   const Index moments = bytes_of(state.momentum) + bytes_of(state.variance);
@@ -81,8 +86,10 @@ Rows device_rows(Replica& replica) {
                {"worker errors", worker_errors},
                {"server errors", server_errors}};
   const Index optimizer = take_apart(memory, replica.optimizer);
-  rows.push_back({"sums and payloads", std::max<Index>(0, optimizer - moments - worker_errors - server_errors)});
+  const Index payloads = std::max<Index>(0, optimizer - moments - worker_errors - server_errors);
+  rows.push_back({"sums and payloads", payloads});
   rows.push_back({"temporary", std::max<Index>(0, memory.use().peak - total_of(rows))});
+  if (renews) rows.push_back({"exchange made anew", worker_errors + server_errors + payloads});
   return rows;
 }
 
@@ -127,7 +134,8 @@ Rows least_rows(const RunConfig& config, const Site& site) {
 class Planner {
  public:
   Planner(const RunConfig& config, const Site& site)
-      : config_(first_steps(with_evaluations(config, *site.data), total_steps(config, site.data->train_size()))),
+      : renews_(renews_exchange(config.optimizer.freeze)),
+        config_(first_steps(with_evaluations(config, *site.data), total_steps(config, site.data->train_size()))),
         site_(planned(site)),
         world_(site.world),
         on_host_(!site.devices.front().is_gpu()),
@@ -154,8 +162,9 @@ class Planner {
     for (const Replica& replica : cluster.replicas()) add(host_bytes(replica), taken);
     host = std::max(host, taken);
     std::vector<Rows> devices(site.devices.size());
-    cluster.on_each_device(
-        [&](Replica& replica) { devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica); });
+    cluster.on_each_device([&](Replica& replica) {
+      devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica, renews_);
+    });
     plan.rows = joined(devices, separate_);
     if (on_host_) {
       plan.rows.push_back({"copies on the host", host});
@@ -213,6 +222,7 @@ class Planner {
   }
 
  private:
+  bool renews_;
   RunConfig config_;
   Site site_;  ///< counts
   std::shared_ptr<device::World> world_;

@@ -181,7 +181,8 @@ constexpr Column table[] = {
     row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker has sent before the evaluation"),
 
     row("events", "step", &Event::step, "1", "step of the event"),
-    row("events", "kind", text16, &Event::kind, "freeze, floor, divergence, resume, masked, stop or failure"),
+    row("events", "kind", text16, &Event::kind,
+        "freeze, tensor-freeze, floor, divergence, resume, masked, stop or failure"),
     row("events", "text", text256, &Event::text, "the event in words"),
 
     plain("", "traffic", compound, Shape::rows, "", "one row per exchange, as one worker sees it"),

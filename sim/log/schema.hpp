@@ -136,7 +136,7 @@ struct EvaluationRow {
 
 struct Event {
   Index step = 0;
-  std::string kind;  ///< freeze, floor, divergence, resume, masked, stop; at most kind_bytes
+  std::string kind;  ///< freeze, tensor-freeze, floor, divergence, resume, masked, stop; at most kind_bytes
   std::string text;  ///< cut to text_bytes, between UTF-8 characters
 
   friend bool operator==(const Event&, const Event&) = default;

@@ -346,8 +346,8 @@ TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimize
       {"optimizer.variance-floor", {"-1", "mean:x"}},
       {"optimizer.variance-refresh", {"-1"}},
   };
-  std::vector<std::string> words = {"optimizer.nesterov", "optimizer.no-decay", "optimizer.bias-correction",
-                                    "optimizer.semantics", "optimizer.granularity"};
+  std::vector<std::string> words = {"optimizer.nesterov",  "optimizer.no-decay",    "optimizer.bias-correction",
+                                    "optimizer.semantics", "optimizer.granularity", "freeze.scope"};
   for (const experiments::RunOption& option : experiments::run_options()) {
     if (!option.name.starts_with("optimizer.") && !option.name.starts_with("freeze.")) continue;
     const auto found = std::find_if(out_of_range.begin(), out_of_range.end(),

@@ -64,6 +64,27 @@ TEST_CASE("resume: two hundred kills, for the optimizers that keep most", "[.lon
   }
 }
 
+TEST_CASE("resume: a run whose tensors are frozen one by one goes on with some of them frozen") {
+  const Arguments by_tensor = {"--freeze",           "auto", "--freeze.scope",     "tensor", "--optimizer.beta2", "0.9",
+                               "--freeze.lag",       "5",    "--freeze.threshold", "0.9",    "--freeze.dwell",    "2",
+                               "--checkpoint.every", "4"};
+  const Folder alone, folder;
+  CHECK(run_onebit(alone, checkpointing(by_tensor)).status == 0);
+  killed_at(folder, "checkpoint.named:4", checkpointing(by_tensor));
+  CHECK(run_onebit(folder, checkpointing(joined(by_tensor, {"--resume"}))).status == 0);
+  CHECK(losses(folder / "run.h5") == losses(alone / "run.h5"));
+  const auto freezes = [](const Folder& of) {
+    std::vector<std::string> result;
+    const sim::LogReader log(of / "run.h5");
+    for (const sim::Event& event : log.events()) {
+      if (event.kind.ends_with("freeze")) result.push_back(std::to_string(event.step) + " " + event.text);
+    }
+    return result;
+  };
+  CHECK(freezes(alone).size() == 5);  // of the run, and of its tensors
+  CHECK(freezes(folder) == freezes(alone));
+}
+
 TEST_CASE("resume: without a log the run begins, and a finished one is left as it is") {
   const Folder folder;
   const Outcome first = run_onebit(folder, checkpointing({"--resume"}));
