@@ -224,10 +224,27 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
+/// A run that diverged while it was dense is no matter of freeze or codec.
+Finding divergence(const Facts& facts, const std::string& reason) {
+  const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
+  if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};
+  if (facts.steps.empty() || !std::isfinite(facts.steps.front().loss)) {
+    return {Severity::problem, Cause::bad_data, reason + ": the first loss is not finite, before any update",
+            "look for values in the data that are not finite or far too large, and at the first weights"};
+  }
+  const sim::StepRow& last = facts.steps.back();
+  const std::string text = reason +
+                           ": in dense steps, before anything was frozen or compressed; the learning rate was " +
+                           text_of(last.lr) + ", the loss " + text_of(facts.steps.front().loss) + " at first and " +
+                           text_of(last.loss) + " at " + at_step(last.step);
+  return {Severity::problem, Cause::rate_too_high, text,
+          "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"};
+}
+
 void check_end(const Facts& facts, Found& found) {
   const std::string reason = sim::reason_of_end(facts.events);
   const sim::RunStatus status = facts.log.status();
-  if (status == sim::RunStatus::diverged) found.push_back({Severity::problem, Cause::diverged, reason, ""});
+  if (status == sim::RunStatus::diverged) found.push_back(divergence(facts, reason));
   if (status == sim::RunStatus::failed) {
     const bool never = reason.find("never did") != std::string::npos;
     found.push_back({Severity::problem, never ? Cause::never_compressed : Cause::not_finished, reason, ""});

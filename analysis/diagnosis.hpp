@@ -22,6 +22,8 @@ enum class Cause {
   frozen_steps_explode,      ///< the same without a codec
   loss_rose_at_freeze,
   never_compressed,
+  rate_too_high,  ///< it diverged before anything was frozen or compressed
+  bad_data,       ///< the first loss is not finite
   diverged,
   not_finished,
   many_masked,

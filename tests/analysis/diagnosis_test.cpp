@@ -121,7 +121,12 @@ TEST_CASE(
 TEST_CASE("how a run ended is told") {
   sim::RunConfig run = config();
   run.optimizer.lr = 1e30;
-  CHECK(has(findings(run), Cause::diverged));
+  const std::vector<Finding> found = findings(run);
+  REQUIRE(has(found, Cause::rate_too_high));  // in the warm-up: neither freeze nor codec
+  CHECK(found[0].text.find("before anything was frozen or compressed; the learning rate was 1e+30") !=
+        std::string::npos);
+  run.optimizer.lr = 2e-3;
+  CHECK(findings(run).empty());  // what is advised helps
 }
 
 namespace {
@@ -187,4 +192,27 @@ TEST_CASE("a compressing run without feedback says so, one with errors that are 
   CHECK(has(findings_of({}), Cause::no_feedback));
   CHECK_FALSE(has(findings_of({.codec_error = 0}), Cause::no_feedback));
   CHECK_FALSE(has(findings_of({.feedback = "auto"}), Cause::no_feedback));
+}
+
+TEST_CASE("a first loss that is not finite is told from a rate that is too high") {
+  for (const bool finite : {false, true}) {
+    const Folder folder;
+    {
+      sim::LogWriter log(folder / "run.h5", sample_header(), false);
+      for (Index step = 1; step <= 2; ++step) {
+        sim::StepRow row;
+        row.step = step;
+        row.lr = 0.5;
+        row.loss = finite ? 7.0 * static_cast<double>(step) : std::nan("");
+        log.append(row);
+      }
+      log.append(sim::Event{2, "diverged", "the loss is not finite"});
+      log.close(sim::RunStatus::diverged);
+    }
+    const std::vector<Finding> found = diagnose(sim::LogReader(folder / "run.h5"));
+    CHECK(has(found, Cause::bad_data) == !finite);
+    CHECK(has(found, Cause::rate_too_high) == finite);
+    if (finite)
+      CHECK(found[0].text.find("the learning rate was 0.5, the loss 7 at first and 14 at step 2") != std::string::npos);
+  }
 }
