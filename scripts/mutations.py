@@ -47,6 +47,14 @@ class Change:
     end: int
     text: str
 
+    def room(self):
+        return self.path.split("/")[0]
+
+    def own_test(self):
+        """Arguments of the tests: those of the changed file, none where it has none."""
+        stem = pathlib.Path(self.path).stem
+        return "--filenames-as-tags", f"[#{FIRST.get(stem, stem)}_test]"
+
     def apply(self, source):
         lines = source.split("\n")
         old = lines[self.line]
@@ -114,12 +122,12 @@ class Copy:
         subprocess.run([*git, "fetch", "-q", ROOT, "HEAD"], check=True)
         subprocess.run([*git, "checkout", "-q", "--force", "--detach", "FETCH_HEAD"], check=True)
 
-    def prepare(self, rooms):
+    def prepare(self, changes):
         shared = pathlib.Path(os.environ.get("ONEBIT_SHARED") or ROOT.parent / "shared").resolve()
         subprocess.run(["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                         "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DONEBIT_CUDA=OFF", "-DONEBIT_PCH=ON",
                         f"-DONEBIT_SHARED={shared}"], check=True, stdout=subprocess.DEVNULL)
-        for room in rooms:
+        for room in sorted({change.room() for change in changes}):
             if self.build(room) != 0:
                 sys.exit(f"mutations: {TESTS[room][0]} does not build as it is")
             began = time.monotonic()
@@ -129,6 +137,9 @@ class Copy:
                 sys.exit(f"mutations: the tests of {room} do not pass as they are\n{output[-2000:]}")
             for skipped in re.findall("ONEBIT-SKIPPED: .*", output):
                 print(f"mutations: a test of {room} notices nothing: {skipped}", flush=True)
+        for room, own in sorted({(change.room(), change.own_test()) for change in changes}):
+            if self.tests(room, own, 3600)[0] != 0:
+                sys.exit(f"mutations: {own[-1]} of {room} does not pass as it is")
 
     def build(self, room):
         return run(["cmake", "--build", self.build_folder, "--target", TESTS[room][0], "--parallel", self.jobs], 3600)[0]
@@ -140,13 +151,12 @@ class Copy:
     def outcome(self, change):
         file = self.tree / change.path
         source = file.read_text()
-        room = change.path.split("/")[0]
+        room = change.room()
         try:
             file.write_text(change.apply(source)[0])
             if self.build(room) != 0:
                 return "does not compile"
-            own = FIRST.get(file.stem, file.stem)
-            for names in (["--filenames-as-tags", f"[#{own}_test]"], TESTS[room][1]):
+            for names in (change.own_test(), TESTS[room][1]):
                 status, output = self.tests(room, names, 30 + 10 * self.seconds[room])
                 if status != 0:
                     return "hangs" if status is None or "bad_alloc" in output else "noticed"
@@ -177,7 +187,7 @@ def main():
               if (number in options.only if options.only else number > options.first)]
     wanted = len(chosen) if options.only else options.count - options.first
     if not options.list:
-        copy.prepare(sorted({change.path.split("/")[0] for _, change in chosen}))
+        copy.prepare([change for _, change in chosen])
     counts, survivors, done = {"noticed": 0, "hangs": 0, "SURVIVED": 0}, [], 0
     for number, change in chosen:
         if done >= wanted:

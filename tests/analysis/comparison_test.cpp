@@ -177,6 +177,8 @@ TEST_CASE("comparison: a parent at its best rate judges its own children, and th
   CHECK(result.verdicts[0].judgement == Judgement::equivalent);
   CHECK((result.verdicts[1].arm == "lamb-0.1" && result.verdicts[1].baseline == "adam-0.1"));
   CHECK((result.verdicts[2].arm == "onebit-lamb-0.1" && result.verdicts[2].baseline == "lamb-0.1"));
+  CHECK_THAT(result.verdicts[0].sentence, StartsWith("at the best learning rate of each, "));  // of two and of one
+  CHECK_THAT(result.verdicts[2].sentence, !Contains("at the best learning rate"));             // of one and of one
   CHECK(result.notes.empty());
 }
 

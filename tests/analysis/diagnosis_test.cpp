@@ -2,6 +2,7 @@
 
 #include "analysis/diagnosis.hpp"
 
+#include <cmath>
 #include <functional>
 
 #include "sim/train.hpp"
@@ -132,12 +133,14 @@ struct Written {
   double update_after = 1;  ///< norm of updates after the freeze; before it 1
   double codec_error = 0.5;
   std::string feedback = "none";
+  double residual = std::nan("");  ///< of the one probe, which saw 1 enter the exchange; NaN: no probe
 };
 
 std::vector<Finding> findings_of(const Written& what) {
   const Folder folder;
   sim::LogHeader header = sample_header();
   header.config = {{"optimizer", "onebit-adam"}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
+  header.probed = !std::isnan(what.residual);
   {
     sim::LogWriter log(folder / "run.h5", header, false);
     for (Index step = 1; step <= 200; ++step) {
@@ -149,6 +152,12 @@ std::vector<Finding> findings_of(const Written& what) {
       if (step > what.freeze) row.worker_codec_error = what.codec_error;
       row.worker_error_norm = 1;
       log.append(row);
+    }
+    if (header.probed) {
+      sim::ProbeRow probe{.step = 200};
+      probe.feedback_size = 1;
+      probe.feedback_residual = probe.residual_without_workers = probe.residual_without_servers = what.residual;
+      log.append(probe);
     }
     log.append(sim::Event{what.freeze, "freeze", "variance frozen"});
     log.close(sim::RunStatus::finished);
@@ -187,4 +196,10 @@ TEST_CASE("a compressing run without feedback says so, one with errors that are 
   CHECK(has(findings_of({}), Cause::no_feedback));
   CHECK_FALSE(has(findings_of({.codec_error = 0}), Cause::no_feedback));
   CHECK_FALSE(has(findings_of({.feedback = "auto"}), Cause::no_feedback));
+}
+
+TEST_CASE("errors are lost from a ten thousandth of what entered the exchange on") {
+  const Finding lost = finding(findings_of({.feedback = "auto", .residual = 1.01e-4}), Cause::errors_lost);
+  CHECK(lost.text.find("misses 0.0101% of what entered the exchange at step 200") != std::string::npos);
+  CHECK_FALSE(has(findings_of({.feedback = "auto", .residual = 0.99e-4}), Cause::errors_lost));
 }

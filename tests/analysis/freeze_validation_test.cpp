@@ -134,6 +134,8 @@ TEST_CASE("freeze validation: the earliest candidate that the choosing seeds fou
   CHECK(validation.choice->row == 2);
   CHECK(validation.choice->freeze.verdict == FreezeVerdict::safe);
   CHECK(validation.choice->together.verdict == FreezeVerdict::costs);
+  // Two verdicts on the choice: t(0.9875; 2) = 6.2053; 0.2, 0.2 and 0 have s = 0.2 / sqrt(3).
+  CHECK(validation.choice->together.interval.half_width == Approx(6.2053 * 0.2 / 3).epsilon(1e-4));
   CHECK(validation.rows[4].reached == 0);
   CHECK(validation.rows[4].freeze.reason == "not known for 5 of 5 seeds");
   trials.clear();

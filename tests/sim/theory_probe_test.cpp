@@ -166,6 +166,21 @@ TEST_CASE("the squared gradient has no bias by noise") {
   CHECK(mean_of(rows, &ProbeRow::worker_gradient_square) == Approx(exact + 9).epsilon(0.02));
 }
 
+TEST_CASE("probes of gradients that are accumulated over parts of a batch are those of the whole batch") {
+  RunConfig whole = mlp_config();
+  whole.steps = 1;
+  whole.batch = 12;
+  whole.probe = {.every = 1};
+  RunConfig parts = whole;
+  parts.batch = 4;
+  parts.accumulation = 3;
+  const ProbeRow expected = probes_of(whole).front(), row = probes_of(parts).front();
+  CHECK(row.gradient_square == Approx(expected.gradient_square).epsilon(1e-4));
+  CHECK(row.worker_gradient_square == Approx(expected.worker_gradient_square).epsilon(1e-4));
+  CHECK(row.noise_square == Approx(expected.noise_square).epsilon(1e-4));
+  CHECK(row.heterogeneity_square == Approx(expected.heterogeneity_square).epsilon(1e-2));
+}
+
 TEST_CASE("scaled gradients divide by the denominators of the step") {
   RunConfig config = quadratic();
   config.optimizer.eps = 1e6;  // d is eps to rounding
