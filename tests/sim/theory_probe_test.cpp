@@ -3,8 +3,12 @@
 
 #include "sim/theory_probe.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
+#include "device/state.hpp"
+#include "sim/probe.hpp"
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/oracle/quadratic.hpp"
@@ -333,4 +337,78 @@ TEST_CASE("the probe's row of errors is the root mean square over workers") {
   CHECK(squares > 0);
   CHECK(steps.back().worker_error_norm ==
         Approx(std::sqrt(squares / static_cast<double>(config.workers))).epsilon(1e-12));
+}
+
+namespace {
+
+/// Reads the floats that are called `name`, in whatever group.
+class ReadState final : public device::StateVisitor {
+ public:
+  ReadState(const device::Shard& shard, std::string name, std::vector<float>& values)
+      : StateVisitor(shard), name_(std::move(name)), values_(values) {}
+  bool loads() const override { return false; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
+              Held) override {
+    if (!path.ends_with("/" + name_)) return;
+    for (const device::Piece& piece : pieces) {
+      const std::size_t before = values_.size();
+      values_.resize(before + static_cast<std::size_t>(piece.count));
+      elements.download(values_.data() + before, piece.first, piece.count);
+    }
+  }
+  void host(const std::string&, std::vector<double>&) override {}
+  void host(const std::string&, std::vector<Index>&) override {}
+
+  std::string name_;
+  std::vector<float>& values_;
+};
+
+double l1_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += std::fabs(static_cast<double>(value));
+  return sum;
+}
+
+double l2_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+TEST_CASE("a probe's norms are those of what the run holds after the step") {
+  VirtualCluster cluster(onebit_adam(mlp_config()));
+  StepOutcome outcome = cluster.advance();
+  CHECK(std::isnan(measure_step(cluster, outcome).server_error_norm));  // there is no exchange yet
+  while (cluster.step() < cluster.steps()) outcome = cluster.advance();
+  const StepRow row = measure_step(cluster, outcome);
+  const optim::StateView state = cluster.replicas().front().optimizer->state();
+  const std::vector<float> momentum = state.momentum->to_host(), variance = state.variance->to_host();
+  std::vector<float> server_error;
+  cluster.visit_state([&](const device::Shard& shard, const VirtualCluster::Visit& visit) {
+    ReadState read(shard, "server_error", server_error);
+    visit(read);
+  });
+  REQUIRE(server_error.size() >= momentum.size());
+  CHECK(row.param_norm == Approx(l2_of(cluster.weights().to_host())).epsilon(1e-12));
+  CHECK(row.momentum_norm == Approx(l2_of(momentum)).epsilon(1e-12));
+  CHECK(row.variance_l1 == Approx(l1_of(variance)).epsilon(1e-12));
+  CHECK(row.variance_l2 == Approx(l2_of(variance)).epsilon(1e-12));
+  CHECK(row.server_error_norm == Approx(l2_of(server_error)).epsilon(1e-12));
+  CHECK(row.server_error_norm > 0);
+  const auto positive = static_cast<double>(std::ranges::count_if(momentum, [](float value) { return value > 0; }));
+  CHECK(row.sign_density == Approx(positive / static_cast<double>(momentum.size())).epsilon(1e-12));
+  const TensorRow tensors = measure_tensors(cluster, outcome.step);
+  const std::vector<TensorInfo>& infos = cluster.model().tensors();
+  REQUIRE(tensors.variance_l1.size() == infos.size());
+  for (std::size_t t = 0; t < infos.size(); ++t) {
+    const auto first = static_cast<std::size_t>(infos[t].offset), size = static_cast<std::size_t>(infos[t].size);
+    const std::span<const float> v = std::span(variance).subspan(first, size);
+    CHECK(tensors.momentum_l2[t] == Approx(l2_of(std::span(momentum).subspan(first, size))).epsilon(1e-12));
+    CHECK(tensors.variance_l1[t] == Approx(l1_of(v)).epsilon(1e-12));
+    CHECK(tensors.variance_l2[t] == Approx(l2_of(v)).epsilon(1e-12));
+  }
 }
