@@ -309,6 +309,7 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
   const auto denominator = [](double variance, Index updates) {
     return std::sqrt(variance / (1 - std::pow(0.9, static_cast<double>(updates)))) + 0.01;
   };
+  Index moved = 0;
   for (std::size_t i = 1; i < probes.size(); ++i) {
     const Index t = probes[i].step;
     CAPTURE(t);
@@ -318,7 +319,12 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
     const double before = t >= 12 ? denominator(probes[i].shadow_l1, t)
                                   : denominator(steps[i - 1].variance_l1, t - 1);  // else the frozen one
     CHECK(probes[i].rate_drift == Approx(std::fabs(std::log(d / before))).epsilon(1e-3).margin(1e-6));
+    const double old_root = (t > 12 ? d : before) - 0.01, new_root = (t > 12 ? before : d) - 0.01;
+    const bool moves = std::fabs(new_root - old_root) > config.probe.moved * old_root;
+    CHECK(probes[i].moved_share == (moves ? 1 : 0));  // of the one coordinate
+    moved += moves ? 1 : 0;
   }
+  CHECK((moved > 0 && moved < 23));
 }
 
 TEST_CASE("the probe's row of errors is the root mean square over workers") {
