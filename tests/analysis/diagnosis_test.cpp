@@ -184,6 +184,7 @@ TEST_CASE("a loss that rises at the freeze is told with the means of a tenth of 
   const Finding rise = finding(findings_of({.freeze = 100}), Cause::loss_rose_at_freeze);
   CHECK(rise.text.find("mean 90.5 over the 20 steps before, 300 after") != std::string::npos);
   CHECK_FALSE(has(findings_of({.freeze = 150}), Cause::loss_rose_at_freeze));
+  CHECK(has(findings_of({.freeze = 1}), Cause::loss_rose_at_freeze));  // 1 before, 11.5 after
 }
 
 TEST_CASE("steps explode from a hundred times the longest before the freeze on") {

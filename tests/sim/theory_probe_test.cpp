@@ -300,7 +300,7 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
   config.optimizer.beta2 = 0.9;
   config.optimizer.eps = 0.01;
   config.optimizer.freeze.policy = "fixed:12";
-  config.probe = {.every = 1};
+  config.probe = {.every = 1, .curvature = 1};
   const Folder folder;
   const LogReader log = run_log(config, folder / "run.h5");
   const std::vector<StepRow> steps = log.steps();
@@ -314,6 +314,7 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
     const Index t = probes[i].step;
     CAPTURE(t);
     const double d = denominator(steps[i].variance_l1, std::min<Index>(t, 12));
+    CHECK(probes[i].smoothness == Approx(1).epsilon(1e-3));  // one iteration is enough
     CHECK(probes[i].least_denominator == Approx(d).epsilon(1e-5));
     CHECK(probes[i].scaled_gradient_square == Approx(probes[i].gradient_square / d).epsilon(1e-4));
     const double before = t >= 12 ? denominator(probes[i].shadow_l1, t)
