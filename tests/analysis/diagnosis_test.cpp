@@ -2,7 +2,6 @@
 
 #include "analysis/diagnosis.hpp"
 
-#include <cmath>
 #include <functional>
 
 #include "sim/train.hpp"
@@ -133,14 +132,14 @@ struct Written {
   double update_after = 1;  ///< norm of updates after the freeze; before it 1
   double codec_error = 0.5;
   std::string feedback = "none";
-  double residual = std::nan("");  ///< of the one probe, which saw 1 enter the exchange; NaN: no probe
+  std::vector<sim::ProbeRow> probes = {};
 };
 
 std::vector<Finding> findings_of(const Written& what) {
   const Folder folder;
   sim::LogHeader header = sample_header();
   header.config = {{"optimizer", "onebit-adam"}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
-  header.probed = !std::isnan(what.residual);
+  header.probed = !what.probes.empty();
   {
     sim::LogWriter log(folder / "run.h5", header, false);
     for (Index step = 1; step <= 200; ++step) {
@@ -153,12 +152,7 @@ std::vector<Finding> findings_of(const Written& what) {
       row.worker_error_norm = 1;
       log.append(row);
     }
-    if (header.probed) {
-      sim::ProbeRow probe{.step = 200};
-      probe.feedback_size = 1;
-      probe.feedback_residual = probe.residual_without_workers = probe.residual_without_servers = what.residual;
-      log.append(probe);
-    }
+    for (const sim::ProbeRow& probe : what.probes) log.append(probe);
     log.append(sim::Event{what.freeze, "freeze", "variance frozen"});
     log.close(sim::RunStatus::finished);
   }
@@ -200,7 +194,31 @@ TEST_CASE("a compressing run without feedback says so, one with errors that are 
 }
 
 TEST_CASE("errors are lost from a ten thousandth of what entered the exchange on") {
-  const Finding lost = finding(findings_of({.feedback = "auto", .residual = 1.01e-4}), Cause::errors_lost);
+  const auto lost_by = [](double residual) {
+    sim::ProbeRow probe{.step = 200};
+    probe.feedback_size = 1;
+    probe.feedback_residual = probe.residual_without_workers = probe.residual_without_servers = residual;
+    return findings_of({.feedback = "auto", .probes = {probe}});
+  };
+  const Finding lost = finding(lost_by(1.01e-4), Cause::errors_lost);
   CHECK(lost.text.find("misses 0.0101% of what entered the exchange at step 200") != std::string::npos);
-  CHECK_FALSE(has(findings_of({.feedback = "auto", .residual = 0.99e-4}), Cause::errors_lost));
+  CHECK_FALSE(has(lost_by(0.99e-4), Cause::errors_lost));
+}
+
+TEST_CASE("the furthest drift after the freeze is told, from a factor of two on") {
+  const auto drifted_by = [](const std::vector<double>& drifts) {  // at steps 100, 120, ...
+    Written what{.freeze = 110};
+    for (std::size_t i = 0; i < drifts.size(); ++i) {
+      what.probes.push_back({.step = 100 + 20 * static_cast<Index>(i)});
+      what.probes.back().rate_drift = drifts[i];
+    }
+    return findings_of(what);
+  };
+  const Finding early = finding(drifted_by({5, 0.5, 1, 0.8}), Cause::variance_frozen_early);
+  CHECK(early.severity == Severity::problem);
+  CHECK(early.text ==
+        "the variance was frozen early, after 110 steps: by step 140 an unfrozen one would give rates that "
+        "differ by a factor of 2.72 in the geometric mean");
+  CHECK(has(drifted_by({5, 0.7}), Cause::variance_frozen_early));
+  CHECK_FALSE(has(drifted_by({5, 0.68}), Cause::variance_frozen_early));
 }
