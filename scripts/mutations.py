@@ -1,26 +1,36 @@
 #!/usr/bin/env python3
 """Asks whether the tests would notice a wrong formula. Draws single-token changes of formulas in analysis/ and in sim's
 probes from a seed (an operator or a bound for its like, a number for another one), builds each in a copy of the tree,
-and runs the tests of its room. Prints a line a change, and at the end every one that no test noticed.
+and runs the tests of its room, those of the changed file first. Prints a line a change, and at the end every one that no
+test noticed.
 
-mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--list]: the copy and its build are in FOLDER, which is made
-where it is not there; --from goes on behind so many changes of a run that was broken off. A change that does not
-compile is drawn again. Exits 0 whatever survives: some changes are of no consequence, which only a reader can say."""
+mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--only 3,17] [--jobs N] [--list]: the copy, of what is committed,
+and its build are in FOLDER, which is made where it is not there. The number of a change is its place in the order drawn;
+one that does not compile keeps its number, is none of the count, and another one is drawn. --from goes on behind so many
+changes of a run that was broken off, --only makes the ones of these numbers alone. Data of tests are in ONEBIT_SHARED, or
+in ../shared of this tree: a test that is skipped for lack of them notices nothing, and the script says so.
+A change under which the tests run ten times as long as they do, or take more than MEMORY, is noticed too: "hangs".
+Exits 0 whatever survives: some changes are of no consequence, which only a reader can say."""
 import argparse
 import dataclasses
+import os
 import pathlib
 import random
 import re
-import shutil
+import resource
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TESTS = {"analysis": ("test_analysis", []), "sim": ("test_sim", ["*prob*,*shadow*,*denominators*,*quadratic*,*gradient*"])}
+# Of sim all but what takes minutes and is of no probe.
+TESTS = {"analysis": ("test_analysis", ("~[.]",)), "sim": ("test_sim", ('~[.]~"plan:*"~"checkpoint:*"~"debug:*"',))}
 SOURCES = ["analysis/*.cpp", "sim/probe.cpp", "sim/probe_kernels.hpp", "sim/theory_probe.cpp",
            "sim/theory_kernels.hpp"]
 UNMUTATED = {"plot.cpp", "gnuplot.cpp"}  # they draw
+FIRST = {"loss_window": "diagnosis", "recorded_phases": "exchanges", "stages": "timeline", "probe": "theory_probe",
+         "theory_kernels": "theory_probe", "probe_kernels": "theory_probe"}  # tests of the file, where they have another name
+MEMORY = 8 << 30
 SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "==",
          "&&": "||", "||": "&&", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*="}
 OPERATOR = re.compile(r"(?<= )(\+|-|\*|/|<|>|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=)(?= )")
@@ -37,6 +47,14 @@ class Change:
     begin: int
     end: int
     text: str
+
+    def room(self):
+        return self.path.split("/")[0]
+
+    def own_test(self):
+        """Arguments of the tests: those of the changed file, none where it has none."""
+        stem = pathlib.Path(self.path).stem
+        return "--filenames-as-tags", f"[#{FIRST.get(stem, stem)}_test]"
 
     def apply(self, source):
         lines = source.split("\n")
@@ -82,44 +100,72 @@ def all_changes(root):
 
 
 def run(command, limit, **more):
+    """Exit status, None for none within limit, and output."""
+    def bounded():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
     try:
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit, **more).returncode
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
+                               preexec_fn=bounded, **more)
+        return ended.returncode, ended.stdout.decode(errors="replace")
     except subprocess.TimeoutExpired:
-        return -1
+        return None, ""
 
 
-def build(folder, room):
-    return run(["cmake", "--build", folder / "build", "--target", TESTS[room][0], "--parallel"], 1200)
+class Copy:
+    def __init__(self, folder, jobs):
+        self.tree, self.build_folder, self.jobs = folder / "tree", folder / "build", str(jobs)
+        self.seconds = {}  # of a room's tests by their names, as they are
+        folder.mkdir(parents=True, exist_ok=True)
+        if not self.tree.exists():
+            subprocess.run(["git", "clone", "-q", ROOT, self.tree], check=True)
+        git = ["git", "-C", self.tree]
+        subprocess.run([*git, "fetch", "-q", ROOT, "HEAD"], check=True)
+        subprocess.run([*git, "checkout", "-q", "--force", "--detach", "FETCH_HEAD"], check=True)
 
+    def prepare(self, changes):
+        shared = pathlib.Path(os.environ.get("ONEBIT_SHARED") or ROOT.parent / "shared").resolve()
+        subprocess.run(["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                        "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DONEBIT_CUDA=OFF", "-DONEBIT_PCH=ON",
+                        f"-DONEBIT_SHARED={shared}"], check=True, stdout=subprocess.DEVNULL)
+        for room in sorted({change.room() for change in changes}):
+            if self.build(room) != 0:
+                sys.exit(f"mutations: {TESTS[room][0]} does not build as it is")
+            self.measure(room, TESTS[room][1])
+        for room, own in sorted({(change.room(), change.own_test()) for change in changes}):
+            self.measure(room, own)
 
-def prepare(folder):
-    if not (folder / "tree").exists():
-        subprocess.run(["git", "clone", "-q", ROOT, folder / "tree"], check=True)
-    subprocess.run(["git", "-C", folder / "tree", "checkout", "-q", "."], check=True)
-    subprocess.run(["cmake", "-S", folder / "tree", "-B", folder / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                    "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DONEBIT_CUDA=OFF", "-DONEBIT_PCH=ON"],
-                   check=True, stdout=subprocess.DEVNULL)
-    for room in TESTS:
-        if build(folder, room) != 0 or tests_notice(folder, room):
-            sys.exit(f"mutations: the tests of {room} do not pass as they are")
+    def measure(self, room, names):
+        began = time.monotonic()
+        status, output = self.tests(room, names, 3600)
+        self.seconds[room, names] = time.monotonic() - began
+        if status != 0:
+            sys.exit(f"mutations: tests of {room} ({names[-1]}) do not pass as they are\n{output[-2000:]}")
+        for skipped in re.findall("ONEBIT-SKIPPED: .*", output):
+            print(f"mutations: a test of {room} notices nothing: {skipped}", flush=True)
 
+    def build(self, room):
+        return run(["cmake", "--build", self.build_folder, "--target", TESTS[room][0], "--parallel", self.jobs], 3600)[0]
 
-def tests_notice(folder, room):
-    program, names = TESTS[room]
-    return run([folder / "build/tests" / room / program, "--abort", *names], 600, cwd=folder / "tree") != 0
+    def tests(self, room, names, limit):
+        return run([self.build_folder / "tests" / room / TESTS[room][0], "--abort", *names], limit, cwd=self.tree,
+                   env=os.environ | {"OMP_WAIT_POLICY": "passive"})
 
-
-def outcome(folder, change):
-    file = folder / "tree" / change.path
-    source = file.read_text()
-    room = change.path.split("/")[0]
-    try:
-        file.write_text(change.apply(source)[0])
-        if build(folder, room) != 0:
-            return "does not compile"
-        return "noticed" if tests_notice(folder, room) else "SURVIVED"
-    finally:
-        file.write_text(source)
+    def outcome(self, change):
+        file = self.tree / change.path
+        source = file.read_text()
+        room = change.room()
+        try:
+            file.write_text(change.apply(source)[0])
+            if self.build(room) != 0:
+                return "does not compile"
+            for names in (change.own_test(), TESTS[room][1]):
+                status, output = self.tests(room, names, 30 + 10 * self.seconds[room, names])
+                if status != 0:
+                    return "hangs" if status is None or "bad_alloc" in output else "noticed"
+            return "SURVIVED"
+        finally:
+            file.write_text(source)
 
 
 def main():
@@ -128,36 +174,46 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--from", dest="first", type=int, default=0)
+    parser.add_argument("--only", type=lambda text: {int(number) for number in text.split(",")}, default=set(),
+                        help="numbers of changes, as they are printed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the build")
     parser.add_argument("--list", action="store_true", help="the changes, unbuilt")
     options = parser.parse_args()
-    changes = all_changes(ROOT)
+    if options.list:
+        root = ROOT
+    else:
+        copy = Copy(options.folder.resolve(), options.jobs)
+        root = copy.tree
+    changes = all_changes(root)
     random.Random(options.seed).shuffle(changes)
+    chosen = [(number, change) for number, change in enumerate(changes, 1)
+              if (number in options.only if options.only else number > options.first)]
+    wanted = len(chosen) if options.only else options.count - options.first
     if not options.list:
-        shutil.os.makedirs(options.folder, exist_ok=True)
-        prepare(options.folder.resolve())
-    counts, survivors, done = {"noticed": 0, "SURVIVED": 0}, [], 0
-    for change in changes:
-        if done >= options.count:
+        copy.prepare([change for _, change in chosen])
+    counts, survivors, done = {"noticed": 0, "hangs": 0, "SURVIVED": 0}, [], 0
+    for number, change in chosen:
+        if done >= wanted:
             break
-        _, old, new = change.apply((ROOT / change.path).read_text())
-        line = f"{change.path}:{change.line + 1}: {old}  ->  {new}"
-        if options.list or done < options.first:
+        _, old, new = change.apply((root / change.path).read_text())
+        line = f"{number:4}  {change.path}:{change.line + 1}: {old}  ->  {new}"
+        if options.list:
             done += 1
-            if options.list:
-                print(line)
+            print(line)
             continue
         began = time.monotonic()
-        result = outcome(options.folder.resolve(), change)
+        result = copy.outcome(change)
+        print(f"{result:9} {time.monotonic() - began:5.0f} s {line}", flush=True)
         if result == "does not compile":
             continue
         done += 1
         counts[result] += 1
         if result == "SURVIVED":
             survivors.append(line)
-        print(f"{done:4} {result:9} {time.monotonic() - began:5.0f} s  {line}", flush=True)
     if options.list:
         return
-    print(f"\n{counts['noticed']} of {sum(counts.values())} noticed; {len(changes)} changes to draw from, seed {options.seed}")
+    print(f"\n{counts['noticed'] + counts['hangs']} of {sum(counts.values())} noticed, {counts['hangs']} of them because the "
+          f"tests hang; {len(changes)} changes to draw from, seed {options.seed}")
     for line in survivors:
         print("survived: " + line)
 

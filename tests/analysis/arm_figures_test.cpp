@@ -161,6 +161,8 @@ TEST_CASE("arm figures: a loss that one run did not reach, also because it diver
   arm.runs.push_back(diverged(make_run({}, 3, {10, 50})));
   arm.runs.push_back(make_run({}, 4, {10, 50}));
   arm.runs.back().summary.status = sim::RunStatus::stopped;
+  arm.runs.push_back(make_run({}, 5, {10, 1}));
+  arm.runs.back().summary.status = sim::RunStatus::failed;
   CHECK((figures(arm).to_target.runs == 3 && figures(arm).to_target.reached == 2));
   CHECK(std::isnan(figures(arm).to_target.samples.mean));
 }

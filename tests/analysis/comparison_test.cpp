@@ -177,6 +177,8 @@ TEST_CASE("comparison: a parent at its best rate judges its own children, and th
   CHECK(result.verdicts[0].judgement == Judgement::equivalent);
   CHECK((result.verdicts[1].arm == "lamb-0.1" && result.verdicts[1].baseline == "adam-0.1"));
   CHECK((result.verdicts[2].arm == "onebit-lamb-0.1" && result.verdicts[2].baseline == "lamb-0.1"));
+  CHECK_THAT(result.verdicts[0].sentence, StartsWith("at the best learning rate of each, "));  // of two and of one
+  CHECK_THAT(result.verdicts[2].sentence, !Contains("at the best learning rate"));             // of one and of one
   CHECK(result.notes.empty());
 }
 
@@ -190,6 +192,18 @@ TEST_CASE("comparison: a grid that diverged at every rate has no best one, and t
   CHECK(result.verdicts[0].arm == "lamb-1");
   CHECK(result.other_rates.size() == 1);
   CHECK(result.arms[2].diverged == 1);
+  CHECK_THAT(result.verdicts[0].sentence, !Contains("at the best learning rate"));
+}
+
+TEST_CASE("comparison: against a baseline that is not at its best rate nothing is said to be at the best of each") {
+  const std::vector<Arm> arms = {with_rate("adam", "0.01", {2, 2.2}), with_rate("adam", "0.1", {1, 1.1}),
+                                 with_rate("lamb", "0.1", {1, 1.2})};
+  for (const bool best : {false, true}) {
+    const Comparison result = compare(arms, {.baseline = best ? "adam-0.1" : "adam-0.01"});
+    REQUIRE(result.verdicts.size() == 1);
+    CHECK(result.verdicts[0].arm == "lamb-0.1");
+    CHECK_THAT(result.verdicts[0].sentence, StartsWith(best ? "at the best learning rate of each, " : "lamb-0.1 "));
+  }
 }
 
 TEST_CASE("comparison: refuses other problems, unknown baselines and nothing") {

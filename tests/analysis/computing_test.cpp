@@ -62,6 +62,7 @@ TEST_CASE("computing: of a run the median of its steps, a worker's share") {
   CHECK(logged(base, {.seconds = 8}).summary.compute_seconds == Approx(2));
   CHECK(logged(base, {.seconds = 8, .every = 5}).summary.compute_seconds == Approx(2));  // rows cover several steps
   CHECK(logged(base).summary.batch == 16);
+  CHECK(logged(base, {.workers = 1}).summary.batch == 64);
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({3, 1, 2, 10}) == 2.5);
 }

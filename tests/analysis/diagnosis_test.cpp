@@ -137,12 +137,14 @@ struct Written {
   double update_after = 1;  ///< norm of updates after the freeze; before it 1
   double codec_error = 0.5;
   std::string feedback = "none";
+  std::vector<sim::ProbeRow> probes = {};
 };
 
 std::vector<Finding> findings_of(const Written& what) {
   const Folder folder;
   sim::LogHeader header = sample_header();
   header.config = {{"optimizer", "onebit-adam"}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
+  header.probed = !what.probes.empty();
   {
     sim::LogWriter log(folder / "run.h5", header, false);
     for (Index step = 1; step <= 200; ++step) {
@@ -155,6 +157,7 @@ std::vector<Finding> findings_of(const Written& what) {
       row.worker_error_norm = 1;
       log.append(row);
     }
+    for (const sim::ProbeRow& probe : what.probes) log.append(probe);
     log.append(sim::Event{what.freeze, "freeze", "variance frozen"});
     log.close(sim::RunStatus::finished);
   }
@@ -180,6 +183,7 @@ TEST_CASE("a loss that rises at the freeze is told with the means of a tenth of 
   const Finding rise = finding(findings_of({.freeze = 100}), Cause::loss_rose_at_freeze);
   CHECK(rise.text.find("mean 90.5 over the 20 steps before, 300 after") != std::string::npos);
   CHECK_FALSE(has(findings_of({.freeze = 150}), Cause::loss_rose_at_freeze));
+  CHECK(has(findings_of({.freeze = 1}), Cause::loss_rose_at_freeze));  // 1 before, 11.5 after
 }
 
 TEST_CASE("steps explode from a hundred times the longest before the freeze on") {
@@ -215,4 +219,34 @@ TEST_CASE("a first loss that is not finite is told from a rate that is too high"
     if (finite)
       CHECK(found[0].text.find("the learning rate was 0.5, the loss 7 at first and 14 at step 2") != std::string::npos);
   }
+}
+
+TEST_CASE("errors are lost from a ten thousandth of what entered the exchange on") {
+  const auto lost_by = [](double residual) {
+    sim::ProbeRow probe{.step = 200};
+    probe.feedback_size = 1;
+    probe.feedback_residual = probe.residual_without_workers = probe.residual_without_servers = residual;
+    return findings_of({.feedback = "auto", .probes = {probe}});
+  };
+  const Finding lost = finding(lost_by(1.01e-4), Cause::errors_lost);
+  CHECK(lost.text.find("misses 0.0101% of what entered the exchange at step 200") != std::string::npos);
+  CHECK_FALSE(has(lost_by(0.99e-4), Cause::errors_lost));
+}
+
+TEST_CASE("the furthest drift after the freeze is told, from a factor of two on") {
+  const auto drifted_by = [](const std::vector<double>& drifts) {  // at steps 100, 120, ...
+    Written what{.freeze = 110};
+    for (std::size_t i = 0; i < drifts.size(); ++i) {
+      what.probes.push_back({.step = 100 + 20 * static_cast<Index>(i)});
+      what.probes.back().rate_drift = drifts[i];
+    }
+    return findings_of(what);
+  };
+  const Finding early = finding(drifted_by({5, 0.5, 1, 0.8}), Cause::variance_frozen_early);
+  CHECK(early.severity == Severity::problem);
+  CHECK(early.text ==
+        "the variance was frozen early, after 110 steps: by step 140 an unfrozen one would give rates that "
+        "differ by a factor of 2.72 in the geometric mean");
+  CHECK(has(drifted_by({5, 0.7}), Cause::variance_frozen_early));
+  CHECK_FALSE(has(drifted_by({5, 0.68}), Cause::variance_frozen_early));
 }

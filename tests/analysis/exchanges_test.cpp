@@ -117,6 +117,17 @@ TEST_CASE("exchanges: exchanges that differ with the data have the phase of the 
   for (const Stretch& stretch : stretches) CHECK(stretch.compressed);
 }
 
+TEST_CASE("exchanges: a step's own row says its phase, though of many kinds of exchanges the first are forgotten") {
+  std::vector<WrittenStep> steps = {{1, dense, Phase::warmup}};
+  for (Index step = 2; step <= 80; ++step) {
+    TrafficList each = packed;
+    each[0].payload_bytes += step;
+    steps.push_back({step, each, step == 50 ? std::nullopt : std::optional(Phase::compression)});
+  }
+  steps.push_back({81, dense, Phase::compression});
+  CHECK(written(steps).front().phase == Phase::warmup);
+}
+
 TEST_CASE("exchanges: what a log cannot hold is damage") {
   CHECK_THROWS_AS(written({{2, dense}, {1, dense}}), IoError);
   CHECK_THROWS_WITH(written({{2, dense}, {1, dense}}), Contains("run.h5: /traffic"));

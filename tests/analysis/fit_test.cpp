@@ -32,6 +32,15 @@ TEST_CASE("the width of an exponent is Student's t on the residuals") {
   CHECK(fit.half_width == Approx(12.7062 * std::sqrt(6.0 / 9 / 2)).epsilon(1e-4));
 }
 
+TEST_CASE("the residuals are shared out among the degrees of freedom") {
+  // u = -3, -1, 1, 3 and v = 1, -1, -1, 1 in logarithms: slope 0, residuals v, two degrees of freedom.
+  const double e = std::exp(1.0);
+  const PowerFit fit =
+      fit_power(std::vector<double>{1 / (e * e * e), 1 / e, e, e * e * e}, std::vector<double>{e, 1 / e, 1 / e, e});
+  CHECK(std::fabs(fit.exponent) < 1e-12);
+  CHECK(fit.half_width == Approx(4.30265 * std::sqrt(4.0 / 2 / 20)).epsilon(1e-5));
+}
+
 TEST_CASE("two points give an exponent without an interval, and what is no power law is refused") {
   const std::vector<double> x = {1, 4}, y = {1, 2};
   CHECK(fit_power(x, y).exponent == Approx(0.5));

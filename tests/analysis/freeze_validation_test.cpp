@@ -89,6 +89,9 @@ TEST_CASE("freeze validation: one seed beyond the margin costs, whatever the mea
   CHECK(validation.rows[0].freeze.verdict == FreezeVerdict::costs);
   CHECK(validation.rows[0].freeze.reason == "seed 4 lies beyond the margin");
   CHECK(validation.rows[0].freeze.more_seeds == 0);
+  trials.clear();
+  add(trials, 0, {0.051, 0, -0.10, 0, -0.10}, kNothing);
+  CHECK(validate({"a"}, trials).rows[0].freeze.reason == "seed 1 lies beyond the margin");
 }
 
 TEST_CASE("freeze validation: where every seed is inside and the interval is not, it says how many would decide") {
@@ -134,6 +137,8 @@ TEST_CASE("freeze validation: the earliest candidate that the choosing seeds fou
   CHECK(validation.choice->row == 2);
   CHECK(validation.choice->freeze.verdict == FreezeVerdict::safe);
   CHECK(validation.choice->together.verdict == FreezeVerdict::costs);
+  // Two verdicts on the choice: t(0.9875; 2) = 6.2053; 0.2, 0.2 and 0 have s = 0.2 / sqrt(3).
+  CHECK(validation.choice->together.interval.half_width == Approx(6.2053 * 0.2 / 3).epsilon(1e-4));
   CHECK(validation.rows[4].reached == 0);
   CHECK(validation.rows[4].freeze.reason == "not known for 5 of 5 seeds");
   trials.clear();
@@ -148,7 +153,8 @@ TEST_CASE("freeze validation: accuracy in shares, steps to a target as shares of
     const FreezeOutcome compressed{.loss = 3, .accuracy = 0.8, .steps = nan_value};
     trials.push_back({0, seed, 10, frozen, {compressed}});
   }
-  const FreezeCriterion accuracy{.measure = FreezeMeasure::accuracy, .margin = 0.01, .choosing = 2};
+  const FreezeCriterion accuracy{.measure = FreezeMeasure::accuracy, .margin = 0.01, .reference = 2, .choosing = 2};
+  // A reference that the dense runs' loss lies below is of no account here.
   const FreezeRow points = validate_freeze({"a"}, {"compressed"}, dense_trials(), trials, accuracy).rows[0];
   CHECK(points.freeze.interval.mean == Approx(0.005));
   CHECK(points.freeze.verdict == FreezeVerdict::safe_but_worse);

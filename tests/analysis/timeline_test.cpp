@@ -97,6 +97,22 @@ TEST_CASE("timeline: stages that take turns are one each") {
   CHECK((run.stages()[0].steps == 2 && run.stages()[1].steps == 6));
 }
 
+TEST_CASE("timeline: a sample of a stage has kinds of steps from all over it, and is all of it where that is enough") {
+  StageTraffic stage{"local", {}, false};
+  for (Index kind = 1; kind <= 5; ++kind) {
+    netmodel::TrafficList exchanges = dense_exchange();
+    exchanges[0].payload_bytes += kind;
+    stage.add({exchanges, 0}, kind);
+  }
+  REQUIRE(stage.steps() == 15);
+  const StageTraffic some = stage.sample(2);
+  REQUIRE(some.runs.size() == 2);
+  CHECK((some.name == "local" && some.runs[0].count == 1 && some.runs[1].count == 3));
+  CHECK(stage.sample(4).runs[3].count == 4);  // places 0, 1, 2 and 3 of 5
+  CHECK(stage.sample(5).steps() == 15);
+  CHECK(stage.sample(9).steps() == 15);
+}
+
 TEST_CASE("timeline: times that are given replace the run's own") {
   const PriceRules rules{.forward = netmodel::Seconds(1), .backward = netmodel::Seconds(2)};
   CHECK_FALSE(measures_computing(rules));

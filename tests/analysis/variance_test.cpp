@@ -245,7 +245,7 @@ TEST_CASE("logs without a variance or without steps are refused in a line") {
                     Contains("no steps yet") && Contains("empty.h5"));
 }
 
-TEST_CASE("a tensor's drift is that of the variances without their bias") {
+TEST_CASE("drift, of all and of a tensor, is that of the variances without their bias") {
   const Folder folder;
   sim::LogHeader slow = header();
   slow.config[0] = {"optimizer.beta2", "0.9"};
@@ -265,11 +265,17 @@ TEST_CASE("a tensor's drift is that of the variances without their bias") {
       tensors.shadow_l1 = {3, 3};
       log.append(tensors);
     }
+    sim::ProbeRow probe{.step = 8};
+    probe.shadow_l1 = 3;
+    log.append(probe);
     log.append(sim::Event{4, "freeze", "variance frozen"});
     log.close(sim::RunStatus::finished);
   }
   const double weights = (1 - std::pow(0.9, 4)) / (1 - std::pow(0.9, 8));
-  CHECK(view_variance(sim::LogReader(folder / "run.h5")).tensors[0].drift == Approx(1.5 * weights).epsilon(1e-12));
+  const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"));
+  CHECK(view.tensors[0].drift == Approx(1.5 * weights).epsilon(1e-12));
+  REQUIRE(view.drift.norm_ratio.size() == 1);
+  CHECK(view.drift.norm_ratio[0] == Approx(3 * weights).epsilon(1e-12));
 }
 
 TEST_CASE("tensors of a run that did not freeze have no drift") {

@@ -3,8 +3,12 @@
 
 #include "sim/theory_probe.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
+#include "device/state.hpp"
+#include "sim/probe.hpp"
 #include "sim/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/oracle/quadratic.hpp"
@@ -166,6 +170,21 @@ TEST_CASE("the squared gradient has no bias by noise") {
   CHECK(mean_of(rows, &ProbeRow::worker_gradient_square) == Approx(exact + 9).epsilon(0.02));
 }
 
+TEST_CASE("probes of gradients that are accumulated over parts of a batch are those of the whole batch") {
+  RunConfig whole = mlp_config();
+  whole.steps = 1;
+  whole.batch = 12;
+  whole.probe = {.every = 1};
+  RunConfig parts = whole;
+  parts.batch = 4;
+  parts.accumulation = 3;
+  const ProbeRow expected = probes_of(whole).front(), row = probes_of(parts).front();
+  CHECK(row.gradient_square == Approx(expected.gradient_square).epsilon(1e-4));
+  CHECK(row.worker_gradient_square == Approx(expected.worker_gradient_square).epsilon(1e-4));
+  CHECK(row.noise_square == Approx(expected.noise_square).epsilon(1e-4));
+  CHECK(row.heterogeneity_square == Approx(expected.heterogeneity_square).epsilon(1e-2));
+}
+
 TEST_CASE("scaled gradients divide by the denominators of the step") {
   RunConfig config = quadratic();
   config.optimizer.eps = 1e6;  // d is eps to rounding
@@ -281,7 +300,7 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
   config.optimizer.beta2 = 0.9;
   config.optimizer.eps = 0.01;
   config.optimizer.freeze.policy = "fixed:12";
-  config.probe = {.every = 1};
+  config.probe = {.every = 1, .curvature = 1};
   const Folder folder;
   const LogReader log = run_log(config, folder / "run.h5");
   const std::vector<StepRow> steps = log.steps();
@@ -290,16 +309,23 @@ TEST_CASE("denominators and what is divided by them are those of the formula, in
   const auto denominator = [](double variance, Index updates) {
     return std::sqrt(variance / (1 - std::pow(0.9, static_cast<double>(updates)))) + 0.01;
   };
+  Index moved = 0;
   for (std::size_t i = 1; i < probes.size(); ++i) {
     const Index t = probes[i].step;
     CAPTURE(t);
     const double d = denominator(steps[i].variance_l1, std::min<Index>(t, 12));
+    CHECK(probes[i].smoothness == Approx(1).epsilon(1e-3));  // one iteration is enough
     CHECK(probes[i].least_denominator == Approx(d).epsilon(1e-5));
     CHECK(probes[i].scaled_gradient_square == Approx(probes[i].gradient_square / d).epsilon(1e-4));
     const double before = t >= 12 ? denominator(probes[i].shadow_l1, t)
                                   : denominator(steps[i - 1].variance_l1, t - 1);  // else the frozen one
     CHECK(probes[i].rate_drift == Approx(std::fabs(std::log(d / before))).epsilon(1e-3).margin(1e-6));
+    const double old_root = (t > 12 ? d : before) - 0.01, new_root = (t > 12 ? before : d) - 0.01;
+    const bool moves = std::fabs(new_root - old_root) > config.probe.moved * old_root;
+    CHECK(probes[i].moved_share == (moves ? 1 : 0));  // of the one coordinate
+    moved += moves ? 1 : 0;
   }
+  CHECK((moved > 0 && moved < 23));
 }
 
 TEST_CASE("the probe's row of errors is the root mean square over workers") {
@@ -318,4 +344,78 @@ TEST_CASE("the probe's row of errors is the root mean square over workers") {
   CHECK(squares > 0);
   CHECK(steps.back().worker_error_norm ==
         Approx(std::sqrt(squares / static_cast<double>(config.workers))).epsilon(1e-12));
+}
+
+namespace {
+
+/// Reads the floats that are called `name`, in whatever group.
+class ReadState final : public device::StateVisitor {
+ public:
+  ReadState(const device::Shard& shard, std::string name, std::vector<float>& values)
+      : StateVisitor(shard), name_(std::move(name)), values_(values) {}
+  bool loads() const override { return false; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces, Index,
+              Held) override {
+    if (!path.ends_with("/" + name_)) return;
+    for (const device::Piece& piece : pieces) {
+      const std::size_t before = values_.size();
+      values_.resize(before + static_cast<std::size_t>(piece.count));
+      elements.download(values_.data() + before, piece.first, piece.count);
+    }
+  }
+  void host(const std::string&, std::vector<double>&) override {}
+  void host(const std::string&, std::vector<Index>&) override {}
+
+  std::string name_;
+  std::vector<float>& values_;
+};
+
+double l1_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += std::fabs(static_cast<double>(value));
+  return sum;
+}
+
+double l2_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+TEST_CASE("a probe's norms are those of what the run holds after the step") {
+  VirtualCluster cluster(onebit_adam(mlp_config()));
+  StepOutcome outcome = cluster.advance();
+  CHECK(std::isnan(measure_step(cluster, outcome).server_error_norm));  // there is no exchange yet
+  while (cluster.step() < cluster.steps()) outcome = cluster.advance();
+  const StepRow row = measure_step(cluster, outcome);
+  const optim::StateView state = cluster.replicas().front().optimizer->state();
+  const std::vector<float> momentum = state.momentum->to_host(), variance = state.variance->to_host();
+  std::vector<float> server_error;
+  cluster.visit_state([&](const device::Shard& shard, const VirtualCluster::Visit& visit) {
+    ReadState read(shard, "server_error", server_error);
+    visit(read);
+  });
+  REQUIRE(server_error.size() >= momentum.size());
+  CHECK(row.param_norm == Approx(l2_of(cluster.weights().to_host())).epsilon(1e-12));
+  CHECK(row.momentum_norm == Approx(l2_of(momentum)).epsilon(1e-12));
+  CHECK(row.variance_l1 == Approx(l1_of(variance)).epsilon(1e-12));
+  CHECK(row.variance_l2 == Approx(l2_of(variance)).epsilon(1e-12));
+  CHECK(row.server_error_norm == Approx(l2_of(server_error)).epsilon(1e-12));
+  CHECK(row.server_error_norm > 0);
+  const auto positive = static_cast<double>(std::ranges::count_if(momentum, [](float value) { return value > 0; }));
+  CHECK(row.sign_density == Approx(positive / static_cast<double>(momentum.size())).epsilon(1e-12));
+  const TensorRow tensors = measure_tensors(cluster, outcome.step);
+  const std::vector<TensorInfo>& infos = cluster.model().tensors();
+  REQUIRE(tensors.variance_l1.size() == infos.size());
+  for (std::size_t t = 0; t < infos.size(); ++t) {
+    const auto first = static_cast<std::size_t>(infos[t].offset), size = static_cast<std::size_t>(infos[t].size);
+    const std::span<const float> v = std::span(variance).subspan(first, size);
+    CHECK(tensors.momentum_l2[t] == Approx(l2_of(std::span(momentum).subspan(first, size))).epsilon(1e-12));
+    CHECK(tensors.variance_l1[t] == Approx(l1_of(v)).epsilon(1e-12));
+    CHECK(tensors.variance_l2[t] == Approx(l2_of(v)).epsilon(1e-12));
+  }
 }
