@@ -10,6 +10,7 @@
 #include "analysis/summary.hpp"
 #include "device/text.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/read_options.hpp"
 #include "optim/stages.hpp"
 #include "optim/variance_floor.hpp"
 
@@ -159,6 +160,19 @@ std::optional<Explosion> explosion_of(const Facts& facts) {
   return exploded ? std::optional(worst) : std::nullopt;
 }
 
+/// What mends steps that explode over small denominators (docs/freeze.md).
+std::string explosion_hint(const std::string& optimizer, bool compressed, Index freeze_step) {
+  const bool floor = optim::takes_option(optimizer, "variance-floor");
+  const std::string bound =
+      floor ? "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps" : "a larger optimizer.eps";
+  if (!compressed) return bound + " bounds the steps";
+  const std::string arm = floor ? std::string(" --arm floor:optimizer.variance-floor=") + optim::kFloorToTry
+                                : " --arm eps:optimizer.eps=1e-5";
+  return "the freeze alone need not cost anything: try " + bound +
+         ", or a codec of more bits, by 'onebit analyze --validate --freeze-at " + std::to_string(freeze_step) + arm +
+         " --arm int8:codec=int8'";
+}
+
 /// Coordinates whose frozen variance is next to nothing move far where something large is divided by its root: the
 /// tensor-wide scale of one bit, or a gradient that has grown.
 void check_steps(const Facts& facts, Found& found) {
@@ -178,13 +192,8 @@ void check_steps(const Facts& facts, Found& found) {
   if (compressed && delta < 0)
     text += "; the codec leaves more than it takes (delta " + text_of(delta) + ": its vectors are far from even)";
   if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
-  const std::string hint = compressed ? "the freeze alone need not cost anything: try a floor of the variance, a "
-                                        "larger optimizer.eps or a codec of more bits "
-                                        "by 'onebit analyze --validate --freeze-at " +
-                                            std::to_string(facts.freeze_step) +
-                                            " --arm floor:optimizer.variance-floor=" + optim::kFloorToTry +
-                                            " --arm int8:codec=int8'"
-                                      : "a floor (optimizer.variance-floor) or a larger optimizer.eps bounds the steps";
+  const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("onebit-adam");
+  const std::string hint = explosion_hint(optimizer, compressed, facts.freeze_step);
   found.push_back({harm ? Severity::problem : Severity::warning,
                    compressed ? Cause::compressed_steps_explode : Cause::frozen_steps_explode, text, hint});
 }

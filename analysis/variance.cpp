@@ -17,12 +17,21 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+/// Whether tensors freeze one by one (optim/tensor_freeze.hpp).
+bool freezes_by_tensor(const sim::LogHeader& header) {
+  const std::string policy = option_of(header, "freeze").value_or("");
+  return option_of(header, "freeze.scope") == "tensor" && (policy == "auto" || policy == "published");
+}
+
 /// What the stored variance has to be divided by at a step to be the one that preconditions.
 class Weights {
  public:
-  Weights(const sim::LogHeader& header, const std::vector<sim::StepRow>& rows)
-      : bias_{number_of(header, "optimizer.beta2", 0.999), removes_bias(header)} {
-    if (!moves_rarely(header)) return;
+  Weights(const sim::LogHeader& header, const std::vector<sim::StepRow>& rows, Index freeze_step)
+      : bias_{number_of(header, "optimizer.beta2", 0.999), removes_bias(header)},
+        freeze_(freeze_step),
+        refresh_(static_cast<Index>(number_of(header, "optimizer.variance-refresh", 0))),
+        by_tensor_(freezes_by_tensor(header)) {
+    if (!optim::takes_option(option_of(header, "optimizer").value_or(""), "var-freeze-step")) return;
     Index full_rounds = 0;
     for (const sim::StepRow& row : rows) {
       full_rounds += row.phase == static_cast<Index>(optim::Phase::warmup) ? 1 : 0;
@@ -30,8 +39,16 @@ class Weights {
     }
   }
 
-  /// NaN where the log does not tell how often the variance moved.
+  /// Of the frozen variance, which refreshes update.
+  double frozen_at(Index step) const {
+    if (by_tensor_ || refresh_ == 0) return at(freeze_);
+    return bias_.weight(freeze_ + (step - freeze_) / refresh_);
+  }
+
+  /// Of the variance up to the freeze, of its shadow afterwards. NaN where the log does not tell how often the variance
+  /// moved.
   double at(Index step) const {
+    if (by_tensor_ && step == freeze_) return 1;  // stored without bias from there on
     if (updates_.empty() || !bias_.removed) return bias_.weight(step);
     const Index updates =
         step <= static_cast<Index>(updates_.size()) ? updates_[static_cast<std::size_t>(step - 1)] : -1;
@@ -39,12 +56,6 @@ class Weights {
   }
 
  private:
-  /// Whether there are steps between two updates of the variance.
-  static bool moves_rarely(const sim::LogHeader& header) {
-    return optim::takes_option(option_of(header, "optimizer").value_or(""), "var-freeze-step") ||
-           number_of(header, "optimizer.variance-refresh", 0) > 0;
-  }
-
   static bool removes_bias(const sim::LogHeader& header) {
     const std::string reads = std::string(optim::options_of_optimizer(option_of(header, "optimizer").value_or("")));
     return (reads.empty() || reads.find("bias-correction") != std::string::npos) &&
@@ -53,6 +64,9 @@ class Weights {
   }
 
   optim::VarianceBias bias_;
+  Index freeze_;   // 0: never
+  Index refresh_;  // steps after the freeze between two updates; 0: none
+  bool by_tensor_;
   std::vector<Index> updates_;  // of a variance that rarely moves: so far, at every step
 };
 
@@ -177,7 +191,7 @@ void add_tensors(const sim::LogReader& log, double threshold, const Weights& wei
       if (!std::isnan(value)) tensor.last_ratio = value;
     }
     if (view.freeze_step > 0 && !rows.empty()) {
-      const double bias = weights.at(view.freeze_step) / weights.at(rows.back().step);
+      const double bias = weights.frozen_at(rows.back().step) / weights.at(rows.back().step);
       tensor.drift = bias * rows.back().shadow_l1[t] / rows.back().variance_l1[t];
     }
     tensor.ratio = ratio;
@@ -188,7 +202,7 @@ void add_tensors(const sim::LogReader& log, double threshold, const Weights& wei
 void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, const std::vector<sim::ProbeRow>& probes,
                VarianceView& view) {
   if (view.freeze_step == 0) return;
-  // From the freeze on every row has the frozen variance.
+  // Held against the variance as it was frozen, also where it is refreshed.
   const auto row = std::ranges::find_if(rows, [&](const sim::StepRow& each) { return each.step >= view.freeze_step; });
   if (row == rows.end()) return;
   const double frozen = row->variance_l1 / weights.at(view.freeze_step);
@@ -232,7 +246,7 @@ VarianceView view_variance(const sim::LogReader& log, const VarianceOptions& opt
   view.rule_lag = lags.back();
   const auto dwell = static_cast<Index>(number_of(log.header(), "freeze.dwell", 0));
   view.rule_dwell = dwell > 0 ? dwell : optim::default_dwell(view.rule_lag);
-  const Weights weights(log.header(), rows);
+  const Weights weights(log.header(), rows, view.freeze_step);
   add_stability(lags, weights, view);
   const Index dry_runs = option_of(log.header(), "optimizer.semantics") == "deepspeed" ? 1 : 0;
   for (const double threshold : options.thresholds) view.thresholds.push_back(apply(threshold, rows, view, dry_runs));

@@ -103,7 +103,8 @@ struct BlockScaled {
 };
 
 /// sign-l2 with scales that follow the sizes inside a segment: C[y] = ||y||_2 / sqrt(m) sign(y) over each block of m
-/// elements, sign(0) = +1. A block as long as a matrix's rows gives every row its own scale. Like sign-l2 it keeps the
+/// elements, sign(0) = +1. On the way up, a block as long as a matrix's rows gives every row its own scale; a server's
+/// blocks begin with its chunk. Like sign-l2 it keeps the
 /// norm and is a contraction only where ||y||_1^2 > m/4 ||y||_2^2: no delta is declared.
 /// Payload: the scale of every block (float32), then one bit an element, set for +.
 struct BlockSigns {

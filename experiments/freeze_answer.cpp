@@ -62,13 +62,18 @@ class Laboratory {
   Laboratory(const CommandLine& line, const ValidationRequest& request)
       : line_(line), request_(request), arms_(arms_to_try(line)) {
     answer.verdict_runs = 3 * (line.seeds - 1);
+    const optim::OptimizerConfig optimizer = make_config(line.run).optimizer;
+    answer.floor_is_left = optim::takes_option(optimizer.name, "variance-floor") &&
+                           optim::parse_variance_floor(optimizer.variance_floor).value == 0;
   }
 
   FreezeAnswer answer;
 
   /// False: asked to stop.
   bool run() {
-    make_room(line_, arms_);
+    std::vector<Arm> all = arms_;
+    all.push_back({kFloorArm, {}});
+    make_room(line_, all);
     SeedRuns first(line_, 0, request_.target);
     if (!run_dense(first)) return false;
     const sim::LogReader log(first.dense_path());
@@ -155,8 +160,9 @@ class Laboratory {
     add_floor_arm();
     const Index latest = std::ranges::max(answer.tried, {}, &TriedFreeze::step).step;
     std::vector<const Arm*> arms;
-    for (const Arm& arm : arms_) arms.push_back(&arm);
-    --answer.runs;  // one of them is there
+    for (const Arm& arm : arms_) {
+      if (&arm != &compressed()) arms.push_back(&arm);  // that one is there
+    }
     if (!run_at(first, latest, arms)) return false;
     const analysis::DenseTrial dense = first.dense();
     const analysis::FreezeTrial trial = trial_of(first, arms_, latest);
@@ -166,10 +172,7 @@ class Laboratory {
 
   /// The advice that is given is tried.
   void add_floor_arm() {
-    const sim::RunConfig config = make_config(line_.run);
-    const bool takes = optim::takes_option(config.optimizer.name, "variance-floor");
-    const bool has = optim::parse_variance_floor(config.optimizer.variance_floor).value > 0;
-    if (!takes || has || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
+    if (!answer.floor_is_left || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
     arms_.push_back(compressed());
     arms_.back().name = kFloorArm;
     arms_.back().settings.emplace_back("optimizer.variance-floor", optim::kFloorToTry);

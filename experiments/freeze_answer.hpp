@@ -29,6 +29,7 @@ struct FreezeAnswer {
   std::vector<TriedFreeze> tried;  ///< by it, in this order
   Index freeze_step = 0;           ///< 0: it found none
   std::string option;              ///< that freezes there
+  bool floor_is_left = false;      ///< the optimizer takes a floor of the variance, and was given none
   /// Of the judging seeds that were run, at freeze_step; where it is 0, of the choosing seed at the latest step tried,
   /// with one more arm, kFloorArm, where the optimizer takes a floor and was given none.
   analysis::FreezeValidation judged;

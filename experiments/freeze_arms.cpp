@@ -26,9 +26,12 @@ void check_frozen_options(const CommandLine& line, const std::string& command) {
                       "give --seeds 5: some choose where to freeze, at least two others judge");
   if (line.out.empty()) throw ConfigError("no output folder", command, "give -o DIR");
   for (const auto& [name, value] : line.run) {
-    if (name == "freeze" || name == "freeze.threshold")
+    if (name == "freeze" || name == "freeze.threshold" || name == "optimizer.var-freeze-step")
       throw ConfigError("the freeze is what " + command + " varies", name,
                         "leave it out; --thresholds or --freeze-at says where to freeze");
+    if (name == "freeze.scope" && value != "run")
+      throw ConfigError("tensors that freeze one by one have no step of the run to try", name,
+                        "compare it with 'onebit compare', --arm tensor:freeze=auto,freeze.scope=tensor");
   }
 }
 
@@ -44,6 +47,8 @@ void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps) 
                       "DeepSpeed's freeze_step is one more than the step that is found");
   config.optimizer.freeze.policy = "auto";
   if (!steps.empty()) config.optimizer = optim::frozen_after(std::move(config.optimizer), steps.back());
+  if (steps.empty() && !optim::is_dense_until_freeze(name))
+    config.optimizer = optim::frozen_after(std::move(config.optimizer), 1);
   sim::prepare(config);  // what could never freeze is refused here
   warn_of_idle_options(line, {{config}});
 }

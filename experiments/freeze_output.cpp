@@ -85,7 +85,7 @@ std::string advice_text(const FreezeAnswer& answer) {
   const auto arm = static_cast<std::size_t>(floor - arms.begin());
   const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
-  if (cost <= answer.judged.criterion.margin)
+  if (cost <= answer.judged.criterion.margin / 2)  // what the choosing seed passes a freeze by
     return "surer: ask again with " + option + ": with it the compressed run costs " + percent_text(cost) + " there";
   return "surer: " + option + " was tried and does not mend it; try " + others;
 }
@@ -96,8 +96,10 @@ std::string power_text(const FreezeAnswer& answer) {
   const std::size_t seeds = answer.judged.seeds.size();
   if (answer.freeze_step == 0) return advice_text(answer);
   if (cost.verdict == FreezeVerdict::costs)
-    return std::string("surer: 'onebit analyze --validate --freeze-at' with later steps, and --arm floor:") +
-           "optimizer.variance-floor=" + optim::kFloorToTry + " to see whether small denominators cause it";
+    return "surer: 'onebit analyze --validate --freeze-at' with later steps" +
+           (answer.floor_is_left ? std::string(", and --arm floor:optimizer.variance-floor=") + optim::kFloorToTry +
+                                       " to see whether small denominators cause it"
+                                 : "");
   if (!std::isfinite(cost.interval.half_width)) return "power: one seed has no interval; surer: more --seeds";
   const std::string text = "power: " + std::to_string(seeds) + " seeds see a cost to +- " +
                            percent_text(cost.interval.half_width) + ", the margin is " +

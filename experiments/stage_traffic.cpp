@@ -51,6 +51,10 @@ void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
     throw ConfigError("what " + config.name + " sends depends on the data", "optimizer",
                       "train a small run and price its log");
   }
+  if (config.variance_refresh > 0) {
+    throw ConfigError("dense steps that refresh the variance are not planned", "optimizer.variance-refresh",
+                      "train a small run and price its log");
+  }
   const double bytes = 2 * sizeof(float) * static_cast<double>(parameters);
   if (bytes > static_cast<double>(device::available_memory())) {
     throw ConfigError("planning the exchanges of " + std::to_string(parameters) + " parameters takes " +

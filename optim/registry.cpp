@@ -36,8 +36,8 @@ void check_common(const OptimizerConfig& config) {
   check_zero_one(config.zeroone);
   check_local(config.local);
   parse_variance_floor(config.variance_floor);
-  check_option(config.variance_refresh >= 0, "variance-refresh", static_cast<double>(config.variance_refresh),
-               "at least 0; 0: never");
+  check_option(config.variance_refresh == 0 || config.variance_refresh > 1, "variance-refresh",
+               static_cast<double>(config.variance_refresh), "at least 2, or 0 for none");
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }

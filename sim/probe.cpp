@@ -54,7 +54,6 @@ void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
 /// Of all servers. Reading it is collective.
 device::Number server_error_norm(const optim::StateView& state) {
   if (state.exchange == nullptr) return not_applicable;
-  if (!state.exchanged) return 0.0;
   return state.exchange->server_error_norm();
 }
 

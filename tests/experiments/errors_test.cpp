@@ -344,7 +344,7 @@ TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimize
       {"freeze.after", {"-1"}},
       {"freeze.dwell", {"-1"}},
       {"optimizer.variance-floor", {"-1", "mean:x"}},
-      {"optimizer.variance-refresh", {"-1"}},
+      {"optimizer.variance-refresh", {"-1", "1"}},
   };
   std::vector<std::string> words = {"optimizer.nesterov",  "optimizer.no-decay",    "optimizer.bias-correction",
                                     "optimizer.semantics", "optimizer.granularity", "freeze.scope"};

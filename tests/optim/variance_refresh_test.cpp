@@ -2,6 +2,7 @@
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/adam.hpp"
+#include "tests/saved_state.hpp"
 
 using namespace onebit;
 using namespace onebit::optim;
@@ -82,14 +83,42 @@ TEST_CASE("a refresh is a dense step: its traffic, its phase, and errors that wa
     CAPTURE(step);
     CHECK(report.phase == (is_dense(step) ? Phase::warmup : Phase::compression));
     CHECK(training.optimizer->state().exchanged == !is_dense(step));
-    CHECK(report.traffic.front().payload_bytes ==
-          (is_dense(step) ? 4 * kParameters : report.traffic.front().payload_bytes));
+    CHECK((report.traffic.front().payload_bytes == 4 * kParameters) == is_dense(step));
     if (step <= kDense + 1) continue;
     const std::vector<float> after = training.optimizer->state().exchange->worker_errors().to_host({0, 4});
     CHECK((before == after) == is_dense(step));
     CHECK(std::isnan(report.stability.corrected));
   }
   CHECK(events == std::vector<std::string>{"freeze"});
+}
+
+TEST_CASE("refreshes with a floor go on with the same bits from a state saved after any step") {
+  for (const char* name : {"onebit-adam", "onebit-lamb"}) {
+    TrainingOptions options = refreshed(name, 3);
+    options.config.variance_floor = "mean:0.5";
+    options.config.shadow = true;
+    const GradientStream gradients{3, kParameters, 4, {0}};
+    constexpr Index steps = 16;
+    std::vector<SavedState> saved;
+    std::vector<std::vector<float>> parameters;
+    Training whole(options, oracle::normals(kParameters, 4));
+    const device::Shard shard = device::whole(whole.device, 3);
+    for (Index step = 1; step <= steps; ++step) {
+      whole.step(gradients(step));
+      SavedStateVisitor visitor(shard, saved.emplace_back(), false);
+      whole.optimizer->visit_state(visitor);
+      parameters.push_back(whole.parameters());
+    }
+    for (Index from = 1; from < steps; ++from) {
+      Training resumed(options, parameters[static_cast<std::size_t>(from - 1)]);
+      SavedStateVisitor visitor(shard, saved[static_cast<std::size_t>(from - 1)], true);
+      resumed.optimizer->visit_state(visitor);
+      resumed.steps = from;
+      for (Index step = from + 1; step <= steps; ++step) resumed.step(gradients(step));
+      CAPTURE(name, from);
+      CHECK(resumed.parameters() == parameters.back());
+    }
+  }
 }
 
 TEST_CASE("refreshes that make no sense are refused") {
