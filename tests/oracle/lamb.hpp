@@ -124,7 +124,9 @@ class OnebitLamb : public Lamb {
   }
 
   /// c_avg as it is used.
-  double frozen(std::size_t l) const { return average[l] / bias(options.coeff_beta, std::min(updates, onebit.dense_updates)); }
+  double frozen(std::size_t l) const {
+    return average[l] / bias(options.coeff_beta, std::min(updates, onebit.dense_updates));
+  }
 
   OnebitLambOptions onebit;
   Vector average, factors, scaling;
