@@ -87,7 +87,8 @@ std::string advice_text(const FreezeAnswer& answer) {
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
   if (cost <= answer.judged.criterion.margin / 2)  // what the choosing seed passes a freeze by
     return "surer: ask again with " + option + ": with it the compressed run costs " + percent_text(cost) + " there";
-  return "surer: " + option + " was tried and does not mend it; try " + others;
+  const std::string left = std::isfinite(cost) ? "costs " + percent_text(cost) + " there" : "diverges there, too";
+  return "surer: with " + option + " the compressed run " + left + " (it was tried); try besides " + others;
 }
 
 /// What the seeds can see, and what would make the answer surer.
