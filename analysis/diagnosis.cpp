@@ -238,7 +238,9 @@ Finding divergence(const Facts& facts, const std::string& reason) {
   const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
   if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};
   if (facts.steps.empty() || !std::isfinite(facts.steps.front().loss)) {
-    return {Severity::problem, Cause::bad_data, reason + ": the first loss is not finite, before any update",
+    const std::string when =
+        facts.steps.empty() ? ": in the first step" : ": the first loss is not finite, before any update";
+    return {Severity::problem, Cause::bad_data, reason + when,
             "look for values in the data that are not finite or far too large, and at the first weights"};
   }
   const sim::StepRow& last = facts.steps.back();

@@ -23,4 +23,9 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
   return value;
 }
 
+bool freezes_by_tensor(const sim::LogHeader& header) {
+  const std::string policy = option_of(header, "freeze").value_or("");
+  return option_of(header, "freeze.scope") == "tensor" && (policy == "auto" || policy == "published");
+}
+
 }  // namespace onebit::analysis

@@ -14,4 +14,7 @@ std::optional<std::string> option_of(const sim::LogHeader& header, const std::st
 /// The same as a number. Throws ConfigError where it is none, or unknown and without a fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 
+/// Whether tensors freeze one by one (optim/tensor_freeze.hpp): the option says nothing where no rule freezes.
+bool freezes_by_tensor(const sim::LogHeader& header);
+
 }  // namespace onebit::analysis

@@ -194,8 +194,7 @@ TheoryView view_theory(const sim::LogReader& log) {
   view.constants = constants_of(log, steps, probes);
   const std::optional<Stage> stage = compression_stage(log, steps);
   // The theorem's variance is frozen at once and for good.
-  const bool moves = number_of(log.header(), "optimizer.variance-refresh", 0) > 0 ||
-                     option_of(log.header(), "freeze.scope") == "tensor";
+  const bool moves = number_of(log.header(), "optimizer.variance-refresh", 0) > 0 || freezes_by_tensor(log.header());
   if (stage && !moves && is_any_of(log.header(), {"onebit-adam", "onebit-adam-32"}))
     view.bound = bound_of(log, view.constants, *stage, probes);
   view.error = error_bound(log.header(), view.constants, probes);

@@ -17,12 +17,6 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Whether tensors freeze one by one (optim/tensor_freeze.hpp).
-bool freezes_by_tensor(const sim::LogHeader& header) {
-  const std::string policy = option_of(header, "freeze").value_or("");
-  return option_of(header, "freeze.scope") == "tensor" && (policy == "auto" || policy == "published");
-}
-
 /// What the stored variance has to be divided by at a step to be the one that preconditions.
 class Weights {
  public:
