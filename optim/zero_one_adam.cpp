@@ -146,9 +146,7 @@ void ZeroOneAdam::start_local() {
 }
 
 void ZeroOneAdam::report_freeze(StepReport& report) {
-  report.events.push_back({"freeze", "variance frozen after " + std::to_string(variance_updates_) + " updates in " +
-                                         std::to_string(updates_) + " steps, " +
-                                         std::to_string(masked_ ? masked_->count() : 0) + " coordinates masked"});
+  report.events.push_back(variance_frozen(variance_updates_, updates_, masked_ ? masked_->count() : 0));
 }
 
 }  // namespace onebit::optim

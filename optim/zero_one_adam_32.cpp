@@ -72,9 +72,7 @@ void ZeroOneAdam32::move_by_momentum(AdamStep step, device::Buffer<float>& x, St
 
 void ZeroOneAdam32::freeze(StepReport& report) {
   masked_.emplace(problem_.shard, core_.variance());
-  report.events.push_back({"freeze", "variance frozen after " + std::to_string(variance_updates_) + " updates in " +
-                                         std::to_string(updates_) + " steps, " + std::to_string(masked_->count()) +
-                                         " coordinates masked"});
+  report.events.push_back(variance_frozen(variance_updates_, updates_, masked_->count()));
 }
 
 }  // namespace onebit::optim

@@ -20,6 +20,11 @@ void check_zero_one(const ZeroOneConfig& config) {
   check("local-step-clipper", config.local_step_clipper);
 }
 
+Event variance_frozen(Index variance_updates, Index updates, Index masked) {
+  return {"freeze", "variance frozen after " + std::to_string(variance_updates) + " updates in " +
+                        std::to_string(updates) + " steps, " + std::to_string(masked) + " coordinates masked"};
+}
+
 void ZeroOneSchedule::visit_state(device::StateVisitor& visitor) {
   visitor.number("count", count_);
   visitor.number("variance_interval", variance_interval_);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "device/state.hpp"
-#include "optim/config.hpp"
+#include "optim/optimizer.hpp"
 
 namespace onebit::optim {
 
 /// Throws ConfigError naming the hyper-parameter that is out of range.
 void check_zero_one(const ZeroOneConfig& config);
+
+/// The event of the step after which the variance is updated no more; masked: coordinates.
+Event variance_frozen(Index variance_updates, Index updates, Index masked);
 
 /// What the workers of 0/1 Adam exchange in a step.
 enum class Round {
