@@ -5,6 +5,7 @@
 
 #include "analysis/arm_names.hpp"
 #include "device/error.hpp"
+#include "optim/freeze.hpp"
 
 namespace onebit::analysis {
 
@@ -24,8 +25,9 @@ double number_of(const sim::LogHeader& header, const std::string& option, std::o
 }
 
 bool freezes_by_tensor(const sim::LogHeader& header) {
-  const std::string policy = option_of(header, "freeze").value_or("");
-  return option_of(header, "freeze.scope") == "tensor" && (policy == "auto" || policy == "published");
+  optim::FreezeConfig config{.policy = option_of(header, "freeze").value_or("never")};
+  if (option_of(header, "freeze.scope") == "tensor") config.scope = optim::FreezeScope::tensor;
+  return config.by_tensor();
 }
 
 }  // namespace onebit::analysis

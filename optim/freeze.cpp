@@ -35,11 +35,20 @@ Index fixed_point(const std::string& policy, Index total_steps) {
 }
 
 FreezePolicy::Kind kind_of(const std::string& policy) {
+  if (policy == "never") return FreezePolicy::Kind::never;
   if (policy == "auto") return FreezePolicy::Kind::automatic;
   return policy == "published" ? FreezePolicy::Kind::published : FreezePolicy::Kind::fixed;
 }
 
+bool is_rule(FreezePolicy::Kind kind) {
+  return kind == FreezePolicy::Kind::automatic || kind == FreezePolicy::Kind::published;
+}
+
 }  // namespace
+
+bool FreezeConfig::by_tensor() const {
+  return is_rule(kind_of(policy)) && scope == FreezeScope::tensor;
+}
 
 Index default_dwell(Index lag) {
   return std::max<Index>(1, lag / 10);
@@ -53,10 +62,10 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   }
   if (config.lag < 0 || config.after < 0 || config.dwell < 0)
     throw ConfigError("negative number of steps", "freeze.lag, freeze.after, freeze.dwell");
-  if (config.policy == "never") return;
   kind_ = kind_of(config.policy);
-  const bool rule = kind_ != Kind::fixed;
-  by_tensor_ = rule && config.scope == FreezeScope::tensor;
+  if (kind_ == Kind::never) return;
+  const bool rule = is_rule(kind_);
+  by_tensor_ = config.by_tensor();
   after_ = std::max(config.after, lr_warmup);
   const Index dwell = kind_ == Kind::published ? 1 : config.dwell > 0 ? config.dwell : default_dwell(lag_);
   dwell_ = Dwell(config.threshold, dwell);

@@ -17,6 +17,9 @@ struct FreezeConfig {
   Index after = 0;  ///< rules: not before this many dense updates; at least the learning-rate warm-up
   Index dwell = 0;  ///< auto: steps on which the ratio has to stay at the threshold; 0 means default_dwell(lag)
   FreezeScope scope = FreezeScope::run;  ///< rules
+
+  /// Whether each tensor is frozen by itself: a rule decides, and its scope is the tensor.
+  bool by_tensor() const;
 };
 
 /// A tenth of the lag, at least one step.

@@ -66,12 +66,8 @@ Index take_apart(const device::Memory& memory, Part& part) {
   return before - memory.use().used;
 }
 
-/// Whether tensors freeze one after the other: then an exchange is made anew, and both exist for a moment.
-bool renews_exchange(const optim::FreezeConfig& freeze) {
-  return freeze.scope == optim::FreezeScope::tensor && (freeze.policy == "auto" || freeze.policy == "published");
-}
-
-/// By purpose; what is held beyond the parts came and went. renews: another exchange exists for a moment besides.
+/// By purpose; what is held beyond the parts came and went. renews: tensors freeze one after the other, and an exchange
+/// exists next to the one that follows it for a moment.
 Rows device_rows(Replica& replica, bool renews) {
   const device::Memory& memory = replica.shard.device.memory();
   const optim::StateView state = replica.optimizer->state();
@@ -134,7 +130,7 @@ Rows least_rows(const RunConfig& config, const Site& site) {
 class Planner {
  public:
   Planner(const RunConfig& config, const Site& site)
-      : renews_(renews_exchange(config.optimizer.freeze)),
+      : renews_(config.optimizer.freeze.by_tensor()),
         config_(first_steps(with_evaluations(config, *site.data), total_steps(config, site.data->train_size()))),
         site_(planned(site)),
         world_(site.world),

@@ -74,6 +74,7 @@ TEST_CASE("exchanges: the stage is what the optimizer reported, whatever crossed
   CHECK(text_of(written({{1, packed, Phase::dense}}, "cada1")) == "1-1 dense dense");
   CHECK(text_of(written({{1, {}, Phase::local}, {2, dense, Phase::local}}, "local-sgd")) ==
         "1-1 local dense silent, 2-2 local dense");
+  CHECK(text_of(written({{1, {}, Phase::local}, {2, {}, Phase::local}}, "local-sgd")) == "1-2 local dense silent");
   CHECK(text_of(written({{1, {}, Phase::local}, {2, packed, Phase::local}}, "zeroone-adam")) ==
         "1-1 local compressed silent, 2-2 local compressed");
   CHECK(text_of(written({{1, dense, Phase::warmup}, {2, dense, Phase::compression}}, "onebit-adam-32")) ==

@@ -112,6 +112,8 @@ TEST_CASE("paired: exact p of sign flips, counted by hand") {
   CHECK(flips({1, -1}) == 1);                   // 0: every sum is as far
   CHECK(flips({0.1, 0.2, -0.3}) == 1);          // 0 but for rounding
   CHECK(flips({0.1, 0.1, 0.1, 0.3}) == 0.125);  // 0.6: itself and its opposite
+  CHECK(flips({1e-8, 2e-8, 3e-8}) == 2.0 / 8);  // whatever their size
+  CHECK(flips({1e7, 2e7 + 1e-8, -3e7}) == 1);
   CHECK(flips({-1, -1, -1, -1, -1}) == 1.0 / 16);
   CHECK(flips({7}) == 1);
   CHECK(flips({0, 0, 0}) == 1);

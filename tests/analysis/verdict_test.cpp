@@ -198,6 +198,9 @@ TEST_CASE("verdict: arms that saw other numbers of samples") {
   Arm b = make_arm("b", {1, 1});
   for (Run& run : b.runs) run.evaluations.back().samples = 1280;
   CHECK(of(a, b).warnings == std::vector<std::string>{"a ended after 640 samples, b after 1280"});
+  for (Run& run : b.runs) run.evaluations.back().samples = 0;
+  CHECK(of(a, b).warnings == std::vector<std::string>{"a ended after 640 samples, b after 0"});
+  CHECK(of(b, a).warnings == std::vector<std::string>{"b ended after 0 samples, a after 640"});
 }
 
 TEST_CASE("verdict: a loss of zero has no relative difference to another") {

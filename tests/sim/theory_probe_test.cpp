@@ -148,6 +148,18 @@ TEST_CASE("on the quadratic the measured constants are those that were set") {
   }
 }
 
+TEST_CASE("gradients without noise have none, and workers with the same gradients no heterogeneity") {
+  RunConfig config = quadratic();
+  config.workers = 2;
+  config.model.noise = 0;
+  config.model.heterogeneity = 0;
+  for (const ProbeRow& row : probes_of(config)) {
+    CHECK(row.noise_square == 0);
+    CHECK(row.heterogeneity_square == Approx(0).margin(1e-6 * row.gradient_square));
+    CHECK(row.worker_gradient_square == Approx(row.gradient_square).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("the squared gradient has no bias by noise") {
   RunConfig config = quadratic();
   config.probe = {.every = 1};
