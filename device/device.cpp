@@ -8,7 +8,7 @@
 
 #include "device/cpu/memory.hpp"
 #include "device/cuda/cuda.hpp"
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "device/plan/memory.hpp"
 
 namespace onebit::device {

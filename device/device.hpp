@@ -1,5 +1,5 @@
 #pragma once
-// Where kernels run and buffers live. device/launch.hpp runs kernels on a device; each backend has a queue type.
+// Where kernels run and buffers live. device/launch/launch.hpp runs kernels on a device; each backend has a queue type.
 
 #include <functional>
 #include <memory>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "device/cpu/queue.hpp"
-#include "device/memory.hpp"
-#include "device/recording.hpp"
+#include "device/memory/memory.hpp"
+#include "device/launch/recording.hpp"
 #if defined(ONEBIT_CUDA)
 #include "device/cuda/queue.hpp"
 #endif

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "compress/exchange_config.hpp"
-#include "compress/tensor.hpp"
-#include "device/exchange.hpp"
-#include "optim/freeze.hpp"
+#include "compress/channels/exchange_config.hpp"
+#include "compress/layout/tensor.hpp"
+#include "device/comm/exchange.hpp"
+#include "optim/two_stage/freeze.hpp"
 
 namespace onebit::optim {
 

@@ -1,11 +1,11 @@
 // Every kernel of this room: compiled once for each backend.
-#include "optim/cada_kernels.hpp"
-#include "optim/dgc_kernels.hpp"
-#include "optim/kernels.hpp"
-#include "optim/lamb_kernels.hpp"
-#include "optim/row_kernels.hpp"
-#include "optim/sgd_kernels.hpp"
-#include "optim/zero_one_kernels.hpp"
+#include "optim/adam/cada_kernels.hpp"
+#include "optim/sgd/dgc_kernels.hpp"
+#include "optim/adam/adam_kernels.hpp"
+#include "optim/lamb/lamb_kernels.hpp"
+#include "optim/common/row_kernels.hpp"
+#include "optim/sgd/sgd_kernels.hpp"
+#include "optim/zero_one/zero_one_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::optim::ClipKernel);
 ONEBIT_FOR_EACH(onebit::optim::DecayKernel);

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "compress/compressed_mean.hpp"
-#include "device/buffer.hpp"
-#include "device/fetched.hpp"
-#include "device/mark.hpp"
-#include "device/state.hpp"
-#include "netmodel/traffic.hpp"
+#include "compress/channels/compressed_mean.hpp"
+#include "device/memory/buffer.hpp"
+#include "device/memory/fetched.hpp"
+#include "device/launch/mark.hpp"
+#include "device/comm/state.hpp"
+#include "netmodel/wire/traffic.hpp"
 #include "optim/config.hpp"
 
 namespace onebit::optim {

@@ -1,23 +1,23 @@
 #include <algorithm>
 #include <limits>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
-#include "optim/adam.hpp"
-#include "optim/adam_naive_ec.hpp"
-#include "optim/cada.hpp"
-#include "optim/dgc.hpp"
-#include "optim/ef21.hpp"
-#include "optim/lamb.hpp"
-#include "optim/local.hpp"
-#include "optim/onebit_adam.hpp"
-#include "optim/onebit_lamb.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "optim/adam/adam.hpp"
+#include "optim/adam/adam_naive_ec.hpp"
+#include "optim/adam/cada.hpp"
+#include "optim/sgd/dgc.hpp"
+#include "optim/sgd/ef21.hpp"
+#include "optim/lamb/lamb.hpp"
+#include "optim/sgd/local.hpp"
+#include "optim/two_stage/onebit_adam.hpp"
+#include "optim/two_stage/onebit_lamb.hpp"
 #include "optim/parent.hpp"
 #include "optim/read_options.hpp"
-#include "optim/variance_floor.hpp"
-#include "optim/worker_momentum.hpp"
-#include "optim/zero_one_adam.hpp"
-#include "optim/zero_one_adam_32.hpp"
+#include "optim/two_stage/variance_floor.hpp"
+#include "optim/sgd/worker_momentum.hpp"
+#include "optim/zero_one/zero_one_adam.hpp"
+#include "optim/zero_one/zero_one_adam_32.hpp"
 
 namespace onebit::optim {
 namespace {

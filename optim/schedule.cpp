@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "optim/read_options.hpp"
 
 namespace onebit::optim {

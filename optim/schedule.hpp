@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::optim {
 

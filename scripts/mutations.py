@@ -25,8 +25,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Of sim all but what takes minutes and is of no probe.
 TESTS = {"analysis": ("test_analysis", ("~[.]",)), "sim": ("test_sim", ('~[.]~"plan:*"~"checkpoint:*"~"debug:*"',))}
-SOURCES = ["analysis/*.cpp", "sim/probe.cpp", "sim/probe_kernels.hpp", "sim/theory_probe.cpp",
-           "sim/theory_kernels.hpp"]
+SOURCES = ["analysis/*.cpp", "sim/probe/probe.cpp", "sim/probe/probe_kernels.hpp", "sim/probe/theory_probe.cpp",
+           "sim/probe/theory_kernels.hpp"]
 UNMUTATED = {"plot.cpp", "gnuplot.cpp"}  # they draw
 FIRST = {"loss_window": "diagnosis", "recorded_phases": "exchanges", "stages": "timeline", "probe": "theory_probe",
          "theory_kernels": "theory_probe", "probe_kernels": "theory_probe"}  # tests of the file, where they have another name

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "device/cpu/queue.hpp"
-#include "device/team.hpp"
+#include "device/comm/team.hpp"
 
 int main(int argc, char** argv) {
   using namespace onebit;

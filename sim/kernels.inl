@@ -1,17 +1,17 @@
 // Every kernel of this room: compiled once for each backend.
-#include "optim/kernels.hpp"
+#include "optim/adam/adam_kernels.hpp"
 #include "sim/data/example_kernels.hpp"
-#include "sim/layers/attention_kernels.hpp"
+#include "sim/layers/sequence/attention_kernels.hpp"
 #include "sim/layers/dropout_kernels.hpp"
-#include "sim/layers/image_kernels.hpp"
+#include "sim/layers/image/image_kernels.hpp"
 #include "sim/layers/kernels.hpp"
-#include "sim/layers/layer_norm_kernels.hpp"
+#include "sim/layers/sequence/layer_norm_kernels.hpp"
 #include "sim/layers/margin_kernels.hpp"
-#include "sim/layers/norm_kernels.hpp"
+#include "sim/layers/image/norm_kernels.hpp"
 #include "sim/models/penalty.hpp"
 #include "sim/models/quadratic_kernels.hpp"
-#include "sim/probe_kernels.hpp"
-#include "sim/theory_kernels.hpp"
+#include "sim/probe/probe_kernels.hpp"
+#include "sim/probe/theory_kernels.hpp"
 
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Gelu>);
 ONEBIT_FOR_EACH(onebit::sim::ActivationSlopeKernel<onebit::sim::Relu>);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "device/buffer.hpp"
+#include "device/memory/buffer.hpp"
 
 namespace onebit::tests {
 

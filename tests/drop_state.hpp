@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "device/state.hpp"
+#include "device/comm/state.hpp"
 
 namespace onebit::tests {
 

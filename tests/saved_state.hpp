@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/state.hpp"
+#include "device/comm/state.hpp"
 
 namespace onebit::tests {
 

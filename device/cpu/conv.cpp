@@ -1,7 +1,7 @@
 // Convolutions without a matrix of patches: the products read the pixels where they lie. A tile of pixels by filters
 // stays in registers over all taps and channels, so that the arithmetic is that of a large matrix product. Every sum
 // runs over its own image in one fixed order: its bits depend on nothing else.
-#include "device/conv.hpp"
+#include "device/math/conv.hpp"
 
 #include "device/cpu/conv_tiles.hpp"
 #include "device/cpu/queue.hpp"

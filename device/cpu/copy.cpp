@@ -1,4 +1,4 @@
-#include "device/copy.hpp"
+#include "device/memory/copy.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The threads of a queue as crews (device/crew.hpp).
+// The threads of a queue as crews (device/launch/crew.hpp).
 
 #include <omp.h>
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "device/cpu/launch.hpp"
-#include "device/dense_sum_kernels.hpp"
+#include "device/comm/dense_sum_kernels.hpp"
 
 namespace onebit::device::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // One kernel for all products: a block of rows x columns of C is summed in registers, from elements of A and packets of
 // B. Every element of C is summed in the order of k, 128 terms at a time, so its bits depend on its row of A and its
 // column of B alone: the cut into blocks, panels and units is free to follow the threads.
-#include "device/gemm.hpp"
+#include "device/math/gemm.hpp"
 
 #include <algorithm>
 #include <type_traits>

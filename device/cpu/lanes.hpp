@@ -7,7 +7,7 @@
 #include <barrier>
 #include <cstdint>
 
-#include "device/crew.hpp"
+#include "device/launch/crew.hpp"
 
 namespace onebit::device::cpu {
 
@@ -47,7 +47,7 @@ double interleaved_sum(Index n, const Term& term) {
   return add_lanes<kCount>(sums, used);
 }
 
-/// All lanes of a small item. They do what a crew's do (device/crew.hpp), but sums have no tiles.
+/// All lanes of a small item. They do what a crew's do (device/launch/crew.hpp), but sums have no tiles.
 class Lanes {
  public:
   template <class Visit>

@@ -1,6 +1,6 @@
 #pragma once
 // The CPU launchers: with device/cpu/{sign_bits,dense_sum,gemm} the only places with OpenMP. What each does is said in
-// device/launch.hpp.
+// device/launch/launch.hpp.
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "device/cpu/crews.hpp"
 #include "device/cpu/lanes.hpp"
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 
 namespace onebit::device::cpu {
 

@@ -19,7 +19,7 @@
 #include <cstring>
 #include <new>
 
-#include "device/system.hpp"
+#include "device/base/system.hpp"
 
 namespace onebit::device::cpu {
 namespace {

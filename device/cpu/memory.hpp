@@ -1,7 +1,7 @@
 #pragma once
 
-#include "device/block_pool.hpp"
-#include "device/memory.hpp"
+#include "device/memory/block_pool.hpp"
+#include "device/memory/memory.hpp"
 
 namespace onebit::device::cpu {
 

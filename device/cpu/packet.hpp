@@ -3,7 +3,7 @@
 
 #include <Eigen/Core>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::device::cpu {
 

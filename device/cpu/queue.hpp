@@ -9,11 +9,11 @@
 #include <functional>
 
 #include "device/debug/memory.hpp"
-#include "device/mark.hpp"
+#include "device/launch/mark.hpp"
 #include "device/plan/memory.hpp"
-#include "device/precision.hpp"
-#include "device/recording.hpp"
-#include "device/types.hpp"
+#include "device/math/precision.hpp"
+#include "device/launch/recording.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::device::cpu {
 

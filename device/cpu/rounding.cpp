@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/rounding.hpp"
+#include "device/math/rounding.hpp"
 
 namespace onebit::device::cpu {
 namespace {

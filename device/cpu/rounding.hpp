@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "device/gemm.hpp"
+#include "device/math/gemm.hpp"
 
 namespace onebit::device::cpu {
 

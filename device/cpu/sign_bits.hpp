@@ -1,5 +1,5 @@
 #pragma once
-// CPU launchers that write and sum packed signs. What each does is said in device/launch.hpp.
+// CPU launchers that write and sum packed signs. What each does is said in device/launch/launch.hpp.
 
 #include <array>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "device/cpu/launch.hpp"
-#include "device/sign_bits.hpp"
+#include "device/math/sign_bits.hpp"
 
 namespace onebit::device::cpu {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "device/cuda/blas.hpp"
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::device::cuda {
 namespace {

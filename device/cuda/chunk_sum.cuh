@@ -2,7 +2,7 @@
 // Sums over chunks by blocks of threads, in the order of cpu/launch.hpp: a thread has one of 16 interleaved sums of one
 // run of kSumRun elements, the runs are added by a tree, and so are the 16.
 
-#include "device/chunks.hpp"
+#include "device/launch/chunks.hpp"
 #include "device/cuda/grid.cuh"
 
 namespace onebit::device::cuda::detail {

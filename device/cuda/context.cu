@@ -4,7 +4,7 @@
 #include <string>
 
 #include "device/cuda/cuda.hpp"
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::device::cuda {
 namespace {

@@ -1,13 +1,13 @@
 // Convolutions as products of which no side is ever written down: rows are pixels, or taps and channels, and are looked
 // up where the images lie. Sums run in the CPU's order (cpu/conv.cpp), and have its bits where it fuses multiplications
 // with additions.
-#include "device/conv.hpp"
+#include "device/math/conv.hpp"
 
 #include <algorithm>
 #include <type_traits>
 
 #include "device/cuda/tiles.cuh"
-#include "device/rounding.hpp"
+#include "device/math/rounding.hpp"
 
 namespace onebit::device::cuda {
 namespace {

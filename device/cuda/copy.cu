@@ -1,4 +1,4 @@
-#include "device/copy.hpp"
+#include "device/memory/copy.hpp"
 
 #include "device/cuda/context.cuh"
 

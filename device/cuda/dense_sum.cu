@@ -1,5 +1,5 @@
 #include "device/cuda/launch.cuh"
-#include "device/dense_sum_kernels.hpp"
+#include "device/comm/dense_sum_kernels.hpp"
 
 namespace onebit::device::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "device/gemm.hpp"
+#include "device/math/gemm.hpp"
 
 #include "device/cuda/launch.cuh"
 

@@ -7,4 +7,4 @@
 #define ONEBIT_LAUNCHER(...) template void onebit::device::cuda::__VA_ARGS__
 #define ONEBIT_QUEUE onebit::device::cuda::Queue
 
-#include "device/instantiate.hpp"
+#include "device/launch/instantiate.hpp"

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device/crew.hpp"
+#include "device/launch/crew.hpp"
 
 namespace onebit::device::cuda {
 

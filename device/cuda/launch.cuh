@@ -1,5 +1,5 @@
 #pragma once
-// The CUDA launchers. What each does is said in device/launch.hpp; sums are in the order of the CPU's (cpu/launch.hpp),
+// The CUDA launchers. What each does is said in device/launch/launch.hpp; sums are in the order of the CPU's (cpu/launch.hpp),
 // so that sums of the same terms have the same bits.
 //
 // Grids are capped and kernels loop over what is left, so that no size exceeds what a grid can be. Zero sizes launch
@@ -9,7 +9,7 @@
 
 #include "device/cuda/lanes.cuh"
 #include "device/cuda/signs.cuh"
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 
 namespace onebit::device::cuda {
 

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 
-#include "device/mark.hpp"
-#include "device/memory.hpp"
-#include "device/precision.hpp"
-#include "device/recording.hpp"
+#include "device/launch/mark.hpp"
+#include "device/memory/memory.hpp"
+#include "device/math/precision.hpp"
+#include "device/launch/recording.hpp"
 
 namespace onebit::device::cuda {
 

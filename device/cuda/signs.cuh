@@ -2,7 +2,7 @@
 // Packed signs on a GPU.
 
 #include "device/cuda/chunk_sum.cuh"
-#include "device/sign_bits.hpp"
+#include "device/math/sign_bits.hpp"
 
 namespace onebit::device::cuda::detail {
 

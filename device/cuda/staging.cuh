@@ -5,7 +5,7 @@
 
 #include "device/cuda/check.hpp"
 #include "device/cuda/owned.cuh"
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::device::cuda {
 

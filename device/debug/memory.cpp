@@ -9,9 +9,9 @@
 #include <string>
 
 #include "device/cpu/memory.hpp"
-#include "device/error.hpp"
-#include "device/system.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/system.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::device::debug {
 namespace {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <typeinfo>
 
-#include "device/memory.hpp"
+#include "device/memory/memory.hpp"
 
 // The words between a kernel's members hold what was on the stack, old pointers too: they can only be told from members
 // where the compiler clears them (gcc 11 and later).

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "device/block_pool.hpp"
-#include "device/recording.hpp"
+#include "device/memory/block_pool.hpp"
+#include "device/launch/recording.hpp"
 
 namespace onebit::device::plan {
 

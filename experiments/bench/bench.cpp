@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "device/stopwatch.hpp"
-#include "sim/memory_plan.hpp"
+#include "device/launch/stopwatch.hpp"
+#include "sim/run/memory_plan.hpp"
 
 namespace onebit::experiments {
 

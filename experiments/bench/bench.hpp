@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "sim/virtual_cluster.hpp"
+#include "sim/cluster/virtual_cluster.hpp"
 
 namespace onebit::experiments {
 

@@ -1,13 +1,13 @@
 #include <cmath>
 #include <memory>
 
-#include "compress/codec.hpp"
-#include "device/copy.hpp"
-#include "device/dense_sum.hpp"
-#include "device/error.hpp"
-#include "device/fill.hpp"
+#include "compress/codecs/codec.hpp"
+#include "device/memory/copy.hpp"
+#include "device/comm/dense_sum.hpp"
+#include "device/base/error.hpp"
+#include "device/math/fill.hpp"
 #include "experiments/bench/bench.hpp"
-#include "optim/kernels.hpp"
+#include "optim/adam/adam_kernels.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "device/error.hpp"
-#include "sim/probe.hpp"
+#include "device/base/error.hpp"
+#include "sim/probe/probe.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <ostream>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "experiments/bench/bench.hpp"
 
 namespace onebit::experiments {

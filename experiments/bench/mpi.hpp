@@ -3,8 +3,8 @@
 
 #include <iosfwd>
 
-#include "device/world.hpp"
-#include "netmodel/measurements.hpp"
+#include "device/comm/world.hpp"
+#include "netmodel/measured/measurements.hpp"
 
 namespace onebit::experiments {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <functional>
 
-#include "experiments/price.hpp"
+#include "experiments/study/price.hpp"
 
 namespace onebit::experiments {
 namespace {

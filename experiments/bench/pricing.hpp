@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::experiments {
 

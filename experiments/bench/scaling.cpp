@@ -1,6 +1,6 @@
 #include "experiments/bench/scaling.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::experiments {
 namespace {

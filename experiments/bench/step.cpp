@@ -1,6 +1,6 @@
-#include "device/copy.hpp"
-#include "device/fill.hpp"
-#include "device/gemm.hpp"
+#include "device/memory/copy.hpp"
+#include "device/math/fill.hpp"
+#include "device/math/gemm.hpp"
 #include "experiments/bench/log_probe.hpp"
 
 namespace onebit::experiments {

@@ -3,18 +3,18 @@
 #include <iostream>
 #include <map>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "device/text.hpp"
-#include "experiments/analyze_output.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
+#include "experiments/output/analyze_output.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/comparison_output.hpp"
-#include "experiments/fit_output.hpp"
-#include "experiments/pictures.hpp"
-#include "experiments/price.hpp"
-#include "experiments/session.hpp"
-#include "experiments/validation.hpp"
-#include "experiments/validation_output.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/output/fit_output.hpp"
+#include "experiments/output/pictures.hpp"
+#include "experiments/study/price.hpp"
+#include "experiments/cli/session.hpp"
+#include "experiments/study/validation.hpp"
+#include "experiments/output/validation_output.hpp"
 
 namespace onebit::experiments {
 namespace {

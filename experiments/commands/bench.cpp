@@ -2,15 +2,15 @@
 #include <iostream>
 #include <sstream>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
 #include "experiments/bench/mpi.hpp"
 #include "experiments/bench/pricing.hpp"
 #include "experiments/bench/scaling.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/output.hpp"
-#include "experiments/session.hpp"
+#include "experiments/output/output.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -1,14 +1,14 @@
-#include "netmodel/calibrate.hpp"
+#include "netmodel/measured/calibrate.hpp"
 
 #include <cmath>
 #include <iostream>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/output.hpp"
-#include "experiments/price.hpp"
-#include "experiments/session.hpp"
+#include "experiments/output/output.hpp"
+#include "experiments/study/price.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/command_line.hpp"
+#include "experiments/cli/command_line.hpp"
 
 namespace onebit::experiments {
 

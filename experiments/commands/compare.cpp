@@ -1,17 +1,17 @@
 #include <iostream>
 #include <optional>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "experiments/arm_runs.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "experiments/study/arm_runs.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/comparison.hpp"
-#include "experiments/comparison_output.hpp"
-#include "experiments/deepspeed_output.hpp"
-#include "experiments/idle_options.hpp"
-#include "experiments/pictures.hpp"
-#include "experiments/session.hpp"
-#include "experiments/summary_output.hpp"
+#include "experiments/study/comparison.hpp"
+#include "experiments/output/comparison_output.hpp"
+#include "experiments/output/deepspeed_output.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/output/pictures.hpp"
+#include "experiments/cli/session.hpp"
+#include "experiments/output/summary_output.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -1,14 +1,14 @@
-#include "experiments/export.hpp"
+#include "experiments/study/export.hpp"
 
 #include <filesystem>
 #include <iostream>
 #include <sstream>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/session.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -1,10 +1,10 @@
 #include <iostream>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/session.hpp"
-#include "experiments/summary_output.hpp"
-#include "experiments/way_on.hpp"
+#include "experiments/cli/session.hpp"
+#include "experiments/output/summary_output.hpp"
+#include "experiments/cli/way_on.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <iostream>
 
-#include "compress/codec.hpp"
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "compress/codecs/codec.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/output.hpp"
-#include "experiments/presets.hpp"
-#include "netmodel/cost_model.hpp"
-#include "netmodel/workload.hpp"
+#include "experiments/output/output.hpp"
+#include "experiments/options/presets.hpp"
+#include "netmodel/cost/cost_model.hpp"
+#include "netmodel/step/workload.hpp"
 #include "optim/parent.hpp"
 
 namespace onebit::experiments {

@@ -1,17 +1,17 @@
-#include "experiments/price_sweep.hpp"
+#include "experiments/study/price_sweep.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/idle_options.hpp"
-#include "experiments/output.hpp"
-#include "experiments/session.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/output/output.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <iostream>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/idle_options.hpp"
-#include "experiments/output.hpp"
-#include "experiments/reference_case.hpp"
-#include "experiments/session.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/output/output.hpp"
+#include "experiments/study/reference_case.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -2,12 +2,12 @@
 #include <iostream>
 #include <sstream>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/price.hpp"
+#include "experiments/study/price.hpp"
 #include "experiments/report/report.hpp"
-#include "experiments/session.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

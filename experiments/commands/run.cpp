@@ -1,17 +1,17 @@
 #include <filesystem>
 #include <iostream>
 
-#include "device/error.hpp"
-#include "device/world.hpp"
+#include "device/base/error.hpp"
+#include "device/comm/world.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/deepspeed_batch.hpp"
-#include "experiments/deepspeed_output.hpp"
-#include "experiments/idle_options.hpp"
-#include "experiments/memory_output.hpp"
-#include "experiments/resume.hpp"
-#include "experiments/session.hpp"
-#include "experiments/summary_output.hpp"
-#include "sim/weights_file.hpp"
+#include "experiments/options/deepspeed_batch.hpp"
+#include "experiments/output/deepspeed_output.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/output/memory_output.hpp"
+#include "experiments/cli/resume.hpp"
+#include "experiments/cli/session.hpp"
+#include "experiments/output/summary_output.hpp"
+#include "sim/run/weights_file.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -6,12 +6,12 @@
 #include <map>
 #include <thread>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/deepspeed_batch.hpp"
-#include "experiments/deepspeed_output.hpp"
-#include "experiments/idle_options.hpp"
-#include "experiments/session.hpp"
+#include "experiments/options/deepspeed_batch.hpp"
+#include "experiments/output/deepspeed_output.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/output.hpp"
 #include "experiments/sweep/session.hpp"

@@ -4,15 +4,15 @@
 #include <limits>
 #include <optional>
 
-#include "device/error.hpp"
-#include "device/temporary_folder.hpp"
-#include "experiments/arm_runs.hpp"
+#include "device/base/error.hpp"
+#include "device/base/temporary_folder.hpp"
+#include "experiments/study/arm_runs.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/expected.hpp"
-#include "experiments/interval_output.hpp"
-#include "experiments/presets.hpp"
-#include "experiments/reference_case.hpp"
-#include "experiments/session.hpp"
+#include "experiments/study/expected.hpp"
+#include "experiments/output/interval_output.hpp"
+#include "experiments/options/presets.hpp"
+#include "experiments/study/reference_case.hpp"
+#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/arm_names.hpp"
+#include "analysis/compare/arm_names.hpp"
 
 namespace onebit::experiments {
 namespace {

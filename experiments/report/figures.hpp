@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comparison.hpp"
-#include "analysis/plot.hpp"
-#include "analysis/step_sizes.hpp"
-#include "analysis/theory.hpp"
-#include "analysis/variance.hpp"
+#include "analysis/compare/comparison.hpp"
+#include "analysis/pictures/plot.hpp"
+#include "analysis/freeze/step_sizes.hpp"
+#include "analysis/theory/theory.hpp"
+#include "analysis/freeze/variance.hpp"
 
 namespace onebit::experiments {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/output.hpp"
+#include "experiments/output/output.hpp"
 
 namespace onebit::experiments::html {
 

@@ -5,13 +5,13 @@
 #include <map>
 #include <ostream>
 
-#include "analysis/gnuplot.hpp"
-#include "device/error.hpp"
-#include "device/text.hpp"
-#include "experiments/analyze_output.hpp"
-#include "experiments/comparison_output.hpp"
+#include "analysis/pictures/gnuplot.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "experiments/output/analyze_output.hpp"
+#include "experiments/output/comparison_output.hpp"
 #include "experiments/report/html.hpp"
-#include "experiments/time_output.hpp"
+#include "experiments/output/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {

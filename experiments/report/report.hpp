@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/comparison.hpp"
-#include "analysis/theory.hpp"
-#include "analysis/variance.hpp"
+#include "analysis/compare/comparison.hpp"
+#include "analysis/theory/theory.hpp"
+#include "analysis/freeze/variance.hpp"
 #include "experiments/report/figures.hpp"
 
 namespace onebit::experiments {

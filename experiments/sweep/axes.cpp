@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <set>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
-#include "experiments/arms.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "experiments/study/arms.hpp"
 
 namespace onebit::experiments {
 namespace {

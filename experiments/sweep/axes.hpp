@@ -1,7 +1,7 @@
 #pragma once
 // Axes of a sweep: the values that options take, and how the axes advance.
 
-#include "experiments/options.hpp"
+#include "experiments/options/options.hpp"
 
 namespace onebit::experiments {
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "experiments/output.hpp"
+#include "experiments/output/output.hpp"
 
 namespace onebit::experiments {
 

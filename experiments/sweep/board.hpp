@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::experiments {
 

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::experiments {
 namespace {

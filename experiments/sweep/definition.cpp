@@ -4,10 +4,10 @@
 #include <map>
 #include <sstream>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "experiments/sweep/points.hpp"
-#include "sim/deciding_options.hpp"
+#include "sim/run/deciding_options.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "experiments/command_line.hpp"
+#include "experiments/cli/command_line.hpp"
 #include "experiments/sweep/axes.hpp"
 #include "experiments/sweep/tuner.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <sstream>
 
-#include "device/files.hpp"
-#include "device/text.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
 #include "experiments/sweep/files.hpp"
 #include "sim/log/table_file.hpp"
 

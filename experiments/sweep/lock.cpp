@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <sstream>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
 #include "experiments/sweep/files.hpp"
 
 namespace onebit::experiments {

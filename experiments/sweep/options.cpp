@@ -1,7 +1,7 @@
 #include "experiments/sweep/options.hpp"
 
-#include "device/error.hpp"
-#include "experiments/options.hpp"
+#include "device/base/error.hpp"
+#include "experiments/options/options.hpp"
 
 namespace onebit::experiments {
 namespace {

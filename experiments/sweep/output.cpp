@@ -6,7 +6,7 @@
 #include <numeric>
 #include <ostream>
 
-#include "device/text.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <map>
 
-#include "experiments/output.hpp"
+#include "experiments/output/output.hpp"
 #include "experiments/sweep/planner.hpp"
 #include "experiments/sweep/results.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "experiments/sweep/points.hpp"
-#include "sim/memory_plan.hpp"
+#include "sim/run/memory_plan.hpp"
 
 namespace onebit::experiments {
 

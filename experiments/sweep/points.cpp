@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
-#include "experiments/arms.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "experiments/study/arms.hpp"
 #include "sim/data/hash.hpp"
-#include "sim/deciding_options.hpp"
+#include "sim/run/deciding_options.hpp"
 
 namespace onebit::experiments {
 namespace {

@@ -7,14 +7,14 @@
 #include <numeric>
 #include <set>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/points.hpp"
-#include "sim/checkpoint.hpp"
+#include "sim/run/checkpoint.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
-#include "sim/run_log.hpp"
+#include "sim/run/run_log.hpp"
 
 namespace onebit::experiments {
 namespace {

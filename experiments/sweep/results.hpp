@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::experiments {
 

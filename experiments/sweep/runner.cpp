@@ -5,7 +5,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "device/text.hpp"
+#include "device/base/text.hpp"
 #include "experiments/sweep/files.hpp"
 #include "sim/log/log_state.hpp"
 

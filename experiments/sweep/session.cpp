@@ -3,9 +3,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "experiments/session.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/lock.hpp"

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "device/error.hpp"
-#include "experiments/options.hpp"
+#include "device/base/error.hpp"
+#include "experiments/options/options.hpp"
 
 namespace onebit::experiments {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::experiments {
 

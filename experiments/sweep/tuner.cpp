@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "experiments/sweep/axes.hpp"
 
 namespace onebit::experiments {

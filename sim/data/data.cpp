@@ -4,16 +4,16 @@
 #include <cstddef>
 #include <utility>
 
-#include "device/error.hpp"
-#include "device/philox.hpp"
-#include "device/text.hpp"
-#include "sim/data/cifar.hpp"
-#include "sim/data/idx.hpp"
-#include "sim/data/libsvm.hpp"
+#include "device/base/error.hpp"
+#include "device/math/philox.hpp"
+#include "device/base/text.hpp"
+#include "sim/data/features/cifar.hpp"
+#include "sim/data/features/idx.hpp"
+#include "sim/data/features/libsvm.hpp"
 #include "sim/data/none.hpp"
 #include "sim/data/synthetic.hpp"
-#include "sim/data/text.hpp"
-#include "sim/data/token_file.hpp"
+#include "sim/data/tokens/text.hpp"
+#include "sim/data/tokens/token_file.hpp"
 
 namespace onebit::sim {
 namespace {

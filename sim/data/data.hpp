@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 #include "sim/data/worker_split.hpp"
 
 namespace onebit::sim {

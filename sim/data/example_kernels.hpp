@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "device/lanes.hpp"
+#include "device/launch/lanes.hpp"
 
 namespace onebit::sim {
 

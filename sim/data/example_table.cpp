@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "device/grow.hpp"
-#include "device/launch.hpp"
-#include "sim/data/dense.hpp"
+#include "device/memory/grow.hpp"
+#include "device/launch/launch.hpp"
+#include "sim/data/features/dense.hpp"
 #include "sim/data/example_kernels.hpp"
 
 namespace onebit::sim {

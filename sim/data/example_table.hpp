@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "device/buffer.hpp"
+#include "device/memory/buffer.hpp"
 #include "sim/data/data.hpp"
 
 namespace onebit::sim {

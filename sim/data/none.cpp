@@ -1,6 +1,6 @@
 #include "sim/data/none.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/data/hash.hpp"
 
 namespace onebit::sim {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "device/error.hpp"
-#include "device/philox.hpp"
+#include "device/base/error.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::sim {
 

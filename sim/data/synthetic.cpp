@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "device/error.hpp"
-#include "device/philox.hpp"
-#include "sim/data/dense.hpp"
+#include "device/base/error.hpp"
+#include "device/math/philox.hpp"
+#include "sim/data/features/dense.hpp"
 #include "sim/data/hash.hpp"
 
 namespace onebit::sim {

@@ -7,7 +7,7 @@
 #include <queue>
 #include <utility>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::sim {
 namespace {

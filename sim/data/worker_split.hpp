@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device/philox.hpp"
-#include "device/types.hpp"
+#include "device/math/philox.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::sim {
 

@@ -1,6 +1,6 @@
 #include "sim/layers/dropout.hpp"
 
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 
 namespace onebit::sim {
 

@@ -2,7 +2,7 @@
 // Dropout (Srivastava et al. 2014) by Philox: masks are computed where they are needed, forward and backward, and never
 // stored.
 
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::sim {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "device/lanes.hpp"
-#include "device/math.hpp"
+#include "device/launch/lanes.hpp"
+#include "device/math/math.hpp"
 #include "sim/layers/softmax.hpp"
 
 namespace onebit::sim {

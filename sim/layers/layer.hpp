@@ -2,10 +2,10 @@
 // A differentiable piece of a network. Layers are put together at construction (Sequential, Residual); each adds its
 // tensors to the model's Parameters there, and owns what it keeps from the forward to the backward pass.
 
-#include "device/grow.hpp"
-#include "device/state.hpp"
+#include "device/memory/grow.hpp"
+#include "device/comm/state.hpp"
 #include "sim/layers/parameters.hpp"
-#include "sim/model.hpp"
+#include "sim/models/model.hpp"
 
 namespace onebit::sim {
 

@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
-#include "device/gemm.hpp"
-#include "device/launch.hpp"
+#include "device/math/gemm.hpp"
+#include "device/launch/launch.hpp"
 
 namespace onebit::sim {
 

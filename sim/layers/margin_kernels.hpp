@@ -1,7 +1,7 @@
 #pragma once
 // Between the margins of a binary classifier and its two logits.
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::sim {
 

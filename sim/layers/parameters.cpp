@@ -1,6 +1,6 @@
 #include "sim/layers/parameters.hpp"
 
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::sim {
 

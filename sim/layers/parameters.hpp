@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/tensor_info.hpp"
+#include "sim/models/tensor_info.hpp"
 
 namespace onebit::sim {
 

@@ -1,7 +1,7 @@
 #include "sim/layers/residual.hpp"
 
-#include "device/error.hpp"
-#include "device/launch.hpp"
+#include "device/base/error.hpp"
+#include "device/launch/launch.hpp"
 #include "sim/layers/dropout_kernels.hpp"
 
 namespace onebit::sim {

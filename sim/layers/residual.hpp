@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sim/layers/norm.hpp"
+#include "sim/layers/image/norm.hpp"
 
 namespace onebit::sim {
 

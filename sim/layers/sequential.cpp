@@ -1,6 +1,6 @@
 #include "sim/layers/sequential.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::sim {
 

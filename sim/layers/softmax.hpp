@@ -1,7 +1,7 @@
 #pragma once
 // The pieces of a row's softmax.
 
-#include "device/math.hpp"
+#include "device/math/math.hpp"
 
 namespace onebit::sim {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "device/files.hpp"
+#include "device/base/files.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::sim::h5 {
 namespace {

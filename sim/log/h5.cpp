@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/contents.hpp"
 
 namespace onebit::sim::h5 {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::sim::h5 {
 

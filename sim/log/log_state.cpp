@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/descriptor.hpp"
 #include "sim/log/superblock.hpp"
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <map>
 
-#include "device/error.hpp"
-#include "sim/constant_names.hpp"
+#include "device/base/error.hpp"
+#include "sim/models/constant_names.hpp"
 #include "sim/log/superblock.hpp"
 #include "sim/log/types.hpp"
 

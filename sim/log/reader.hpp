@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "netmodel/traffic.hpp"
+#include "netmodel/wire/traffic.hpp"
 #include "sim/log/schema.hpp"
 
 namespace onebit::sim {

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/types.hpp"
 

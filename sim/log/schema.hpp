@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "device/types.hpp"
-#include "sim/constants.hpp"
-#include "sim/tensor_info.hpp"
+#include "device/base/types.hpp"
+#include "sim/models/constants.hpp"
+#include "sim/models/tensor_info.hpp"
 
 namespace onebit::sim {
 
@@ -149,7 +149,7 @@ std::string reason_of_end(const std::vector<Event>& events);
 /// Whether an event says how a run ended.
 bool is_end(const Event& event);
 
-/// One exchange as the file stores it; enumerations are those of netmodel/traffic.hpp.
+/// One exchange as the file stores it; enumerations are those of netmodel/wire/traffic.hpp.
 struct TrafficRow {
   Index step = 0;
   std::uint8_t collective = 0, direction = 0, dtype = 0;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
 
 namespace onebit::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::sim {
 

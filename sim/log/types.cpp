@@ -2,7 +2,7 @@
 
 #include <initializer_list>
 
-#include "netmodel/traffic.hpp"
+#include "netmodel/wire/traffic.hpp"
 
 namespace onebit::sim::h5 {
 namespace {

@@ -6,7 +6,7 @@
 
 namespace onebit::sim::h5 {
 
-/// Type of a column, in the file and in memory; enumerations carry the names of netmodel/traffic.hpp.
+/// Type of a column, in the file and in memory; enumerations carry the names of netmodel/wire/traffic.hpp.
 /// Precondition: not ColumnType::compound.
 Id column_type(ColumnType type);
 

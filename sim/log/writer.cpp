@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
-#include "sim/constant_names.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "sim/models/constant_names.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 #include "sim/log/row_table.hpp"
-#include "sim/pause_point.hpp"
+#include "sim/run/pause_point.hpp"
 
 namespace onebit::sim {
 namespace {

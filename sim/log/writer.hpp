@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "netmodel/traffic.hpp"
+#include "netmodel/wire/traffic.hpp"
 #include "sim/log/schema.hpp"
 
 namespace onebit::sim {

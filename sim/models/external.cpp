@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "device/stopwatch.hpp"
+#include "device/launch/stopwatch.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/model.hpp"
+#include "sim/models/model.hpp"
 
 namespace onebit::sim {
 

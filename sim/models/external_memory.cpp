@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 
 namespace onebit::sim {
 namespace {

@@ -15,8 +15,8 @@
 #include <initializer_list>
 #include <thread>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::sim {
 namespace {

@@ -1,8 +1,8 @@
 // Dense layers with softmax cross-entropy on top: `softmax` (no hidden layer), `mlp`, and `ngram` (Bengio et al. 2003
 // without the direct connection: embeddings of the last bytes, a hidden layer, 256 logits).
 
-#include "device/error.hpp"
-#include "sim/layers/embedding.hpp"
+#include "device/base/error.hpp"
+#include "sim/layers/sequence/embedding.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

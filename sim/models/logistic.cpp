@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "device/error.hpp"
-#include "device/launch.hpp"
-#include "device/philox.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/launch/launch.hpp"
+#include "device/math/philox.hpp"
+#include "device/base/text.hpp"
 #include "sim/layers/margin.hpp"
 #include "sim/models/makers.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "device/chunks.hpp"
-#include "sim/model.hpp"
+#include "device/launch/chunks.hpp"
+#include "sim/models/model.hpp"
 #include "sim/models/penalty.hpp"
 
 namespace onebit::sim {

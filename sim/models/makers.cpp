@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/layers/linear.hpp"
-#include "sim/layers/pool.hpp"
+#include "sim/layers/image/pool.hpp"
 #include "sim/models/network.hpp"
 
 namespace onebit::sim {

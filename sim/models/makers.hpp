@@ -3,7 +3,7 @@
 
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/sequential.hpp"
-#include "sim/model.hpp"
+#include "sim/models/model.hpp"
 
 namespace onebit::sim {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "device/error.hpp"
-#include "device/launch.hpp"
-#include "device/stopwatch.hpp"
-#include "device/sums.hpp"
+#include "device/base/error.hpp"
+#include "device/launch/launch.hpp"
+#include "device/launch/stopwatch.hpp"
+#include "device/launch/sums.hpp"
 #include "sim/layers/kernels.hpp"
 
 namespace onebit::sim {

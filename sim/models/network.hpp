@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "device/replay.hpp"
+#include "device/launch/replay.hpp"
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {

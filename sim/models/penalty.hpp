@@ -1,7 +1,7 @@
 #pragma once
 // What a loss charges for the weights, a weight at a time.
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::sim {
 

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "device/error.hpp"
-#include "device/launch.hpp"
-#include "device/stopwatch.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/launch/launch.hpp"
+#include "device/launch/stopwatch.hpp"
+#include "device/base/text.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "device/chunks.hpp"
+#include "device/launch/chunks.hpp"
 #include "sim/layers/layer.hpp"
-#include "sim/model.hpp"
+#include "sim/models/model.hpp"
 #include "sim/models/quadratic_kernels.hpp"
 
 namespace onebit::sim {

@@ -1,7 +1,7 @@
 #pragma once
 // The maths of the quadratic model, an element at a time.
 
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::sim {
 

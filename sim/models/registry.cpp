@@ -1,5 +1,5 @@
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

@@ -6,10 +6,10 @@
 // shortcuts, which have no weights there (option A). `resnet18`: four stages of two blocks, 64 to 512 channels: the
 // paper's network for ImageNet, without the stem's stride and pooling, which small images cannot bear.
 
-#include "device/error.hpp"
-#include "sim/layers/conv.hpp"
+#include "device/base/error.hpp"
+#include "sim/layers/image/conv.hpp"
 #include "sim/layers/linear.hpp"
-#include "sim/layers/pool.hpp"
+#include "sim/layers/image/pool.hpp"
 #include "sim/layers/residual.hpp"
 #include "sim/models/makers.hpp"
 

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
-#include "device/text.hpp"
-#include "sim/layers/attention.hpp"
-#include "sim/layers/layer_norm.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "sim/layers/sequence/attention.hpp"
+#include "sim/layers/sequence/layer_norm.hpp"
 #include "sim/layers/linear.hpp"
-#include "sim/layers/tied_output.hpp"
+#include "sim/layers/sequence/tied_output.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

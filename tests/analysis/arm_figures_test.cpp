@@ -1,7 +1,7 @@
-#include "analysis/arm_figures.hpp"
+#include "analysis/compare/arm_figures.hpp"
 
-#include "device/error.hpp"
-#include "netmodel/link_load.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cost/link_load.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/netmodel/models.hpp"
 

@@ -1,4 +1,4 @@
-#include "analysis/arm_names.hpp"
+#include "analysis/compare/arm_names.hpp"
 
 #include <algorithm>
 #include <cmath>

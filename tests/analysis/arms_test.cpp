@@ -1,8 +1,8 @@
 // Logs on disk, good and bad ones, and the arms that they make.
 
-#include "analysis/arms.hpp"
+#include "analysis/compare/arms.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/table_file.hpp"
 #include "tests/analysis/runs.hpp"
 

@@ -1,6 +1,6 @@
-#include "analysis/comparable.hpp"
+#include "analysis/compare/comparable.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/analysis/runs.hpp"
 
 using namespace onebit;

@@ -1,7 +1,7 @@
-#include "analysis/comparison.hpp"
+#include "analysis/compare/comparison.hpp"
 
-#include "device/error.hpp"
-#include "device/philox.hpp"
+#include "device/base/error.hpp"
+#include "device/math/philox.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/netmodel/models.hpp"
 

@@ -1,6 +1,6 @@
-#include "analysis/computing.hpp"
+#include "analysis/log/computing.hpp"
 
-#include "analysis/comparison.hpp"
+#include "analysis/compare/comparison.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/netmodel/models.hpp"
 

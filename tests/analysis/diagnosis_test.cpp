@@ -1,10 +1,10 @@
 // Runs that were broken on purpose are flagged with the right cause; sound ones are not.
 
-#include "analysis/diagnosis.hpp"
+#include "analysis/freeze/diagnosis.hpp"
 
 #include <functional>
 
-#include "sim/train.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/drop_state.hpp"
 #include "tests/sim/log_fixture.hpp"

@@ -1,6 +1,6 @@
-#include "analysis/exchanges.hpp"
+#include "analysis/log/exchanges.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "optim/stages.hpp"
 #include "tests/analysis/runs.hpp"
 

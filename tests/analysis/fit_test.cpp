@@ -1,10 +1,10 @@
 // Power laws, and the rates of convergence that they are fitted for.
 
-#include "analysis/fit.hpp"
+#include "analysis/theory/fit.hpp"
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 

@@ -1,11 +1,11 @@
 // Costs of the freeze and of compression, from outcomes written by hand.
 
-#include "analysis/freeze_validation.hpp"
+#include "analysis/freeze/freeze_validation.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;

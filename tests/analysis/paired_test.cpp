@@ -1,4 +1,4 @@
-#include "analysis/paired.hpp"
+#include "analysis/compare/paired.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "analysis/plot.hpp"
+#include "analysis/pictures/plot.hpp"
 
 #include <sys/stat.h>
 
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "analysis/gnuplot.hpp"
-#include "device/error.hpp"
+#include "analysis/pictures/gnuplot.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "analysis/rate_grid.hpp"
+#include "analysis/compare/rate_grid.hpp"
 
 #include "tests/analysis/runs.hpp"
 

@@ -1,6 +1,6 @@
-#include "analysis/references.hpp"
+#include "analysis/compare/references.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/parent.hpp"
 #include "tests/analysis/runs.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/arms.hpp"
+#include "analysis/compare/arms.hpp"
 #include "tests/sim/log_fixture.hpp"
 
 namespace onebit::tests {

@@ -1,11 +1,11 @@
 // Steps that one bit would take, and what the codec did after the freeze, of logs that were written by hand.
 
-#include "analysis/step_sizes.hpp"
+#include "analysis/freeze/step_sizes.hpp"
 
 #include <cmath>
 
-#include "analysis/loss_window.hpp"
-#include "device/error.hpp"
+#include "analysis/log/loss_window.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 

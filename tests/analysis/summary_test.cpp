@@ -1,6 +1,6 @@
 // The summary of a log of six steps, computed by hand.
 
-#include "analysis/summary.hpp"
+#include "analysis/log/summary.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "analysis/target.hpp"
+#include "analysis/compare/target.hpp"
 
 #include "tests/analysis/runs.hpp"
 

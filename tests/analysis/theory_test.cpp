@@ -1,12 +1,12 @@
 // Runs on the quadratic against the theory: its constants, the bounds, the rates.
 
-#include "analysis/theory.hpp"
+#include "analysis/theory/theory.hpp"
 
 #include <cmath>
 
-#include "analysis/fit.hpp"
-#include "device/error.hpp"
-#include "sim/train.hpp"
+#include "analysis/theory/fit.hpp"
+#include "device/base/error.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 

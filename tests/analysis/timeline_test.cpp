@@ -1,11 +1,11 @@
 // Seconds by hand: 1 ms for each message, 1 GB/s, a worker a node.
 
-#include "analysis/timeline.hpp"
+#include "analysis/log/timeline.hpp"
 
-#include "analysis/summary.hpp"
-#include "device/error.hpp"
-#include "netmodel/cost_model.hpp"
-#include "netmodel/link_load.hpp"
+#include "analysis/log/summary.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cost/cost_model.hpp"
+#include "netmodel/cost/link_load.hpp"
 #include "tests/analysis/runs.hpp"
 #include "tests/netmodel/models.hpp"
 

@@ -1,10 +1,10 @@
 // Stability, thresholds and drift of logs that were written by hand.
 
-#include "analysis/variance.hpp"
+#include "analysis/freeze/variance.hpp"
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 

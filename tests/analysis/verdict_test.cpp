@@ -1,4 +1,4 @@
-#include "analysis/verdict.hpp"
+#include "analysis/compare/verdict.hpp"
 
 #include "tests/analysis/runs.hpp"
 

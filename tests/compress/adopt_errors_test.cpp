@@ -1,8 +1,8 @@
 // Errors that go over from one exchange to another, which keeps fewer tensors dense.
 #include <deque>
 
-#include "compress/compressed_mean.hpp"
-#include "device/team.hpp"
+#include "compress/channels/compressed_mean.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 

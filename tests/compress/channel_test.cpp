@@ -1,4 +1,4 @@
-#include "compress/channel.hpp"
+#include "compress/channels/channel.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,8 +1,8 @@
 // What holds for every codec of the table.
 #include <cmath>
 
-#include "compress/codec.hpp"
-#include "device/error.hpp"
+#include "compress/codecs/codec.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"

@@ -1,9 +1,9 @@
 // Sketched-SGD's exchange and the sketch of one vector.
-#include "compress/count_sketch.hpp"
+#include "compress/channels/count_sketch.hpp"
 
 #include <set>
 
-#include "compress/compressed_mean.hpp"
+#include "compress/channels/compressed_mean.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 

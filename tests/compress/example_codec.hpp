@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "compress/bytes.hpp"
-#include "compress/segment_kernels.hpp"
+#include "compress/codecs/bytes.hpp"
+#include "compress/codecs/segment_kernels.hpp"
 
 namespace onebit::compress {
 

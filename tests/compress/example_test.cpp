@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "compress/compressed_mean.hpp"
-#include "compress/segment_codec.hpp"
+#include "compress/channels/compressed_mean.hpp"
+#include "compress/codecs/segment_codec.hpp"
 #include "tests/catch.hpp"
 
 namespace onebit::compress {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <numeric>
 
-#include "compress/server_mean.hpp"
-#include "device/team.hpp"
+#include "compress/channels/server_mean.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/compressed_mean.hpp"

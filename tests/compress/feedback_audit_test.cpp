@@ -1,8 +1,8 @@
 // The balance of error feedback: it closes for every codec and meeting, and names who lost errors.
 #include <limits>
 
-#include "compress/compressed_mean.hpp"
-#include "device/team.hpp"
+#include "compress/channels/compressed_mean.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/drop_state.hpp"

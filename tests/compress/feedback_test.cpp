@@ -1,8 +1,8 @@
 // The compressed mean with its errors: what holds for every codec on the way up with every codec on the way down.
 #include <deque>
 
-#include "compress/compressed_mean.hpp"
-#include "device/team.hpp"
+#include "compress/channels/compressed_mean.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 

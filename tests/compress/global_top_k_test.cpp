@@ -1,6 +1,6 @@
-#include "compress/global_top_k.hpp"
+#include "compress/channels/global_top_k.hpp"
 
-#include "compress/compressed_mean.hpp"
+#include "compress/channels/compressed_mean.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 #include "tests/oracle/global_top_k.hpp"

@@ -1,4 +1,4 @@
-#include "compress/layout.hpp"
+#include "compress/layout/layout.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,7 +1,7 @@
 // PowerSGD: its bytes as published, and its factors beside plain ones.
-#include "compress/power_sgd.hpp"
+#include "compress/channels/power_sgd.hpp"
 
-#include "compress/compressed_mean.hpp"
+#include "compress/channels/compressed_mean.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/recording.hpp"
 #include "tests/compress/rows.hpp"

@@ -1,7 +1,7 @@
 // Codecs that round to fixed levels: by hand and against oracles.
 #include "tests/oracle/quantizers.hpp"
-#include "compress/bit_stream.hpp"
-#include "compress/bytes.hpp"
+#include "compress/codecs/bit_stream.hpp"
+#include "compress/codecs/bytes.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 

@@ -1,10 +1,10 @@
-#include "compress/random_k.hpp"
+#include "compress/codecs/sparse/random_k.hpp"
 
 #include <cstring>
 #include <map>
 #include <set>
 
-#include "compress/compressed_mean.hpp"
+#include "compress/channels/compressed_mean.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/recording.hpp"
 #include "tests/compress/rows.hpp"

@@ -1,5 +1,5 @@
 // Codecs that round at random: draw by draw against oracles, and their means over many keys.
-#include "compress/bytes.hpp"
+#include "compress/codecs/bytes.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/exchange.hpp"
 #include "tests/compress/rows.hpp"

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "compress/recorded_draws.hpp"
+#include "compress/codecs/recorded_draws.hpp"
 
 namespace onebit::tests {
 

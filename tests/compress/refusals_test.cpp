@@ -1,5 +1,5 @@
 // Vectors that are not finite, for every codec that refuses them, on every backend.
-#include "compress/refusals.hpp"
+#include "compress/codecs/refusals.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 // Rows that codecs are tried on, and one row through a codec.
 
-#include "compress/codec.hpp"
-#include "compress/refusals.hpp"
+#include "compress/codecs/codec.hpp"
+#include "compress/codecs/refusals.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
 #include "tests/oracle/vectors.hpp"

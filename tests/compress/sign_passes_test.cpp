@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "compress/feed.hpp"
-#include "compress/sign.hpp"
+#include "compress/feedback/feed.hpp"
+#include "compress/codecs/quantized/sign.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"

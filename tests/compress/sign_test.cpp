@@ -1,4 +1,4 @@
-#include "compress/sign.hpp"
+#include "compress/codecs/quantized/sign.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Errors that are kept in fewer bytes: what comes back, on every backend, and what an exchange makes of it.
-#include "compress/stored_errors.hpp"
+#include "compress/feedback/stored_errors.hpp"
 
 #include <cstring>
 

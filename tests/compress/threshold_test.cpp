@@ -1,4 +1,4 @@
-#include "compress/threshold.hpp"
+#include "compress/codecs/sparse/threshold.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"

@@ -1,6 +1,6 @@
-#include "compress/top_k.hpp"
+#include "compress/codecs/sparse/top_k.hpp"
 
-#include "compress/compressed_mean.hpp"
+#include "compress/channels/compressed_mean.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 #include "tests/oracle/sparse.hpp"

@@ -1,4 +1,4 @@
-#include "device/block_tree.hpp"
+#include "device/comm/block_tree.hpp"
 
 #include <numeric>
 

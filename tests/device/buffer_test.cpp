@@ -1,10 +1,10 @@
-#include "device/buffer.hpp"
+#include "device/memory/buffer.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <numeric>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 

@@ -1,4 +1,4 @@
-#include "device/chunks.hpp"
+#include "device/launch/chunks.hpp"
 
 #include "tests/catch.hpp"
 

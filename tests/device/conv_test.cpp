@@ -1,10 +1,10 @@
 // Convolutions and their gradients against plain loops in double.
 
-#include "device/conv.hpp"
+#include "device/math/conv.hpp"
 
 #include <algorithm>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/products.hpp"
 #include "tests/oracle/conv.hpp"

@@ -6,8 +6,8 @@
 #include <csignal>
 #include <functional>
 
-#include "device/error.hpp"
-#include "device/launch.hpp"
+#include "device/base/error.hpp"
+#include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

@@ -1,6 +1,6 @@
-#include "device/dense_sum.hpp"
+#include "device/comm/dense_sum.hpp"
 
-#include "device/team.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"

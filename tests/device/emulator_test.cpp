@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "device/cuda/grid.cuh"
-#include "device/error.hpp"
-#include "device/team.hpp"
+#include "device/base/error.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/emulator/stream.hpp"

@@ -1,6 +1,6 @@
 // Files that a user names: what is read whole, and what an output may replace.
 
-#include "device/files.hpp"
+#include "device/base/files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "device/fill.hpp"
+#include "device/math/fill.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"

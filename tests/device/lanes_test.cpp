@@ -1,4 +1,4 @@
-#include "device/lanes.hpp"
+#include "device/launch/lanes.hpp"
 
 #include <omp.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <span>
 
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

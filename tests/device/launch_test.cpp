@@ -1,4 +1,4 @@
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
-#include "device/math.hpp"
+#include "device/math/math.hpp"
 
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

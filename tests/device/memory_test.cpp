@@ -1,8 +1,8 @@
 // Memory that is counted: blocks that come back, scratch that stays, and devices that only plan.
 
-#include "device/block_pool.hpp"
-#include "device/launch.hpp"
-#include "device/system.hpp"
+#include "device/memory/block_pool.hpp"
+#include "device/launch/launch.hpp"
+#include "device/base/system.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

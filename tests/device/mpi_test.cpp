@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "device/error.hpp"
-#include "device/mpi/exchange.hpp"
-#include "device/team.hpp"
+#include "device/base/error.hpp"
+#include "device/comm/mpi/exchange.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 

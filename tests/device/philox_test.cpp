@@ -1,8 +1,8 @@
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 
 #include <set>
 
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

@@ -1,10 +1,10 @@
 // Launches that are recorded and replayed. Where there is a GPU, emulated or not, it is under test too.
 #include <numeric>
 
-#include "device/error.hpp"
-#include "device/gemm.hpp"
-#include "device/launch.hpp"
-#include "device/replay.hpp"
+#include "device/base/error.hpp"
+#include "device/math/gemm.hpp"
+#include "device/launch/launch.hpp"
+#include "device/launch/replay.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

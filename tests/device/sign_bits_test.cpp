@@ -1,9 +1,9 @@
-#include "device/sign_bits.hpp"
+#include "device/math/sign_bits.hpp"
 
 #include <limits>
 #include <numeric>
 
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"

@@ -1,10 +1,10 @@
-#include "device/team.hpp"
+#include "device/comm/team.hpp"
 
 #include <atomic>
 #include <numeric>
 #include <thread>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
 // Kernels that test the launchers. They are compiled once for each backend, as a room's are.
 
-#include "device/lanes.hpp"
-#include "device/math.hpp"
-#include "device/philox.hpp"
-#include "device/sign_bits.hpp"
+#include "device/launch/lanes.hpp"
+#include "device/math/math.hpp"
+#include "device/math/philox.hpp"
+#include "device/math/sign_bits.hpp"
 
 namespace onebit::tests {
 

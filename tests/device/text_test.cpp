@@ -1,4 +1,4 @@
-#include "device/text.hpp"
+#include "device/base/text.hpp"
 
 #include "tests/catch.hpp"
 

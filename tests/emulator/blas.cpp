@@ -3,7 +3,7 @@
 #include "device/cuda/blas.hpp"
 
 #include "device/cpu/memory.hpp"
-#include "device/gemm.hpp"
+#include "device/math/gemm.hpp"
 #include "tests/emulator/stream.hpp"
 
 struct EmulatedBlas {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 #include "tests/emulator/cuda_runtime_api.h"
 
 namespace onebit::emulator {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "compress/codec.hpp"
+#include "compress/codecs/codec.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;

@@ -1,9 +1,9 @@
 // DeepSpeed's configuration as options: what is mapped, what is named as ignored, what is refused, and what wins.
 
-#include "experiments/deepspeed_config.hpp"
+#include "experiments/options/deepspeed_config.hpp"
 
-#include "device/error.hpp"
-#include "device/text.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"
 

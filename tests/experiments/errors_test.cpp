@@ -2,7 +2,7 @@
 
 #include "tests/experiments/program.hpp"
 
-#include "experiments/options.hpp"
+#include "experiments/options/options.hpp"
 #include "sim/log/reader.hpp"
 #include "tests/small_disk.hpp"
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "sim/log/h5.hpp"
-#include "sim/trace.hpp"
+#include "sim/run/trace.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;

@@ -1,15 +1,15 @@
 // Options without effect: an option warns where it changes no bit of what is computed and sent, and only there.
 
-#include "experiments/idle_options.hpp"
+#include "experiments/options/idle_options.hpp"
 
 #include <bit>
 #include <map>
 #include <sstream>
 
-#include "compress/codec.hpp"
-#include "device/error.hpp"
-#include "experiments/presets.hpp"
-#include "sim/virtual_cluster.hpp"
+#include "compress/codecs/codec.hpp"
+#include "device/base/error.hpp"
+#include "experiments/options/presets.hpp"
+#include "sim/cluster/virtual_cluster.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;

@@ -38,7 +38,7 @@ TEST_CASE("install: the installed program finds the installed presets") {
 TEST_CASE("install: the installed program runs a preset") {
   const Folder folder;
   const std::string program = install(folder);
-  write_file(folder / "text.txt", read_file(source_path("sim/config.cpp")));
+  write_file(folder / "text.txt", read_file(source_path("sim/run/config.cpp")));
   const Outcome run =
       run_in(folder, {program, "compare", "--preset", "quickstart", "--data.path", "text.txt", "--steps", "4",
                       "--freeze", "fixed:2", "--workers", "2", "--model.hidden", "8", "-o", "out"});

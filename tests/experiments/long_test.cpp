@@ -1,5 +1,5 @@
 // Convergence on real data, too long for CI: scripts/test.sh --long.
-#include "analysis/paired.hpp"
+#include "analysis/compare/paired.hpp"
 #include "tests/experiments/program.hpp"
 
 namespace onebit::tests {

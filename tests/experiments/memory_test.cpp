@@ -1,7 +1,7 @@
 // The program's memory plan against what the operating system saw, its choice of the worker group, and weights in
 // files.
 
-#include "sim/weights_file.hpp"
+#include "sim/run/weights_file.hpp"
 #include "tests/experiments/program.hpp"
 #include "tests/sanitized.hpp"
 

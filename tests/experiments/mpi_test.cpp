@@ -4,11 +4,11 @@
 
 #include <cstring>
 
-#include "compress/layout.hpp"
-#include "device/error.hpp"
+#include "compress/layout/layout.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/log/schema.hpp"
-#include "sim/weights_file.hpp"
+#include "sim/run/weights_file.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;

@@ -1,9 +1,9 @@
 // Where options come from, what the program lists and prints, and that its numbers do not depend on how they are made.
 
-#include "compress/codec.hpp"
-#include "experiments/command_line.hpp"
-#include "netmodel/cluster.hpp"
-#include "sim/config.hpp"
+#include "compress/codecs/codec.hpp"
+#include "experiments/cli/command_line.hpp"
+#include "netmodel/cluster/cluster.hpp"
+#include "sim/run/config.hpp"
 #include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "sim/checkpoint.hpp"
+#include "sim/run/checkpoint.hpp"
 #include "sim/log/reader.hpp"
 #include "tests/experiments/killed.hpp"
 #include "tests/small_disk.hpp"

@@ -1,6 +1,6 @@
 // Runs that are interrupted: Ctrl-C ends one cleanly, a kill leaves what was committed.
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/log/schema.hpp"
 #include "tests/experiments/program.hpp"

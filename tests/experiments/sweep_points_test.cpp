@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/index.hpp"
 #include "experiments/sweep/lock.hpp"

@@ -1,6 +1,6 @@
 // How threads wait for each other is settled before the program's run-time library starts.
 
-#include "experiments/waiting.hpp"
+#include "experiments/cli/waiting.hpp"
 
 #include "tests/experiments/program.hpp"
 

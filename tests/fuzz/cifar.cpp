@@ -1,8 +1,8 @@
-#include "sim/data/cifar.hpp"
+#include "sim/data/features/cifar.hpp"
 
 #include <algorithm>
 
-#include "sim/data/byte_rows.hpp"
+#include "sim/data/features/byte_rows.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

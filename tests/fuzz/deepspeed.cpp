@@ -1,4 +1,4 @@
-#include "experiments/deepspeed_config.hpp"
+#include "experiments/options/deepspeed_config.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 
 using namespace onebit;

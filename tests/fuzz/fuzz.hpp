@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
-#include "sim/data/bytes.hpp"
+#include "device/base/error.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::fuzz {
 

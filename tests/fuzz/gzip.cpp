@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/data/gunzip.hpp"
+#include "sim/data/files/gunzip.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

@@ -1,5 +1,5 @@
-#include "sim/data/idx.hpp"
-#include "sim/data/byte_rows.hpp"
+#include "sim/data/features/idx.hpp"
+#include "sim/data/features/byte_rows.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

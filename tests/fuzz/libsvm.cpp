@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "sim/data/libsvm.hpp"
+#include "sim/data/features/libsvm.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

@@ -1,4 +1,4 @@
-#include "experiments/command_line.hpp"
+#include "experiments/cli/command_line.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 
 using namespace onebit;

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/data/token_store.hpp"
+#include "sim/data/tokens/token_store.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

@@ -1,5 +1,5 @@
-#include "sim/data/token_file.hpp"
-#include "sim/data/token_store.hpp"
+#include "sim/data/tokens/token_file.hpp"
+#include "sim/data/tokens/token_store.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

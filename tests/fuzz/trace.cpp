@@ -1,4 +1,4 @@
-#include "sim/trace.hpp"
+#include "sim/run/trace.hpp"
 
 #include <cstring>
 

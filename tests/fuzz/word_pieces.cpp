@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/data/word_pieces.hpp"
+#include "sim/data/tokens/word_pieces.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace onebit;

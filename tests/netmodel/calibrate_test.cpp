@@ -1,6 +1,6 @@
-#include "netmodel/calibrate.hpp"
+#include "netmodel/measured/calibrate.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 #include "tests/netmodel/models.hpp"

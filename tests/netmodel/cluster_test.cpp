@@ -1,9 +1,9 @@
-#include "netmodel/cluster.hpp"
+#include "netmodel/cluster/cluster.hpp"
 
 #include <functional>
 
-#include "device/error.hpp"
-#include "netmodel/fabric.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cluster/fabric.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
 

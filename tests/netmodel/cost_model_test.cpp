@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
-#include "netmodel/closed_form.hpp"
-#include "netmodel/link_load.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cost/closed_form.hpp"
+#include "netmodel/cost/link_load.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
 

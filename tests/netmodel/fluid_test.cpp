@@ -1,7 +1,7 @@
-#include "netmodel/fluid.hpp"
+#include "netmodel/cost/fluid.hpp"
 
-#include "device/error.hpp"
-#include "netmodel/link_load.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cost/link_load.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
 

@@ -1,9 +1,9 @@
-#include "netmodel/goal.hpp"
+#include "netmodel/step/goal.hpp"
 
 #include <map>
 #include <sstream>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
 

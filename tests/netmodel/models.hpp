@@ -1,7 +1,7 @@
 #pragma once
 // Clusters and costs that the tests of the network model share.
 
-#include "netmodel/selector.hpp"
+#include "netmodel/plan/selector.hpp"
 
 namespace onebit::tests {
 

@@ -1,8 +1,8 @@
 // Outputs of nccl-tests as its versions print them.
 
-#include "netmodel/nccl_tests.hpp"
+#include "netmodel/measured/nccl_tests.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 #include "tests/netmodel/models.hpp"

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
-#include "netmodel/link_load.hpp"
-#include "netmodel/step_model.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cost/link_load.hpp"
+#include "netmodel/step/step_model.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
 

@@ -1,11 +1,11 @@
 // Link loads against SimGrid, where it is installed, and against its times on 64 GPUs, which stand here.
 
-#include "netmodel/simgrid/simgrid.hpp"
+#include "netmodel/cost/simgrid/simgrid.hpp"
 
 #include <filesystem>
 
-#include "device/error.hpp"
-#include "netmodel/link_load.hpp"
+#include "device/base/error.hpp"
+#include "netmodel/cost/link_load.hpp"
 #include "tests/catch.hpp"
 #include "tests/netmodel/models.hpp"
 #include "tests/sanitized.hpp"

@@ -1,8 +1,8 @@
-#include "netmodel/table_model.hpp"
+#include "netmodel/cost/table_model.hpp"
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 #include "tests/netmodel/models.hpp"

@@ -1,6 +1,6 @@
-#include "netmodel/traffic.hpp"
+#include "netmodel/wire/traffic.hpp"
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;

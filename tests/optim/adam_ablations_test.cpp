@@ -1,6 +1,6 @@
 // The ablations of 1-bit Adam: no compression after the freeze, and no freeze.
-#include "optim/adam_naive_ec.hpp"
-#include "optim/onebit_adam.hpp"
+#include "optim/adam/adam_naive_ec.hpp"
+#include "optim/two_stage/onebit_adam.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/adam.hpp"

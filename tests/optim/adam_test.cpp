@@ -1,4 +1,4 @@
-#include "optim/adam.hpp"
+#include "optim/adam/adam.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

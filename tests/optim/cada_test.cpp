@@ -1,7 +1,7 @@
-#include "optim/cada.hpp"
+#include "optim/adam/cada.hpp"
 
-#include "device/launch.hpp"
-#include "optim/cada_kernels.hpp"
+#include "device/launch/launch.hpp"
+#include "optim/adam/cada_kernels.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/cada.hpp"

@@ -1,5 +1,5 @@
 // Compressed relatives of SGD against oracles: error feedback at the server and the workers, momentum on either side.
-#include "optim/compressed_sgd.hpp"
+#include "optim/sgd/compressed_sgd.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

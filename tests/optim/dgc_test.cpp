@@ -1,4 +1,4 @@
-#include "optim/dgc.hpp"
+#include "optim/sgd/dgc.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

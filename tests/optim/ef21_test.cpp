@@ -1,4 +1,4 @@
-#include "optim/ef21.hpp"
+#include "optim/sgd/ef21.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

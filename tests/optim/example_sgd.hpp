@@ -1,7 +1,7 @@
 #pragma once
 
-#include "compress/channel.hpp"
-#include "device/launch.hpp"
+#include "compress/channels/channel.hpp"
+#include "device/launch/launch.hpp"
 #include "optim/optimizer.hpp"
 
 namespace onebit::optim {

@@ -1,4 +1,4 @@
-#include "optim/freeze.hpp"
+#include "optim/two_stage/freeze.hpp"
 
 #include <cmath>
 

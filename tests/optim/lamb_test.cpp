@@ -1,4 +1,4 @@
-#include "optim/lamb.hpp"
+#include "optim/lamb/lamb.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

@@ -1,5 +1,5 @@
 // Local SGD, local Adam and DiLoCo beside sequential ones in double.
-#include "optim/local.hpp"
+#include "optim/sgd/local.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

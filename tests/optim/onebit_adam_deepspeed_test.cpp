@@ -1,5 +1,5 @@
 // 1-bit Adam in deepspeed semantics: the quirks of the released code.
-#include "optim/onebit_adam.hpp"
+#include "optim/two_stage/onebit_adam.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/adam.hpp"

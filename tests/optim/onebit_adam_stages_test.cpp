@@ -1,5 +1,5 @@
 // 1-bit Adam in paper semantics: when it freezes, what it masks, what it clips, what it reports.
-#include "optim/onebit_adam.hpp"
+#include "optim/two_stage/onebit_adam.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 

@@ -1,5 +1,5 @@
 // 1-bit Adam in paper semantics against the oracle.
-#include "optim/onebit_adam.hpp"
+#include "optim/two_stage/onebit_adam.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

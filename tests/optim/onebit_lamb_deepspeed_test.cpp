@@ -1,5 +1,5 @@
 // 1-bit LAMB in deepspeed semantics: the quirks of the released code.
-#include "optim/onebit_lamb.hpp"
+#include "optim/two_stage/onebit_lamb.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/lamb.hpp"

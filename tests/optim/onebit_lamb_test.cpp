@@ -1,5 +1,5 @@
 // 1-bit LAMB in paper semantics.
-#include "optim/onebit_lamb.hpp"
+#include "optim/two_stage/onebit_lamb.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

@@ -1,6 +1,6 @@
 // 1-bit Adam unpacks the exchanged momentum on the way through its update. Steps that are audited need it as numbers
 // before, and so both ways are compared by an audit of every step.
-#include "device/team.hpp"
+#include "device/comm/team.hpp"
 #include "optim/optimizer.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

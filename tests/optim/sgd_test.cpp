@@ -1,4 +1,4 @@
-#include "optim/sgd.hpp"
+#include "optim/sgd/sgd.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

@@ -1,5 +1,5 @@
 // What holds for every optimizer of the table when its workers are spread over devices.
-#include "device/team.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 

@@ -1,5 +1,5 @@
 // signSGD and Signum with majority vote, and 1-bit SGD.
-#include "optim/worker_momentum.hpp"
+#include "optim/sgd/worker_momentum.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/sgd_family.hpp"

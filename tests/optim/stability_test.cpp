@@ -1,4 +1,4 @@
-#include "optim/stability.hpp"
+#include "optim/two_stage/stability.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // 1-bit Adam whose tensors are frozen one by one.
-#include "optim/tensor_freeze.hpp"
+#include "optim/two_stage/tensor_freeze.hpp"
 
-#include "device/team.hpp"
+#include "device/comm/team.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/tensor_freeze.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "optim/optimizer.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"

@@ -1,4 +1,4 @@
-#include "optim/variance_floor.hpp"
+#include "optim/two_stage/variance_floor.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

@@ -1,5 +1,5 @@
 // 0/1 Adam against the oracle, what it sends, and how its workers come together.
-#include "optim/zero_one_adam.hpp"
+#include "optim/zero_one/zero_one_adam.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"

@@ -1,5 +1,5 @@
 // When 0/1 Adam talks: strings and counts of the released schedule.
-#include "optim/zero_one_schedule.hpp"
+#include "optim/zero_one/zero_one_schedule.hpp"
 
 #include <map>
 

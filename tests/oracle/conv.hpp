@@ -2,7 +2,7 @@
 // Convolutions of one image by plain loops in double precision: images [height][width][channels], filters
 // [kernel][kernel][channels][filters].
 
-#include "device/conv.hpp"
+#include "device/math/conv.hpp"
 #include "tests/oracle/vectors.hpp"
 
 namespace onebit::oracle {

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <vector>
 
-#include "device/types.hpp"
+#include "device/base/types.hpp"
 
 namespace onebit::tests::oracle {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 #include "tests/oracle/vectors.hpp"
 
 namespace onebit::oracle {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::oracle {
 

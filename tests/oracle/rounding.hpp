@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "device/precision.hpp"
+#include "device/math/precision.hpp"
 
 namespace onebit::oracle {
 

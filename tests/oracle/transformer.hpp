@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include "device/philox.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::oracle {
 

@@ -1,10 +1,10 @@
 // A run that is stopped and resumed, on the same devices or on others, ends with the bits of one that was not
 // disturbed.
-#include "sim/checkpoint.hpp"
+#include "sim/run/checkpoint.hpp"
 
 #include <filesystem>
 
-#include "sim/resume.hpp"
+#include "sim/run/resume.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/same_runs.hpp"
 #include "tests/sim/small_runs.hpp"

@@ -1,10 +1,10 @@
 // Runs as a whole: the same bits whatever computes them, and an ending that the log tells.
 
-#include "sim/virtual_cluster.hpp"
+#include "sim/cluster/virtual_cluster.hpp"
 
 #include <cmath>
 
-#include "sim/train.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 #include "tests/sim/small_runs.hpp"

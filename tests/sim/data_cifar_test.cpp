@@ -1,6 +1,6 @@
 // CIFAR's binary files: known answers, and damage.
 
-#include "sim/data/cifar.hpp"
+#include "sim/data/features/cifar.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <string>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/data/data.hpp"
-#include "sim/data/gunzip.hpp"
-#include "sim/data/input_file.hpp"
+#include "sim/data/files/gunzip.hpp"
+#include "sim/data/files/input_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 

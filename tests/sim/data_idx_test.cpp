@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/data/data.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"

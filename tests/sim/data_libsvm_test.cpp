@@ -1,13 +1,13 @@
 // LIBSVM's text format: known answers, and damage of every kind.
 
-#include "sim/data/libsvm.hpp"
+#include "sim/data/features/libsvm.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 

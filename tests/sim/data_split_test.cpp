@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "device/error.hpp"
-#include "sim/data/dense.hpp"
+#include "device/base/error.hpp"
+#include "sim/data/features/dense.hpp"
 #include "sim/data/hash.hpp"
 #include "sim/data/split.hpp"
 #include "tests/catch.hpp"

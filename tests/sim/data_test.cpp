@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/data/data.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"

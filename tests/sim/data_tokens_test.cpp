@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "device/error.hpp"
-#include "sim/data/token_file.hpp"
-#include "sim/data/token_store.hpp"
-#include "sim/data/word_pieces.hpp"
+#include "device/base/error.hpp"
+#include "sim/data/tokens/token_file.hpp"
+#include "sim/data/tokens/token_store.hpp"
+#include "sim/data/tokens/word_pieces.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 

@@ -1,7 +1,7 @@
 // The debug device, whose memory only kernels and copies may touch, gives the CPU's runs bit for bit: whatever stands
 // in a registry, so that a new row is tested by standing there.
-#include "compress/codec.hpp"
-#include "device/error.hpp"
+#include "compress/codecs/codec.hpp"
+#include "device/base/error.hpp"
 #include "tests/sim/same_runs.hpp"
 #include "tests/sim/small_runs.hpp"
 

@@ -1,6 +1,6 @@
 // What an optimizer divides by, tensor by tensor, on every backend.
 
-#include "sim/denominators.hpp"
+#include "sim/probe/denominators.hpp"
 
 #include <cmath>
 

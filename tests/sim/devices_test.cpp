@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "device/error.hpp"
-#include "sim/probe.hpp"
+#include "device/base/error.hpp"
+#include "sim/probe/probe.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/sim/log_fixture.hpp"

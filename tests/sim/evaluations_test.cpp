@@ -1,6 +1,6 @@
 // How often a run is evaluated, and on how many examples, where its options leave that open.
 
-#include "sim/config.hpp"
+#include "sim/run/config.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/launch.hpp"
+#include "device/launch/launch.hpp"
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {

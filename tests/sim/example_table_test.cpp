@@ -1,7 +1,7 @@
 // Examples that a device keeps: a batch's features are those that the source reads.
 #include "sim/data/example_table.hpp"
 
-#include "sim/replica.hpp"
+#include "sim/cluster/replica.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/folder.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;

@@ -1,12 +1,12 @@
 // Whole runs on emulated GPUs. Their sums and products are the CPU's, so their bits are too.
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "optim/optimizer.hpp"
 #include "sim/log/reader.hpp"
-#include "sim/memory_plan.hpp"
-#include "sim/probe.hpp"
-#include "sim/train.hpp"
+#include "sim/run/memory_plan.hpp"
+#include "sim/probe/probe.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/emulator/stream.hpp"
 #include "tests/sim/same_runs.hpp"

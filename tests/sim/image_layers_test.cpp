@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "device/error.hpp"
-#include "sim/layers/conv.hpp"
-#include "sim/layers/pool.hpp"
+#include "device/base/error.hpp"
+#include "sim/layers/image/conv.hpp"
+#include "sim/layers/image/pool.hpp"
 #include "sim/layers/residual.hpp"
 #include "sim/layers/sequential.hpp"
 #include "tests/catch.hpp"

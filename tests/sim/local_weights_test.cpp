@@ -1,7 +1,7 @@
 // Workers with weights of their own: rows on every device, evaluation at the mean, what the log says of them.
 #include <cmath>
 
-#include "sim/probe.hpp"
+#include "sim/probe/probe.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 #include "tests/sim/small_runs.hpp"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/h5.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "device/error.hpp"
-#include "sim/virtual_cluster.hpp"
+#include "device/base/error.hpp"
+#include "sim/cluster/virtual_cluster.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/logistic.hpp"

@@ -1,12 +1,12 @@
 // The memory plan says what a run holds, chooses the worker group, and refuses what cannot fit.
 
-#include "sim/memory_plan.hpp"
+#include "sim/run/memory_plan.hpp"
 
 #include <numeric>
 
-#include "compress/codec.hpp"
-#include "device/error.hpp"
-#include "sim/probe.hpp"
+#include "compress/codecs/codec.hpp"
+#include "device/base/error.hpp"
+#include "sim/probe/probe.hpp"
 #include "tests/catch.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/small_runs.hpp"

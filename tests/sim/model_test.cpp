@@ -1,6 +1,6 @@
 // Losses and gradients of the models against finite differences of the sequential oracle in double precision.
 
-#include "sim/model.hpp"
+#include "sim/models/model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/oracle/network.hpp"
 #include "tests/sim/log_fixture.hpp"

@@ -1,5 +1,5 @@
 // What a model of tokens is asked: the next token, that of every place, the masked ones.
-#include "sim/data/objective.hpp"
+#include "sim/data/tokens/objective.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "device/error.hpp"
-#include "sim/train.hpp"
+#include "device/base/error.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/quadratic.hpp"

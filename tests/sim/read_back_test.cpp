@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "device/error.hpp"
-#include "device/files.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/table_file.hpp"
 #include "tests/catch.hpp"

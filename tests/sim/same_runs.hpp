@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/train.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/folder.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Runs that take an instant, for tests of whole runs.
 
-#include "sim/config.hpp"
+#include "sim/run/config.hpp"
 #include "tests/folder.hpp"
 
 namespace onebit::tests {

@@ -1,15 +1,15 @@
 // Probes: what they measure on a problem whose constants are known, that they leave the run as it is, and that they do
 // not depend on what computes them.
 
-#include "sim/theory_probe.hpp"
+#include "sim/probe/theory_probe.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
-#include "device/state.hpp"
-#include "sim/probe.hpp"
-#include "sim/train.hpp"
+#include "device/comm/state.hpp"
+#include "sim/probe/probe.hpp"
+#include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/oracle/quadratic.hpp"
 #include "tests/sim/log_fixture.hpp"

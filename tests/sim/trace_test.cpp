@@ -1,11 +1,11 @@
 // Gradient traces, as other programs write them, and the damage that they may have.
 
-#include "sim/trace.hpp"
+#include "sim/run/trace.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/h5.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"

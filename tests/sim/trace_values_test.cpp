@@ -5,9 +5,9 @@
 #include <functional>
 #include <numeric>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/h5.hpp"
-#include "sim/trace.hpp"
+#include "sim/run/trace.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/log_fixture.hpp"
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/layers/attention.hpp"
-#include "sim/layers/layer_norm.hpp"
+#include "sim/layers/sequence/attention.hpp"
+#include "sim/layers/sequence/layer_norm.hpp"
 #include "sim/layers/linear.hpp"
 #include "sim/layers/sequential.hpp"
-#include "sim/layers/tied_output.hpp"
+#include "sim/layers/sequence/tied_output.hpp"
 #include "tests/oracle/transformer.hpp"
 #include "tests/sim/layer_check.hpp"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/error.hpp"
-#include "sim/model.hpp"
+#include "device/base/error.hpp"
+#include "sim/models/model.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/folder.hpp"

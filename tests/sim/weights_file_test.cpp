@@ -1,12 +1,12 @@
 // Weights go to a file and come back; a file that is not of the model is refused with the first difference.
 
-#include "sim/weights_file.hpp"
+#include "sim/run/weights_file.hpp"
 
 #include <filesystem>
 
-#include "device/error.hpp"
+#include "device/base/error.hpp"
 #include "sim/log/h5.hpp"
-#include "sim/virtual_cluster.hpp"
+#include "sim/cluster/virtual_cluster.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/small_runs.hpp"
 

@@ -1,0 +1,199 @@
+#include "analysis/compare/arm_figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "analysis/compare/target.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+/// A run with its timeline on each cluster.
+struct TimedRun {
+  const Run* run;
+  Outcome outcome;
+  std::vector<Timeline> clocks;
+};
+
+using Runs = std::vector<const TimedRun*>;
+using AxisValue = std::function<double(const TimedRun&, const sim::EvaluationRow&)>;
+
+struct NamedAxis {
+  Axis axis;
+  std::string cluster;
+  AxisValue value;
+};
+
+/// Steps, samples, bytes, then seconds on each cluster.
+std::vector<NamedAxis> axes_on(std::span<const netmodel::Cluster> clusters) {
+  using Row = sim::EvaluationRow;
+  std::vector<NamedAxis> axes = {
+      {Axis::steps, "", [](const TimedRun&, const Row& row) { return static_cast<double>(row.step); }},
+      {Axis::samples, "", [](const TimedRun&, const Row& row) { return static_cast<double>(row.samples); }},
+      {Axis::bytes, "", [](const TimedRun&, const Row& row) { return row.bytes; }}};
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    axes.push_back({Axis::seconds, clusters[c].name,
+                    [c](const TimedRun& run, const Row& row) { return run.clocks[c].at(row.step); }});
+  }
+  return axes;
+}
+
+std::vector<TimedRun> timed_runs(const Arm& arm, const Pricing& pricing) {
+  std::vector<TimedRun> runs;
+  for (const Run& run : arm.runs) {
+    runs.push_back({&run, outcome_of(run), {}});
+    for (const netmodel::Cluster& cluster : pricing.clusters) {
+      runs.back().clocks.emplace_back(pricing.computing.size_of(run.summary), run.exchanges, cluster, pricing.model,
+                                      pricing.rules);
+    }
+  }
+  return runs;
+}
+
+Runs runs_that(const std::vector<TimedRun>& runs, const std::function<bool(const TimedRun&)>& belongs) {
+  Runs chosen;
+  for (const TimedRun& run : runs) {
+    if (belongs(run)) chosen.push_back(&run);
+  }
+  return chosen;
+}
+
+bool has_finished(const TimedRun& run) {
+  return run.outcome == Outcome::finished;
+}
+
+/// Over the runs.
+Interval interval_of(const Runs& runs, const std::function<double(const TimedRun&)>& value) {
+  std::vector<double> values;
+  for (const TimedRun* run : runs) values.push_back(value(*run));
+  return mean_interval(values);
+}
+
+Interval interval_of(const Runs& runs, double Summary::*figure) {
+  return interval_of(runs, [&](const TimedRun& run) { return run.run->summary.*figure; });
+}
+
+/// The evaluation at a step; `guess` is where it stands if runs are evaluated alike.
+const sim::EvaluationRow* row_at(const TimedRun& run, Index step, std::size_t guess) {
+  const std::vector<sim::EvaluationRow>& rows = run.run->evaluations;
+  if (guess < rows.size() && rows[guess].step == step) return &rows[guess];
+  const auto found = std::ranges::find(rows, step, &sim::EvaluationRow::step);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+/// The evaluations of all runs at each step that all of them evaluated.
+std::vector<std::vector<const sim::EvaluationRow*>> common_rows(const Runs& runs) {
+  std::vector<std::vector<const sim::EvaluationRow*>> points;
+  if (runs.empty()) return points;
+  const std::vector<sim::EvaluationRow>& first = runs.front()->run->evaluations;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    std::vector<const sim::EvaluationRow*> rows;
+    for (const TimedRun* run : runs) rows.push_back(row_at(*run, first[i].step, i));
+    if (std::ranges::find(rows, nullptr) == rows.end()) points.push_back(rows);
+  }
+  return points;
+}
+
+LossCurve curve_of(const Runs& runs, const std::vector<std::vector<const sim::EvaluationRow*>>& points,
+                   const NamedAxis& axis) {
+  LossCurve curve{axis.axis, axis.cluster, {}};
+  for (const auto& rows : points) {
+    double sum = 0;
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      sum += axis.value(*runs[i], *rows[i]);
+      losses.push_back(rows[i]->loss);
+    }
+    curve.points.push_back({sum / static_cast<double>(runs.size()), mean_interval(losses)});
+  }
+  return curve;
+}
+
+std::vector<LossCurve> curves_of(const std::vector<TimedRun>& all, const std::vector<NamedAxis>& axes) {
+  Runs runs = runs_that(all, has_finished);
+  if (runs.empty()) runs = runs_that(all, [](const TimedRun& run) { return !run.run->evaluations.empty(); });
+  const auto points = common_rows(runs);
+  std::vector<LossCurve> curves;
+  for (const NamedAxis& axis : axes) curves.push_back(curve_of(runs, points, axis));
+  return curves;
+}
+
+/// Along one axis; NaN: not reached.
+double reached_along(const NamedAxis& axis, const TimedRun& run, double target) {
+  std::vector<double> x, losses;
+  for (const sim::EvaluationRow& row : run.run->evaluations) {
+    x.push_back(axis.value(run, row));
+    losses.push_back(row.loss);
+  }
+  return reached_at(x, losses, target);
+}
+
+TargetCost cost_of(const std::vector<TimedRun>& all, double target, const std::vector<NamedAxis>& axes) {
+  const Runs runs = runs_that(
+      all, [](const TimedRun& run) { return run.outcome == Outcome::finished || run.outcome == Outcome::diverged; });
+  const auto along = [&](const NamedAxis& axis) {
+    return interval_of(runs, [&](const TimedRun& run) { return reached_along(axis, run, target); });
+  };
+  TargetCost cost;
+  cost.runs = static_cast<Index>(runs.size());
+  cost.reached = std::ranges::count_if(
+      runs, [&](const TimedRun* run) { return !std::isnan(reached_along(axes.front(), *run, target)); });
+  cost.steps = along(axes[0]);
+  cost.samples = along(axes[1]);
+  cost.bytes = along(axes[2]);
+  for (std::size_t i = 3; i < axes.size(); ++i) cost.seconds.push_back({axes[i].cluster, along(axes[i])});
+  return cost;
+}
+
+Index count_of(const std::vector<TimedRun>& runs, Outcome outcome) {
+  return std::ranges::count(runs, outcome, &TimedRun::outcome);
+}
+
+void count_runs(const std::vector<TimedRun>& runs, ArmFigures& figures) {
+  figures.runs = static_cast<Index>(runs.size());
+  figures.finished = count_of(runs, Outcome::finished);
+  figures.diverged = count_of(runs, Outcome::diverged);
+  figures.failed = count_of(runs, Outcome::failed);
+  figures.unfinished = count_of(runs, Outcome::unfinished);
+}
+
+}  // namespace
+
+SharedComputing computing_of(std::span<const Arm> arms) {
+  std::vector<SharedComputing::NamedRun> runs;
+  for (const Arm& arm : arms) {
+    for (const Run& run : arm.runs) runs.push_back({arm.name, &run.summary});
+  }
+  return SharedComputing(runs);
+}
+
+ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing) {
+  const std::span<const netmodel::Cluster> clusters = pricing.clusters;
+  const std::vector<TimedRun> runs = timed_runs(arm, pricing);
+  const std::vector<NamedAxis> axes = axes_on(clusters);
+  const Runs finished = runs_that(runs, has_finished);
+  ArmFigures figures;
+  figures.name = arm.name;
+  count_runs(runs, figures);
+  figures.unfinished_runs = unfinished_lines(arm);
+  figures.final_loss = interval_of(finished, &Summary::final_loss);
+  figures.best_loss = interval_of(finished, &Summary::best_loss);
+  figures.accuracy = interval_of(finished, &Summary::accuracy);
+  figures.bytes = interval_of(finished, &Summary::bytes);
+  figures.ratio_fp16 = {"a ring all-reduce of fp16 gradients at every step",
+                        interval_of(finished, &Summary::ratio_fp16)};
+  figures.ratio_fp32 = {"a ring all-reduce of fp32 gradients at every step",
+                        interval_of(finished, &Summary::ratio_fp32)};
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    figures.seconds.push_back({clusters[c].name, interval_of(finished, [&](const TimedRun& run) {
+                                 return run.clocks[c].at(run.run->summary.steps);
+                               })});
+    figures.communication.push_back(communication_of(clusters[c].name, runs.front().clocks[c]));
+  }
+  figures.curves = curves_of(runs, axes);
+  figures.to_target = cost_of(runs, target, axes);
+  return figures;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,113 @@
+#include "analysis/compare/arm_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "device/base/text.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+using Options = std::map<std::string, std::string>;
+
+std::string value_in(const Options& arm, const std::string& option) {
+  const auto found = arm.find(option);
+  return found == arm.end() ? "unset" : found->second;
+}
+
+/// The optimizer first, its learning rate second.
+int rank_of(const std::string& option) {
+  return option == "optimizer" ? 0 : option == "optimizer.lr" ? 1 : 2;
+}
+
+bool ranks_before(const std::string& a, const std::string& b) {
+  return rank_of(a) != rank_of(b) ? rank_of(a) < rank_of(b) : a < b;
+}
+
+/// All options of the arms, in the order of their rank.
+std::vector<std::string> options_in(std::span<const Options> arms) {
+  std::set<std::string> all;
+  for (const Options& arm : arms) {
+    for (const auto& [option, value] : arm) all.insert(option);
+  }
+  std::vector<std::string> options(all.begin(), all.end());
+  std::ranges::sort(options, ranks_before);
+  return options;
+}
+
+std::size_t different_arms(std::span<const Options> arms, const std::vector<std::string>& options) {
+  std::set<std::vector<std::string>> different;
+  for (const Options& arm : arms) {
+    std::vector<std::string> values;
+    for (const std::string& option : options) values.push_back(value_in(arm, option));
+    different.insert(values);
+  }
+  return different.size();
+}
+
+/// Of the options that differ; they are taken off from the end as long as the rest tells as many arms apart.
+std::vector<std::string> telling_options(std::span<const Options> arms) {
+  std::vector<std::string> options = options_in(arms);
+  std::erase_if(options, [&](const std::string& option) { return different_arms(arms, {option}) == 1; });
+  const std::size_t all = different_arms(arms, options);
+  for (std::size_t i = options.size(); i-- > 0;) {
+    std::vector<std::string> fewer = options;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (different_arms(arms, fewer) == all) options = fewer;
+  }
+  return options;
+}
+
+std::string last_part(const std::string& option) {
+  return option.substr(option.rfind('.') + 1);
+}
+
+std::string short_name(const std::string& option, const std::vector<std::string>& options) {
+  const bool clear = std::ranges::count(options, last_part(option), last_part) == 1;
+  return clear ? last_part(option) : option;
+}
+
+std::string name_by(const std::vector<std::string>& options, const Options& arm) {
+  std::vector<std::string> words;
+  for (const std::string& option : options) {
+    const std::string value = value_in(arm, option);
+    words.push_back(option == "optimizer" ? value : short_name(option, options) + " " + value);
+  }
+  return join(words, ", ");
+}
+
+}  // namespace
+
+double number_in(const std::string& text) {
+  double number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = code == std::errc() && end == text.data() + text.size();
+  return whole ? number : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<std::string> arm_names(std::span<const Options> arms) {
+  const std::vector<std::string> options = telling_options(arms);
+  std::vector<std::string> names;
+  for (const Options& arm : arms) {
+    const auto optimizer = arm.find("optimizer");
+    const std::string alone = optimizer == arm.end() ? "run" : optimizer->second;
+    names.push_back(options.empty() ? alone : name_by(options, arm));
+  }
+  return names;
+}
+
+bool options_before(const Options& a, const Options& b) {
+  for (const std::string& option : options_in(std::vector{a, b})) {
+    const std::string left = value_in(a, option), right = value_in(b, option);
+    if (left == right) continue;
+    const double x = number_in(left), y = number_in(right);
+    if (std::isnan(x) != std::isnan(y)) return std::isnan(y);
+    return std::isnan(x) || x == y ? left < right : x < y;
+  }
+  return false;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,198 @@
+#include "analysis/compare/arms.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "analysis/compare/arm_names.hpp"
+#include "device/base/error.hpp"
+#include "sim/run/deciding_options.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Options that decide rows of a log, or what its header says otherwise, and not what was learnt.
+constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log.workers-every", "log.tensors-every",
+                                          "probe.every", "probe.curvature", "probe.moved",       "eval.every",
+                                          "data.path",   "data.test",       "data.read"};
+
+bool is_table(const std::string& path) {
+  const std::string format = sim::format_of(path);
+  return !format.empty() && format != sim::log_format;
+}
+
+std::vector<std::string> logs_in(const std::string& folder) {
+  std::vector<std::string> logs;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (path.ends_with(".h5") && !is_table(path)) logs.push_back(path);
+  }
+  if (error) throw ConfigError("cannot read folder", folder, error.message());
+  if (logs.empty()) throw ConfigError("no run logs in this folder", folder, "a log is a file *.h5");
+  std::ranges::sort(logs);
+  return logs;
+}
+
+void require_enough(const Run& run, Index rows) {
+  const std::string& path = run.summary.path;
+  if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
+  if (rows == 0) throw ConfigError("the log has no rows yet", path, "its run was killed early, or has just begun");
+  if (rows == 1) throw ConfigError("the log has one row only, too few to compare", path);
+  const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
+  if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
+}
+
+/// The message of an error with the file in it, which errors from below the log lack.
+std::string line_of(const Error& error, const std::string& path) {
+  const std::string text = error.what();
+  return text.find(path) == std::string::npos ? text + " (" + path + ")" : text;
+}
+
+std::string twin_line(const std::string& path, const std::string& kept) {
+  return Error("a run of the same configuration and seed is there already", path, "taken: " + kept).what();
+}
+
+/// Of two runs of one arm and seed the first stays, or the one that finished.
+void take(Run run, std::map<std::pair<OptionValues, std::uint32_t>, std::size_t>& places, LogSet& set) {
+  const auto [place, is_new] = places.emplace(std::pair(arm_options(run), run.summary.seed), set.runs.size());
+  if (is_new) {
+    set.runs.push_back(std::move(run));
+    return;
+  }
+  Run& there = set.runs[place->second];
+  if (outcome_of(there) != Outcome::finished && outcome_of(run) == Outcome::finished) std::swap(there, run);
+  set.left_out.push_back(twin_line(run.summary.path, there.summary.path));
+}
+
+/// Without the seed behind it: the name that `compare` gave the arm. Nothing where the file is called otherwise.
+std::optional<std::string> name_in_path(const Run& run) {
+  const std::string stem = fs::path(run.summary.path).stem().string();
+  const std::string seed = std::to_string(run.summary.seed);
+  const std::size_t dash = stem.rfind('-');
+  if (dash == std::string::npos || dash == 0 || stem.substr(dash + 1) != seed) return std::nullopt;
+  return stem.substr(0, dash);
+}
+
+/// Of all arms, by their files; empty where one has none, or two have the same.
+std::vector<std::string> names_in_paths(const std::vector<Arm>& arms) {
+  std::vector<std::string> names;
+  for (const Arm& arm : arms) {
+    const std::optional<std::string> name = name_in_path(arm.runs.front());
+    const bool agreed = std::ranges::all_of(arm.runs, [&](const Run& run) { return name_in_path(run) == name; });
+    if (!name || !agreed || std::ranges::find(names, *name) != names.end()) return {};
+    names.push_back(*name);
+  }
+  return names;
+}
+
+void sort_by_seed(Arm& arm) {
+  std::ranges::stable_sort(arm.runs, {}, [](const Run& run) { return run.summary.seed; });
+  const auto twin = std::ranges::adjacent_find(arm.runs, {}, [](const Run& run) { return run.summary.seed; });
+  if (twin == arm.runs.end()) return;
+  throw ConfigError("two runs of one configuration and seed", twin->summary.path, "also " + (twin + 1)->summary.path);
+}
+
+void name_by_options(std::vector<Arm>& arms) {
+  std::vector<OptionValues> options;
+  for (const Arm& arm : arms) options.push_back(arm.options);
+  const std::vector<std::string> names = arm_names(options);
+  for (std::size_t i = 0; i < arms.size(); ++i) arms[i].name = names[i];
+  std::ranges::stable_sort(arms, options_before, &Arm::options);
+}
+
+}  // namespace
+
+std::vector<std::string> log_paths(std::span<const std::string> paths) {
+  std::vector<std::string> files;
+  std::set<fs::path> seen;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const bool folder = fs::is_directory(path, error);
+    for (const std::string& file : folder ? logs_in(path) : std::vector{path}) {
+      const fs::path place = fs::weakly_canonical(file, error);
+      if (seen.insert(error ? fs::path(file) : place).second) files.push_back(file);
+    }
+  }
+  return files;
+}
+
+Outcome outcome_of(const Run& run) {
+  if (run.summary.status == sim::RunStatus::diverged) return Outcome::diverged;
+  if (run.summary.status == sim::RunStatus::failed) return Outcome::failed;
+  if (run.summary.status != sim::RunStatus::finished) return Outcome::unfinished;
+  return std::isfinite(run.summary.final_loss) ? Outcome::finished : Outcome::diverged;
+}
+
+std::string reason_of(const Run& run) {
+  if (outcome_of(run) == Outcome::finished) return "";
+  if (run.summary.status == sim::RunStatus::finished) return "diverged: the loss of its last evaluation is not finite";
+  if (run.summary.status == sim::RunStatus::running) return "not finished: its run goes on, or was killed";
+  const std::string status(sim::run_status_names[static_cast<std::size_t>(run.summary.status)]);
+  return run.summary.reason.empty() ? status : status + ": " + run.summary.reason;
+}
+
+Run load_run(const sim::LogReader& log) {
+  Run run;
+  run.exchanges = exchanges_of(log);
+  run.summary = summarize(log, run.exchanges, {});
+  run.header = log.header();
+  run.evaluations = log.evaluations();
+  return run;
+}
+
+Run read_run(const std::string& path) {
+  const sim::LogReader log(path);
+  Run run = load_run(log);
+  require_enough(run, log.committed_rows());
+  return run;
+}
+
+LogSet read_logs(std::span<const std::string> paths) {
+  if (paths.empty()) throw ConfigError("no logs to read", "", "name logs, or folders that hold some");
+  LogSet set;
+  std::map<std::pair<OptionValues, std::uint32_t>, std::size_t> places;
+  for (const std::string& path : log_paths(paths)) {
+    try {
+      take(read_run(path), places, set);
+    } catch (const Error& error) {
+      set.left_out.push_back(line_of(error, path));
+    }
+  }
+  if (!set.runs.empty()) return set;
+  throw ConfigError("none of " + std::to_string(set.left_out.size()) + " logs can be used", "", set.left_out.front());
+}
+
+OptionValues arm_options(const Run& run) {
+  OptionValues options;
+  for (const auto& [option, value] : run.header.config) {
+    if (option == "devices") {
+      const std::string backend = sim::backend_of(value);
+      options.emplace(option, backend.empty() ? "cpu" : backend);
+    } else if (sim::decides_results(option) && std::ranges::find(kOfTheLog, option) == std::end(kOfTheLog)) {
+      options.emplace(option, value);
+    }
+  }
+  return options;
+}
+
+std::vector<Arm> arms_of(std::vector<Run> runs) {
+  std::vector<Arm> arms;
+  for (Run& run : runs) {
+    OptionValues options = arm_options(run);
+    auto arm = std::ranges::find(arms, options, &Arm::options);
+    if (arm == arms.end()) arm = arms.insert(arms.end(), {"", std::move(options), {}});
+    arm->runs.push_back(std::move(run));
+  }
+  for (Arm& arm : arms) sort_by_seed(arm);
+  const std::vector<std::string> names = names_in_paths(arms);
+  for (std::size_t i = 0; i < names.size(); ++i) arms[i].name = names[i];
+  if (names.empty()) name_by_options(arms);
+  return arms;
+}
+
+}  // namespace onebit::analysis

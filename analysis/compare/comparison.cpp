@@ -1,0 +1,117 @@
+#include "analysis/compare/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/base/error.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+void require_all_comparable(std::span<const Arm> arms) {
+  for (const Arm& arm : arms) {
+    for (const Run& run : arm.runs) require_comparable(arms.front().runs.front(), run);
+  }
+}
+
+/// The learning rates behind each arm.
+std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms) {
+  std::vector<Rates> rates(arms);
+  for (const RateGrid& grid : grids) {
+    for (std::size_t i = 0; i < grid.arms.size(); ++i) rates[grid.arms[i]] = {grid.rates[i], grid.rates};
+  }
+  return rates;
+}
+
+/// By the arms at the best rates; by all where there are none.
+double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
+  std::vector<const Arm*> best, all;
+  for (const RateGrid& grid : grids) {
+    if (grid.best) best.push_back(&arms[grid.arms[*grid.best]]);
+  }
+  for (const Arm& arm : arms) all.push_back(&arm);
+  return common_target(best.empty() ? all : best);
+}
+
+/// An arm against what it is compared with.
+struct Pair {
+  std::size_t reference, arm;
+};
+
+/// At the best rate of its grid, against another grid.
+bool is_at_best(std::span<const RateGrid> grids, const Pair& pair) {
+  const RateGrid& grid = grid_with(grids, pair.arm);
+  return best_arm(grid) == pair.arm && &grid != &grid_with(grids, pair.reference);
+}
+
+/// One family of comparisons.
+std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rates>& rates,
+                               const std::vector<Pair>& pairs, double margin) {
+  const Criterion criterion{.margin = margin, .comparisons = std::ssize(pairs)};
+  std::vector<Verdict> verdicts;
+  for (const auto& [there, here] : pairs) {
+    verdicts.push_back(judge(arms[there], arms[here], rates[there], rates[here], criterion));
+  }
+  return verdicts;
+}
+
+/// Says of each verdict what the search for its rates was.
+void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& pairs, std::vector<Verdict>& verdicts) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const RateGrid& there = grid_with(grids, pairs[i].reference);
+    const RateGrid& here = grid_with(grids, pairs[i].arm);
+    const bool best = there.best && best_arm(there) == pairs[i].reference && here.best;
+    if (best && (there.rates.size() > 1 || here.rates.size() > 1))
+      verdicts[i].sentence = "at the best learning rate of each, " + verdicts[i].sentence;
+    for (const std::string& warning : warnings_of(there, here)) verdicts[i].warnings.push_back(warning);
+  }
+}
+
+void add_verdicts(std::span<const Arm> arms, const References& references, const std::vector<Rates>& rates,
+                  double margin, Comparison& comparison) {
+  std::vector<Pair> best, others;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (!references.of[i]) continue;
+    const Pair pair{*references.of[i], i};
+    (is_at_best(comparison.grids, pair) ? best : others).push_back(pair);
+  }
+  comparison.verdicts = judge_all(arms, rates, best, margin);
+  add_searches(comparison.grids, best, comparison.verdicts);
+  comparison.other_rates = judge_all(arms, rates, others, margin);
+}
+
+}  // namespace
+
+Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, const netmodel::CostModel& model) {
+  if (arms.empty()) throw ConfigError("no arms to compare", "");
+  require_all_comparable(arms);
+  Comparison comparison;
+  comparison.grids = rate_grids(arms);
+  const References references = references_of(arms, comparison.grids, request.baseline);
+  comparison.baseline = arms[references.baseline].name;
+  comparison.notes = references.notes;
+  comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
+  const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
+  const SharedComputing computing = computing_of(arms);
+  if (measures_computing(request.rules)) comparison.computing = computing.groups();
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    comparison.arms.push_back(
+        figures_of(arms[i], comparison.target, {request.clusters, model, request.rules, computing}));
+    comparison.arms.back().rates = rates[i];
+  }
+  add_verdicts(arms, references, rates, request.margin, comparison);
+  return comparison;
+}
+
+std::vector<VerdictSection> sections_of(const Comparison& comparison) {
+  std::vector<VerdictSection> sections;
+  const auto add = [&](const std::string& heading, const std::vector<Verdict>& verdicts) {
+    if (!verdicts.empty()) sections.push_back({heading, text_of(verdicts.front().criterion), verdicts});
+  };
+  const bool both = !comparison.other_rates.empty();
+  add(both ? "at the best learning rates" : "", comparison.verdicts);
+  add("at other learning rates", comparison.other_rates);
+  return sections;
+}
+
+}  // namespace onebit::analysis

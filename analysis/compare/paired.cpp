@@ -1,0 +1,122 @@
+#include "analysis/compare/paired.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "device/math/philox.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kEnumerated = 16;    // differences, at most
+constexpr Index kDrawn = Index{1} << 16;   // assignments of signs, beyond
+constexpr Index kSignsADraw = 4 * 32;      // bits of Philox's four words
+constexpr double kRoundingOfSums = 1e-12;  // relative: sums of the same numbers in another order are equal
+
+std::vector<double> relative_differences(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool equal = a[i] == b[i] && std::isfinite(a[i]);
+    differences.push_back(equal ? 0 : (b[i] - a[i]) / std::abs(a[i]));
+  }
+  return differences;
+}
+
+/// The signs of one drawn assignment, applied and summed.
+double drawn_sum(std::span<const double> differences, Index draw) {
+  double sum = 0;
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const Index place = static_cast<Index>(i);
+    const auto words = device::philox({0, device::Purpose::permutation}, {draw, 0, place / kSignsADraw});
+    const auto bit = static_cast<unsigned>(place % kSignsADraw);
+    const bool flipped = (words[bit / 32] >> (bit % 32) & 1U) != 0;
+    sum += flipped ? -differences[i] : differences[i];
+  }
+  return sum;
+}
+
+/// Bit i of `flips` is the sign of difference i.
+double flipped_sum(std::span<const double> differences, std::size_t flips) {
+  double sum = 0;
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    sum += (flips >> i & 1U) != 0 ? -differences[i] : differences[i];
+  }
+  return sum;
+}
+
+/// Of a sample; NaN for fewer than two values.
+double deviation_of(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  if (values.size() < 2) return nan;
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (count - 1));
+}
+
+double t_quantile(double degrees, double p) {
+  return boost::math::quantile(boost::math::students_t(degrees), p);
+}
+
+}  // namespace
+
+Interval mean_interval(std::span<const double> values, double level) {
+  const auto count = static_cast<double>(values.size());
+  Interval interval{nan, nan, static_cast<Index>(values.size())};
+  if (values.empty()) return interval;
+  interval.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (values.size() < 2 || !std::isfinite(interval.mean)) return interval;
+  interval.half_width = t_quantile(count - 1, 1 - (1 - level) / 2) * deviation_of(values) / std::sqrt(count);
+  return interval;
+}
+
+Interval paired_relative_difference(std::span<const double> a, std::span<const double> b) {
+  return mean_interval(relative_differences(a, b));
+}
+
+double sign_flip_p(std::span<const double> differences) {
+  if (differences.empty()) return nan;
+  double sizes = 0;
+  for (double difference : differences) sizes += std::abs(difference);
+  if (!std::isfinite(sizes)) return nan;
+  const double observed = std::abs(std::accumulate(differences.begin(), differences.end(), 0.0));
+  const auto as_far = [&](double sum) { return std::abs(sum) >= observed - kRoundingOfSums * sizes; };
+  Index count = 0;
+  if (differences.size() <= kEnumerated) {
+    // An assignment and its opposite lie equally far: half of them are enough, those that keep the last sign.
+    const std::size_t half = std::size_t{1} << (differences.size() - 1);
+    for (std::size_t flips = 0; flips < half; ++flips) count += as_far(flipped_sum(differences, flips));
+    return static_cast<double>(count) / static_cast<double>(half);
+  }
+  for (Index draw = 0; draw < kDrawn; ++draw) count += as_far(drawn_sum(differences, draw));
+  return static_cast<double>(count + 1) / static_cast<double>(kDrawn + 1);
+}
+
+Difference paired_difference(std::span<const double> a, std::span<const double> b, double level) {
+  const std::vector<double> differences = relative_differences(a, b);
+  return {mean_interval(differences, level), sign_flip_p(differences), static_cast<Index>(differences.size()),
+          deviation_of(differences)};
+}
+
+Index seeds_needed(double deviation, double difference, double level, double power) {
+  if (std::isnan(deviation)) return 0;
+  const double tail = 1 - (1 - level) / 2, ratio = deviation / difference;
+  const boost::math::normal normal;
+  const double least = std::pow((quantile(normal, tail) + quantile(normal, power)) * ratio, 2);  // t is larger
+  if (!(least < static_cast<double>(most_seeds))) return most_seeds;
+  Index n = std::max<Index>(2, static_cast<Index>(least));
+  for (; n < most_seeds; ++n) {
+    const auto degrees = static_cast<double>(n - 1);
+    const double reach = (t_quantile(degrees, tail) + t_quantile(degrees, power)) * ratio;
+    if (reach * reach <= static_cast<double>(n)) break;
+  }
+  return n;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,101 @@
+#include "analysis/compare/references.hpp"
+
+#include <algorithm>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "optim/parent.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+std::string value_of(const OptionValues& options, const std::string& option) {
+  const auto found = options.find(option);
+  return found == options.end() ? "" : found->second;
+}
+
+std::string optimizer_of(const Arm& arm) {
+  return value_of(arm.options, "optimizer");
+}
+
+/// Options besides the optimizer and its learning rate in which two arms differ.
+Index distance(const OptionValues& a, const OptionValues& b) {
+  const auto missing = [](const OptionValues& from, const OptionValues& in, bool count_values) {
+    return std::ranges::count_if(from, [&](const auto& option) {
+      if (option.first == "optimizer" || option.first == "optimizer.lr") return false;
+      const auto other = in.find(option.first);
+      return other == in.end() || (count_values && other->second != option.second);
+    });
+  };
+  return missing(a, b, true) + missing(b, a, false);
+}
+
+/// The arm at the best rate of the nearest grid of an arm's parent; none where the parent is not there.
+std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const RateGrid> grids, const Arm& arm) {
+  const std::string_view parent = optim::parent_of(optimizer_of(arm));
+  std::optional<std::size_t> best;
+  Index least = 0;
+  for (const RateGrid& grid : grids) {
+    const Arm& candidate = arms[grid.arms.front()];
+    if (parent.empty() || optimizer_of(candidate) != parent) continue;
+    const Index apart = distance(arm.options, candidate.options);
+    if (best && apart >= least) continue;
+    best = best_arm(grid);
+    least = apart;
+  }
+  return best;
+}
+
+std::size_t arm_called(std::span<const Arm> arms, const std::string& name) {
+  const auto found = std::ranges::find(arms, name, &Arm::name);
+  if (found != arms.end()) return static_cast<std::size_t>(found - arms.begin());
+  std::vector<std::string_view> names;
+  for (const Arm& arm : arms) names.push_back(arm.name);
+  throw ConfigError("no arm of this name", "baseline " + name, suggestion(name, names));
+}
+
+/// All others with the arm that was asked for.
+References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> grids, std::size_t baseline) {
+  References references;
+  references.baseline = baseline;
+  references.of.assign(arms.size(), baseline);
+  references.of[baseline].reset();
+  const std::size_t best = best_arm(grid_with(grids, baseline));
+  if (best != baseline) {
+    references.notes.push_back("the baseline " + arms[baseline].name +
+                               " is not at the best of its learning rates: " + arms[best].name + " is");
+  }
+  return references;
+}
+
+}  // namespace
+
+std::size_t best_arm(const RateGrid& grid) {
+  return grid.arms[grid.best.value_or(0)];
+}
+
+const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm) {
+  return *std::ranges::find_if(
+      grids, [&](const RateGrid& grid) { return std::ranges::find(grid.arms, arm) != grid.arms.end(); });
+}
+
+References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline) {
+  if (!baseline.empty()) return with_baseline(arms, grids, arm_called(arms, baseline));
+  References references;
+  for (const Arm& arm : arms) references.of.push_back(parent_arm(arms, grids, arm));
+  const auto root = std::ranges::find_if(references.of, [](const auto& of) { return !of.has_value(); });
+  references.baseline = best_arm(grid_with(grids, static_cast<std::size_t>(root - references.of.begin())));
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (references.of[i] || i == references.baseline) continue;
+    references.of[i] = references.baseline;
+    const std::string optimizer = optimizer_of(arms[i]), parent(optim::parent_of(optimizer));
+    const std::string note = "the parent of " + optimizer + ", " + parent + ", is not among the runs: compared with " +
+                             arms[references.baseline].name;
+    if (!parent.empty() && std::ranges::find(references.notes, note) == references.notes.end()) {
+      references.notes.push_back(note);
+    }
+  }
+  return references;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,255 @@
+#include "analysis/compare/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "device/base/text.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+/// A number with so many significant digits.
+std::string figure(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+std::string percent(double share) {
+  const double value = 100 * share;
+  return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
+}
+
+/// 95%, 98.3%, 99.995%: as many digits as what is left to 100% needs.
+std::string level_text(double level) {
+  const double left = std::strtod(figure(100 * (1 - level), 2).c_str(), nullptr);
+  return figure(100 - left, 8) + "%";
+}
+
+std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
+  std::vector<std::string> words;
+  for (std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
+  return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
+}
+
+const Run* finished_run(const Arm& arm, std::uint32_t seed) {
+  const auto found = std::ranges::find(arm.runs, seed, [](const Run& run) { return run.summary.seed; });
+  return found == arm.runs.end() || outcome_of(*found) != Outcome::finished ? nullptr : &*found;
+}
+
+std::vector<std::uint32_t> seeds_with(const Arm& arm, Outcome outcome) {
+  std::vector<std::uint32_t> seeds;
+  for (const Run& run : arm.runs) {
+    if (outcome_of(run) == outcome) seeds.push_back(run.summary.seed);
+  }
+  return seeds;
+}
+
+/// Fills seeds and difference.
+void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
+  std::vector<double> losses, others;
+  for (const Run& run : baseline.runs) {
+    const Run* other = finished_run(arm, run.summary.seed);
+    if (outcome_of(run) != Outcome::finished || other == nullptr) continue;
+    verdict.seeds.push_back(run.summary.seed);
+    losses.push_back(run.summary.final_loss);
+    others.push_back(other->summary.final_loss);
+  }
+  verdict.difference = paired_difference(losses, others, verdict.criterion.level_of_each());
+}
+
+/// "final loss 2.1% lower"
+std::string shift_text(double shift) {
+  if (shift == 0) return "the same final loss";
+  return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
+}
+
+std::string evidence(const Verdict& verdict) {
+  const Interval& shift = verdict.difference.relative;
+  const std::string pairs = std::to_string(verdict.difference.pairs) + " paired seeds";
+  if (shift.mean == 0 && shift.half_width == 0) return "the same final loss with each of " + pairs;
+  return shift_text(shift.mean) + " (" + level_text(verdict.criterion.level_of_each()) + " interval " +
+         percent(shift.mean - shift.half_width) + " to " + percent(shift.mean + shift.half_width) + " by t over " +
+         pairs + ", sign-flip p " + figure(verdict.difference.p, 3) + ")";
+}
+
+std::string scarcity(const Verdict& verdict) {
+  const std::string needed = " (two are needed)";
+  if (verdict.seeds.empty()) return "no seed finished in both" + needed;
+  return shift_text(verdict.difference.relative.mean) + " with " + seeds_text(verdict.seeds) + ", the only pair" +
+         needed;
+}
+
+/// Empty where none did.
+std::string divergence_of(const Arm& arm) {
+  const std::vector<std::uint32_t> seeds = seeds_with(arm, Outcome::diverged);
+  if (seeds.empty()) return "";
+  return arm.name + " diverged with " + seeds_text(seeds) + " of " + std::to_string(arm.runs.size());
+}
+
+std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
+  std::vector<std::string> words;
+  for (const std::string& each : {divergence_of(arm), divergence_of(baseline)}) {
+    if (!each.empty()) words.push_back(each);
+  }
+  std::string text = join(words, ", ");
+  if (verdict.seeds.size() > 1) text += "; where both finished, " + evidence(verdict);
+  if (verdict.seeds.size() == 1) text += "; where both finished, " + scarcity(verdict);
+  return text;
+}
+
+/// "about 34 seeds would be needed"
+std::string need_text(const Verdict& verdict) {
+  const bool beyond = verdict.seeds_needed >= most_seeds;
+  const std::string seeds = (beyond ? "more than " : "about ") + std::to_string(verdict.seeds_needed) + " seeds";
+  const bool half = verdict.visible < verdict.criterion.margin;
+  return seeds + " would be needed" + (half ? " to see half the margin" : "");
+}
+
+std::string direction_text(const Verdict& verdict, const std::string& word) {
+  const std::string yet = verdict.equivalent ? ", yet equivalent within " + percent(verdict.criterion.margin) : "";
+  return verdict.arm + " is " + word + " than " + verdict.baseline + yet + ": " + evidence(verdict);
+}
+
+std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verdict) {
+  const std::string pair = arm.name + " and " + baseline.name;
+  switch (verdict.judgement) {
+    case Judgement::not_resolved:
+      return arm.name + " against " + baseline.name + " is not resolved (" + need_text(verdict) +
+             "): " + evidence(verdict);
+    case Judgement::equivalent:
+      return pair + " are equivalent within " + percent(verdict.criterion.margin) + ": " + evidence(verdict);
+    case Judgement::better:
+    case Judgement::worse:
+      return direction_text(verdict, std::string(name(verdict.judgement)));
+    case Judgement::too_few_seeds:
+      return "too few seeds to judge " + arm.name + " against " + baseline.name + ": " + scarcity(verdict);
+    case Judgement::not_comparable_diverged:
+      return pair + " are not comparable: " + divergence(baseline, arm, verdict);
+    case Judgement::undefined:
+      break;
+  }
+  return pair + " have no relative difference: a final loss of " + baseline.name + " is 0";
+}
+
+/// "0.01 (of 3 tried: 0.001, 0.01, 0.1)"
+std::string text_of(const Rates& rates) {
+  if (!std::isfinite(rates.rate)) return "unknown";
+  if (rates.tried.size() < 2) return shortest(rates.rate) + " (the only one tried)";
+  std::vector<std::string> tried;
+  for (double rate : rates.tried) tried.push_back(shortest(rate));
+  return shortest(rates.rate) + " (of " + std::to_string(tried.size()) + " tried: " + join(tried, ", ") + ")";
+}
+
+void warn_of_lonely_seeds(const Arm& arm, const Arm& other, std::vector<std::string>& warnings) {
+  std::vector<std::uint32_t> seeds;
+  for (const Run& run : arm.runs) {
+    const bool there =
+        std::ranges::any_of(other.runs, [&](const Run& theirs) { return theirs.summary.seed == run.summary.seed; });
+    if (!there) seeds.push_back(run.summary.seed);
+  }
+  if (!seeds.empty()) warnings.push_back(seeds_text(seeds) + " of " + arm.name + " without a pair in " + other.name);
+}
+
+/// Samples seen when the last evaluation of the first run that finished was made; -1: none.
+Index samples_seen(const Arm& arm) {
+  const auto run = std::ranges::find(arm.runs, Outcome::finished, outcome_of);
+  return run == arm.runs.end() || run->evaluations.empty() ? -1 : run->evaluations.back().samples;
+}
+
+std::vector<std::string> warnings_of(const Arm& baseline, const Arm& arm) {
+  std::vector<std::string> warnings;
+  for (const Arm* each : {&baseline, &arm}) {
+    for (const std::string& line : unfinished_lines(*each)) warnings.push_back(each->name + ": " + line);
+  }
+  warn_of_lonely_seeds(baseline, arm, warnings);
+  warn_of_lonely_seeds(arm, baseline, warnings);
+  const Index there = samples_seen(baseline), here = samples_seen(arm);
+  if (there >= 0 && here >= 0 && there != here) {
+    warnings.push_back(baseline.name + " ended after " + std::to_string(there) + " samples, " + arm.name + " after " +
+                       std::to_string(here));
+  }
+  return warnings;
+}
+
+bool any_diverged(const Arm& arm) {
+  return !seeds_with(arm, Outcome::diverged).empty();
+}
+
+/// What the difference says, by the criterion.
+void conclude(Verdict& verdict) {
+  const Criterion& criterion = verdict.criterion;
+  verdict.judgement = judge(verdict.difference, criterion.margin);
+  verdict.equivalent = within_margin(verdict.difference, criterion.margin);
+  if (verdict.judgement != Judgement::not_resolved) return;
+  const auto needed = [&](double difference) {
+    return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), verdict_power);
+  };
+  // Enough seeds to see half of the margin make an interval that excludes 0 or lies within the margin: n is below that.
+  verdict.visible = criterion.margin;
+  if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
+  verdict.seeds_needed = needed(verdict.visible);
+}
+
+}  // namespace
+
+std::string_view name(Judgement judgement) {
+  constexpr std::string_view names[] = {
+      "not_resolved", "equivalent", "better", "worse", "too_few_seeds", "not_comparable_diverged", "undefined"};
+  return names[static_cast<std::size_t>(judgement)];
+}
+
+Judgement judge(const Difference& difference, double margin) {
+  if (difference.pairs < 2) return Judgement::too_few_seeds;
+  const Interval& shift = difference.relative;
+  if (!std::isfinite(shift.mean)) return Judgement::undefined;
+  if (std::abs(shift.mean) > shift.half_width) return shift.mean < 0 ? Judgement::better : Judgement::worse;
+  return within_margin(difference, margin) ? Judgement::equivalent : Judgement::not_resolved;
+}
+
+bool within_margin(const Difference& difference, double margin) {
+  return std::abs(difference.relative.mean) + difference.relative.half_width <= margin;
+}
+
+Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates,
+              const Criterion& criterion) {
+  Verdict verdict;
+  verdict.baseline = baseline.name;
+  verdict.arm = arm.name;
+  verdict.criterion = criterion;
+  verdict.baseline_rates = baseline_rates;
+  verdict.arm_rates = arm_rates;
+  compare_losses(baseline, arm, verdict);
+  if (any_diverged(baseline) || any_diverged(arm)) {
+    verdict.judgement = Judgement::not_comparable_diverged;
+  } else {
+    conclude(verdict);
+  }
+  verdict.sentence = main_clause(baseline, arm, verdict) + "; learning rate " + text_of(arm_rates) + " against " +
+                     text_of(baseline_rates);
+  verdict.warnings = warnings_of(baseline, arm);
+  return verdict;
+}
+
+std::string text_of(const Criterion& criterion) {
+  const bool one = criterion.comparisons == 1;
+  const std::string each = level_text(criterion.level_of_each()) + " interval";
+  return std::to_string(criterion.comparisons) + (one ? " comparison, by its " : " comparisons, each by its ") + each +
+         (one ? "" : " (" + level_text(criterion.level) + " for all together, by Bonferroni)") +
+         "; equivalent: the interval lies within " + percent(criterion.margin) +
+         "; seeds needed: to see a difference of " + percent(criterion.margin) + " with a power of " +
+         percent(verdict_power);
+}
+
+std::vector<std::string> unfinished_lines(const Arm& arm) {
+  std::vector<std::string> lines;
+  for (const Run& run : arm.runs) {
+    if (outcome_of(run) == Outcome::finished) continue;
+    lines.push_back("seed " + std::to_string(run.summary.seed) + " " + reason_of(run) + " (" + run.summary.path + ")");
+  }
+  return lines;
+}
+
+}  // namespace onebit::analysis

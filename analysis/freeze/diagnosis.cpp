@@ -1,0 +1,305 @@
+#include "analysis/freeze/diagnosis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "analysis/log/log_options.hpp"
+#include "analysis/log/loss_window.hpp"
+#include "analysis/log/summary.hpp"
+#include "device/base/text.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/read_options.hpp"
+#include "optim/stages.hpp"
+#include "optim/two_stage/variance_floor.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+constexpr double kRounding = 1e-4;   ///< of what entered an exchange: more is no rounding of single precision
+constexpr double kExplained = 0.05;  ///< of a residual, where a cause explains it
+constexpr double kEarly = 0.1;       ///< of the variance's memory 1/(1 - beta2): fewer updates are no average
+constexpr double kDrifted = 0.69;    ///< mean |ln| of rates: a factor of 2 for the typical coordinate
+constexpr double kLossRise = 0.1;    ///< of the training loss
+constexpr double kManyMasked = 0.5;
+constexpr double kExploded = 100;  ///< of the longest step before the freeze, in units of the learning rate
+
+/// What all checks look at, read once.
+struct Facts {
+  const sim::LogReader& log;
+  std::vector<sim::StepRow> steps;
+  std::vector<sim::ProbeRow> probes;
+  std::vector<sim::Event> events;
+  Index freeze_step = 0;
+  double parameters = 0;
+
+  explicit Facts(const sim::LogReader& reader)
+      : log(reader),
+        steps(reader.steps()),
+        probes(reader.header().probed ? reader.probes() : std::vector<sim::ProbeRow>()),
+        events(reader.events()),
+        freeze_step(freeze_step_of(events)) {
+    for (const sim::TensorInfo& tensor : log.header().tensors) parameters += static_cast<double>(tensor.size);
+  }
+
+  /// Root mean square over coordinates of a step in units of its learning rate; Adam's stays about 1 or below.
+  double rate_of(const sim::StepRow& row) const {
+    const double moving = parameters - static_cast<double>(row.masked);
+    return row.lr > 0 && moving > 0 ? row.update_norm / row.lr / std::sqrt(moving) : std::nan("");
+  }
+};
+
+using Found = std::vector<Finding>;
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+std::string at_step(Index step) {
+  return "step " + std::to_string(step);
+}
+
+/// The probe whose balance is furthest from closing; none where all close.
+std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
+  std::optional<sim::ProbeRow> worst;
+  for (const sim::ProbeRow& probe : facts.probes) {
+    const bool open = probe.feedback_residual > kRounding * probe.feedback_size;
+    if (!open) continue;
+    if (!worst || probe.feedback_residual * worst->feedback_size > worst->feedback_residual * probe.feedback_size)
+      worst = probe;
+  }
+  return worst;
+}
+
+/// What a side's vectors lack after an exchange, relative to them.
+using Lack = double (*)(const sim::StepRow& row);
+
+double lack_of_workers(const sim::StepRow& row) {
+  return std::fmax(row.worker_codec_error, row.worker_mean_distance);
+}
+double lack_of_servers(const sim::StepRow& row) {
+  return row.server_codec_error;
+}
+
+/// Whether a side leaves no error behind although its vectors lack something, wherever both are known.
+bool leaves_none(const Facts& facts, double sim::StepRow::*norm, Lack lack) {
+  Index seen = 0;
+  for (const sim::StepRow& row : facts.steps) {
+    if (!(lack(row) > 1e-6)) continue;
+    if (row.*norm > 0) return false;
+    ++seen;
+  }
+  return seen > 0;
+}
+
+const char* const kCarryHint = "the errors that an exchange leaves have to be there when the next one starts";
+
+Finding lost(Cause cause, const std::string& what, const std::string& evidence) {
+  return {Severity::problem, cause, what + ": " + evidence, kCarryHint};
+}
+
+/// The telescoping identity names who lost errors; without probes only errors that are always zero show.
+void check_feedback(const Facts& facts, Found& found) {
+  const bool wanted = option_of(facts.log.header(), "feedback").value_or("auto") != "none";
+  const bool workers_none = leaves_none(facts, &sim::StepRow::worker_error_norm, lack_of_workers);
+  const bool servers_none = leaves_none(facts, &sim::StepRow::server_error_norm, lack_of_servers);
+  const char* const workers = "the workers' errors are not carried from step to step";
+  const char* const servers = "the servers' errors are dropped";
+  if (const std::optional<sim::ProbeRow> probe = worst_balance(facts)) {
+    const std::string evidence = "the sum of what was sent and kept misses " +
+                                 text_of(100 * probe->feedback_residual / probe->feedback_size) +
+                                 "% of what entered the exchange at " + at_step(probe->step);
+    const double explained = kExplained * probe->feedback_residual;
+    if (probe->residual_without_workers < explained) {
+      found.push_back(lost(Cause::worker_errors_not_carried, workers, evidence + ", which is the workers' errors"));
+    } else if (probe->residual_without_servers < explained || servers_none) {
+      found.push_back(lost(Cause::server_errors_dropped, servers, evidence + ", which is the servers' errors"));
+    } else if (workers_none) {
+      found.push_back(lost(Cause::worker_errors_not_carried, workers, evidence));
+    } else {
+      found.push_back(lost(Cause::errors_lost, "error feedback loses a part of the errors", evidence));
+    }
+    return;
+  }
+  if (!wanted) return;
+  if (workers_none)
+    found.push_back(lost(Cause::worker_errors_not_carried, workers, "their norm is 0 although the codec is not exact"));
+  if (servers_none)
+    found.push_back(lost(Cause::server_errors_dropped, servers, "their norm is 0 although the codec is not exact"));
+}
+
+/// Median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN where none was measured.
+double delta_after(const Facts& facts) {
+  std::vector<double> deltas;
+  for (const sim::StepRow& row : facts.steps) {
+    if (row.step > facts.freeze_step && row.worker_codec_error > 0)
+      deltas.push_back(1 - row.worker_codec_error * row.worker_codec_error);
+  }
+  return deltas.empty() ? std::nan("") : median(deltas);
+}
+
+/// The longest step before the freeze, and the one after it that exceeds it most.
+struct Explosion {
+  double before = 0, after = 0;
+  Index step = 0;
+};
+
+std::optional<Explosion> explosion_of(const Facts& facts) {
+  Explosion worst;
+  for (const sim::StepRow& row : facts.steps) {
+    const double rate = facts.rate_of(row);
+    if (row.step <= facts.freeze_step) worst.before = std::fmax(worst.before, rate);
+    if (row.step <= facts.freeze_step || !(rate > worst.after)) continue;
+    worst.after = rate;
+    worst.step = row.step;
+  }
+  const bool exploded = facts.freeze_step > 0 && worst.before > 0 && worst.after > kExploded * worst.before;
+  return exploded ? std::optional(worst) : std::nullopt;
+}
+
+/// What mends steps that explode over small denominators (docs/freeze.md).
+std::string explosion_hint(const std::string& optimizer, bool compressed, Index freeze_step) {
+  const bool floor = optim::takes_option(optimizer, "variance-floor");
+  const std::string bound =
+      floor ? "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps" : "a larger optimizer.eps";
+  if (!compressed) return bound + " bounds the steps";
+  const std::string arm = floor ? std::string(" --arm floor:optimizer.variance-floor=") + optim::kFloorToTry
+                                : " --arm eps:optimizer.eps=1e-5";
+  return "the freeze alone need not cost anything: try " + bound +
+         ", or a codec of more bits, by 'onebit analyze --validate --freeze-at " + std::to_string(freeze_step) + arm +
+         " --arm int8:codec=int8'";
+}
+
+/// Coordinates whose frozen variance is next to nothing move far where something large is divided by its root: the
+/// tensor-wide scale of one bit, or a gradient that has grown.
+void check_steps(const Facts& facts, Found& found) {
+  const std::optional<Explosion> explosion = explosion_of(facts);
+  if (!explosion) return;
+  const double delta = delta_after(facts);
+  const bool compressed =
+      optim::compresses(option_of(facts.log.header(), "optimizer").value_or("onebit-adam"), optim::Phase::compression);
+  const LossChange change = loss_change(facts.steps, facts.freeze_step);
+  const double before = change.before, after = change.at_end;
+  const bool harm = facts.log.status() == sim::RunStatus::diverged || after > before + kLossRise * std::fabs(before);
+  std::string text = compressed ? "what the codec adds is divided by small frozen denominators"
+                                : "momenta are divided by small frozen denominators";
+  text += ": after the freeze at " + at_step(facts.freeze_step) + " steps are up to " + text_of(explosion->after) +
+          " learning rates long in the root mean square over coordinates (" + at_step(explosion->step) +
+          "), before it at most " + text_of(explosion->before);
+  if (compressed && delta < 0)
+    text += "; the codec leaves more than it takes (delta " + text_of(delta) + ": its vectors are far from even)";
+  if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
+  const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("onebit-adam");
+  const std::string hint = explosion_hint(optimizer, compressed, facts.freeze_step);
+  found.push_back({harm ? Severity::problem : Severity::warning,
+                   compressed ? Cause::compressed_steps_explode : Cause::frozen_steps_explode, text, hint});
+}
+
+void check_freeze(const Facts& facts, Found& found) {
+  if (facts.freeze_step == 0 || explosion_of(facts)) return;  // what drifts then drifts because of the steps
+  const double memory = 1 / (1 - number_of(facts.log.header(), "optimizer.beta2", 0.999));
+  const auto updates = static_cast<double>(facts.freeze_step);
+  double drift = 0;
+  Index drift_step = 0;
+  for (const sim::ProbeRow& probe : facts.probes) {
+    if (probe.step <= facts.freeze_step || !(probe.rate_drift > drift)) continue;
+    drift = probe.rate_drift;
+    drift_step = probe.step;
+  }
+  const bool few = updates<kEarly * memory, drifted = drift> kDrifted;
+  if (!few && !drifted) return;
+  std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
+  if (few) text += ": fewer than a tenth of the " + text_of(memory) + " that it averages over";
+  if (drifted) {
+    text += (few ? "; " : ": ") + std::string("by ") + at_step(drift_step) +
+            " an unfrozen one would give rates that differ by a factor of " + text_of(std::exp(drift)) +
+            " in the geometric mean";
+  }
+  found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
+                   "freeze later; 'onebit analyze' shows what every threshold would have chosen"});
+}
+
+void check_loss_at_freeze(const Facts& facts, Found& found) {
+  if (facts.freeze_step == 0 || facts.steps.empty() || explosion_of(facts)) return;
+  const LossChange change = loss_change(facts.steps, facts.freeze_step);
+  const double before = change.before, after = change.after;
+  if (!(after > before + kLossRise * std::fabs(before))) return;
+  found.push_back({Severity::warning, Cause::loss_rose_at_freeze,
+                   "the training loss rose at the freeze: mean " + text_of(before) + " over the " +
+                       std::to_string(change.window) + " steps before, " + text_of(after) + " after",
+                   "freeze later, or lower the learning rate"});
+}
+
+/// A run that diverged while it was dense is no matter of freeze or codec.
+Finding divergence(const Facts& facts, const std::string& reason) {
+  const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
+  if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};
+  if (facts.steps.empty() || !std::isfinite(facts.steps.front().loss)) {
+    const std::string when =
+        facts.steps.empty() ? ": in the first step" : ": the first loss is not finite, before any update";
+    return {Severity::problem, Cause::bad_data, reason + when,
+            "look for values in the data that are not finite or far too large, and at the first weights"};
+  }
+  const sim::StepRow& last = facts.steps.back();
+  const std::string text = reason +
+                           ": in dense steps, before anything was frozen or compressed; the learning rate was " +
+                           text_of(last.lr) + ", the loss " + text_of(facts.steps.front().loss) + " at first and " +
+                           text_of(last.loss) + " at " + at_step(last.step);
+  return {Severity::problem, Cause::rate_too_high, text,
+          "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"};
+}
+
+void check_end(const Facts& facts, Found& found) {
+  const std::string reason = sim::reason_of_end(facts.events);
+  const sim::RunStatus status = facts.log.status();
+  if (status == sim::RunStatus::diverged) found.push_back(divergence(facts, reason));
+  if (status == sim::RunStatus::failed) {
+    const bool never = reason.find("never did") != std::string::npos;
+    found.push_back({Severity::problem, never ? Cause::never_compressed : Cause::not_finished, reason, ""});
+  }
+  if (status == sim::RunStatus::stopped || status == sim::RunStatus::running) {
+    const std::string last = facts.steps.empty() ? "no step" : at_step(facts.steps.back().step);
+    found.push_back({Severity::note, Cause::not_finished,
+                     "the run is not over: its log ends at " + last + (reason.empty() ? "" : ", " + reason),
+                     facts.log.closed() ? "--resume goes on" : "it is being written, or was killed"});
+  }
+}
+
+void check_masked(const Facts& facts, Found& found) {
+  if (facts.steps.empty()) return;
+  const auto masked = static_cast<double>(facts.steps.back().masked);
+  if (!(masked > kManyMasked * facts.parameters)) return;
+  found.push_back(
+      {Severity::warning, Cause::many_masked,
+       text_of(100 * masked / facts.parameters) + "% of the coordinates are masked: their variance was 0 at the freeze",
+       "freeze later, when every coordinate has had a gradient"});
+}
+
+void check_no_feedback(const Facts& facts, Found& found) {
+  const bool compresses = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
+  if (!compresses || option_of(facts.log.header(), "feedback") != "none") return;
+  found.push_back(
+      {Severity::note, Cause::no_feedback, "the run compresses without error feedback (feedback none)", ""});
+}
+
+}  // namespace
+
+std::string_view name(Severity severity) {
+  constexpr std::array<std::string_view, 3> names = {"note", "warning", "problem"};
+  return names[static_cast<std::size_t>(severity)];
+}
+
+std::vector<Finding> diagnose(const sim::LogReader& log) {
+  const Facts facts(log);
+  Found found;
+  for (const auto check :
+       {check_feedback, check_steps, check_freeze, check_loss_at_freeze, check_end, check_masked, check_no_feedback})
+    check(facts, found);
+  std::ranges::stable_sort(found, [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return found;
+}
+
+}  // namespace onebit::analysis

@@ -1,0 +1,48 @@
+#include "analysis/log/stages.hpp"
+
+#include <algorithm>
+
+namespace onebit::analysis {
+namespace {
+
+/// Kinds of steps that a period may have and still be counted by kind.
+constexpr std::size_t kKinds = 16;
+
+}  // namespace
+
+void StageTraffic::add(netmodel::StepTraffic step, Index count) {
+  const auto recent = runs.end() - static_cast<std::ptrdiff_t>(std::min(runs.size(), kKinds));
+  auto same = std::find_if(recent, runs.end(), [&](const Run& run) { return run.traffic.exchanges == step.exchanges; });
+  if (same == runs.end()) same = runs.insert(runs.end(), {std::move(step), 0});
+  same->count += count;
+}
+
+Index StageTraffic::steps() const {
+  Index sum = 0;
+  for (const Run& run : runs) sum += run.count;
+  return sum;
+}
+
+StageTraffic StageTraffic::sample(std::size_t most) const {
+  if (runs.size() <= most) return *this;
+  StageTraffic some{name, {}, compressed};
+  for (std::size_t i = 0; i < most; ++i) some.runs.push_back(runs[i * runs.size() / most]);
+  return some;
+}
+
+netmodel::StepTraffic traffic_of(const Stretch& stretch, Index parameters) {
+  return {stretch.each, stretch.compressed && !stretch.each.empty() ? parameters : 0};
+}
+
+std::vector<StageTraffic> stages_of(const std::vector<Stretch>& stretches, Index parameters) {
+  std::vector<StageTraffic> stages;
+  for (const Stretch& stretch : stretches) {
+    const std::string name(optim::name(stretch.phase));
+    auto stage = std::ranges::find(stages, name, &StageTraffic::name);
+    if (stage == stages.end()) stage = stages.insert(stages.end(), {name, {}, stretch.compressed});
+    stage->add(traffic_of(stretch, parameters), stretch.last - stretch.first + 1);
+  }
+  return stages;
+}
+
+}  // namespace onebit::analysis

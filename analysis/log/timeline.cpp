@@ -1,0 +1,148 @@
+#include "analysis/log/timeline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <iterator>
+
+#include "device/base/error.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+using netmodel::ComputeTimes;
+using netmodel::Seconds;
+using netmodel::StepEstimate;
+
+/// Adds the parts of a step, so many times.
+void add(StepEstimate& sum, const StepEstimate& step, double times) {
+  for (const auto part :
+       {&StepEstimate::step, &StepEstimate::forward, &StepEstimate::backward, &StepEstimate::optimizer,
+        &StepEstimate::codec, &StepEstimate::communication, &StepEstimate::all_communication}) {
+    sum.*part += times * (step.*part);
+  }
+  sum.exchange.nic_bytes += times * step.exchange.nic_bytes;
+  if (step.exchange.at_bottleneck >= sum.exchange.at_bottleneck) {
+    sum.exchange.at_bottleneck = step.exchange.at_bottleneck;
+    sum.exchange.bottleneck = step.exchange.bottleneck;
+    sum.algorithm = step.algorithm;
+    sum.reason = step.reason;
+  }
+}
+
+/// Seconds of a step of stretches that come again and again, each kind priced once.
+class StepSeconds {
+ public:
+  explicit StepSeconds(const StepPricer& pricer) : pricer_(pricer) {}
+
+  double of(const Stretch& stretch, Index parameters) {
+    const netmodel::StepTraffic step = traffic_of(stretch, parameters);
+    for (const Kind& kind : kinds_) {
+      if (kind.compressed == step.compressed && *kind.exchanges == stretch.each) return kind.seconds;
+    }
+    if (kinds_.size() == kMost) kinds_.pop_front();
+    kinds_.push_back({&stretch.each, step.compressed, pricer_.of(step).step.value});
+    return kinds_.back().seconds;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  struct Kind {
+    const netmodel::TrafficList* exchanges;
+    Index compressed;
+    double seconds;
+  };
+  const StepPricer& pricer_;
+  std::deque<Kind> kinds_;
+};
+
+}  // namespace
+
+bool measures_computing(const PriceRules& rules) {
+  return !rules.workload && (std::isnan(rules.forward.value) || std::isnan(rules.backward.value));
+}
+
+void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where) {
+  constexpr double slack = 0.1;  // vocabularies, heads and biases differ between versions of one model
+  const auto theirs = static_cast<double>(workload.parameters);
+  if (workload.parameters == 0 || std::abs(static_cast<double>(parameters) - theirs) <= slack * theirs) return;
+  throw ConfigError(
+      "the workload is of another model",
+      where + " has " + std::to_string(parameters) + " parameters, workload " + workload.name + " " +
+          std::to_string(workload.parameters),
+      "'onebit price --workload " + workload.name +
+          "' without a log plans that model's own exchanges; --step.forward and --step.backward give a log's times");
+}
+
+netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules) {
+  netmodel::Workload workload;
+  if (rules.workload) {
+    check_fits(*rules.workload, run.parameters, "the run");
+    workload = *rules.workload;
+  } else {
+    workload.doc = "the simulation's, a worker's share";
+    workload.source = netmodel::Source::estimated;
+    workload.batches = {
+        {"", static_cast<double>(run.batch), Seconds(run.compute_seconds / 3), Seconds(run.compute_seconds * 2 / 3)}};
+  }
+  workload.parameters = run.parameters;
+  return workload;
+}
+
+ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload& workload, Index batch,
+                      Index accumulation, const PriceRules& rules) {
+  ComputeTimes times = netmodel::compute_times(workload, netmodel::find_gpu(cluster.gpu), batch, accumulation);
+  bool given = false;
+  const auto replace = [&](Seconds& time, Seconds by) {
+    if (std::isnan(by.value)) return;
+    time = by;
+    given = true;
+  };
+  replace(times.forward, rules.forward);
+  replace(times.backward, rules.backward);
+  replace(times.optimizer, rules.optimizer);
+  if (!std::isnan(rules.backward.value)) {
+    times.last_backward = 1 / static_cast<double>(accumulation) * rules.backward;
+  }
+  if (given) times.basis += times.basis.empty() ? "given" : ", or given";
+  return times;
+}
+
+StepEstimate StepPricer::of(const netmodel::StepTraffic& step) const {
+  return netmodel::estimate_step(compute_, step, fabric_, model_, options_);
+}
+
+StepEstimate StepPricer::mean(const StageTraffic& stage) const {
+  StepEstimate mean;
+  const auto steps = static_cast<double>(stage.steps());
+  for (const StageTraffic::Run& run : stage.runs) {
+    add(mean, of(run.traffic), static_cast<double>(run.count) / steps);
+  }
+  return mean;
+}
+
+Timeline::Timeline(const RunSize& run, const std::vector<Stretch>& stretches, const netmodel::Cluster& cluster,
+                   const netmodel::CostModel& model, const PriceRules& rules) {
+  const netmodel::Fabric fabric(cluster, run.workers);
+  const ComputeTimes compute = times_on(cluster, workload_of(run, rules), run.batch, 1, rules);
+  const StepPricer pricer(compute, fabric, model, rules.step);
+  basis_ = compute.basis;
+  StepSeconds seconds(pricer);
+  double before = 0;
+  for (const Stretch& stretch : stretches) {
+    legs_.push_back({stretch.first, stretch.last, before, seconds.of(stretch, run.parameters)});
+    before += stretch.steps() * legs_.back().each;
+  }
+  for (const StageTraffic& stage : stages_of(stretches, run.parameters)) {
+    stages_.push_back({stage.name, stage.compressed, stage.steps(), pricer.mean(stage)});
+  }
+}
+
+double Timeline::at(Index step) const {
+  const auto beyond = std::ranges::upper_bound(legs_, step, {}, &Leg::first);
+  if (beyond == legs_.begin()) return 0;
+  const Leg& leg = *std::prev(beyond);
+  return leg.before + static_cast<double>(std::min(step, leg.last) - leg.first + 1) * leg.each;
+}
+
+}  // namespace onebit::analysis

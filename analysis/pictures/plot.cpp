@@ -1,0 +1,243 @@
+#include "analysis/pictures/plot.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "analysis/pictures/gnuplot.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+
+namespace onebit::analysis {
+namespace {
+
+// Okabe and Ito's palette: told apart by the colour-blind and in print.
+constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
+
+bool has_points(const Curve& curve) {
+  return std::any_of(curve.y.begin(), curve.y.end(), [](double y) { return std::isfinite(y); });
+}
+
+bool has_band(const Curve& curve, std::size_t point) {
+  return point < curve.half_widths.size() && std::isfinite(curve.y[point]) && std::isfinite(curve.half_widths[point]);
+}
+
+bool has_band(const Curve& curve) {
+  for (std::size_t i = 0; i < curve.y.size(); ++i) {
+    if (has_band(curve, i)) return true;
+  }
+  return false;
+}
+
+/// A string of gnuplot's, in which nothing but letters, digits, spaces and what is not ASCII stands for itself: quotes,
+/// backquotes (a command in them would run) and all other signs by their numbers. The ends of lines become spaces.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) {
+      result += ' ';
+    } else if (code >= 0x80 || c == ' ' || std::isalnum(code) != 0) {
+      result += c;
+    } else {
+      result += code < 0100 ? "\\0" : "\\";  // after a zero gnuplot reads three more digits, else three in all
+      for (const int shift : {6, 3, 0}) result += static_cast<char>('0' + (code >> shift & 7));
+    }
+  }
+  return result + "\"";
+}
+
+void write_data(const Plot& plot, std::ostringstream& script) {
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    const Curve& curve = plot.curves[c];
+    script << "$curve" << c << " << EOD\n";
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      if (std::isfinite(curve.y[i])) script << curve.x[i] << " " << curve.y[i];
+      if (has_band(curve, i)) {
+        script << " " << curve.y[i] - curve.half_widths[i] << " " << curve.y[i] + curve.half_widths[i];
+      }
+      script << "\n";
+    }
+    script << "EOD\n";
+  }
+}
+
+/// With bands the curves alone decide what is seen: over few seeds a band can be many times as wide.
+void write_range(const Plot& plot, std::ostringstream& script) {
+  if (std::ranges::none_of(plot.curves, [](const Curve& curve) { return has_band(curve); })) return;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const Curve& curve : plot.curves) {
+    for (const double y : curve.y) {
+      if (!std::isfinite(y)) continue;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  const double margin = most > least ? 0.1 * (most - least) : 1;
+  script << "set yrange [" << least - margin << ":" << most + margin << "]\n";
+}
+
+void write_frame(const Plot& plot, std::ostringstream& script) {
+  script << "set title " << quoted(plot.title) << " noenhanced\n"
+         << "set xlabel " << quoted(plot.x_label) << " noenhanced\nset ylabel " << quoted(plot.y_label)
+         << " noenhanced\n"
+         << "set grid lc rgb '#dddddd'\nset key " << plot.legend
+         << " noenhanced\nset border 3\nset tics nomirror out\n";
+  if (plot.log_x) script << "set logscale x\nset format x " << quoted("%.0s%c" + plot.x_unit) << "\n";
+  if (plot.log_y) script << "set logscale y\n";
+  write_range(plot, script);
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    const double x = plot.curves[c].mark_x;
+    if (x <= 0) continue;
+    script << "set arrow from " << x << ", graph 0 to " << x << ", graph 1 nohead dt 2 lc rgb '" << kColours[c % 7]
+           << "'\n";
+  }
+}
+
+/// A curve without points keeps its colour and its freeze mark, not its line.
+void write_plot(const Plot& plot, std::ostringstream& script) {
+  const char* separator = "plot ";
+  for (std::size_t c = 0; c < plot.curves.size(); ++c) {
+    if (!has_points(plot.curves[c])) continue;
+    if (has_band(plot.curves[c])) {
+      script << separator << "$curve" << c
+             << " using 1:3:4 with filledcurves fs transparent solid 0.15 noborder lc rgb '" << kColours[c % 7]
+             << "' notitle";
+      separator = ", ";
+    }
+    script << separator << "$curve" << c;
+    if (plot.curves[c].dots) {
+      script << " with points pt 7 lc rgb '" << kColours[(c + 6) % 7] << "' notitle";
+    } else {
+      script << " with lines lw 2 dt " << (c / 7 + 1) << " lc rgb '" << kColours[c % 7] << "' title "
+             << quoted(plot.curves[c].label);
+    }
+    separator = ", ";
+  }
+  script << "\n";
+}
+
+/// The plot with what can be drawn: finite points (breaks where they are not), positive where the axis is logarithmic.
+Plot drawable(Plot plot) {
+  for (Curve& curve : plot.curves) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      const bool drawn =
+          std::isfinite(curve.x[i]) && (!plot.log_x || curve.x[i] > 0) && (!plot.log_y || curve.y[i] > 0);
+      if (!drawn) curve.y[i] = std::nan("");
+    }
+  }
+  return plot;
+}
+
+struct Terminal {
+  std::string extension, settings;
+};
+
+const Terminal kSvg = {".svg", "svg size 900,560 font 'sans,14' background 'white'"};
+const Terminal kPng = {".png", "pngcairo size 900,560 font 'sans,11'"};
+
+std::string picture_of(const Terminal& terminal, const std::string& script) {
+  return gnuplot_picture("set terminal " + terminal.settings + "\n" + script);
+}
+
+/// Empty where there is nothing to draw.
+std::string script_of(const Plot& request) {
+  const Plot plot = drawable(request);
+  if (std::none_of(plot.curves.begin(), plot.curves.end(), has_points)) return "";
+  std::ostringstream script;
+  script.precision(9);
+  write_data(plot, script);
+  write_frame(plot, script);
+  write_plot(plot, script);
+  return script.str();
+}
+
+void write_names(const char* axis, const std::vector<std::string>& names, std::size_t most,
+                 std::ostringstream& script) {
+  const std::size_t stride = (names.size() + most - 1) / most;
+  const char* separator = "";
+  script << "set " << axis << "tics (";
+  for (std::size_t i = 0; i < names.size(); i += stride, separator = ", ") {
+    script << separator << quoted(names[i]) << " " << i;
+  }
+  script << ") noenhanced\n";
+}
+
+bool has_values(const HeatMap& map) {
+  return std::ranges::any_of(map.values, [](const std::vector<double>& row) {
+    return std::ranges::any_of(row, [](double value) { return std::isfinite(value); });
+  });
+}
+
+/// Cividis' ends and middle: told apart by the colour-blind and in print.
+std::string script_of(const HeatMap& map) {
+  if (!has_values(map)) return "";
+  std::ostringstream script;
+  script.precision(9);
+  script << "$map << EOD\n";
+  for (const std::vector<double>& row : map.values) {
+    for (const double value : row) std::isfinite(value) ? script << value << " " : script << "NaN ";
+    script << "\n";
+  }
+  script << "EOD\nset title " << quoted(map.title) << " noenhanced\nset xlabel " << quoted(map.x_label)
+         << " noenhanced\nset cblabel " << quoted(map.value_label) << " noenhanced\n"
+         << "set palette defined (0 '#00224e', 1 '#7d7c78', 2 '#fee838')\nset yrange [*:*] reverse\nset tics nomirror "
+            "out\n"
+         << "set datafile missing 'NaN'\nunset key\n";
+  write_names("x", map.columns, 12, script);
+  write_names("y", map.rows, 30, script);
+  script << "plot $map matrix with image pixels\n";
+  return script.str();
+}
+
+std::vector<std::string> draw_script(const std::string& script, const std::string& stem) {
+  if (script.empty() || !has_gnuplot()) return {};
+  std::vector<std::string> paths;
+  for (const Terminal& terminal : {kSvg, kPng}) {
+    paths.push_back(stem + terminal.extension);
+    files::write(paths.back(), picture_of(terminal, script));
+  }
+  return paths;
+}
+
+/// gnuplot calls the same things by the same names in every picture.
+std::string with_prefix(std::string svg, const std::string& prefix) {
+  for (const std::string& before : {std::string("id=\""), std::string("id='"), std::string("url(#"),
+                                    std::string("href='#"), std::string("href=\"#")}) {
+    for (std::size_t at = svg.find(before); at != std::string::npos; at = svg.find(before, at)) {
+      at += before.size();
+      svg.insert(at, prefix);
+    }
+  }
+  return svg;
+}
+
+std::string svg_of(const std::string& script, const std::string& prefix) {
+  if (script.empty() || !has_gnuplot()) return "";
+  const std::string svg = picture_of(kSvg, script);
+  const std::size_t start = svg.find("<svg");
+  if (start == std::string::npos) throw IoError("gnuplot wrote no picture");
+  return with_prefix(svg.substr(start), prefix);
+}
+
+}  // namespace
+
+std::vector<std::string> draw(const Plot& plot, const std::string& stem) {
+  return draw_script(script_of(plot), stem);
+}
+
+std::vector<std::string> draw(const HeatMap& map, const std::string& stem) {
+  return draw_script(script_of(map), stem);
+}
+
+std::string inline_svg(const Plot& plot, const std::string& prefix) {
+  return svg_of(script_of(plot), prefix);
+}
+
+std::string inline_svg(const HeatMap& map, const std::string& prefix) {
+  return svg_of(script_of(map), prefix);
+}
+
+}  // namespace onebit::analysis

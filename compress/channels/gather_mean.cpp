@@ -1,0 +1,83 @@
+#include "compress/channels/gather_mean.hpp"
+
+#include "compress/channels/blocks.hpp"
+#include "compress/feedback/error_kernels.hpp"
+#include "compress/channels/measure.hpp"
+#include "compress/channels/records.hpp"
+#include "device/launch/launch.hpp"
+#include "device/launch/stopwatch.hpp"
+
+namespace onebit::compress {
+
+using netmodel::TrafficList;
+
+GatherMean::GatherMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec)
+    : shard_(shard), layout_(layout), codec_(codec) {
+  renew_payloads();
+}
+
+void GatherMean::renew_payloads() {
+  payload_ = codec_.make_payload(shard_.device, layout_.worker(), shard_.own().count);
+  if (alone()) return;
+  gathered_ = codec_.make_payload(shard_.device, layout_.worker(), shard_.workers());
+  to_.clear();
+  from_.clear();
+  const Range own{0, shard_.own().count};
+  for (const Range& theirs : shard_.ranges) {
+    to_.push_back({body_block(payload_, own, 0, payload_.body_bytes)});
+    from_.push_back({body_block(gathered_, theirs, 0, payload_.body_bytes)});
+    if (payload_.scale_count == 0) continue;
+    to_.back().push_back(scale_block(payload_, own, 0, payload_.scale_count));
+    from_.back().push_back(scale_block(gathered_, theirs, 0, payload_.scale_count));
+  }
+}
+
+void GatherMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
+  Draw own = draw;
+  own.first_row = group.first;
+  codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own, errors,
+                layout_.state_size(), payload_);
+}
+
+const Payload& GatherMean::gather() {
+  if (alone()) return payload_;
+  gathered_.poison();
+  shard_.exchange->all_to_all(shard_.device, to_, from_);
+  return gathered_;
+}
+
+ExchangeSeconds GatherMean::exchange(const Draw&, StoredErrors&, device::Buffer<float>&, float* result,
+                                     TrafficList& traffic) {
+  ExchangeSeconds seconds;
+  device::Stopwatch watch(shard_.device);
+  refusals_.clear();
+  refusals_.add(payload_, payload_.rows, shard_.own().first);
+  const Payload& all = gather();
+  seconds.exchange = watch.lap();
+  for_each(shard_.device, layout_.parameters(), ClearKernel{result});
+  codec_.add_mean(shard_.device, layout_.worker(), all, Codec::Target::parameters, result);
+  const std::vector<Index> bytes = occupied(shard_, payload_, 1, layout_.workers());
+  for (std::size_t v = 0; v < bytes.size(); ++v) append(traffic, static_cast<Index>(v), bytes[v]);
+  seconds.server = watch.lap();
+  return seconds;
+}
+
+void GatherMean::append(TrafficList& traffic, Index vector, Index bytes) const {
+  const Segment& segment = layout_.worker().segments()[static_cast<std::size_t>(vector)];
+  traffic.push_back(record(netmodel::Collective::all_gather, netmodel::Direction::up, body_type(codec_.name()),
+                           layout_.workers(), bytes + codec_.scale_bytes(segment), layout_.tensor(vector)));
+}
+
+TrafficList GatherMean::plan() const {
+  TrafficList traffic;
+  for (Index v = 0; v < layout_.worker().count(); ++v) {
+    append(traffic, v, codec_.body_bytes(layout_.worker().segments()[static_cast<std::size_t>(v)]));
+  }
+  return traffic;
+}
+
+std::vector<CodecSquares> GatherMean::worker_squares(const StoredErrors& worker_errors) const {
+  return row_squares(shard_.device, layout_, codec_, layout_.worker(), payload_, worker_errors);
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,98 @@
+#include "compress/channels/global_top_k.hpp"
+
+#include "compress/channels/global_top_k_kernels.hpp"
+#include "compress/channels/records.hpp"
+#include "device/launch/launch.hpp"
+#include "device/launch/stopwatch.hpp"
+
+namespace onebit::compress {
+
+using netmodel::TrafficList;
+
+GlobalTopKMean::GlobalTopKMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec)
+    : shard_(shard),
+      layout_(layout),
+      codec_(codec),
+      gather_(shard, layout, codec),
+      rows_(shard.device, layout.workers() * layout.state_size()),
+      sent_(shard.device, layout.state_size()),
+      decoded_(shard.device, layout.parameters()) {
+  renew_payloads();
+}
+
+bool GlobalTopKMean::fits(const Codec& codec) {
+  const Traits traits = codec.traits();
+  return traits.sparse && traits.contraction && traits.deterministic && !codec.variable_size();
+}
+
+void GlobalTopKMean::renew_payloads() {
+  gather_.renew_payloads();
+  merged_ = codec_.make_payload(shard_.device, layout_.worker(), layout_.workers() / 2);
+}
+
+void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
+  gather_.absorb(group, input, draw, errors);
+}
+
+ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&,
+                                         float* result, TrafficList& traffic) {
+  ExchangeSeconds seconds;
+  device::Stopwatch watch(shard_.device);
+  refusals_.clear();
+  refusals_.add(gather_.worker_payload(), shard_.own().count, shard_.own().first);
+  const Payload& all = gather_.gather();
+  seconds.exchange = watch.lap();
+  squares_ = gather_.worker_squares(worker_errors);
+  for (Index w = 0; w < layout_.workers(); ++w) place(all, w, row(w));
+  for (Index distance = 1; distance < layout_.workers(); distance *= 2) merge(distance);
+  for (Index w = 0; w < shard_.own().count; ++w) {
+    place(gather_.worker_payload(), w, sent_.data());
+    correct(shard_.own().first + w, worker_errors.floats().data() + w * layout_.state_size());
+  }
+  const Side& side = layout_.worker();
+  for_each_large_item(shard_.device, side.item_sizes(),
+                      GlobalMeanKernel{side.device_segments(), row(0), layout_.workers(), result});
+  for (const netmodel::Traffic& record : plan()) traffic.push_back(record);
+  seconds.server = watch.lap();
+  return seconds;
+}
+
+/// Row `from` of a payload, dense.
+void GlobalTopKMean::place(const Payload& payload, Index from, float* to) {
+  const Side& side = layout_.worker();
+  codec_.decode(shard_.device, side, payload, from, decoded_.data());
+  for_each_large_item(shard_.device, side.item_sizes(), SpreadKernel{side.device_segments(), decoded_.data(), to});
+}
+
+/// One round: the workers at odd multiples of `distance` send to those before them.
+void GlobalTopKMean::merge(Index distance) {
+  const Index pairs = ceil_div(layout_.workers() - distance, 2 * distance);
+  const MergePairs rows{row(0), row(distance), 2 * distance * layout_.state_size()};
+  for_each_row(shard_.device, pairs, layout_.state_size(), SumKernel{rows});
+  codec_.encode(shard_.device, layout_.worker(), {0, pairs}, {}, {}, rows.senders, rows.stride, merged_);
+  refusals_.add(merged_, pairs);
+  for_each_row(shard_.device, pairs, layout_.state_size(), KeepKernel{rows});
+}
+
+/// Gives a worker back what is not in the result of what it sent, and of what it dropped.
+void GlobalTopKMean::correct(Index worker, float* error) {
+  const Index n = layout_.state_size();
+  for_each(shard_.device, n, RestoreKernel{row(0), sent_.data(), error});
+  for (Index distance = 1; worker % (2 * distance) == 0 && worker + distance < layout_.workers(); distance *= 2) {
+    for_each(shard_.device, n, RememberKernel{row(0), row(worker + distance), error});
+  }
+}
+
+TrafficList GlobalTopKMean::plan() const {
+  TrafficList traffic;
+  for (Index v = 0; v < layout_.worker().count(); ++v) {
+    const Segment& segment = layout_.worker().segments()[static_cast<std::size_t>(v)];
+    for (const auto direction : {netmodel::Direction::up, netmodel::Direction::down}) {
+      traffic.push_back(record(netmodel::Collective::tree, direction, body_type(codec_.name()), layout_.workers(),
+                               codec_.body_bytes(segment) + codec_.scale_bytes(segment), layout_.tensor(v)));
+    }
+  }
+  return traffic;
+}
+
+}  // namespace onebit::compress

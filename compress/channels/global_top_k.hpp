@@ -1,0 +1,55 @@
+#pragma once
+
+#include "compress/channels/gather_mean.hpp"
+
+namespace onebit::compress {
+
+/// gTop-k (Shi et al. 2019, Algorithms 2 and 3): the workers' top-k meet in a binomial tree. In round j worker r, a
+/// multiple of 2^(j+1), receives the k elements of worker r + 2^j, adds them to its own and keeps the k largest of the
+/// sum; worker 0's, over the number of workers, are the result, which goes down the tree to everybody. Elements of a
+/// worker that are not in the result stay in its error.
+///
+/// Deviation: an element may be dropped in one merge and be in the result by another way; the published algorithm loses
+/// what was dropped then, as its senders believe it used. Here the worker that dropped it adds it to its own error, so
+/// that result and errors add up to what went in. An element that comes to 0 is
+/// not in the result: its workers keep it.
+///
+/// The data are simulated: every device gathers all payloads and merges all of them, with the same bits everywhere. The
+/// traffic is the algorithm's: the bytes of one worker's payload on every edge of the tree, up and down.
+class GlobalTopKMean final : public Channel {
+ public:
+  /// `layout` and `codec` outlive the channel.
+  GlobalTopKMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
+
+  /// Whether a codec sends few elements as they are, the same number whatever they are.
+  static bool fits(const Codec& codec);
+
+  Index error_stride() const override { return gather_.error_stride(); }
+  bool revisits_errors() const override { return true; }
+  void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
+  ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+                           float* result, netmodel::TrafficList& traffic) override;
+  netmodel::TrafficList plan() const override;
+  /// Of the workers' own encodings, before anything went back to their errors.
+  std::vector<CodecSquares> worker_squares(const StoredErrors&) const override { return squares_; }
+  void renew_payloads() override;
+
+ private:
+  float* row(Index worker) { return rows_.data() + worker * layout_.state_size(); }
+  void place(const Payload& payload, Index from, float* to);
+  void merge(Index distance);
+  void correct(Index worker, float* error);
+
+  device::Shard shard_;
+  const ExchangeLayout& layout_;
+  const Codec& codec_;
+  GatherMean gather_;
+  Payload merged_;                 ///< a row for each merge of a round
+  device::Buffer<float> rows_;     ///< [workers][state]: what a worker holds of the tree; after its row was sent, what
+                                   ///< the receiver dropped of it
+  device::Buffer<float> sent_;     ///< [state]
+  device::Buffer<float> decoded_;  ///< [parameters]
+  std::vector<CodecSquares> squares_;
+};
+
+}  // namespace onebit::compress

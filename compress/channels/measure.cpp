@@ -1,0 +1,68 @@
+#include "compress/channels/measure.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compress/feedback/error_kernels.hpp"
+#include "device/launch/sums.hpp"
+
+namespace onebit::compress {
+namespace {
+
+/// Adds a pair for each of `rows` rows.
+void append_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors, FloatRows decoded,
+                    std::vector<CodecSquares>& result) {
+  const auto error = error_squares(device, side, side.real(), rows, errors);
+  const auto encoded = encoded_squares(device, side, rows, errors, decoded);
+  const auto total = [&](const device::Fetched<double>& values, Index row) {
+    const double* begin = values.begin() + row * side.count();
+    return std::accumulate(begin, begin + side.count(), 0.0);
+  };
+  for (Index row = 0; row < rows; ++row) result.push_back({total(error, row), total(encoded, row)});
+}
+
+}  // namespace
+
+device::Fetched<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
+                                      Index rows, FloatRows errors) {
+  return sums(device, rows, chunks,
+              TermKernel<SquareOfTerm>{side.device_segments(), errors.values, errors.stride, false, {}});
+}
+
+device::Fetched<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
+                                        FloatRows decoded) {
+  return sums(
+      device, rows, side.real(),
+      EncodedSquareKernel{side.device_segments(), errors.values, errors.stride, decoded.values, decoded.stride});
+}
+
+std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
+                                      const device::Buffer<float>& errors, const float* decoded) {
+  std::vector<CodecSquares> result;
+  append_squares(shard.device, layout.worker(), shard.own().count, {errors.data(), layout.state_size()}, {decoded, 0},
+                 result);
+  return result;
+}
+
+// Rows are decoded a few at a time: their errors are then still in the cache for the second sum.
+std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
+                                      const Side& side, const Payload& payload, const StoredErrors& errors) {
+  constexpr Index values_at_once = Index{1} << 18;
+  const Index parameters = layout.parameters();
+  const Index most = std::min(payload.rows, 1 + values_at_once / (1 + parameters));
+  device::Buffer<float> decoded(device, most * parameters);
+  std::vector<CodecSquares> result;
+  for (Index first = 0; first < payload.rows; first += most) {
+    const Index rows = std::min(most, payload.rows - first);
+    for (Index row = 0; row < rows; ++row) {
+      codec.decode(device, side, payload, first + row, decoded.data() + row * parameters);
+    }
+    errors.read({first, rows}, [&](Range part, const float* values) {
+      append_squares(device, side, part.count, {values, layout.state_size()},
+                     {decoded.data() + (part.first - first) * parameters, parameters}, result);
+    });
+  }
+  return result;
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,76 @@
+#include "compress/channels/meeting.hpp"
+
+#include "compress/codecs/codec_options.hpp"
+#include "compress/channels/gather_mean.hpp"
+#include "compress/channels/global_top_k.hpp"
+#include "compress/channels/power_sgd.hpp"
+#include "compress/channels/server_mean.hpp"
+#include "compress/channels/sketch_mean.hpp"
+
+namespace onebit::compress {
+namespace {
+
+[[noreturn]] void refuse(const Codec& codec, const std::string& channel, const std::string& reason,
+                         const std::string& hint) {
+  throw ConfigError("codec does not fit its channel: " + reason,
+                    "codec " + std::string(codec.name()) + ", channel " + channel, hint);
+}
+
+}  // namespace
+
+Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
+  if (config.meeting != Meeting::automatic) return config.meeting;
+  if (!config.down.empty()) return Meeting::server;
+  const Traits traits = up.traits();
+  if (traits.linear) return Meeting::linear;
+  return traits.sparse ? Meeting::gather : Meeting::server;
+}
+
+CodecConfig down_of(const ExchangeConfig& config) {
+  CodecConfig down = config.up;
+  if (config.down.empty() || config.down == config.up.name) return down;
+  down.name = config.down;
+  down.packing = "none";
+  return down;
+}
+
+std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout,
+                                      std::span<const Tensor> tensors, const Codec& up, const Codec& down,
+                                      const ExchangeConfig& config) {
+  switch (meeting_of(up, config)) {
+    case Meeting::linear:
+      if (!config.down.empty()) {
+        refuse(down, "linear", "nothing is compressed on the way down of an all-reduce", "use --channel server");
+      }
+      if (up.name() == "power-sgd") {
+        return std::make_unique<PowerSgdMean>(shard, layout, tensors, config);
+      }
+      if (up.name() == "count-sketch") {
+        return std::make_unique<SketchMean>(
+            shard, layout,
+            CountSketch{sent_count(config.up), config.up.sketch_rows, config.up.sketch_columns, config.seed});
+      }
+      refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
+    case Meeting::gather:
+      if (!config.down.empty()) {
+        refuse(down, "gather", "nothing is compressed on the way down of an all-gather", "use --channel server");
+      }
+      if (up.traits().shared_max) {
+        refuse(up, "gather", "its scale is agreed on by all workers before", "use --channel server");
+      }
+      return std::make_unique<GatherMean>(shard, layout, up);
+    case Meeting::tree:
+      if (!config.down.empty()) {
+        refuse(down, "tree", "what the workers' rows merge to is sent down as it is", "use --channel server");
+      }
+      if (!GlobalTopKMean::fits(up)) {
+        refuse(up, "tree", "only the messages of top-k, all of one size, can be merged to one of their kind",
+               "use --codec top-k --codec.packing none");
+      }
+      return std::make_unique<GlobalTopKMean>(shard, layout, up);
+    default:
+      return std::make_unique<ServerMean>(shard, layout, up, down);
+  }
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "compress/channels/channel.hpp"
+
+namespace onebit::compress {
+
+/// 1-bit Adam's compressed all-reduce (Tang et al. 2021, Algorithm 1; DeepSpeed's compressed_allreduce): all-to-all of
+/// the workers' compressed rows, mean and second compression with error feedback at the server of each chunk,
+/// all-gather. Server j stands on the device of worker j. A codec whose payload cannot be cut into the servers' chunks
+/// encodes every chunk by itself: its guarantees then hold chunk by chunk.
+class ServerMean final : public Channel {
+ public:
+  /// `layout`, `up` and `down` outlive the channel.
+  ServerMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& up, const Codec& down);
+
+  Index error_stride() const override { return layout_.state_size(); }
+  bool revisits_errors() const override { return up_.traits().shared_max; }
+  Index server_state_size() const override { return part_.state_size(); }
+  const Side* servers() const override { return &part_.chunks(); }
+  const Payload* packed_mean() const override { return down_.traits().signs ? &server_payload() : nullptr; }
+  void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
+  ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+                           float* result, netmodel::TrafficList& traffic) override;
+  netmodel::TrafficList plan() const override;
+  std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
+  CodecSquares server_squares(const device::Buffer<float>& server_error) const override;
+  device::Number server_error_square(const device::Buffer<float>& server_error) const override;
+  void visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) override;
+  void renew_payloads() override;
+
+  /// The packed bytes of the last exchange: of this device's workers, and of all servers (one row, their chunks side by
+  /// side).
+  const Payload& worker_payload() const { return worker_payload_; }
+  const Payload& server_payload() const { return alone() ? own_server_payload_ : server_payload_; }
+
+ private:
+  bool alone() const { return shard_.ranks() == 1; }
+  const Payload& arrived() const { return alone() ? worker_payload_ : arrived_; }
+  /// What shares a scale on the way up, and its segments per exchanged vector.
+  const Side& up_side() const { return up_.traits().sliceable ? layout_.worker() : layout_.server(); }
+  Index up_segments() const { return up_.traits().sliceable ? 1 : layout_.workers(); }
+  void plan_blocks();
+  std::vector<device::Piece> server_pieces() const;
+  std::vector<device::Piece> server_memory_pieces() const;
+  void share_largest(const device::Buffer<float>& worker_errors);
+  void add_records(netmodel::TrafficList& traffic) const;
+  void append(netmodel::TrafficList& traffic, Index vector, Index up_bytes, Index down_bytes) const;
+  double server_sum(const std::vector<double>& own) const;
+
+  device::Shard shard_;
+  const ExchangeLayout& layout_;
+  const Codec& up_;
+  const Codec& down_;
+  ServerPart part_;
+  Payload worker_payload_;      ///< a row for each worker of this device
+  Payload arrived_;             ///< a row for each worker of the run: the chunks of this device's servers
+  Payload own_server_payload_;  ///< one row: the chunks of this device's servers
+  Payload server_payload_;      ///< one row: the chunks of all servers
+  std::vector<device::Blocks> scatter_to_, scatter_from_;  ///< worker payloads to the servers, by rank
+  std::vector<device::Blocks> gather_to_, gather_from_;    ///< server payloads to everybody, by rank
+};
+
+}  // namespace onebit::compress

@@ -1,0 +1,112 @@
+#include "compress/channels/sketch_mean.hpp"
+
+#include "compress/feedback/feed.hpp"
+#include "compress/channels/measure.hpp"
+#include "compress/channels/power_sgd_kernels.hpp"
+#include "device/launch/stopwatch.hpp"
+
+namespace onebit::compress {
+namespace {
+
+/// The parameter of every element of the errors.
+std::vector<Index> places(const ExchangeLayout& layout) {
+  std::vector<Index> result;
+  for (const Segment& segment : layout.worker().segments()) {
+    if (segment.active != segment.real) {
+      throw ConfigError("count-sketch does not sketch padding", "codec count-sketch", "use --channel server");
+    }
+    for (Index i = 0; i < segment.real; ++i) result.push_back(segment.parameter + i);
+  }
+  return result;
+}
+
+}  // namespace
+
+SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout, const CountSketch& sketch)
+    : shard_(shard),
+      layout_(layout),
+      shape_(sketch.shape(layout.state_size())),
+      chosen_(sketch.chosen(layout.state_size())),
+      candidates_(std::min(kCandidates * chosen_, layout.state_size())),
+      places_(device::Buffer<Index>::copy_of(shard.device, places(layout))),
+      refused_(shard.device, shard.own().count * layout.worker().count()),
+      sketches_(shard.device, shard.own().count * shape_.rows * shape_.columns),
+      sketch_(shard.device, shape_.rows * shape_.columns),
+      estimates_(shard.device, layout.state_size()),
+      indices_(shard.device, candidates_),
+      picks_(shard.device, chosen_),
+      exact_rows_(shard.device, shard.own().count * candidates_),
+      exact_(shard.device, candidates_),
+      decoded_(shard.device, layout.parameters()),
+      sketch_sum_(shard, shape_.rows * shape_.columns),
+      exact_sum_(shard, candidates_) {}
+
+void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
+  const Side& side = layout_.worker();
+  feed(shard_.device, side, group.count, input, errors, layout_.state_size(),
+       refused_.data() + (group.first - shard_.own().first) * side.count());
+}
+
+/// The mean of the workers' sketches.
+void SketchMean::sketch(const device::Buffer<float>& errors) {
+  for_each_item(shard_.device, shape_.groups(),
+                SketchKernel{shape_, errors.data(), layout_.state_size(), layout_.state_size(), shard_.own().count,
+                             sketches_.data()});
+  sketch_sum_.absorb(shard_.own(), sketches_.data(), sketch_.size());
+  sketch_sum_.take_mean(sketch_.data());
+}
+
+/// Candidates by their estimates, their exact means, and the chosen among them.
+void SketchMean::choose(const device::Buffer<float>& errors) {
+  const device::Device& device = shard_.device;
+  for_each(device, estimates_.size(), EstimateKernel{shape_, sketch_.data(), estimates_.data()});
+  const auto choose_largest = [&](const device::Buffer<float>& values, Index n, Index k,
+                                  device::Buffer<Index>& indices) {
+    for_each_large_item(device, {.count = 1, .longest = n, .total = n},
+                        LargestIndicesKernel{values.data(), n, k, indices.data()});
+  };
+  choose_largest(estimates_, estimates_.size(), candidates_, indices_);
+  for_each_row(device, shard_.own().count, candidates_,
+               PickKernel{errors.data(), layout_.state_size(), indices_.data(), candidates_, exact_rows_.data()});
+  exact_sum_.absorb(shard_.own(), exact_rows_.data(), candidates_);
+  exact_sum_.take_mean(exact_.data());
+  choose_largest(exact_, candidates_, chosen_, picks_);
+}
+
+ExchangeSeconds SketchMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&, float* result,
+                                     netmodel::TrafficList& traffic) {
+  ExchangeSeconds seconds;
+  device::Buffer<float>& errors = worker_errors.floats();
+  const device::Device& device = shard_.device;
+  device::Stopwatch watch(device);
+  refusals_.clear();
+  refusals_.add(refused_, shard_.own().count, layout_.worker().count(), shard_.own().first);
+  sketch(errors);
+  seconds.encode = watch.lap();
+  choose(errors);
+  for_each(device, decoded_.size(), ClearKernel{decoded_.data()});
+  for_each(device, chosen_,
+           PlaceKernel{places_.data(), indices_.data(), picks_.data(), exact_.data(), decoded_.data()});
+  for_each(device, decoded_.size(), CopyKernel{decoded_.data(), result});
+  for_each_row(device, shard_.own().count, chosen_,
+               ZeroPickedKernel{errors.data(), layout_.state_size(), indices_.data(), picks_.data()});
+  for (const netmodel::Traffic& exchange : plan()) traffic.push_back(exchange);
+  seconds.server = watch.lap();
+  return seconds;
+}
+
+netmodel::TrafficList SketchMean::plan() const {
+  netmodel::TrafficList traffic;
+  if (layout_.state_size() == 0) return traffic;
+  for (const Index elements : {sketch_.size(), candidates_}) {
+    traffic.push_back(DenseMean::plan(shard_.workers(), elements).front());
+    traffic.back().overlaps_backward = false;
+  }
+  return traffic;
+}
+
+std::vector<CodecSquares> SketchMean::worker_squares(const StoredErrors& worker_errors) const {
+  return row_squares(shard_, layout_, worker_errors.floats(), decoded_.data());
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,27 @@
+#include "compress/codecs/codec_options.hpp"
+
+#include <cmath>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+
+namespace onebit::compress {
+
+void require_option(bool valid, const std::string& option, const std::string& value, const std::string& range) {
+  if (!valid) throw ConfigError("codec option out of range", "codec." + option + " " + value, range);
+}
+
+void require_range(const std::string& option, Index value, Index low, Index high) {
+  require_option(value >= low && value <= high, option, std::to_string(value),
+                 "from " + std::to_string(low) + " to " + std::to_string(high));
+}
+
+SentCount sent_count(const CodecConfig& config) {
+  constexpr double most = 0x1p53;  // beyond it not every double is a number of elements
+  const double k = config.k;
+  const bool whole = k >= 1 && k <= most && k == std::floor(k);
+  require_option((k > 0 && k < 1) || whole, "k", shortest(k), "a share in (0, 1), or a number of elements from 1 on");
+  return whole ? SentCount{0, static_cast<Index>(k)} : SentCount{k, 0};
+}
+
+}  // namespace onebit::compress

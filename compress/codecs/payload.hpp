@@ -1,0 +1,40 @@
+#pragma once
+// Encoded rows in device memory: the bytes that would be on the wire.
+
+#include <vector>
+
+#include "device/memory/buffer.hpp"
+
+namespace onebit::compress {
+
+/// `rows` encoded rows. A row is a body, segment after segment, and scales beside it (float, sent whole where the body
+/// is cut into the servers' chunks). The wire size of a row is what it occupies here.
+struct Payload {
+  Index rows = 0;
+  Index body_bytes = 0;   ///< room per row
+  Index scale_count = 0;  ///< per row
+  Index scale_bytes = 0;  ///< of the scales of a row on the wire; 0 where everybody knows them
+  device::Buffer<std::uint8_t> body;
+  device::Buffer<float> scales;
+  std::vector<Index> offsets;          ///< of the segments' bodies in a row, and the end: [segments + 1]
+  device::Buffer<Index> offset_table;  ///< the same in device memory
+  device::Buffer<Index> sizes;         ///< [rows][segments]: bytes that each body occupies; empty: all of its room
+  device::Buffer<float> memory;        ///< [rows][segments]: what a codec keeps from step to step; 0 at first
+  /// [rows][segments]: 0, or where a segment was refused -1 - the place in the errors of its first element that is not
+  /// finite; empty: nothing is refused.
+  device::Buffer<Index> refused;
+  device::Buffer<float> shared_max;  ///< [segments]: largest |y| over all workers, for codecs that need it
+
+  Index segments() const { return static_cast<Index>(offsets.size()) - 1; }
+
+  /// On a debug device: makes the contents unusable.
+  void poison() {
+    body.poison();
+    scales.poison();
+  }
+
+  /// Room of one row: body and scales.
+  Index wire_bytes() const { return body_bytes + scale_bytes; }
+};
+
+}  // namespace onebit::compress

@@ -1,0 +1,128 @@
+#include <cmath>
+
+#include "compress/codecs/codec_options.hpp"
+#include "compress/channels/count_sketch.hpp"
+#include "compress/codecs/quantized/float_codecs.hpp"
+#include "compress/channels/low_rank.hpp"
+#include "compress/codecs/quantized/quantizers.hpp"
+#include "compress/codecs/segment_codec.hpp"
+#include "compress/codecs/quantized/sign.hpp"
+#include "compress/codecs/sparse/sparse_codecs.hpp"
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+
+namespace onebit::compress {
+namespace {
+
+template <ScaleNorm norm>
+std::unique_ptr<Codec> sign(const CodecConfig&) {
+  return std::make_unique<SignCodec>(norm);
+}
+
+template <class Method>
+std::unique_ptr<Codec> number_format(const CodecConfig& config) {
+  constexpr bool contraction = requires(Method method) {
+    method.delta(Index{1});
+  };
+  return make_segment_codec(config.name, {.deterministic = true, .contraction = contraction}, Method{});
+}
+
+std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
+  require_range("rank", config.rank, 1, 1 << 16);
+  require_option(config.min_rate >= 0 && std::isfinite(config.min_rate), "min-rate", shortest(config.min_rate),
+                 "finite, at least 0");
+  return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank, config.min_rate});
+}
+
+std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
+  require_range("sketch-rows", config.sketch_rows, 1, SketchShape::kMost);
+  require_range("sketch-columns", config.sketch_columns, 0, Index{1} << 40);
+  return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .linear = true},
+                            CountSketch{sent_count(config), config.sketch_rows, config.sketch_columns});
+}
+
+/// A row of the table: a codec, and the options that it reads (compress/codecs/codec_options.hpp).
+struct Row {
+  CodecEntry entry;
+  std::string_view options;
+};
+
+constexpr Row kRows[] = {
+    {{"sign-l2", "1 bit an element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor", sign<ScaleNorm::l2>}, ""},
+    {{"sign-l1", "1 bit an element, scale ||x||_1/d: EF-signSGD's compressor", sign<ScaleNorm::l1>}, ""},
+    {{"sign", "1 bit an element, scale 1: majority vote where it is used both ways (signSGD, Signum)",
+      sign<ScaleNorm::unit>},
+     ""},
+    {{"sign-block", "1 bit an element, scale ||x||_2/sqrt(d) over every block of d elements (block)", make_sign_block},
+     "block"},
+    {{"fp32", "the identity", number_format<Fp32>}, ""},
+    {{"fp16", "IEEE half precision", number_format<Fp16>}, ""},
+    {{"bf16", "bfloat16", number_format<Bf16>}, ""},
+    {{"power-sgd",
+      "PowerSGD: low-rank factors of every matrix, all-reduced; vectors stay dense (rank, warm-start, min-rate)",
+      power_sgd},
+     "rank warm-start min-rate"},
+    {{"count-sketch", "Sketched-SGD: codec.sketch-rows x codec.sketch-columns numbers, the codec.k largest elements",
+      count_sketch},
+     "k sketch-rows sketch-columns"},
+    {{"top-k", "the k largest elements, exactly (k, packing)", make_top_k}, "k packing"},
+    {{"top-k-sampled", "about the k largest, by a threshold from a sample: DGC (k, sample, packing)",
+      make_top_k_sampled},
+     "k sample packing"},
+    {{"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k}, "k shared scaled"},
+    {{"threshold", "all elements from a magnitude on (threshold, packing)", make_threshold}, "threshold packing"},
+    {{"dct", "all elements from a threshold on that is the k-th largest when renewed (k, renew, packing)", make_dct},
+     "k renew packing"},
+    {{"int8", "8-bit integers, one scale for every block elements (block)", make_int8}, "block"},
+    {{"int4", "4-bit integers, one scale for every block elements (block)", make_int4}, "block"},
+    {{"fp8-e4m3", "OCP 8-bit floats, 3 bits of mantissa, one scale for every block elements (block)", make_e4m3},
+     "block"},
+    {{"fp8-e5m2", "OCP 8-bit floats, 2 bits of mantissa, one scale for every block elements (block)", make_e5m2},
+     "block"},
+    {{"qsgd", "random rounding to levels of the norm of every block elements (levels, norm, block, packing)",
+      make_qsgd},
+     "levels norm block packing"},
+    {{"terngrad", "-s, 0 or s at random, s the largest magnitude over all workers (clip)", make_terngrad}, "clip"},
+    {{"natural", "random rounding to a power of two, 9 bits an element", make_natural}, ""},
+    {{"onebit", "1 bit an element, means of the negative and of the other numbers: 1-bit SGD's compressor",
+      make_onebit},
+     ""},
+};
+
+std::vector<CodecEntry>& table() {
+  static std::vector<CodecEntry> entries = [] {
+    std::vector<CodecEntry> all;
+    for (const Row& row : kRows) all.push_back(row.entry);
+    return all;
+  }();
+  return entries;
+}
+
+}  // namespace
+
+const std::vector<CodecEntry>& codecs() {
+  return table();
+}
+
+std::optional<std::string_view> options_of_codec(std::string_view codec) {
+  for (const auto& [entry, options] : kRows) {
+    if (entry.name == codec) return options;
+  }
+  return std::nullopt;
+}
+
+bool add_codec(const CodecEntry& entry) {
+  table().push_back(entry);
+  return true;
+}
+
+std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
+  std::vector<std::string_view> names;
+  for (const CodecEntry& entry : codecs()) {
+    if (entry.name == config.name) return entry.make(config);
+    names.push_back(entry.name);
+  }
+  throw ConfigError("unknown codec", config.name, suggestion(config.name, names));
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,121 @@
+#pragma once
+// Turns a method, a plain struct with the maths of one segment, into a codec. docs/add-a-codec.md shows one.
+
+#include <string>
+
+#include "compress/feedback/feed.hpp"
+#include "compress/codecs/sparse/recorded_indices.hpp"
+#include "compress/codecs/segment_kernels.hpp"
+
+namespace onebit::compress {
+
+/// A method has
+///   Index bytes(Index n) const                    room that n elements need on the wire,
+///   Index encode(const SegmentInput&, uint8_t*)   writes them, leaves the error in y, returns the bytes used,
+///   void decode(const uint8_t*, Index n, use)     calls use(i, value) for every element that is sent,
+/// and where they hold
+///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
+///   void set_density(double)                                   for sparse codecs,
+///   double clip                                                what it clips at before the shared maximum,
+///   RecordedIndices indices                                    where it can take recorded ones,
+///   static constexpr bool kVariableSize = true, kMemory = true.
+template <class Method>
+class SegmentCodec final : public Codec {
+ public:
+  SegmentCodec(std::string_view name, Traits traits, Method method) : name_(name), traits_(traits), method_(method) {}
+
+  std::string_view name() const override { return name_; }
+  Traits traits() const override { return traits_; }
+  Index body_bytes(const Segment& segment) const override { return method_.bytes(segment.active); }
+
+  bool variable_size() const override {
+    if constexpr (requires { Method::kVariableSize; }) return Method::kVariableSize;
+    return false;
+  }
+  bool has_memory() const override {
+    if constexpr (requires { Method::kMemory; }) return Method::kMemory;
+    return false;
+  }
+  std::optional<double> delta(Index n) const override {
+    if constexpr (requires { method_.delta(n); }) return method_.delta(n);
+    return std::nullopt;
+  }
+  std::optional<double> omega(Index n) const override {
+    if constexpr (requires { method_.omega(n); }) return method_.omega(n);
+    return std::nullopt;
+  }
+  bool keeps_dense(const Tensor& tensor) const override {
+    if constexpr (requires { method_.keeps_dense(tensor); }) return method_.keeps_dense(tensor);
+    return false;
+  }
+  double clip() const override {
+    if constexpr (requires { Method::clip; }) return method_.clip;
+    return 0;
+  }
+  bool take_recorded(const device::Device& device, const Side& side, Index workers,
+                     const RecordedDraws& draws) override {
+    if constexpr (requires { method_.indices; }) {
+      const std::optional<std::vector<Index>> found = recorded_indices(draws, side, workers, method_.count);
+      if (!found) return false;
+      recorded_ = device::Buffer<Index>::copy_of(device, *found);
+      method_.indices = {recorded_.data(), workers, method_.count.of(side.state_end())};
+      return true;
+    }
+    return false;
+  }
+  bool has_density() const override {
+    return requires(Method method) {
+      method.set_density(1.0);
+    };
+  }
+  void set_density(double density) override {
+    if constexpr (requires { method_.set_density(density); }) method_.set_density(density);
+  }
+
+  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
+              float* errors, Index stride, Payload& payload) const override {
+    const Index first = range.first * side.count();
+    const device::Buffer<double> squares =
+        feed(device, side, range.count, input, errors, stride, from(payload.refused, first));
+    for_each_large_item(
+        device, side.item_sizes(range.count),
+        EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),
+                               squares.data(), payload.shared_max.data(), draw, errors, stride,
+                               payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
+                               from(payload.sizes, first), from(payload.memory, first)});
+  }
+
+  void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+                float* target) const override {
+    device::Buffer<double> sums(device, side.state_end());
+    for_each_large_item(
+        device, side.item_sizes(),
+        AddDecoded<Method>{method_, side.device_segments(), payload.offset_table.data(), payload.body.data(),
+                           payload.body_bytes, payload.rows, where == Target::parameters, sums.data(), target});
+  }
+
+  void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+              float* parameters) const override {
+    for_each_large_item(device, side.item_sizes(),
+                        DecodeSegments<Method>{method_, side.device_segments(), payload.offset_table.data(),
+                                               payload.body.data() + row * payload.body_bytes, parameters});
+  }
+
+ private:
+  template <class T>
+  static T* from(device::Buffer<T>& buffer, Index first) {
+    return buffer.size() > 0 ? buffer.data() + first : nullptr;
+  }
+
+  std::string name_;
+  Traits traits_;
+  Method method_;
+  device::Buffer<Index> recorded_;
+};
+
+template <class Method>
+std::unique_ptr<Codec> make_segment_codec(std::string_view name, Traits traits, Method method) {
+  return std::make_unique<SegmentCodec<Method>>(name, traits, method);
+}
+
+}  // namespace onebit::compress

@@ -1,0 +1,26 @@
+#include "compress/codecs/sparse/recorded_indices.hpp"
+
+#include "device/base/error.hpp"
+
+namespace onebit::compress {
+
+std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const Side& side, Index workers,
+                                                   const SentCount& count) {
+  constexpr const char* kName = "mask_indices";
+  const Index n = side.state_end();
+  const std::optional<RecordedArray> found = find_recorded(draws, kName, {draws.steps(), workers, count.of(n)});
+  if (!found) return std::nullopt;
+  if (side.count() != 1) {
+    throw ConfigError("recorded indices are of all tensors as one vector", kName, "use --optimizer.granularity fused");
+  }
+  std::vector<Index> indices;
+  for (const double value : found->values) {
+    if (!(value >= -1 && value < static_cast<double>(n))) {
+      throw ConfigError("a recorded index is not of the vector", kName, "wanted: from 0 to " + std::to_string(n - 1));
+    }
+    indices.push_back(static_cast<Index>(value));
+  }
+  return indices;
+}
+
+}  // namespace onebit::compress

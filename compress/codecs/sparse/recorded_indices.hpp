@@ -1,0 +1,30 @@
+#pragma once
+// Which elements another program's random codec sent.
+
+#include "compress/layout/layout.hpp"
+#include "compress/codecs/recorded_draws.hpp"
+#include "compress/codecs/sparse/sent_count.hpp"
+
+namespace onebit::compress {
+
+/// In device memory: `count` indices for every step and worker.
+struct RecordedIndices {
+  const Index* data = nullptr;  ///< [steps][workers][count]; below 0: none; null: nothing is recorded
+  Index workers = 0, count = 0;
+
+  ONEBIT_HOST_DEVICE bool given() const { return data != nullptr; }
+  /// steps from 1 on, as optimizers count.
+  ONEBIT_HOST_DEVICE std::uint32_t row(Index step, Index worker) const {
+    return static_cast<std::uint32_t>((step - 1) * workers + worker);
+  }
+  ONEBIT_HOST_DEVICE Index at(std::uint32_t row, Index j) const {
+    return j < count ? data[static_cast<Index>(row) * count + j] : -1;
+  }
+};
+
+/// `mask_indices` [steps, workers, elements sent] of a recording, if it has them. Throws ConfigError where they are not
+/// of one vector of the side's size, or beyond it.
+std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const Side& side, Index workers,
+                                                   const SentCount& count);
+
+}  // namespace onebit::compress

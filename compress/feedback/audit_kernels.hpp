@@ -1,0 +1,51 @@
+#pragma once
+// Balances of error feedback an element at a time.
+
+#include "compress/codecs/codec.hpp"
+
+namespace onebit::compress {
+
+/// Errors from where they lie to where their parameters do: out = factor * error. Yields nothing.
+struct PlaceErrorsKernel {
+  const Segment* segments;
+  const float* errors;
+  Index stride;
+  float factor;
+  float* out;
+  Index out_stride;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index segment, Index i) const {
+    const Segment& s = segments[segment];
+    out[row * out_stride + s.parameter + i] = factor * errors[row * stride + s.state + i];
+    return 0;
+  }
+};
+
+/// Squares of a FeedbackBalance, in the order of its members.
+struct BalanceTerm {
+  static constexpr Index count = 5;
+  const float* input;
+  const float* result;
+  const float* workers_before;
+  const float* servers_before;
+  const float* workers_kept;
+  const float* workers_after;  ///< before they were rounded to what is kept
+  const float* servers_after;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    if (row == 4) {
+      const double rounded = static_cast<double>(workers_after[i]) - static_cast<double>(workers_kept[i]);
+      return rounded * rounded;
+    }
+    const double workers = workers_before[i], servers = servers_before[i];
+    const double left = static_cast<double>(input[i]) + workers + servers;
+    double value = left;
+    if (row > 0) {
+      value -= static_cast<double>(result[i]);
+      value -= static_cast<double>(workers_after[i]) + static_cast<double>(servers_after[i]);
+    }
+    if (row == 2) value -= workers;
+    if (row == 3) value -= servers;
+    return value * value;
+  }
+};
+
+}  // namespace onebit::compress

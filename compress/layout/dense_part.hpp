@@ -1,0 +1,31 @@
+#pragma once
+
+#include "compress/channels/channel.hpp"
+#include "compress/layout/tensor.hpp"
+
+namespace onebit::compress {
+
+/// The tensors of a compressed exchange that are kept dense: their vectors are averaged in float32.
+class DensePart {
+ public:
+  /// dense [tensors]: marks them.
+  DensePart(const device::Shard& shard, std::span<const Tensor> tensors, std::span<const char> dense);
+
+  bool empty() const { return parts_.empty(); }
+
+  void absorb(Range group, const EncodeInput& input);
+  /// Writes the means to their places in `result` [parameters] and appends the traffic. Collective.
+  void exchange(float* result, netmodel::TrafficList& traffic);
+  netmodel::TrafficList plan() const;
+
+ private:
+  struct Part {
+    Index tensor = 0, first = 0, size = 0;
+    device::DenseSum sum;
+  };
+  device::Shard shard_;
+  std::vector<Part> parts_;
+  device::Buffer<float> rows_;  ///< [workers of this device][largest part]
+};
+
+}  // namespace onebit::compress

@@ -1,0 +1,86 @@
+#pragma once
+// Files that a user names: the one way in which they are read whole, and in which a file takes an output's place.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/base/types.hpp"
+
+namespace onebit::files {
+
+/// Bytes of the largest text that is read whole: a configuration, a table.
+constexpr Index kMostText = Index{16} << 20;
+
+/// A regular file, open for reading. Nothing else is opened: a FIFO would wait for a writer, a device may never end.
+class RegularFile {
+ public:
+  /// `what` names the kind of file in messages ("config file"), `hint` says what the user should name. Throws
+  /// ConfigError where there is no such file, it is something else, or it cannot be opened.
+  RegularFile(std::string path, std::string what, std::string hint = "");
+  ~RegularFile();
+  RegularFile(const RegularFile&) = delete;
+  RegularFile& operator=(const RegularFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }
+  /// Bytes, as the system said when it was opened.
+  Index size() const { return size_; }
+
+  /// The first `count` bytes, or as many as there are. Throws ConfigError where the system refuses to read.
+  std::vector<std::uint8_t> head(Index count) const;
+
+  /// All bytes up to its end, wherever that is by now. Throws ConfigError for more than `limit` of them, where the
+  /// system refuses to read, and where the file has become shorter.
+  std::vector<std::uint8_t> all(Index limit) const;
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const;
+  Index fill(std::span<std::uint8_t> bytes, Index offset) const;
+
+  std::string path_, what_, hint_;
+  int descriptor_ = -1;
+  Index size_ = 0;
+};
+
+/// The text of a regular file; throws as RegularFile does.
+std::string read_text(const std::string& path, const std::string& what, const std::string& hint = "",
+                      Index limit = kMostText);
+
+/// The file that an output to `path` is written to: what the path is a link to, or itself. Throws ConfigError where
+/// something is there that is not a regular file, such as a folder, a device or a FIFO, and for links to a process's
+/// open files, such as /dev/stdout.
+std::string output_place(const std::string& path);
+
+/// Throws ConfigError also where a file is there and `overwrite` is false.
+void check_output(const std::string& path, bool overwrite, const std::string& hint = "--overwrite replaces it");
+
+/// Puts the complete file `part` in the place of `path`: waits until it is on the disk, calls verify(), which reads it
+/// and throws where it is not what was meant, renames it, and waits for the name. Where anything throws, `part` is
+/// removed and `path` is as it was. kind: what the file is, for the message. Throws IoError.
+void publish(const std::string& part, const std::string& path, const std::string& kind,
+             const std::function<void()>& verify);
+
+/// Replaces an output at once by what write(temporary path) makes and checks: written under another name next to it,
+/// then published. Throws ConfigError as output_place() does, IoError.
+void replace(const std::string& path, const std::function<void(const std::string&)>& write);
+
+/// The same with this text.
+void write(const std::string& path, std::string_view text);
+
+/// Writes a new file under its own name, and reads it back once it is on the disk. Throws IoError.
+void write_new(const std::string& path, std::string_view text);
+
+/// A name next to `path` that no other program uses: PATH.HOST-PROCESS.part.
+std::string temporary_name(const std::string& path);
+std::string host_name();
+
+/// Waits until a file, open or closed, is on the disk. kind: what the file is, for the message. Throws IoError.
+void synchronize_path(const std::string& path, const std::string& kind);
+/// The same for the names in a file's folder.
+void synchronize_folder_of(const std::string& path);
+
+}  // namespace onebit::files

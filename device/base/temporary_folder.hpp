@@ -1,0 +1,35 @@
+#pragma once
+// A folder that goes, with all that is in it, at the end of its scope.
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "device/base/error.hpp"
+
+namespace onebit {
+
+class TemporaryFolder {
+ public:
+  /// Among the system's temporary files, beginning with `name`. Throws IoError.
+  explicit TemporaryFolder(const std::string& name) {
+    std::error_code error;
+    path_ = (std::filesystem::temp_directory_path(error) / (name + "-XXXXXX")).string();
+    if (error || mkdtemp(path_.data()) == nullptr)
+      throw IoError("cannot make a temporary folder", path_, "TMPDIR names where they go");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace onebit

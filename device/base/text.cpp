@@ -1,0 +1,96 @@
+#include "device/base/text.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+
+namespace onebit {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+/// Edits between a word and a candidate; one where the word is its beginning, or its end behind a dot.
+std::size_t distance(std::string_view word, std::string_view candidate) {
+  if (candidate.size() > word.size()) {
+    const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';
+    if (is_end || (word.size() >= 3 && candidate.starts_with(word))) return 1;
+  }
+  return edit_distance(word, candidate);
+}
+
+}  // namespace
+
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::vector<std::pair<std::size_t, std::string_view>> sorted;
+  for (const std::string_view candidate : candidates) sorted.emplace_back(distance(word, candidate), candidate);
+  std::ranges::stable_sort(sorted, {}, &std::pair<std::size_t, std::string_view>::first);
+  std::vector<std::string> names;
+  for (const auto& [edits, name] : sorted) names.emplace_back(name);
+  return names;
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+  word = word.substr(0, 100);  // more than any name: whole files are taken for words
+  const std::vector<std::string> sorted = nearest(word, candidates);
+  if (sorted.empty()) return "";
+  if (distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {
+    return "did you mean " + sorted.front() + "?";
+  }
+  constexpr std::size_t shown = 12;
+  std::vector<std::string> listed(candidates.begin(), candidates.end());
+  if (listed.size() > shown) return "nearest: " + sorted[0] + ", " + sorted[1] + ", " + sorted[2];
+  return "one of " + join(listed, ", ");
+}
+
+std::string shortest(double value) {
+  char text[64];
+  const auto [end, code] = std::to_chars(text, text + sizeof text, value);
+  return std::string(text, end);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
+  if (!std::isfinite(bytes)) return "-";
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g %s", unit == 0 ? 15 : 4, unit == 0 ? std::round(bytes) : bytes, units[unit]);
+  return text;
+}
+
+std::string join(std::span<const std::string> items, std::string_view separator) {
+  std::string text;
+  for (const std::string& item : items) {
+    if (!text.empty()) text += separator;
+    text += item;
+  }
+  return text;
+}
+
+std::string readable_type(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+}  // namespace onebit

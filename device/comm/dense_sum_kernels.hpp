@@ -1,0 +1,54 @@
+#pragma once
+// The maths of the dense mean: absorbing rows on the CPU or a GPU (cpu/, cuda/), and joining what is left.
+
+#include "device/comm/block_tree.hpp"
+#include "device/device.hpp"
+
+namespace onebit::device {
+
+/// Rows of consecutive workers to be added to a shard's stack of nodes; node k of column c at nodes[k * columns + c].
+struct AbsorbJob {
+  BlockTree tree;
+  Index workers = 0;     ///< of the whole run
+  Index first = 0;       ///< first worker of the group
+  Index count = 0;       ///< workers in the group
+  Index node_count = 0;  ///< closed nodes on the stack before; an open block, if there is one, lies above them
+  Index columns = 0;
+  const float* rows = nullptr;
+  Index stride = 0;
+  double* nodes = nullptr;  ///< read before the first worker, written after the last
+
+  static constexpr Index kMostNodes = 48;  ///< of any tree, open block included
+
+  ONEBIT_HOST_DEVICE bool opens(Index worker) const { return worker % BlockTree::kBlock == 0; }
+  ONEBIT_HOST_DEVICE bool closes(Index worker) const {
+    return worker % BlockTree::kBlock == BlockTree::kBlock - 1 || worker == workers - 1;
+  }
+};
+
+namespace cpu {
+void absorb_rows(const Queue& queue, const AbsorbJob& job);
+}
+#if defined(ONEBIT_CUDA)
+namespace cuda {
+void absorb_rows(const Queue& queue, const AbsorbJob& job);
+}
+#endif
+
+/// Joins the nodes of a column to the total, in place, and divides by the number of workers.
+struct JoinKernel {
+  double* nodes;
+  Index stride;
+  const BlockTree::Merge* merges;
+  Index merge_count;
+  Index root;
+  double workers;
+  float* mean;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    for (Index m = 0; m < merge_count; ++m)
+      nodes[merges[m].target * stride + i] += nodes[merges[m].source * stride + i];
+    mean[i] = static_cast<float>(nodes[root * stride + i] / workers);
+  }
+};
+
+}  // namespace onebit::device

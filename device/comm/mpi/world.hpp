@@ -1,0 +1,69 @@
+#pragma once
+// The processes that mpirun has started.
+
+#include <exception>
+#include <string>
+
+#include "device/comm/mpi/abi.hpp"
+#include "device/comm/world.hpp"
+
+namespace onebit::device::mpi {
+
+/// Bytes of a message between processes: what is larger goes in pieces, which bounds what waits in host memory.
+inline constexpr Index kPiece = Index{1} << 20;
+
+/// What a rank is about to do; all ranks must be about to do the same.
+enum class Act : Index { numbers, blocks, done, failed };
+
+/// What every rank shows before it does it.
+struct Note {
+  Act act = Act::done;
+  Index length = 0;             ///< numbers that it has; bytes of the reason of its failure
+  std::vector<Index> to, from;  ///< fingerprints of the blocks for and from each rank
+  Index depth = 0;              ///< calls of run() that it is in; filled in as it is shown
+};
+
+class MpiWorld final : public World {
+ public:
+  MpiWorld(const OnebitMpi& mpi, const Launch& launch);
+  ~MpiWorld() override;
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  Index rank() const override { return rank_; }
+  Index size() const override { return size_; }
+  Index hosts() const override { return hosts_; }
+  Index neighbours() const override { return neighbours_; }
+  int threads() const override { return threads_; }
+  std::shared_ptr<Exchange> exchange() override;
+  void run(const std::function<void()>& work) override;
+  bool any(bool own) override;
+  void all_reduce(std::span<float> values) override;
+  void all_to_all(std::span<const float> to, std::span<float> from) override;
+  void all_gather(std::span<const float> own, std::span<float> all) override;
+
+  const OnebitMpi& mpi() const { return mpi_; }
+
+  /// Shows a note and waits for those of all ranks. Where a rank has failed, or is about to do something else, leaves
+  /// every call of run() that not all ranks are in, and one more.
+  std::vector<Note> meet(const Note& own);
+
+  /// Numbers of all ranks, one after the other.
+  std::vector<double> gather(std::span<const double> own);
+
+ private:
+  std::vector<Note> show(const Note& own);
+  void meet_failing(const std::exception_ptr& failure);
+  void find_places();
+
+  const OnebitMpi& mpi_;
+  Index rank_ = 0, size_ = 1, hosts_ = 1, neighbours_ = 1;
+  int threads_ = 1;
+  Index depth_ = 0;     ///< calls of run() that this rank is in
+  std::string reason_;  ///< of this rank's failure
+};
+
+/// Joins. Throws NotCompiled where there is no plugin, Error where MPI sees other processes than `launch`.
+std::shared_ptr<World> join(const Launch& launch);
+
+}  // namespace onebit::device::mpi

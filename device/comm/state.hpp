@@ -1,0 +1,115 @@
+#pragma once
+// The state of a run, visited for a checkpoint: one function of an object both saves and loads what it holds. What is
+// saved does not depend on how workers are spread over ranks: rows go by the worker's number.
+
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/memory/buffer.hpp"
+#include "device/comm/exchange.hpp"
+
+namespace onebit::device {
+
+enum class ElementType { float32, float64, int64, uint16, uint8, int8 };
+
+Index bytes_of(ElementType type);
+
+/// Elements [first, first + count) of a rank's memory, and where they stand in those of all ranks.
+struct Piece {
+  Index first = 0;
+  Index global = 0;
+  Index count = 0;
+};
+
+/// Elements in a device's memory.
+struct Elements {
+  Memory* memory = nullptr;
+  void* data = nullptr;
+  ElementType type = ElementType::float32;
+
+  /// Copies `count` elements from `first` on to the host, and back.
+  void download(void* target, Index first, Index count) const;
+  void upload(const void* source, Index first, Index count) const;
+};
+
+class StateVisitor {
+ public:
+  explicit StateVisitor(const Shard& shard) : shard_(shard) {}
+  virtual ~StateVisitor() = default;
+  StateVisitor(const StateVisitor&) = delete;
+  StateVisitor& operator=(const StateVisitor&) = delete;
+
+  /// The rank whose state this is.
+  const Shard& shard() const { return shard_; }
+  /// Whether values are read from the checkpoint; else they are written to it.
+  virtual bool loads() const = 0;
+
+  /// Calls visit() with names below `name`.
+  template <class Visit>
+  void group(const std::string& name, const Visit& visit) {
+    const std::string outer = prefix_;
+    prefix_ += name + "/";
+    visit();
+    prefix_ = outer;
+  }
+
+  /// Host numbers that are the same on every rank. Lists take the length that was saved.
+  void number(const std::string& name, Index& value);
+  void number(const std::string& name, double& value);
+  void number(const std::string& name, bool& value);
+  void numbers(const std::string& name, std::vector<double>& values) { host(prefix_ + name, values); }
+  void numbers(const std::string& name, std::deque<double>& values);
+
+  /// A buffer that is the same on every rank, and has its size already.
+  template <class T>
+  void shared(const std::string& name, Buffer<T>& buffer) {
+    const Piece all{0, 0, buffer.size()};
+    device(prefix_ + name, elements(buffer), {&all, 1}, buffer.size(), Held::by_every_rank);
+  }
+
+  /// `stride` elements for each of this rank's workers, the first worker's at element `before` of the buffer.
+  template <class T>
+  void rows(const std::string& name, Buffer<T>& buffer, Index stride, Index before = 0) {
+    const Range own = shard_.own();
+    const Piece mine{before, own.first * stride, own.count * stride};
+    pieces(name, buffer, {&mine, 1}, shard_.workers() * stride);
+  }
+  /// A number for each of this rank's workers, in host memory.
+  void rows(const std::string& name, std::vector<Index>& values);
+
+  /// This rank's pieces of `total` elements that the ranks hold together.
+  template <class T>
+  void pieces(const std::string& name, Buffer<T>& buffer, std::span<const Piece> mine, Index total) {
+    device(prefix_ + name, elements(buffer), mine, total, Held::by_one_rank);
+  }
+
+ protected:
+  enum class Held { by_every_rank, by_one_rank };
+  /// Throw what the checkpoint's file throws.
+  virtual void device(const std::string& path, const Elements& elements, std::span<const Piece> pieces, Index total,
+                      Held held) = 0;
+  virtual void host(const std::string& path, std::vector<double>& values) = 0;
+  virtual void host(const std::string& path, std::vector<Index>& values) = 0;
+
+ private:
+  template <class T>
+  static Elements elements(Buffer<T>& buffer) {
+    return {buffer.memory(), buffer.data(), type_of<T>()};
+  }
+  template <class T>
+  static constexpr ElementType type_of() {
+    if constexpr (std::is_same_v<T, float>) return ElementType::float32;
+    if constexpr (std::is_same_v<T, double>) return ElementType::float64;
+    if constexpr (std::is_same_v<T, Index>) return ElementType::int64;
+    if constexpr (std::is_same_v<T, std::uint16_t>) return ElementType::uint16;
+    if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
+    if constexpr (std::is_same_v<T, std::int8_t>) return ElementType::int8;
+  }
+
+  const Shard& shard_;
+  std::string prefix_;
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,270 @@
+#include "device/comm/team.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "device/comm/deferred.hpp"
+#include "device/base/error.hpp"
+
+namespace onebit::device {
+namespace {
+
+/// Thrown where a rank waits for one that has failed. Never leaves the team.
+struct Abandoned {};
+
+}  // namespace
+
+/// Where the ranks meet: each shows what it has, waits for the others, takes what is for it, and waits again.
+class Team::Board {
+ public:
+  explicit Board(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}
+
+  struct Shown {
+    const Device* device = nullptr;
+    const Mark* ready = nullptr;  ///< behind what fills the blocks
+    std::span<const Blocks> blocks;
+    std::span<const double> numbers;
+  };
+
+  void show(Index rank, const Shown& shown) {
+    shown_[static_cast<std::size_t>(rank)] = shown;
+    wait();
+  }
+  const Shown& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
+
+  /// A rank's mark behind all that it has taken; between a show and the wait after it.
+  void leave_mark(Index rank, std::shared_ptr<const Mark> mark) {
+    taken_[static_cast<std::size_t>(rank)] = std::move(mark);
+  }
+  /// After that wait and before the next show.
+  const Mark* mark_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
+
+  /// Returns when every rank has come; throws Abandoned when one will not come any more.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    if (left_ > 0) abandoned_ = mismatch_ = true;
+    if (++waiting_ == shown_.size()) {
+      waiting_ = 0;
+      ++round_;
+      all_came_.notify_all();
+    } else {
+      const std::size_t round = round_;
+      all_came_.wait(lock, [&] { return round_ != round || abandoned_; });
+      if (round_ != round) return;
+    }
+    if (abandoned_) throw Abandoned{};
+  }
+
+  void abandon() {
+    const std::scoped_lock lock(mutex_);
+    abandoned_ = true;
+    all_came_.notify_all();
+  }
+
+  /// A rank has done its work. One that waits, now or later, waits in vain.
+  void leave() {
+    const std::scoped_lock lock(mutex_);
+    ++left_;
+    if (waiting_ == 0) return;
+    abandoned_ = mismatch_ = true;
+    all_came_.notify_all();
+  }
+
+  /// Nobody is waiting. Returns whether a rank took part in more exchanges than another.
+  bool reset() {
+    waiting_ = left_ = 0;
+    abandoned_ = false;
+    return std::exchange(mismatch_, false);
+  }
+
+ private:
+  std::vector<Shown> shown_;
+  std::vector<std::shared_ptr<const Mark>> taken_;
+  std::mutex mutex_;
+  std::condition_variable all_came_;
+  std::size_t waiting_ = 0;
+  std::size_t left_ = 0;
+  std::size_t round_ = 0;
+  bool abandoned_ = false;
+  bool mismatch_ = false;
+};
+
+/// One thread for each rank but the first, which is the caller's.
+class Team::Threads {
+ public:
+  Threads(Index ranks, Board& board) : board_(board), errors_(static_cast<std::size_t>(ranks)) {
+    for (Index rank = 1; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
+  }
+  ~Threads() {
+    start(nullptr);
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  void run(const std::function<void(Index)>& work) {
+    start(&work);
+    attempt(0, work);
+    {
+      std::unique_lock lock(mutex_);
+      finished_.wait(lock, [&] { return running_ == 0; });
+    }
+    const bool mismatch = board_.reset();
+    for (std::exception_ptr& error : errors_) {
+      if (error) std::rethrow_exception(std::exchange(error, nullptr));
+    }
+    if (mismatch) throw Error("devices do not take part in the same exchanges", "team");
+  }
+
+ private:
+  void start(const std::function<void(Index)>* work) {
+    const std::scoped_lock lock(mutex_);
+    std::fill(errors_.begin(), errors_.end(), nullptr);
+    work_ = work;
+    running_ = threads_.size();
+    ++round_;
+    started_.notify_all();
+  }
+
+  void attempt(Index rank, const std::function<void(Index)>& work) {
+    try {
+      work(rank);
+      board_.leave();
+    } catch (const Abandoned&) {
+    } catch (...) {
+      errors_[static_cast<std::size_t>(rank)] = std::current_exception();
+      board_.abandon();
+    }
+  }
+
+  void serve(Index rank) {
+    for (std::size_t seen = 0;;) {
+      const std::function<void(Index)>* work = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        started_.wait(lock, [&] { return round_ != seen; });
+        seen = round_;
+        work = work_;
+      }
+      if (work == nullptr) return;
+      attempt(rank, *work);
+      const std::scoped_lock lock(mutex_);
+      if (--running_ == 0) finished_.notify_all();
+    }
+  }
+
+  Board& board_;
+  std::vector<std::exception_ptr> errors_;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable started_, finished_;
+  const std::function<void(Index)>* work_ = nullptr;
+  std::size_t running_ = 0;
+  std::size_t round_ = 0;
+};
+
+namespace {
+
+/// A rank's exchange over the board: it shows its blocks and pulls what the others show for it. Devices wait for each
+/// other by their marks, the host does not: a copy is behind what the source's device does before, and what any device
+/// does next is behind the copies of all.
+template <class Board>
+class TeamExchange final : public Exchange {
+ public:
+  TeamExchange(std::shared_ptr<Board> board, Index rank, Index size)
+      : board_(std::move(board)), rank_(rank), size_(size) {}
+
+  Index rank() const override { return rank_; }
+  Index size() const override { return size_; }
+  Index bytes_received() const override { return bytes_received_; }
+
+  void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
+    const std::shared_ptr<const Mark> ready = device.mark();
+    board_->show(rank_, {&device, ready.get(), to, {}});
+    Deferred pulled, marked, behind;  // a rank that fails goes on until the others have read what it shows
+    pulled.guard([&] { pull_all(device, from); });
+    marked.guard([&] { board_->leave_mark(rank_, device.mark()); });
+    board_->wait();
+    behind.guard([&] {
+      for (Index peer = 0; peer < size_; ++peer) device.start_behind(board_->mark_of(peer));
+    });
+    for (const Deferred* part : {&pulled, &marked, &behind}) part->rethrow();
+  }
+
+  std::vector<double> all_gather(std::span<const double> own) override {
+    board_->show(rank_, {nullptr, nullptr, {}, own});
+    std::vector<double> all;
+    for (Index peer = 0; peer < size_; ++peer) {
+      const auto numbers = board_->of(peer).numbers;
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    }
+    board_->wait();
+    return all;
+  }
+
+ private:
+  void pull_all(const Device& device, std::span<const Blocks> from) {
+    for (Index peer = 0; peer < size_; ++peer) {
+      const auto& shown = board_->of(peer);
+      device.start_behind(shown.ready);
+      pull(device, from[static_cast<std::size_t>(peer)], *shown.device, shown.blocks[static_cast<std::size_t>(rank_)],
+           peer);
+    }
+  }
+
+  void pull(const Device& device, const Blocks& targets, const Device& peer_device, const Blocks& sources, Index peer) {
+    if (targets.size() != sources.size()) refuse(peer);
+    for (std::size_t b = 0; b < targets.size(); ++b) {
+      if (targets[b].rows != sources[b].rows || targets[b].width != sources[b].width) refuse(peer);
+      if (targets[b].bytes() == 0) continue;
+      device.memory().copy(targets[b], peer_device.memory(), sources[b]);
+      if (peer != rank_) bytes_received_ += targets[b].bytes();
+    }
+  }
+
+  [[noreturn]] void refuse(Index peer) const {
+    throw Error("blocks sent and received differ in shape",
+                "rank " + std::to_string(peer) + " to rank " + std::to_string(rank_));
+  }
+
+  std::shared_ptr<Board> board_;
+  Index rank_;
+  Index size_;
+  Index bytes_received_ = 0;
+};
+
+}  // namespace
+
+Team::Team(std::vector<Device> devices, Index workers, std::shared_ptr<World> world) : world_(std::move(world)) {
+  const auto ranks = static_cast<Index>(devices.size());
+  if (world_->size() > 1) {
+    if (ranks > 1) throw ConfigError("several devices in each of several processes", "devices", "start more ranks");
+    shards_.push_back({devices.front(), shard_ranges(workers, world_->size()), world_->exchange()});
+    return;
+  }
+  if (ranks == 1) {
+    shards_.push_back(whole(devices.front(), workers));
+    return;
+  }
+  const std::vector<Range> ranges = shard_ranges(workers, ranks);
+  board_ = std::make_shared<Board>(ranks);
+  for (Index rank = 0; rank < ranks; ++rank) {
+    shards_.push_back(
+        {devices[static_cast<std::size_t>(rank)], ranges, std::make_shared<TeamExchange<Board>>(board_, rank, ranks)});
+  }
+  threads_ = std::make_unique<Threads>(ranks, *board_);
+}
+
+Team::~Team() = default;
+
+void Team::run(const std::function<void(Index device)>& work) {
+  if (threads_) {
+    threads_->run(work);
+  } else {
+    world_->run([&] { work(0); });
+  }
+}
+
+}  // namespace onebit::device

@@ -1,0 +1,65 @@
+#pragma once
+// Segments of a flat vector (its tensors, or the whole of it) and their fixed cut into chunks. The cut depends on the
+// problem alone, so sums over it have the same bits for any number of threads.
+
+#include <span>
+
+#include "device/memory/buffer.hpp"
+
+namespace onebit::device {
+
+/// Elements per chunk of every deterministic sum.
+inline constexpr Index kChunk = 4096;
+/// Within a chunk a sum is made of kSumLanes interleaved partial sums, and each of these, run by run of kSumRun
+/// elements.
+inline constexpr Index kSumLanes = 16;
+inline constexpr Index kSumRun = 256;
+
+/// A run of at most kChunk elements [begin, end) of one segment, counted from the segment's start.
+struct Chunk {
+  Index segment = 0;
+  Index begin = 0;
+  Index end = 0;
+};
+
+/// The cut as launchers see it, on the device. One segment needs no table.
+struct ChunkView {
+  const Chunk* table = nullptr;        ///< [count]
+  const Index* first_chunk = nullptr;  ///< [segments + 1]
+  Index segments = 0;
+  Index count = 0;
+  Index size = 0;  ///< elements of the only segment, where there is no table
+
+  ONEBIT_HOST_DEVICE Chunk operator[](Index chunk) const {
+    if (table != nullptr) return table[chunk];
+    const Index begin = chunk * kChunk;
+    return {0, begin, begin + kChunk < size ? begin + kChunk : size};
+  }
+  /// Index of the first chunk of a segment; first(segments) == count.
+  ONEBIT_HOST_DEVICE Index first(Index segment) const {
+    return first_chunk != nullptr ? first_chunk[segment] : segment * count;
+  }
+};
+
+/// The cut of consecutive segments into chunks; a chunk never straddles two segments.
+class Chunks {
+ public:
+  Chunks() = default;
+  /// sizes: elements of each segment, 0 allowed.
+  Chunks(const Device& device, std::span<const Index> sizes);
+  /// One segment, on any device.
+  explicit Chunks(Index size) : segments_(1), count_(ceil_div(size, kChunk)), size_(size) {}
+
+  Index segments() const { return segments_; }
+  Index count() const { return count_; }
+  ChunkView view() const { return {table_.data(), first_.data(), segments_, count_, size_}; }
+
+ private:
+  Index segments_ = 0;
+  Index count_ = 0;
+  Index size_ = 0;
+  Buffer<Chunk> table_;
+  Buffer<Index> first_;
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,227 @@
+#pragma once
+// How a kernel shares a large item out among lanes: those of a crew, whose members are threads of the CPU or blocks of
+// a GPU. A crew has one member where there are items enough, and more where they are few. A member is all of its lanes
+// in turn on the CPU, where loops vectorise (cpu/lanes.hpp); on a GPU each lane is a thread (cuda/lanes.cuh). Results
+// have the same bits for any number of members, on both.
+
+#include "device/launch/lanes.hpp"
+
+namespace onebit::device {
+
+/// What members of a crew tell each other. Numbers that every call writes anew are there twice: a member that is one
+/// call ahead leaves those of the call before alone. Counts are there three times: those of the next call become zeros.
+struct CrewScratch {
+  Index tiles;
+  double* sums;    ///< [2][tiles]
+  Index* counts;   ///< [3][kBins]
+  Index* chosen;   ///< [2][members]
+  Index* found;    ///< [2]
+  Index* eights;   ///< [members][kTogether]
+  float* largest;  ///< [2][members]
+};
+
+/// The memory of a crew for items of so many tiles; a member alone needs none for them, nor counts.
+struct CrewRoom {
+  Index tiles = 0;
+  Index members = 1;
+
+  ONEBIT_HOST_DEVICE constexpr Index bins() const { return members == 1 ? 0 : Index{kBins}; }
+  ONEBIT_HOST_DEVICE constexpr Index words() const {
+    return 2 * tiles + 3 * bins() + (2 + kTogether + 1) * members + 2;
+  }
+  /// memory: words() times 8 bytes, zeros where there are several members.
+  ONEBIT_HOST_DEVICE CrewScratch scratch(double* memory) const {
+    auto* counts = reinterpret_cast<Index*>(memory + 2 * tiles);
+    Index* chosen = counts + 3 * bins();
+    Index* found = chosen + 2 * members;
+    Index* eights = found + 2;
+    return {tiles, memory, counts, chosen, found, eights, reinterpret_cast<float*>(eights + kTogether * members)};
+  }
+};
+
+/// Of an item. All lanes have to reach each call, with the same n, rank and count. `Member` has the same calls for
+/// itself.
+template <class Member>
+class CrewLanes {
+ public:
+  ONEBIT_DEVICE CrewLanes(const Member& member, Index index, Index members, const CrewScratch& scratch)
+      : member_(member), index_(index), members_(members), scratch_(scratch) {}
+  CrewLanes(const CrewLanes&) = delete;  // a copy would not know whose turn it is
+  CrewLanes& operator=(const CrewLanes&) = delete;
+
+  /// Calls visit(i) for i in [0, n), always by the same lane for the same i and n.
+  template <class Visit>
+  ONEBIT_DEVICE void each(Index n, const Visit& visit) const {
+    const Range own = share(n);
+    member_.each(own.first, own.end(), visit);
+  }
+
+  /// The same with visit = bind(i / run), for what is looked up once a run.
+  template <class Bind>
+  ONEBIT_DEVICE void each_in_runs(Index n, Index run, const Bind& bind) const {
+    const Range own = share(n);
+    member_.each_in_runs(own.first, own.end(), run, bind);
+  }
+
+  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with as many of the lanes as
+  /// such a piece is worth. They have sum, largest and once; visit uses no others. What it wrote other lanes can read
+  /// once they have met.
+  template <class Visit>
+  ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
+    if (size < kLargeItemLanes) {
+      each(count, [&](Index piece) { visit(piece, OneLane{}); });
+    } else if (size <= kTile || count >= members_) {
+      for (Index piece = index_; piece < count; piece += members_) visit(piece, member_);
+    } else {
+      for (Index piece = 0; piece < count; ++piece) visit(piece, *this);
+    }
+  }
+
+  /// Sum of term(i) over [0, n), tile by tile: kLargeItemLanes interleaved partial sums, halves of every 32 added to
+  /// each other, then halves of what these yield. The sums of the tiles are added up in the same order as a tile's
+  /// terms.
+  template <class Term>
+  ONEBIT_DEVICE double sum(Index n, const Term& term) const {
+    if (members_ == 1) return member_.sum(n, term);
+    const Index tiles = ceil_div(n, kTile);
+    double* sums = scratch_.sums + turn() * scratch_.tiles;
+    for (Index tile = index_; tile < tiles; tile += members_) {
+      const Index first = tile * kTile, count = n - first < kTile ? n - first : kTile;
+      const double sum = member_.tile_sum(count, [&](Index i) { return term(first + i); });
+      member_.once([&] { sums[tile] = sum; });
+    }
+    meet();
+    return member_.tile_sum(tiles, [sums](Index tile) { return sums[tile]; });
+  }
+
+  /// The largest of term(i) over [0, n), n >= 1; of zeros, any. NaN is passed over, except in front.
+  template <class Term>
+  ONEBIT_DEVICE float largest(Index n, const Term& term) const {
+    if (members_ == 1) return member_.largest(n, term);
+    const Range own = share(n);
+    float* all = scratch_.largest + turn() * members_;
+    const float most = member_.largest(own.first, own.end(), term);
+    member_.once([&] { all[index_] = most; });
+    meet();
+    return member_.largest(members_, [all](Index member) { return all[member]; });
+  }
+
+  /// Whether test(i) holds for an i in [0, n).
+  template <class Test>
+  ONEBIT_DEVICE bool any(Index n, const Test& test) const {
+    return n > 0 && largest(n, [&](Index i) { return test(i) ? 1.0f : 0.0f; }) > 0;
+  }
+
+  /// Of the numbers of(i) below kBins, i in [0, n), the one of this rank, 1 for the largest: its bin, its rank among
+  /// the numbers there, and how many these are.
+  template <class Of>
+  ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
+    if (members_ == 1) return member_.ranked(n, rank, of);
+    const Range own = share(n);
+    Index* counts = scratch_.counts + count_turn_ * Index{kBins};
+    count_turn_ = (count_turn_ + 1) % 3;
+    Index* next = scratch_.counts + count_turn_ * Index{kBins};
+    member_.add_bins(own.first, own.end(), of, counts);
+    if (index_ == 0) member_.each(0, Index{kBins}, [next](Index bin) { next[bin] = 0; });
+    meet();
+    return member_.find_bin(counts, rank);
+  }
+
+  /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds in ascending order, eight at a time,
+  /// at the end fewer, `rank` of them before. One lane takes all of them in their order if `in_order`. take(...) may
+  /// change what test(i) reads for the i that it was given. Returns their number.
+  template <bool in_order = false, class Test, class Take>
+  ONEBIT_DEVICE Index select(Index n, const Test& test, const Take& take) const {
+    const bool alone = in_order || members_ == 1;
+    const Range own = alone ? Range{0, index_ == 0 ? n : 0} : share(n);
+    Index* chosen = scratch_.chosen + turn() * members_;
+    const Index start = alone ? 0 : count_before(own, test, chosen);
+    // The eights that several members have a part in are put together by the one in which they begin.
+    const auto take_piece = [&](Index rank, const Index* indices, Index count) {
+      if (count == kTogether) return take(rank, indices, count);
+      Index* eight = scratch_.eights + (alone ? 0 : owner(rank - rank % kTogether, chosen)) * kTogether;
+      for (Index k = 0; k < count; ++k) eight[rank % kTogether + k] = indices[k];
+    };
+    const Index end = member_.template select<in_order>(own.first, own.end(), start, test, take_piece);
+    if (alone) member_.once([&] { chosen[index_] = end; });
+    meet();
+    const Index all = before(members_, chosen);
+    const Index rest = end % kTogether;  // of an eight that this member has begun, if it has
+    if (rest > 0 && end - rest >= start) {
+      const Index left = all - (end - rest);
+      member_.once([&] {
+        const Index* eight = scratch_.eights + index_ * kTogether;
+        take(end - rest, eight, left < kTogether ? left : kTogether);
+      });
+    }
+    meet();
+    return all;
+  }
+
+  /// The i in [0, n) for which test(i) holds with `rank` such ones before it.
+  template <class Test>
+  ONEBIT_DEVICE Index nth(Index n, Index rank, const Test& test) const {
+    if (members_ == 1) return member_.nth(0, n, rank, test);
+    const Range own = share(n);
+    const unsigned now = turn();
+    Index* chosen = scratch_.chosen + now * members_;
+    const Index start = count_before(own, test, chosen);
+    if (start <= rank && rank < start + chosen[index_]) {
+      const Index i = member_.nth(own.first, own.end(), rank - start, test);
+      member_.once([&] { scratch_.found[now] = i; });
+    }
+    meet();
+    return scratch_.found[now];
+  }
+
+  /// Calls write() in one lane.
+  template <class Write>
+  ONEBIT_DEVICE void once(const Write& write) const {
+    if (index_ == 0) member_.once(write);
+  }
+
+  /// What any lane wrote before, every lane can read behind this.
+  ONEBIT_DEVICE void meet() const { member_.meet(members_); }
+
+ private:
+  /// This member's part of [0, n), whole cache lines where it is large.
+  ONEBIT_DEVICE Range share(Index n) const {
+    constexpr Index line = 64;
+    Index size = ceil_div(n, members_);
+    if (size > line) size = round_up(size, line);
+    const Index first = index_ * size < n ? index_ * size : n;
+    return {first, n - first < size ? n - first : size};
+  }
+
+  ONEBIT_DEVICE static Index before(Index member, const Index* chosen) {
+    Index sum = 0;
+    for (Index m = 0; m < member; ++m) sum += chosen[m];
+    return sum;
+  }
+
+  /// How many the members before this one have chosen, when all have said how many they do.
+  template <class Test>
+  ONEBIT_DEVICE Index count_before(const Range& own, const Test& test, Index* chosen) const {
+    const Index count = member_.count(own.first, own.end(), test);
+    member_.once([&] { chosen[index_] = count; });
+    meet();
+    return before(index_, chosen);
+  }
+
+  /// Who has chosen the element of this rank.
+  ONEBIT_DEVICE static Index owner(Index rank, const Index* chosen) {
+    Index member = 0;
+    for (; rank >= chosen[member]; ++member) rank -= chosen[member];
+    return member;
+  }
+
+  ONEBIT_DEVICE unsigned turn() const { return turn_ ^= 1; }
+
+  const Member& member_;
+  Index index_;
+  Index members_;
+  CrewScratch scratch_;
+  mutable unsigned turn_ = 0, count_turn_ = 0;
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,54 @@
+#pragma once
+// Packed signs: one bit an element, 1 for +, MSB first (element 8k+j is bit 7-j of byte k), as numpy.packbits and the
+// CUDA backend of DeepSpeed write them.
+
+#include "device/base/types.hpp"
+
+namespace onebit::device {
+
+/// Sign of element i: +1 or -1.
+ONEBIT_HOST_DEVICE inline float sign_at(const std::uint8_t* bits, Index i) {
+  return ((bits[i >> 3] >> (7 - (i & 7))) & 1) != 0 ? 1.0f : -1.0f;
+}
+
+/// The sign that a value is sent with. Zero of either sign is +; NaN is -.
+ONEBIT_HOST_DEVICE inline bool sent_as_plus(float value) {
+  return value >= 0.0f;
+}
+
+/// Where packed signs lie: `rows` payloads of row_bytes bytes; segment s of a payload starts at byte_offset[s].
+struct SignRows {
+  Index rows = 0;
+  std::uint8_t* bits = nullptr;
+  Index row_bytes = 0;
+  const Index* byte_offset = nullptr;
+};
+
+/// Rows of packed signs that are summed together: their sum is one look-up in a table of 2^8 numbers.
+inline constexpr Index kSignBlock = 8;
+
+/// Packed signs with their scales: row r's scale of segment s is scales[r * scale_count + s / segments_per_scale].
+struct ScaledSignRows {
+  SignRows signs;
+  const float* scales = nullptr;
+  Index scale_count = 0;
+  Index segments_per_scale = 1;
+};
+
+/// Where a segment lies in a row of packed signs: in a vector whose signs begin at a byte, and whose elements share
+/// scales in runs.
+struct SignPlace {
+  Index byte = 0;       ///< of the vector's first sign
+  Index scale = 0;      ///< the vector's first
+  Index per_scale = 8;  ///< elements, a multiple of 8
+  Index first = 0;      ///< the segment's first element, counted from the vector's
+};
+
+/// A row of packed signs with their scales, in segments that begin and end anywhere.
+struct SignVector {
+  const std::uint8_t* bits = nullptr;
+  const float* scales = nullptr;
+  const SignPlace* places = nullptr;  ///< [segments]
+};
+
+}  // namespace onebit::device

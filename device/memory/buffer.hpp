@@ -1,0 +1,94 @@
+#pragma once
+// Owning device memory. Host code never reads or writes data() itself: it copies.
+
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "device/device.hpp"
+#include "device/base/types.hpp"
+
+namespace onebit::device {
+
+/// `size` elements of T on a device, undefined at first (NaN on a debug device). Moves, does not copy. Throws
+/// std::bad_alloc.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  Buffer(const Device& device, Index size)
+      : memory_(device.shared_memory()), data_(static_cast<T*>(memory_->allocate(bytes(size)))), size_(size) {}
+  /// Filled with zeros.
+  static Buffer zeros(const Device& device, Index size) {
+    Buffer buffer(device, size);
+    buffer.zero();
+    return buffer;
+  }
+  /// A copy of host memory.
+  static Buffer copy_of(const Device& device, std::span<const T> source) {
+    Buffer buffer(device, static_cast<Index>(source.size()));
+    buffer.upload(source);
+    return buffer;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) memory_->release(data_);
+  }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  Index size() const { return size_; }
+  /// The memory that the elements are in; null for an empty buffer that was never allocated.
+  Memory* memory() const { return memory_.get(); }
+
+  void zero() {
+    if (size_ > 0) memory_->fill(data_, 0, bytes(size_));
+  }
+
+  /// On a debug device: makes the contents NaN, so that whoever reads them before they are written is found.
+  void poison() {
+    if (size_ > 0) memory_->poison(data_, bytes(size_));
+  }
+
+  /// Copies host memory to elements [offset, offset + source.size()).
+  void upload(std::span<const T> source, Index offset = 0) {
+    if (!source.empty()) memory_->upload(data_ + offset, source.data(), bytes(static_cast<Index>(source.size())));
+  }
+
+  /// Copies elements [offset, offset + target.size()) to host memory.
+  void download(std::span<T> target, Index offset = 0) const {
+    if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
+  }
+
+  /// Elements [0, count) as the kernels launched before leave them.
+  Fetched<T> fetch(Index count) const {
+    return count == 0 ? Fetched<T>() : Fetched<T>(memory_->fetch(data_, bytes(count)), count);
+  }
+  Fetched<T> fetch() const { return fetch(size_); }
+
+  std::vector<T> to_host() const {
+    std::vector<T> host(static_cast<std::size_t>(size_));
+    download(host);
+    return host;
+  }
+
+ private:
+  static constexpr Index bytes(Index size) { return size * static_cast<Index>(sizeof(T)); }
+  void swap(Buffer& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  std::shared_ptr<Memory> memory_;
+  T* data_ = nullptr;
+  Index size_ = 0;
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,58 @@
+#pragma once
+// Numbers on their way from a device to the host, which goes on meanwhile.
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/base/types.hpp"
+
+namespace onebit::device {
+
+/// A copy of device memory that has been started.
+class Arrival {
+ public:
+  virtual ~Arrival() = default;
+  /// Waits until it is there; it stays as long as this object. Throws DeviceError.
+  virtual const void* wait() const = 0;
+};
+
+/// Elements as they were when they were fetched. Whoever looks at them waits for the device.
+template <class T>
+class Fetched {
+ public:
+  Fetched() = default;
+  Fetched(std::shared_ptr<const Arrival> arrival, Index size) : arrival_(std::move(arrival)), size_(size) {}
+
+  Index size() const { return size_; }
+  const T* begin() const { return size_ == 0 ? nullptr : static_cast<const T*>(arrival_->wait()); }
+  const T* end() const { return begin() + size_; }
+  const T& operator[](std::size_t i) const { return begin()[i]; }
+  operator std::vector<T>() const { return {begin(), end()}; }
+
+ private:
+  std::shared_ptr<const Arrival> arrival_;
+  Index size_ = 0;
+};
+
+/// A number that may not be known yet. Whoever reads it waits.
+class Number {
+ public:
+  Number(double known) : known_(known) {}
+  explicit Number(std::function<double()> later) : later_(std::move(later)) {}
+
+  operator double() const {
+    if (later_) {
+      known_ = later_();
+      later_ = nullptr;
+    }
+    return known_;
+  }
+
+ private:
+  mutable double known_ = 0;
+  mutable std::function<double()> later_;
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,14 @@
+#pragma once
+// Buffers that are kept from step to step.
+
+#include "device/memory/buffer.hpp"
+
+namespace onebit::device {
+
+/// Makes room for `size` elements; what was held is lost where it has to grow.
+template <class T>
+void grow(Buffer<T>& buffer, const Device& device, Index size) {
+  if (buffer.size() < size) buffer = Buffer<T>(device, size);
+}
+
+}  // namespace onebit::device

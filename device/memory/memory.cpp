@@ -1,0 +1,27 @@
+#include "device/memory/memory.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace onebit::device {
+namespace {
+
+class Arrived final : public Arrival {
+ public:
+  explicit Arrived(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {}
+  void* data() { return bytes_.data(); }
+  const void* wait() const override { return bytes_.data(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Arrival> Memory::fetch(const void* source, Index bytes) {
+  auto arrived = std::make_shared<Arrived>(bytes);
+  download(arrived->data(), source, bytes);
+  return arrived;
+}
+
+}  // namespace onebit::device

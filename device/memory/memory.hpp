@@ -1,0 +1,51 @@
+#pragma once
+// What a device's memory can do. Buffers and exchanges go through it; kernels see plain pointers.
+
+#include "device/memory/fetched.hpp"
+#include "device/base/types.hpp"
+
+namespace onebit::device {
+
+/// A rectangle of bytes in a device's memory: `rows` runs of `width` bytes that start `pitch` bytes apart.
+struct Block {
+  void* data = nullptr;
+  Index rows = 1;
+  Index width = 0;
+  Index pitch = 0;
+  Index bytes() const { return rows * width; }
+};
+
+/// What the buffers of a device take from the system.
+struct MemoryUse {
+  Index used = 0;         ///< bytes in buffers
+  Index held = 0;         ///< bytes in buffers and in released blocks that wait for the next ones
+  Index peak = 0;         ///< the most that was held
+  Index allocations = 0;  ///< how often the system was asked
+};
+
+class Memory {
+ public:
+  virtual ~Memory() = default;
+
+  /// At least 64-byte aligned, contents undefined. Throws std::bad_alloc.
+  virtual void* allocate(Index bytes) = 0;
+  virtual void release(void* data) noexcept = 0;
+
+  virtual MemoryUse use() const = 0;
+  /// Bytes that the system can still give.
+  virtual Index available() const = 0;
+
+  virtual void fill(void* target, int byte, Index bytes) = 0;
+  /// From and to host memory. download waits for the device's kernels.
+  virtual void upload(void* target, const void* source, Index bytes) = 0;
+  virtual void download(void* target, const void* source, Index bytes) = 0;
+  /// Starts a download and lets the host go on. Here it is over at once.
+  virtual std::shared_ptr<const Arrival> fetch(const void* source, Index bytes);
+  /// Copies `source`, a block of `from`, which is memory of the same kind, to a block of the same shape.
+  virtual void copy(const Block& target, Memory& from, const Block& source) = 0;
+
+  /// Makes contents unusable where the memory is there to catch mistakes; elsewhere leaves them.
+  virtual void poison(void*, Index) {}
+};
+
+}  // namespace onebit::device

@@ -1,0 +1,207 @@
+#include "experiments/cli/ranks.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "experiments/cli/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr int kNotStarted = 127;
+
+std::atomic<pid_t> mpirun{0};
+std::atomic<int> stops{0};
+
+/// mpirun hands SIGUSR1 on to the ranks, which take it as a request to stop; it answers SIGTERM by killing them.
+extern "C" void forward_stop(int) {
+  const int error = errno;
+  kill(mpirun.load(), stops.fetch_add(1) == 0 ? SIGUSR1 : SIGTERM);
+  errno = error;
+}
+
+std::vector<std::string> command_of(Index ranks, const std::vector<std::string>& arguments) {
+  const char* given = std::getenv("ONEBIT_MPIRUN");
+  std::vector<std::string> command = split(given != nullptr ? given : "mpirun", ' ');
+  for (const char* option : {"--oversubscribe", "--bind-to", "none"}) command.emplace_back(option);
+  if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  command.insert(command.end(),
+                 {"-n", std::to_string(ranks), std::filesystem::read_symlink("/proc/self/exe").string()});
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  if (isatty(STDERR_FILENO) == 1 && arguments.front() == "run") command.emplace_back("--progress");
+  return command;
+}
+
+/// In a process group of its own, where a terminal's Ctrl-C does not reach it.
+[[noreturn]] void become(const std::vector<std::string>& command, int errors) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // A rank that waits lets others run: next to a compiler, each exchange would wait for the end of a time slice.
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
+    execvp(words[0], words.data());
+  }
+  _exit(kNotStarted);
+}
+
+/// Sorts what comes on mpirun's stderr: what the ranks write is passed on, what mpirun says between rules is kept.
+class Report {
+ public:
+  struct Death {
+    int rank = 0, signal = 0;
+  };
+
+  void take(const std::string& bytes) {
+    text_ += bytes;
+    for (std::size_t end = 0; (end = text_.find_first_of("\r\n")) != std::string::npos;) {
+      take_line(text_.substr(0, end + 1));
+      text_.erase(0, end + 1);
+    }
+  }
+  void end() {
+    take_line(std::exchange(text_, ""));
+    if (open_) std::cerr << "\n";
+  }
+
+  const std::optional<Death>& death() const { return death_; }
+  /// What mpirun complains of, beside how the ranks ended.
+  const std::string& complaint() const { return complaint_; }
+  /// Whether the ranks have written anything.
+  bool said() const { return said_; }
+
+ private:
+  void take_line(const std::string& line) {
+    static const std::string rule(74, '-');
+    const std::size_t ruled = line.find(rule);
+    if (ruled != std::string::npos) {
+      if (!in_message_) pass_on(line.substr(0, ruled));  // a line of progress has no end
+      if (in_message_) take_message(std::exchange(message_, ""));
+      in_message_ = !in_message_;
+    } else if (in_message_) {
+      message_ += line;
+    } else if (!line.starts_with("mpirun: Forwarding signal")) {
+      pass_on(line);
+    }
+  }
+
+  void pass_on(const std::string& line) {
+    if (line.empty()) return;
+    std::cerr << line << std::flush;
+    said_ = true;
+    open_ = line.back() != '\n' && line.back() != '\r' && !line.ends_with("\033[K");
+  }
+
+  void take_message(const std::string& message) {
+    Death death;
+    const std::size_t at = message.find("process rank ");
+    if (at != std::string::npos &&
+        std::sscanf(message.c_str() + at, "process rank %d with PID %*d on node %*s exited on signal %d", &death.rank,
+                    &death.signal) == 2) {
+      if (!death_) death_ = death;
+      return;
+    }
+    const bool of_the_end = message.find("non-zero") != std::string::npos;
+    if (complaint_.empty() && !of_the_end) complaint_ = one_line(message);
+  }
+
+  static std::string one_line(const std::string& message) {
+    std::string line;
+    for (const char c : message) {
+      const bool space = static_cast<unsigned char>(c) <= ' ';
+      if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
+    }
+    if (!line.empty() && line.back() == ' ') line.pop_back();
+    return line;
+  }
+
+  std::string text_, message_, complaint_;
+  bool in_message_ = false, said_ = false;
+  bool open_ = false;  ///< what was passed on last has no end
+  std::optional<Death> death_;
+};
+
+/// Starts mpirun; returns where its stderr arrives.
+int start(const std::vector<std::string>& command) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe", "mpirun");
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw Error("no process", "mpirun");
+  if (child == 0) become(command, ends[1]);
+  close(ends[1]);
+  mpirun.store(child);
+  struct sigaction action = {};
+  action.sa_handler = forward_stop;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return ends[0];
+}
+
+void read_all(int errors, Report& report) {
+  char bytes[4096];
+  for (;;) {
+    const ssize_t count = read(errors, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    report.take({bytes, static_cast<std::size_t>(count)});
+  }
+  report.end();
+  close(errors);
+}
+
+int wait_for_mpirun() {
+  int status = 0;
+  while (waitpid(mpirun.load(), &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+/// The exit status of the ranks, from what is known of their end.
+int outcome(int status, const Report& report, const std::string& program) {
+  const bool stopping = stops.load() > 0;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (report.death() && !(stopping && report.death()->signal == SIGUSR1)) {
+    throw Error("rank " + std::to_string(report.death()->rank) + " died (signal " +
+                    std::to_string(report.death()->signal) + ")",
+                "", "the log holds what was written until its last flush");
+  }
+  if (stopping && code != kExitDone) return kExitStopped;
+  if (code == kNotStarted) {
+    throw ConfigError("cannot start mpirun", program,
+                      "install Open MPI (Debian: openmpi-bin), or name it in ONEBIT_MPIRUN");
+  }
+  if (code < 0) throw Error("mpirun died (signal " + std::to_string(WTERMSIG(status)) + ")", program);
+  if (code != kExitDone && !report.complaint().empty()) throw Error("mpirun failed", report.complaint());
+  if (code != kExitDone && code != kExitStopped && !report.said()) {
+    throw Error("a rank failed before it had joined the others (status " + std::to_string(code) + ")", "",
+                "is onebit, with its MPI plugin, on every machine?");
+  }
+  return code;
+}
+
+}  // namespace
+
+int run_ranks(Index ranks, const std::vector<std::string>& arguments) {
+  const std::vector<std::string> command = command_of(ranks, arguments);
+  Report report;
+  read_all(start(command), report);
+  return outcome(wait_for_mpirun(), report, command.front());
+}
+
+}  // namespace onebit::experiments

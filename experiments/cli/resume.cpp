@@ -1,0 +1,162 @@
+#include "experiments/cli/resume.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "device/comm/world.hpp"
+#include "experiments/cli/way_on.hpp"
+#include "sim/run/checkpoint.hpp"
+#include "sim/run/deciding_options.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// For --resume.allow: rows of the log beyond the checkpoint may come out otherwise.
+constexpr const char* kBits = "bits";
+
+struct Difference {
+  std::string option, there, now;
+};
+
+/// Rows of a group that the log was created without have no place in it.
+void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, const std::string& log) {
+  const bool workers = config.log.workers_every > 0 && !header.per_worker;
+  const bool tensors = config.log.tensors_every > 0 && !header.per_tensor;
+  const bool probes = config.probe.every > 0 && !header.probed;
+  if (!workers && !tensors && !probes) return;
+  const std::string option = workers ? "log.workers-every" : tensors ? "log.tensors-every" : "probe.every";
+  throw ConfigError("the log was created without these rows", log, "resume with --" + option + " 0");
+}
+
+/// An option that the log does not know had its default.
+std::vector<Difference> differences(const sim::LogHeader& header, const sim::RunConfig& config) {
+  const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
+  const sim::RunConfig defaults;
+  std::vector<Difference> list;
+  for (const RunOption& option : run_options()) {
+    const auto found = there.find(option.name);
+    const std::string before = found == there.end() ? option.get(defaults) : found->second;
+    const std::string now = option.get(config);
+    if (now == "0" && (option.name == "eval.every" || option.name == "eval.examples"))
+      continue;  // continued() takes them
+    const bool differs = option.name == "devices" ? sim::backend_of(before) != sim::backend_of(now)
+                                                  : sim::decides_results(option.name) && before != now;
+    if (differs) list.push_back({option.name, before, now});
+  }
+  return list;
+}
+
+void check_allowed(const std::vector<std::string>& allowed) {
+  std::vector<std::string_view> names = {kBits};
+  for (const RunOption& option : run_options()) names.push_back(option.name);
+  for (const std::string& name : allowed) {
+    if (std::ranges::find(names, name) == names.end()) {
+      throw ConfigError("unknown option", "resume.allow " + name, suggestion(name, names));
+    }
+  }
+}
+
+/// Whether a run can go on with another value: not where that makes it another problem.
+bool can_differ(const std::string& option) {
+  const std::string kind = option.substr(0, option.find('.'));
+  return kind != "model" && kind != "data" && kind != "workers";
+}
+
+/// What to do about options that differ: those that were left out are to be given as they were; those that were given
+/// are meant to differ, where they can. Options of a comparison's arms are in no list: all of them count as given.
+std::string hint_for(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
+  const bool one_run = line.text.starts_with("onebit run");
+  std::vector<std::string> meant;
+  for (const Difference& difference : list) {
+    const bool given = !one_run || std::ranges::count(line.run, difference.option, &Settings::value_type::first) > 0;
+    if (given && can_differ(difference.option)) meant.push_back(difference.option);
+  }
+  const std::string allow = "--resume.allow " + join(meant, ",");
+  if (meant.size() == list.size()) return "resume with the same ones, or give " + allow;
+  const std::string command = one_run ? command_to_resume(log) : "";
+  const std::string same = command.empty() ? "resume with the same ones" : "the run goes on with `" + command + "`";
+  return meant.empty() ? same : same + "; another value of " + join(meant, ", ") + " takes " + allow;
+}
+
+void refuse(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
+  std::vector<std::string> texts;
+  for (const Difference& difference : list) {
+    texts.push_back(difference.option + " '" + difference.there + "' there, '" + difference.now + "' now");
+  }
+  throw ConfigError("options differ from those of the log: " + join(texts, "; "), log.path(),
+                    hint_for(list, line, log));
+}
+
+/// A run that was killed while it closed its log is not over.
+bool complete(const sim::LogReader& log) {
+  return log.closed() && (log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged);
+}
+
+}  // namespace
+
+Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+  using sim::Existing;
+  if (!line.resume) {
+    if (!line.resume_allow.empty())
+      throw ConfigError("resume.allow without resume", "command line", "give --resume too");
+    return {line.overwrite ? Existing::replace : Existing::refuse};
+  }
+  if (line.overwrite) throw ConfigError("both --resume and --overwrite", "command line", "give one of them");
+  check_allowed(line.resume_allow);
+  if (!std::filesystem::exists(log)) return {Existing::resume};
+  const sim::LogReader reader(log);
+  require_groups(reader.header(), config, log);
+  std::vector<Difference> list = differences(reader.header(), config);
+  const auto allowed = [&](const std::string& name) {
+    return std::ranges::find(line.resume_allow, name) != line.resume_allow.end();
+  };
+  const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
+  if (!list.empty()) refuse(list, line, reader);
+  if (granted > 0 && sim::checkpoints_of(log).empty()) {
+    throw ConfigError("there is no checkpoint that a run with other options could go on from", log,
+                      "--overwrite begins it anew");
+  }
+  const bool changed = granted > 0 || allowed(kBits);
+  const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
+  Beginning beginning{changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};
+  sim::RunConfig there;
+  for (const auto& [name, value] : reader.header().config) {
+    if (name.starts_with("eval.")) run_option(name).set(there, value);
+  }
+  const std::vector<sim::EvaluationRow> rows =
+      there.eval.every > 0 ? std::vector<sim::EvaluationRow>() : reader.evaluations();
+  const auto later = std::ranges::find_if(rows, [](const auto& row) { return row.step > 0; });
+  beginning.eval_every = later == rows.end() ? there.eval.every : later->step;  // an old log says 0: a twentieth
+  beginning.eval_examples = there.eval.examples;
+  return beginning;
+}
+
+sim::RunConfig continued(sim::RunConfig config, const Beginning& beginning) {
+  if (config.eval.every == 0) config.eval.every = beginning.eval_every;
+  if (config.eval.examples == 0) config.eval.examples = beginning.eval_examples;
+  return config;
+}
+
+Beginning agreed_beginning(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+  using sim::Existing;
+  device::World& world = *device::world();
+  Beginning own;
+  world.run([&] {
+    if (world.rank() == 0) own = beginning_of(line, config, log);
+  });
+  Beginning agreed{Existing::refuse, world.any(own.done)};
+  for (const Existing existing : {Existing::replace, Existing::resume, Existing::resume_replacing}) {
+    if (world.any(own.existing == existing)) agreed.existing = existing;
+  }
+  const double evaluations[] = {static_cast<double>(own.eval_every), static_cast<double>(own.eval_examples)};
+  const std::vector<double> all = world.exchange()->all_gather(evaluations);  // the log's are those of rank 0
+  agreed.eval_every = static_cast<Index>(all[0]);
+  agreed.eval_examples = static_cast<Index>(all[1]);
+  return agreed;
+}
+
+}  // namespace onebit::experiments

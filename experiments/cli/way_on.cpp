@@ -1,0 +1,116 @@
+#include "experiments/cli/way_on.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
+#include "experiments/options/options.hpp"
+#include "experiments/sweep/files.hpp"
+#include "sim/run/checkpoint.hpp"
+#include "sim/run/deciding_options.hpp"
+#include "sim/log/log_state.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+/// Options that others get their defaults from come first.
+std::vector<std::string> names_in_order() {
+  std::vector<std::string> names = {"model", "data", "optimizer"};
+  for (const RunOption& option : run_options()) {
+    if (std::ranges::find(names, option.name) == names.end()) names.push_back(option.name);
+  }
+  return names;
+}
+
+/// The fewest settings that make the values of a log; nothing where none do.
+std::optional<Settings> settings_of(const sim::LogHeader& header) {
+  const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
+  Settings settings;
+  const auto differs = [&](const std::string& name) {
+    const auto value = there.find(name);
+    return value != there.end() && run_option(name).get(make_config(settings)) != value->second;
+  };
+  try {
+    const std::vector<std::string> names = names_in_order();
+    for (const std::string& name : names) {
+      if (differs(name)) settings.emplace_back(name, there.at(name));
+    }
+    if (std::ranges::any_of(names, [&](const auto& name) { return sim::decides_results(name) && differs(name); })) {
+      return {};
+    }
+  } catch (const ConfigError&) {
+    return {};
+  }
+  return settings;
+}
+
+/// The file of weights that the run was asked for. The log has the command as it was typed, without quotes.
+std::string weights_out(const std::string& command) {
+  static constexpr std::string_view option = " --weights-out";
+  const std::size_t at = command.find(option);
+  if (!command.starts_with("onebit run ") || at == std::string::npos) return "";
+  const std::size_t begin = at + option.size() + 1;
+  if (begin >= command.size()) return "";
+  return command.substr(begin, command.find(" -", begin) - begin);
+}
+
+Index last_step(const sim::LogReader& log) {
+  const std::vector<sim::StepRow> rows = log.steps();
+  const std::vector<sim::StepTraffic> exchanges = log.traffic();  // has a row of every step, whatever log.every is
+  return std::max(rows.empty() ? 0 : rows.back().step, exchanges.empty() ? 0 : exchanges.back().step);
+}
+
+}  // namespace
+
+std::string command_to_resume(const sim::LogReader& log) {
+  const std::optional<Settings> settings = settings_of(log.header());
+  if (!settings) return "";
+  std::string command = "onebit run";
+  for (const auto& [name, value] : *settings) command += " --" + name + " " + quoted(value);
+  command += " -o " + quoted(log.path());
+  const std::string weights = weights_out(log.header().command_line);
+  if (!weights.empty()) command += " --weights-out " + quoted(weights);
+  return command + " --resume";
+}
+
+std::string Unfinished::state_text() const {
+  if (state == State::running) return "running";
+  return state == State::interrupted ? "interrupted" : "running or interrupted";
+}
+
+std::string Unfinished::text() const {
+  if (state == State::running) return "running";
+  std::string text = "interrupted at step " + std::to_string(step);
+  if (state == State::unknown) text = "running on " + host + ", or " + text + ": that cannot be seen from here";
+  text += checkpoint ? "; the newest checkpoint is of step " + std::to_string(*checkpoint)
+                     : "; there is no checkpoint, and a run that goes on begins at step 0";
+  if (command.empty()) return text + "; go on with the same options and --resume";
+  return text + "; go on with `" + command + "`";
+}
+
+std::optional<Unfinished> unfinished_run(const std::string& path) {
+  if (sim::LogReader(path).status() != sim::RunStatus::running) return {};
+  const sim::LogUse use = sim::log_use(path);  // while this program does not read it
+  const sim::LogReader log(path);
+  if (log.status() != sim::RunStatus::running) return {};  // it has just ended
+  Unfinished run{.host = log.header().host, .command = command_to_resume(log)};
+  if (use == sim::LogUse::in_use) run.state = Unfinished::State::running;
+  if (use == sim::LogUse::free && run.host == files::host_name()) run.state = Unfinished::State::interrupted;
+  run.step = last_step(log);
+  const std::vector<sim::CheckpointFile> files = sim::checkpoints_of(path);
+  if (!files.empty()) run.checkpoint = files.front().step;
+  return run;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,229 @@
+#include "experiments/options/deepspeed_config.hpp"
+
+#include <algorithm>
+#include <boost/property_tree/json_parser.hpp>
+#include <cctype>
+#include <set>
+#include <sstream>
+
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "device/base/text.hpp"
+#include "experiments/options/deepspeed_types.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using Tree = boost::property_tree::ptree;
+constexpr int kDeepest = 100;  // objects and lists in one another
+
+using deepspeed::Parameter, deepspeed::Type, deepspeed::Unused;
+
+constexpr const char* kTrainBatch = "train_batch_size";
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+template <class Rows>
+auto find_key(const Rows& rows, const std::string& key) {
+  return std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.key == key; });
+}
+
+template <class Rows>
+bool has_key(const Rows& rows, const std::string& key) {
+  return find_key(rows, key) != rows.end();
+}
+
+/// JSON in JSON is read by a function that calls itself: a file decides how deep the stack grows.
+void check_depth(const std::string& text, const std::string& path) {
+  int depth = 0, line = 1;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDeepest) {
+      throw ConfigError("JSON nested more than " + std::to_string(kDeepest) + " deep",
+                        path + " line " + std::to_string(line));
+    }
+  }
+}
+
+/// Reads the file's parts into the rows of the result.
+class Reader {
+ public:
+  explicit Reader(const std::string& path) { result_.path = path; }
+
+  DeepspeedConfig read() {
+    const Tree root = parse();
+    check_object(root, "");
+    const auto optimizer = root.find("optimizer");
+    if (optimizer == root.not_found()) fail("no optimizer section", "", "wanted: \"optimizer\": {\"type\": ...}");
+    read_optimizer(optimizer->second);
+    for (const Parameter& parameter : deepspeed::parameters_beside()) read_value(root, "", parameter);
+    for (const auto& [key, value] : root) {
+      if (key == kTrainBatch) {
+        read_train_batch(value);
+      } else if (key != "optimizer" && !has_key(deepspeed::parameters_beside(), key)) {
+        ignore_beside(key);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, const std::string& key, const std::string& hint) const {
+    throw ConfigError(what, result_.path + (key.empty() ? "" : ": " + key), hint);
+  }
+
+  Tree parse() const {
+    const std::string text = files::read_text(result_.path, "DeepSpeed configuration");
+    check_depth(text, result_.path);
+    std::istringstream stream(text);
+    try {
+      Tree root;
+      boost::property_tree::read_json(stream, root);
+      return root;
+    } catch (const boost::property_tree::json_parser_error& error) {
+      throw ConfigError("malformed JSON", result_.path + " line " + std::to_string(error.line()), error.message());
+    }
+  }
+
+  /// An object of JSON, with each key once.
+  void check_object(const Tree& tree, const std::string& place) const {
+    std::set<std::string> seen;
+    for (const auto& [key, value] : tree) {
+      if (key.empty()) fail("no JSON object", place, "wanted: {\"key\": value, ...}");
+      if (!seen.insert(key).second) fail("key given twice", place + key, "give it once");
+    }
+    if (!tree.data().empty()) fail("no JSON object", place, "wanted: {\"key\": value, ...}");
+  }
+
+  void read_optimizer(const Tree& section) {
+    check_object(section, "optimizer.");
+    const auto named = section.find("type");
+    if (named == section.not_found()) fail("no optimizer type", "optimizer", "wanted: \"type\": \"OneBitAdam\"");
+    const std::string name = named->second.data();
+    const Type& type = find_type(name);
+    result_.mapped.push_back({"optimizer.type", "optimizer", type.optimizer, true});
+    result_.mapped.push_back({"optimizer.type", "optimizer.semantics", type.semantics, true});
+    const auto found = section.find("params");
+    const Tree parameters = found == section.not_found() ? Tree() : found->second;
+    const std::string place = "optimizer.params.";
+    check_object(parameters, place);
+    for (const Parameter& parameter : type.parameters) read_value(parameters, place, parameter);
+    for (const auto& [key, value] : parameters) check_unused(type, key, value, parameters);
+    for (const auto& [key, value] : section) {
+      if (key != "type" && key != "params") result_.ignored.push_back({"optimizer." + key, deepspeed::kElsewhere});
+    }
+  }
+
+  const Type& find_type(const std::string& name) const {
+    std::vector<std::string_view> names;
+    for (const Type& type : deepspeed::types()) {
+      if (lower(type.name) == lower(name)) return type;
+      names.push_back(type.name);
+    }
+    fail("unknown optimizer type", "optimizer.type '" + name + "'", suggestion(name, names));
+  }
+
+  void ignore_beside(const std::string& key) {
+    const auto rows = deepspeed::unused_beside();
+    const auto known = find_key(rows, key);
+    result_.ignored.push_back({key, known == rows.end() ? deepspeed::kElsewhere : known->reason});
+  }
+
+  /// Whether a value leaves the choice to the options, and says so.
+  bool is_automatic(const std::string& key, const Tree& value) {
+    if (!value.empty() || value.data() != "auto") return false;
+    result_.ignored.push_back({key, "auto: left to the options"});
+    return true;
+  }
+
+  void read_train_batch(const Tree& value) {
+    if (is_automatic(kTrainBatch, value)) return;
+    if (!value.empty()) fail("wrong type of value", kTrainBatch, "wanted: a single value");
+    result_.train_batch = parse_integer(result_.path + ": " + kTrainBatch, value.data());
+    if (result_.train_batch < 1) fail("option out of range", kTrainBatch + (" " + value.data()), "at least 1");
+  }
+
+  /// A parameter without an option here is named, and refused where DeepSpeed would not take it either.
+  void check_unused(const Type& type, const std::string& key, const Tree& value, const Tree& parameters) {
+    if (has_key(type.parameters, key)) return;
+    const std::string place = "optimizer.params." + key;
+    if (key == "max_grad_norm") fail("not a parameter of the optimizer", place, "say gradient_clipping beside it");
+    const auto known = find_key(type.unused, key);
+    if (known == type.unused.end()) {
+      std::vector<std::string_view> names;
+      for (const Parameter& parameter : type.parameters) names.emplace_back(parameter.key);
+      fail("unknown parameter of " + std::string(type.name), place, suggestion(key, names));
+    }
+    if (known->only != nullptr && value.data() != known->only) {
+      fail("parameter without an option", place + " '" + value.data() + "'", std::string("wanted: ") + known->only);
+    }
+    if (key == "adam_w_mode" || key == "torch_adam") check_decay(type, parameters);
+    result_.ignored.push_back({place, known->reason});
+  }
+
+  /// AdamW decouples weight decay in any case, Adam unless it is told not to. PyTorch's default is not DeepSpeed's.
+  void check_decay(const Type& type, const Tree& parameters) const {
+    const std::string decay = parameters.get<std::string>("weight_decay", "");
+    const bool decoupled = lower(type.name) == "adamw" || parameters.get<std::string>("adam_w_mode", "true") == "true";
+    if (decay.empty() && parameters.get<std::string>("torch_adam", "false") == "true") {
+      fail("weight_decay is not given", "optimizer.params.torch_adam", "its default there is PyTorch's: give one");
+    }
+    if (!decoupled && !decay.empty() && parse_real("weight_decay", decay) > 0) {
+      fail("weight decay in the gradient has no option", "optimizer.params.adam_w_mode", "true, or weight_decay 0");
+    }
+  }
+
+  /// A value of `tree`, or its default, as the options that it becomes.
+  void read_value(const Tree& tree, const std::string& prefix, const Parameter& parameter) {
+    const std::string key = prefix + parameter.key;
+    const auto found = tree.find(parameter.key);
+    const bool automatic = parameter.automatic && found != tree.not_found() && is_automatic(key, found->second);
+    const bool given = found != tree.not_found() && !automatic;
+    const std::vector<std::string> texts = given ? items(found->second, key, parameter) : parameter.fallback;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      parameter.check(result_.path + ": " + key, texts[i]);
+      result_.mapped.push_back({key, parameter.options[i], parameter.prefix + texts[i], given});
+    }
+  }
+
+  /// One text per option: of a list, or of a single value.
+  std::vector<std::string> items(const Tree& value, const std::string& key, const Parameter& parameter) const {
+    const std::size_t wanted = parameter.options.size();
+    if (wanted == 1 && value.empty()) return {value.data()};
+    std::vector<std::string> texts;
+    for (const auto& [name, item] : value) {
+      if (name.empty() && item.empty()) texts.push_back(item.data());
+    }
+    if (wanted == 1 || texts.size() != value.size() || texts.size() != wanted) {
+      fail("wrong type of value", key, wanted == 1 ? "wanted: a single value" : "wanted: a list of two numbers");
+    }
+    return texts;
+  }
+
+  DeepspeedConfig result_;
+};
+
+}  // namespace
+
+Settings DeepspeedConfig::settings() const {
+  Settings settings;
+  for (const Mapped& row : mapped) settings.emplace_back(row.option, row.value);
+  return settings;
+}
+
+DeepspeedConfig read_deepspeed_config(const std::string& path) {
+  return Reader(path).read();
+}
+
+}  // namespace onebit::experiments

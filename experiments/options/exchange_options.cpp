@@ -1,0 +1,75 @@
+// Options of codecs and of how compressed vectors are exchanged.
+
+#include "experiments/options/option_fields.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+std::vector<RunOption> codec_options() {
+  return {
+      field("codec", "codec of the workers' vectors, see 'onebit list codecs'",
+            ONEBIT_PLACE(optimizer.exchange.up.name)),
+      field("codec.down", "codec of the servers' vectors; empty: as codec", ONEBIT_PLACE(optimizer.exchange.down)),
+      field("codec.k", "sparse codecs: share of the elements (below 1) or their number (1 and above); above 0",
+            ONEBIT_PLACE(optimizer.exchange.up.k)),
+      field("codec.levels", "qsgd: levels of one sign, at least 1", ONEBIT_PLACE(optimizer.exchange.up.levels)),
+      field("codec.rank", "power-sgd: rank of the factors, at least 1", ONEBIT_PLACE(optimizer.exchange.up.rank)),
+      field("codec.warm-start", "power-sgd: false lets every step start from new random factors",
+            ONEBIT_PLACE(optimizer.exchange.up.warm_start)),
+      field("codec.min-rate", "power-sgd: a matrix is compressed if that makes it more than so many times smaller",
+            ONEBIT_PLACE(optimizer.exchange.up.min_rate)),
+      field("codec.block", "block-scaled codecs: elements that share one scale; 0: the whole segment",
+            ONEBIT_PLACE(optimizer.exchange.up.block)),
+      word("codec.norm", "qsgd: norm that is the scale", ONEBIT_PLACE(optimizer.exchange.up.norm), {"l2", "max"}),
+      field("codec.threshold", "threshold: least magnitude that is sent, at least 0",
+            ONEBIT_PLACE(optimizer.exchange.up.threshold)),
+      field("codec.renew", "dct: steps between two renewals of the threshold, at least 1",
+            ONEBIT_PLACE(optimizer.exchange.up.renew)),
+      field("codec.clip", "terngrad: clipping in root mean squares; 0: none", ONEBIT_PLACE(optimizer.exchange.up.clip)),
+      field("codec.scaled", "random-k: true multiplies by d/k, which makes it unbiased",
+            ONEBIT_PLACE(optimizer.exchange.up.scaled)),
+      field("codec.shared", "random-k: true lets all workers draw the same indices, which then are not sent",
+            ONEBIT_PLACE(optimizer.exchange.up.shared)),
+      word("codec.packing", "sparse codecs, qsgd: lossless packing", ONEBIT_PLACE(optimizer.exchange.up.packing),
+           {"none", "delta", "elias"}),
+      field("codec.sample", "sampled top-k, dgc: share of the elements that the threshold is taken from, in (0, 1]",
+            ONEBIT_PLACE(optimizer.exchange.up.sample)),
+      field("codec.sketch-rows", "count-sketch: rows, at least 1", ONEBIT_PLACE(optimizer.exchange.up.sketch_rows)),
+      field("codec.sketch-columns", "count-sketch: columns; 0: so many that the sketch holds 10 k numbers",
+            ONEBIT_PLACE(optimizer.exchange.up.sketch_columns)),
+      list("codec.dense", "tensors that are exchanged uncompressed: names with * and ?, separated by commas",
+           "patterns", ONEBIT_PLACE(optimizer.exchange.dense)),
+      field("codec.dense-steps", "so many steps of the run are exchanged uncompressed, at least 0",
+            ONEBIT_PLACE(optimizer.exchange.dense_steps)),
+  };
+}
+
+}  // namespace
+
+std::vector<RunOption> exchange_options() {
+  using compress::ErrorType;
+  using compress::Feedback;
+  using compress::Granularity;
+  using compress::Meeting;
+  std::vector<RunOption> all = codec_options();
+  all.push_back(choice(
+      "feedback", "error feedback; auto: unless the codec is unbiased", ONEBIT_PLACE(optimizer.exchange.feedback),
+      std::map<std::string, Feedback>{{"auto", Feedback::automatic}, {"ef", Feedback::ef}, {"none", Feedback::none}}));
+  all.push_back(choice("feedback.dtype", "what the workers' errors are kept as; int8: with a scale for each 256",
+                       ONEBIT_PLACE(optimizer.exchange.error_type),
+                       std::map<std::string, ErrorType>{
+                           {"fp32", ErrorType::fp32}, {"bf16", ErrorType::bf16}, {"int8", ErrorType::int8}}));
+  all.push_back(choice("channel", "how the workers' vectors meet; auto: as the codec's traits allow",
+                       ONEBIT_PLACE(optimizer.exchange.meeting),
+                       std::map<std::string, Meeting>{{"auto", Meeting::automatic},
+                                                      {"server", Meeting::server},
+                                                      {"gather", Meeting::gather},
+                                                      {"linear", Meeting::linear},
+                                                      {"tree", Meeting::tree}}));
+  all.push_back(choice(
+      "optimizer.granularity", "what shares one scale and one call", ONEBIT_PLACE(optimizer.exchange.granularity),
+      std::map<std::string, Granularity>{{"tensor", Granularity::tensor}, {"fused", Granularity::fused}}));
+  return all;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,240 @@
+#include "experiments/options/idle_options.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "compress/codecs/codec_options.hpp"
+#include "device/base/text.hpp"
+#include "experiments/cli/session.hpp"
+#include "optim/read_options.hpp"
+#include "sim/run/deciding_options.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+bool holds(std::string_view words, const std::string& word) {
+  const std::vector<std::string> all = split(std::string(words), ' ');
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
+template <class Options, class Config>
+std::string with(const Options& options, const std::string& selector, const Config& config) {
+  const auto option = std::ranges::find(options, selector, [](const auto& each) { return each.name; });
+  const std::string value = option->get(config);
+  return value.empty() ? "without --" + selector : "with --" + selector + " " + value;
+}
+
+std::string with(const std::string& selector, const sim::RunConfig& config) {
+  return with(run_options(), selector, config);
+}
+
+/// Options that mean something only where another one has certain values.
+template <class Config>
+struct Condition {
+  std::string_view options;
+  bool (*holds)(const Config&);
+  const char* selector;  ///< the other one
+};
+
+/// Steps of 0/1 Adam behind its freeze; without a bound where only the data say how many steps there are.
+Index local_steps(const sim::RunConfig& run) {
+  const Index most = std::numeric_limits<Index>::max();
+  return run.epochs > 0 ? most : sim::total_steps(run, 0) - run.optimizer.zeroone.var_freeze_step;
+}
+
+constexpr Condition<sim::RunConfig> kConditions[] = {
+    {"freeze.threshold freeze.after freeze.scope",
+     [](const auto& run) {
+       return run.optimizer.freeze.policy == "auto" || run.optimizer.freeze.policy == "published";
+     },
+     "freeze"},
+    {"freeze.dwell", [](const auto& run) { return run.optimizer.freeze.policy == "auto"; }, "freeze"},
+    {"optimizer.no-decay", [](const auto& run) { return run.optimizer.weight_decay > 0; }, "optimizer.weight-decay"},
+    {"optimizer.nesterov", [](const auto& run) { return run.optimizer.momentum > 0; }, "optimizer.momentum"},
+    {"optimizer.bias-correction", [](const auto& run) { return run.optimizer.semantics == optim::Semantics::paper; },
+     "optimizer.semantics"},
+    {"optimizer.variance-floor optimizer.variance-refresh",
+     [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
+    {"optimizer.factor-max optimizer.factor-min optimizer.factor-threshold",
+     [](const auto& run) { return run.optimizer.freeze.policy != "never"; }, "freeze"},
+    {"optimizer.local-step-scaler optimizer.local-step-clipper", [](const auto& run) { return local_steps(run) > 0; },
+     "optimizer.var-freeze-step"},
+    {"optimizer.local-step-clipper",
+     [](const auto& run) { return local_steps(run) > run.optimizer.zeroone.local_step_scaler; },
+     "optimizer.local-step-scaler"},
+    {"probe.curvature probe.moved", [](const auto& run) { return run.probe.every > 0; }, "probe.every"},
+    {"model.groups", [](const auto& run) { return run.model.norm == "group"; }, "model.norm"},
+    {"model.lambda", [](const auto& run) { return run.model.regulariser != "none"; }, "model.regulariser"},
+    {"model.condition", [](const auto& run) { return run.model.spectrum != "flat"; }, "model.spectrum"},
+    {"eval.split eval.examples",
+     [](const auto& run) { return run.data.name != "none" || run.model.name == "external"; }, "data"},
+    {"data.features",
+     [](const auto& run) { return run.data.name != "synthetic" || run.data.image == sim::ImageShape{}; }, "data.image"},
+    {"data.lowercase", [](const auto& run) { return !run.data.vocabulary.empty(); }, "data.vocabulary"},
+    {"data.holdout", [](const auto& run) { return run.data.test.empty(); }, "data.test"},
+    {"graphs", [](const auto& run) { return !sim::backend_of(run.device).empty(); }, "devices"},
+};
+
+constexpr Condition<PriceConfig> kPriceConditions[] = {
+    {"step.bucket step.stretch", [](const auto& price) { return price.step.overlap == netmodel::Overlap::buckets; },
+     "step.overlap"},
+};
+
+/// The selector of a condition that does not hold for an option; null: there is none.
+template <class Config, std::size_t count>
+const char* failed(const Condition<Config> (&conditions)[count], const std::string& option, const Config& config) {
+  for (const Condition<Config>& each : conditions) {
+    if (holds(each.options, option) && !each.holds(config)) return each.selector;
+  }
+  return nullptr;
+}
+
+bool is_of_exchange(const std::string& option) {
+  return option == "codec" || option.starts_with("codec.") || option == "feedback" || option == "feedback.dtype" ||
+         option == "channel";
+}
+
+/// Whether one of the codecs of an exchange reads a parameter.
+bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& name) {
+  const auto reads = [&](const std::string& codec) {
+    const auto options = compress::options_of_codec(codec);
+    return !options || holds(*options, name);
+  };
+  const bool summed = exchange.meeting == compress::Meeting::linear ||
+                      (exchange.meeting == compress::Meeting::automatic && exchange.down.empty());
+  if (holds("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // of factors that are all-reduced
+  const bool down = !exchange.down.empty() && name != "packing";                     // only what goes up is packed
+  return reads(exchange.up.name) || (down && reads(exchange.down));
+}
+
+/// The selector whose choice does not read an option of an exchange; null: it is read.
+const char* unread_in_exchange(const std::string& option, const optim::OptimizerConfig& config) {
+  const optim::Codecs codecs = optim::codecs_of(config);
+  if (codecs == optim::Codecs::none) return "optimizer";
+  const bool freezes = optim::takes_option(config.name, "freeze");
+  if (freezes && config.freeze.policy == "never") return "freeze";  // it compresses behind its freeze
+  const std::string prefix = "codec.";
+  const bool parameter = option.starts_with(prefix) && !holds("codec.down codec.dense codec.dense-steps", option);
+  if (!parameter || codec_reads(config.exchange, option.substr(prefix.size()))) return nullptr;
+  return codecs == optim::Codecs::its_own ? "optimizer" : "codec";
+}
+
+/// The selector whose choice does not read an option, by the rows of the tables; null: it is read.
+const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
+  if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
+  const auto behind = [&](const std::string& prefix) { return option.substr(prefix.size()); };
+  if (option.starts_with("schedule.") && option != "schedule.warmup") {
+    return holds(optim::options_of_schedule(config.schedule.name), behind("schedule.")) ? nullptr : "schedule";
+  }
+  if (option == "optimizer.semantics" && config.optimizer.semantics == optim::Semantics::paper) return nullptr;
+  std::string name;
+  if (option.starts_with("optimizer.")) name = behind("optimizer.");
+  if (option == "freeze" || option == "freeze.lag") name = option;
+  if (holds("freeze.threshold freeze.after freeze.dwell freeze.scope", option)) name = "freeze";
+  if (!name.empty() && !optim::takes_option(config.optimizer.name, name)) return "optimizer";
+  return name == "granularity" ? unread_in_exchange(option, config.optimizer) : nullptr;
+}
+
+constexpr std::string_view kPlanned =
+    "workers batch accumulation optimizer optimizer.semantics optimizer.granularity optimizer.ramp "
+    "optimizer.local-period optimizer.local-step-clipper freeze channel";
+
+void add(std::vector<IdleOption>& options, const IdleOption& option) {
+  if (std::find(options.begin(), options.end(), option) == options.end()) options.push_back(option);
+}
+
+}  // namespace
+
+std::string unread_because(const std::string& option, const sim::RunConfig& config) {
+  const char* selector = unread_by_choice(option, config);
+  if (selector == nullptr) selector = failed(kConditions, option, config);
+  return selector == nullptr ? "" : with(selector, config);
+}
+
+std::string unpriced_because(const std::string& option, const sim::RunConfig& config) {
+  const bool planned = holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
+  if (!planned) return "on a price";
+  const std::string& policy = config.optimizer.freeze.policy;
+  const char* selector = unread_by_choice(option, config);
+  if (selector != nullptr) return with(selector, config);
+  if (option != "freeze" || policy == "never" || policy.starts_with("fraction:")) return "";
+  return "on a price unless it is fraction:F or never; --step.warmup-share says it";
+}
+
+std::vector<GivenRun> given_runs(const CommandLine& line, const std::vector<Arm>& arms) {
+  std::vector<GivenRun> runs;
+  for (const Arm& arm : arms) {
+    runs.push_back({make_config(arm.settings)});
+    for (std::size_t i = line.run.size(); i < arm.settings.size(); ++i) {
+      runs.back().own.push_back(arm.settings[i].first);
+    }
+  }
+  return runs;
+}
+
+std::vector<std::string> given_options(const CommandLine& line) {
+  std::vector<std::string> names;
+  for (std::size_t i = line.from_preset; i < line.run.size(); ++i) {
+    const auto& [name, value] = line.run[i];
+    const std::size_t row = i - line.from_preset;
+    // A DeepSpeed configuration's settings come first, a row each.
+    const bool fallback = line.deepspeed && row < line.deepspeed->mapped.size() && !line.deepspeed->mapped[row].given &&
+                          line.deepspeed->mapped[row].option == name;
+    if (!fallback && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<IdleOption> idle_options(const std::vector<std::string>& common, const std::vector<GivenRun>& runs,
+                                     const Why& why) {
+  std::vector<IdleOption> idle;
+  for (const std::string& option : common) {
+    std::vector<IdleOption> reasons;
+    for (const GivenRun& run : runs) add(reasons, {option, why(option, run.config)});
+    const bool read = std::ranges::any_of(reasons, [](const IdleOption& reason) { return reason.why.empty(); });
+    for (const IdleOption& reason : reasons) {
+      if (!read) add(idle, reason);
+    }
+  }
+  for (const GivenRun& run : runs) {
+    for (const std::string& option : run.own) {
+      const std::string reason = why(option, run.config);
+      if (!reason.empty()) add(idle, {option, reason});
+    }
+  }
+  return idle;
+}
+
+std::vector<IdleOption> idle_price_options(const Settings& given, const PriceConfig& config) {
+  std::vector<IdleOption> idle;
+  for (const auto& [name, value] : given) {
+    const char* selector = failed(kPriceConditions, name, config);
+    if (selector != nullptr) add(idle, {name, with(price_options(), selector, config)});
+  }
+  return idle;
+}
+
+std::string text_of(const std::vector<IdleOption>& options) {
+  std::vector<std::string> reasons, parts;
+  for (const IdleOption& option : options) {
+    if (std::find(reasons.begin(), reasons.end(), option.why) == reasons.end()) reasons.push_back(option.why);
+  }
+  for (const std::string& why : reasons) {
+    std::vector<std::string> names;
+    for (const IdleOption& option : options) {
+      if (option.why == why) names.push_back("--" + option.name);
+    }
+    parts.push_back(join(names, ", ") + (names.size() == 1 ? " has no effect " : " have no effect ") + why);
+  }
+  return join(parts, "; ");
+}
+
+void warn_of(const std::vector<IdleOption>& options) {
+  if (!options.empty()) warn(text_of(options));
+}
+
+void warn_of_idle_options(const CommandLine& line, const std::vector<GivenRun>& runs) {
+  warn_of(idle_options(given_options(line), runs));
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,112 @@
+#pragma once
+// Rows of the option table, by the kind of value: a field of the configuration, a word, a bounded number, a list.
+
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "experiments/options/options.hpp"
+
+namespace onebit::experiments {
+
+/// The parts of the table.
+std::vector<RunOption> run_size_options();
+std::vector<RunOption> model_and_data_options();
+std::vector<RunOption> optimizer_options();
+std::vector<RunOption> exchange_options();
+
+[[noreturn]] void malformed(const std::string& option, const std::string& text, const std::string& wanted);
+
+void parse_into(const std::string& option, const std::string& text, Index& value);
+void parse_into(const std::string& option, const std::string& text, double& value);
+void parse_into(const std::string& option, const std::string& text, bool& value);
+void parse_into(const std::string& option, const std::string& text, std::string& value);
+
+std::string to_text(Index value);
+std::string to_text(double value);
+std::string to_text(bool value);
+std::string to_text(const std::string& value);
+
+/// An option that is a field of the configuration.
+template <class Config = sim::RunConfig, class Place>
+Option<Config> field(const std::string& name, const std::string& help, Place place) {
+  return {name, help, [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
+          [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
+}
+
+/// An option that is one of a few words.
+template <class Config = sim::RunConfig, class Place, class Value>
+Option<Config> choice(const std::string& name, const std::string& help, Place place,
+                      std::map<std::string, Value> words) {
+  std::string wanted;
+  for (const auto& [word, value] : words) wanted += (wanted.empty() ? "" : ", ") + word;
+  return {name, help + " (" + wanted + ")",
+          [name, place, words, wanted](Config& config, const std::string& text) {
+            const auto found = words.find(text);
+            if (found == words.end()) malformed(name, text, wanted);
+            place(config) = found->second;
+          },
+          [place, words](const Config& config) {
+            for (const auto& [word, value] : words) {
+              if (place(const_cast<Config&>(config)) == value) return word;
+            }
+            return std::string();
+          }};
+}
+
+/// A text that is one of a few words.
+template <class Config = sim::RunConfig, class Place>
+Option<Config> word(const std::string& name, const std::string& help, Place place,
+                    const std::vector<std::string>& words) {
+  std::map<std::string, std::string> values;
+  for (const std::string& each : words) values.emplace(each, each);
+  return choice<Config>(name, help, place, std::move(values));
+}
+
+/// A quantity with a unit (netmodel/wire/units.hpp), parsed by `parse`.
+template <class Config, class Place>
+Option<Config> quantity(const std::string& name, const std::string& help, Place place,
+                        double (*parse)(const std::string&, const std::string&)) {
+  return {name, help,
+          [name, place, parse](Config& config, const std::string& text) { place(config).value = parse(name, text); },
+          [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }};
+}
+
+/// An integer field narrower than Index.
+template <class Config = sim::RunConfig, class Place>
+Option<Config> bounded(const std::string& name, const std::string& help, Index high, Place place) {
+  return {name, help,
+          [name, high, place](Config& config, const std::string& text) {
+            const Index value = parse_integer(name, text);
+            if (value < 0 || value > high) {
+              throw ConfigError("option out of range", name + " " + text, "from 0 to " + std::to_string(high));
+            }
+            auto& field = place(config);
+            field = static_cast<std::remove_reference_t<decltype(field)>>(value);
+          },
+          [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }};
+}
+
+/// Texts separated by commas. `items` says what they are.
+template <class Config = sim::RunConfig, class Place>
+Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
+  return {name, help,
+          [name, items, place](Config& config, const std::string& text) {
+            place(config) = split(text, ',');
+            for (const std::string& item : place(config)) {
+              if (item.empty()) malformed(name, text, items + " separated by single commas");
+            }
+          },
+          [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }};
+}
+
+#define ONEBIT_PLACE(member)  \
+  [](auto& config) -> auto& { \
+    return config.member;     \
+  }
+
+}  // namespace onebit::experiments

@@ -1,0 +1,372 @@
+#include "experiments/options/price_options.hpp"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "device/base/files.hpp"
+#include "experiments/options/option_fields.hpp"
+#include "experiments/cli/parse_error.hpp"
+#include "experiments/cli/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using netmodel::Cluster;
+using netmodel::NodeFactor;
+
+template <class Table>
+const auto& option_in(const Table& table, const std::string& name, const std::string& where) {
+  std::vector<std::string_view> names;
+  for (const auto& option : table) {
+    if (option.name == name) return option;
+    names.push_back(option.name);
+  }
+  throw ConfigError("unknown option", where + name, suggestion(name, names));
+}
+
+template <class Place>
+std::vector<Option<Cluster>> link_options(const std::string& link, const std::string& what, Place place) {
+  const auto member = [place](auto field) {
+    return [ place, field ](auto& cluster) -> auto& {
+      return place(cluster).*field;
+    };
+  };
+  using Spec = netmodel::LinkSpec;
+  return {
+      quantity<Cluster>(link + ".nominal", what + ": line rate, by which algorithms are chosen", member(&Spec::nominal),
+                        parse_rate),
+      quantity<Cluster>(link + ".effective", what + ": rate that collectives get", member(&Spec::effective),
+                        parse_rate),
+      quantity<Cluster>(link + ".latency", what + ": of a step of a collective", member(&Spec::latency), parse_seconds),
+      quantity<Cluster>(link + ".per-message", what + ": what a sender spends on each message besides",
+                        member(&Spec::per_message), parse_seconds),
+      quantity<Cluster>(link + ".stream-cap", what + ": the most that one stream gets; 0: no such bound",
+                        member(&Spec::stream_cap), parse_rate),
+      field<Cluster>(link + ".scale-penalty", what + ": k in effective / (1 + k log2 nodes)",
+                     member(&Spec::scale_penalty))};
+}
+
+/// "3:0.5,7:0.25"
+template <class Place>
+Option<Cluster> node_factors(const std::string& name, const std::string& help, Place place) {
+  return {name, help,
+          [name, place](Cluster& cluster, const std::string& text) {
+            std::vector<NodeFactor> factors;
+            for (const std::string& item : split(text, ',')) {
+              const std::vector<std::string> parts = split(item, ':');
+              if (parts.size() != 2) malformed(name, text, "NODE:FACTOR,NODE:FACTOR, nodes count from 0");
+              factors.push_back({parse_integer(name, parts[0]), parse_real(name, parts[1])});
+            }
+            place(cluster) = factors;
+          },
+          [place](const Cluster& cluster) {
+            std::vector<std::string> items;
+            for (const NodeFactor& each : place(const_cast<Cluster&>(cluster))) {
+              items.push_back(std::to_string(each.node) + ":" + shortest(each.factor));
+            }
+            return join(items, ",");
+          }};
+}
+
+Option<Cluster> gpu_link_option() {
+  return {"gpu-link", "link of a GPU in its node: pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4",
+          [](Cluster& cluster, const std::string& text) {
+            const netmodel::GpuLink& link = netmodel::find_gpu_link(text);
+            cluster.gpu_link = link.link;
+            cluster.nvlink = link.nvlink;
+          },
+          [](const Cluster& cluster) {
+            for (const netmodel::GpuLink& each : netmodel::gpu_links()) {
+              if (each.link.effective == cluster.gpu_link.effective) return std::string(each.name);
+            }
+            return std::string();
+          }};
+}
+
+std::vector<Option<Cluster>> node_options() {
+  using netmodel::Placement, netmodel::Selection;
+  return {
+      field<Cluster>("doc", "one line about the cluster", ONEBIT_PLACE(doc)),
+      choice<Cluster>("source", "where its numbers come from", ONEBIT_PLACE(source),
+                      std::map<std::string, netmodel::Source>{{"published", netmodel::Source::published},
+                                                              {"fitted", netmodel::Source::fitted},
+                                                              {"estimated", netmodel::Source::estimated}}),
+      field<Cluster>("nodes", "nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
+      field<Cluster>("gpus-per-node", "GPUs, and workers, of a node", ONEBIT_PLACE(gpus_per_node)),
+      field<Cluster>("gpu", "model of the GPUs: v100-pcie, v100, a100, h100", ONEBIT_PLACE(gpu)),
+      field<Cluster>("nvlink", "GPUs of a node reach each other by NVLink, which NCCL's rule asks",
+                     ONEBIT_PLACE(nvlink)),
+      field<Cluster>("oversubscription", "all network links of the nodes / what the core carries",
+                     ONEBIT_PLACE(oversubscription)),
+      choice<Cluster>("placement", "which node a rank runs on", ONEBIT_PLACE(placement),
+                      std::map<std::string, Placement>{{"contiguous", Placement::contiguous},
+                                                       {"interleaved", Placement::interleaved},
+                                                       {"random", Placement::random}}),
+      choice<Cluster>("all-reduce", "algorithm of dense all-reduces; nccl: by its rule", ONEBIT_PLACE(all_reduce),
+                      std::map<std::string, Selection>{{"ring", Selection::ring},
+                                                       {"hierarchical", Selection::hierarchical},
+                                                       {"tree", Selection::tree},
+                                                       {"halving", Selection::halving},
+                                                       {"leader", Selection::leader},
+                                                       {"nccl", Selection::nccl},
+                                                       {"cheapest", Selection::cheapest}}),
+      choice<Cluster>("all-to-all", "in rounds, or everything at once", ONEBIT_PLACE(pairwise_all_to_all),
+                      std::map<std::string, bool>{{"pairwise", true}, {"burst", false}}),
+      choice<Cluster>("all-gather", "around a ring, or everything at once", ONEBIT_PLACE(direct_all_gather),
+                      std::map<std::string, bool>{{"direct", true}, {"ring", false}}),
+      field<Cluster>("jitter", "standard deviation of computing times, as a share of them", ONEBIT_PLACE(jitter)),
+  };
+}
+
+/// A cluster of which a file says everything that is not usual.
+Cluster plain_cluster(const std::string& path) {
+  Cluster cluster;
+  cluster.name = std::filesystem::path(path).stem().string();
+  cluster.gpu_link = netmodel::find_gpu_link("nvlink3").link;
+  return cluster;
+}
+
+/// Selectors before the fields that they set.
+void apply(Cluster& cluster, const Settings& settings, const std::string& where) {
+  for (const bool selectors : {true, false}) {
+    for (const auto& [name, value] : settings) {
+      if ((name == "gpu-link") == selectors) option_in(cluster_options(), name, where).set(cluster, value);
+    }
+  }
+}
+
+/// Keys with their values, none twice.
+Settings read_ini(const std::string& path, const std::string& what) {
+  namespace po = boost::program_options;
+  std::istringstream file(files::read_text(path, what + " file"));
+  Settings settings;
+  try {
+    const po::options_description any;
+    for (const auto& option : po::parse_config_file(file, any, true).options) {
+      settings.emplace_back(option.string_key, option.value.empty() ? "" : option.value.front());
+    }
+  } catch (const po::error& error) {
+    throw ConfigError(reason_of(error), path, "lines are 'key = value'; keys without a dot stand above [sections]");
+  }
+  for (const auto& [key, value] : settings) {
+    const auto same = [&name = key](const auto& other) { return other.first == name; };
+    if (std::count_if(settings.begin(), settings.end(), same) > 1) throw ConfigError("a key twice", path + ": " + key);
+  }
+  return settings;
+}
+
+Cluster read_cluster(const std::string& path) {
+  Cluster cluster = plain_cluster(path);
+  apply(cluster, read_ini(path, "cluster"), path + ": ");
+  return cluster;
+}
+
+/// A workload as it stands in a file.
+struct WorkloadFile {
+  std::string doc, gpu;
+  Index parameters = 0, batch = 0;
+  netmodel::Seconds forward, backward, optimizer{PriceConfig::kNotGiven};
+};
+
+const std::vector<Option<WorkloadFile>>& workload_options() {
+  static const std::vector<Option<WorkloadFile>> table = {
+      field<WorkloadFile>("doc", "one line about it", ONEBIT_PLACE(doc)),
+      field<WorkloadFile>("gpu", "GPU that the times are of; empty: whatever the cluster has", ONEBIT_PLACE(gpu)),
+      field<WorkloadFile>("parameters", "numbers that are trained", ONEBIT_PLACE(parameters)),
+      field<WorkloadFile>("batch", "samples of a micro-batch", ONEBIT_PLACE(batch)),
+      quantity<WorkloadFile>("forward", "seconds of a micro-batch", ONEBIT_PLACE(forward), parse_seconds),
+      quantity<WorkloadFile>("backward", "seconds of a micro-batch", ONEBIT_PLACE(backward), parse_seconds),
+      quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds)};
+  return table;
+}
+
+Option<PriceConfig> gradient_option() {
+  return choice<PriceConfig>(
+      "step.gradient", "type of dense gradients on the wire; auto: fp16, but as logged where a log is priced",
+      ONEBIT_PLACE(gradient_bytes), std::map<std::string, double>{{"auto", 0}, {"fp16", 2}, {"fp32", 4}});
+}
+
+/// "0:5,1:6": flows from GPU to GPU
+Option<PriceConfig> background_option() {
+  const char* name = "fluid.background";
+  return {
+      name, "cost model fluid: flows of others that never end: FROM:TO,.. (GPUs count from 0)",
+      [name](PriceConfig& config, const std::string& text) {
+        config.cost_model.background.clear();
+        for (const std::string& item : split(text, ',')) {
+          const std::vector<std::string> parts = split(item, ':');
+          if (parts.size() != 2) malformed(name, text, "FROM:TO,FROM:TO");
+          config.cost_model.background.push_back({parse_integer(name, parts[0]), parse_integer(name, parts[1]), {}});
+        }
+      },
+      [](const PriceConfig& config) {
+        std::vector<std::string> items;
+        for (const netmodel::Flow& flow : config.cost_model.background) {
+          items.push_back(std::to_string(flow.from) + ":" + std::to_string(flow.to));
+        }
+        return join(items, ",");
+      }};
+}
+
+void check(const PriceConfig& config) {
+  const auto refuse = [](const std::string& what, const std::string& wanted) {
+    throw ConfigError("option out of range", what, wanted);
+  };
+  if (config.warmup_share < 0 || config.warmup_share > 1) refuse("step.warmup-share", "from 0 to 1");
+  if (!(config.step.bucket.value >= 1)) refuse("step.bucket", "bytes, e.g. 25MB");
+  if (!(config.step.stretch >= 0 && config.step.stretch <= 10)) refuse("step.stretch", "from 0 to 10");
+  if (config.parameters < 0 || config.parameters > Index{1} << 40) {
+    refuse("step.parameters", "0: those of the workload; at most 1e12");
+  }
+  for (const netmodel::Seconds& time : {config.forward, config.backward, config.optimizer}) {
+    if (time.value < 0) refuse("step.forward, .backward or .optimizer", "seconds, not negative");
+  }
+  if (config.clusters.empty()) refuse("cluster", "a preset or an INI file");
+}
+
+}  // namespace
+
+const std::vector<Option<Cluster>>& cluster_options() {
+  static const std::vector<Option<Cluster>> table = [] {
+    std::vector<Option<Cluster>> all = node_options();
+    all.push_back(gpu_link_option());
+    for (const auto& option : link_options("nic", "a node's network link", ONEBIT_PLACE(nic))) all.push_back(option);
+    for (const auto& option : link_options("gpu-link", "a GPU's link in the node", ONEBIT_PLACE(gpu_link))) {
+      all.push_back(option);
+    }
+    all.push_back(node_factors("nic-shares", "nodes whose network link has a share of the rate: NODE:SHARE,..",
+                               ONEBIT_PLACE(nic_shares)));
+    all.push_back(node_factors("stragglers", "nodes that compute so many times as long: NODE:FACTOR,..",
+                               ONEBIT_PLACE(stragglers)));
+    return all;
+  }();
+  return table;
+}
+
+const std::vector<Option<PriceConfig>>& price_options() {
+  using netmodel::CodecKernels, netmodel::Overlap;
+  static const std::vector<Option<PriceConfig>> table = [] {
+    std::vector<Option<PriceConfig>> all = {
+        list<PriceConfig>("cluster", "presets ('onebit list clusters') or INI files", "clusters",
+                          ONEBIT_PLACE(clusters)),
+        field<PriceConfig>("workload", "what a GPU computes, see 'onebit list workloads'", ONEBIT_PLACE(workload)),
+        field<PriceConfig>("cost-model", "see 'onebit list cost-models'", ONEBIT_PLACE(cost_model.name)),
+        field<PriceConfig>("fluid.jobs", "cost model fluid: equal jobs on the same GPUs at the same time",
+                           ONEBIT_PLACE(cost_model.jobs)),
+        background_option(),
+        field<PriceConfig>("cost-table", "measured times for the cost model table: CSV, or of nccl-tests",
+                           ONEBIT_PLACE(cost_model.table)),
+        choice<PriceConfig>("step.overlap", "dense gradients beside the backward pass", ONEBIT_PLACE(step.overlap),
+                            std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
+        {"step.bucket", "bytes of a bucket of gradients",
+         [](PriceConfig& config, const std::string& text) {
+           config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
+         },
+         [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
+        field<PriceConfig>("step.stretch", "by how much communication slows the backward pass beside it",
+                           ONEBIT_PLACE(step.stretch)),
+        choice<PriceConfig>(
+            "step.codec", "kernels of the codec: 14 or 176 bytes touched for each element", ONEBIT_PLACE(step.codec),
+            std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
+        choice<PriceConfig>(
+            "step.exchange", "1-bit exchange of all ranks, or dense within nodes and 1-bit between them",
+            ONEBIT_PLACE(step.hierarchical), std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
+        gradient_option(),
+        field<PriceConfig>("step.warmup-share",
+                           "share of the steps before the last stage; not given: F of --freeze fraction:F",
+                           ONEBIT_PLACE(warmup_share)),
+        field<PriceConfig>("step.parameters", "in place of the workload's; 0: those", ONEBIT_PLACE(parameters))};
+    all.push_back(
+        field<PriceConfig>("target", "a log's held-out loss: the time until it is reached", ONEBIT_PLACE(target)));
+    all.push_back(field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",
+                                     ONEBIT_PLACE(calibrate)));
+    all.push_back(field<PriceConfig>("goal", "write a step of the last stage as a GOAL schedule, for LogGOPSim",
+                                     ONEBIT_PLACE(goal)));
+    all.push_back(field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
+                                     ONEBIT_PLACE(sweep)));
+    all.push_back(list<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", "numbers", ONEBIT_PLACE(widths)));
+    all.push_back(list<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8", "numbers",
+                                    ONEBIT_PLACE(nodes)));
+    const auto time = [&](const char* name, const char* help, auto place) {
+      all.push_back(quantity<PriceConfig>(name, help, place, parse_seconds));
+    };
+    time("step.forward", "seconds of all forward passes, in place of the workload's", ONEBIT_PLACE(forward));
+    time("step.backward", "seconds of all backward passes, in place of the workload's", ONEBIT_PLACE(backward));
+    time("step.optimizer", "seconds of the update, in place of the workload's", ONEBIT_PLACE(optimizer));
+    for (const Option<Cluster>& option : cluster_options()) {
+      const std::string key = option.name;
+      all.push_back(
+          {"cluster." + key, option.help,
+           [key](PriceConfig& config, const std::string& text) { config.cluster_settings.emplace_back(key, text); },
+           [](const PriceConfig&) { return std::string("of the cluster"); }});
+    }
+    return all;
+  }();
+  return table;
+}
+
+PriceConfig make_price_config(const Settings& settings) {
+  PriceConfig config;
+  for (const auto& [name, value] : settings) option_in(price_options(), name, "--").set(config, value);
+  config.names_clusters =
+      std::any_of(settings.begin(), settings.end(), [](const auto& setting) { return setting.first == "cluster"; });
+  check(config);
+  config.cost_model.on_extended = [told = std::make_shared<std::set<std::string>>()](const std::string& text) {
+    if (told->insert(text).second) warn(text);
+  };
+  return config;
+}
+
+bool is_for_runs_too(const std::string& name) {
+  return !name.starts_with("sweep.") && name != "calibrate" && name != "target" && name != "goal";
+}
+
+Cluster load_cluster(const std::string& name, const Settings& settings) {
+  Cluster cluster = name.ends_with(".ini") ? read_cluster(name) : netmodel::find_cluster(name);
+  apply(cluster, settings, "--cluster.");
+  netmodel::check(cluster);
+  return cluster;
+}
+
+netmodel::Workload load_workload(const std::string& name) {
+  if (!name.ends_with(".ini")) return netmodel::find_workload(name);
+  WorkloadFile file;
+  for (const auto& [key, value] : read_ini(name, "workload")) {
+    option_in(workload_options(), key, name + ": ").set(file, value);
+  }
+  const bool sane = file.parameters >= 1 && file.batch >= 1 && file.forward.value >= 0 && file.backward.value >= 0 &&
+                    !(file.optimizer.value < 0);
+  if (!sane) {
+    throw ConfigError("a workload needs parameters, batch (at least 1), forward and backward (seconds)", name);
+  }
+  if (!file.gpu.empty()) netmodel::find_gpu(file.gpu);
+  netmodel::Workload workload;
+  workload.name = std::filesystem::path(name).stem().string();
+  workload.doc = file.doc;
+  workload.parameters = file.parameters;
+  workload.batches = {{file.gpu, static_cast<double>(file.batch), file.forward, file.backward}};
+  if (!std::isnan(file.optimizer.value)) workload.updates = {{file.gpu, file.optimizer}};
+  return workload;
+}
+
+void write_cluster(const Cluster& cluster, const std::string& path) {
+  std::ostringstream file;
+  std::string section;
+  for (const bool in_section : {false, true}) {
+    for (const Option<Cluster>& option : cluster_options()) {
+      const std::size_t dot = option.name.find('.');
+      if ((dot != std::string::npos) != in_section || (!in_section && option.get(cluster).empty())) continue;
+      const std::string owner = in_section ? option.name.substr(0, dot) : "";
+      if (owner != section) file << "\n[" << (section = owner) << "]\n";
+      file << option.name.substr(in_section ? dot + 1 : 0) << " = " << option.get(cluster) << "\n";
+    }
+  }
+  files::write(path, file.str());
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,161 @@
+// Options of a run's size, log, model and data.
+
+#include "experiments/options/option_fields.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using device::Precision;
+using Split = sim::DataSource::Split;
+
+RunOption layers_option() {
+  return {"model.layers", "mlp: widths from input to output, e.g. 784,256,10; empty: features,128,classes",
+          [](sim::RunConfig& config, const std::string& text) {
+            config.model.layers.clear();
+            if (text.ends_with(',')) malformed("model.layers", text, "widths separated by commas");
+            for (const std::string& width : split(text, ',')) {
+              config.model.layers.push_back(parse_integer("model.layers", width));
+            }
+          },
+          [](const sim::RunConfig& config) {
+            std::vector<std::string> widths;
+            for (Index width : config.model.layers) widths.push_back(std::to_string(width));
+            return join(widths, ",");
+          }};
+}
+
+RunOption memory_option() {
+  return {"memory", "memory that the run may take, e.g. 8GB, 512MB; 0: nine tenths of what the system has",
+          [](sim::RunConfig& config, const std::string& text) { config.memory = parse_bytes("memory", text); },
+          [](const sim::RunConfig& config) { return std::to_string(config.memory); }};
+}
+
+template <class Place>
+RunOption automatic(const std::string& name, const std::string& help, Place place) {
+  return choice(name, help, place,
+                std::map<std::string, sim::Switch>{
+                    {"auto", sim::Switch::automatic}, {"true", sim::Switch::yes}, {"false", sim::Switch::no}});
+}
+
+RunOption image_option() {
+  return {"data.image", "synthetic: examples are images, channels x height x width, e.g. 3x32x32; empty: they are not",
+          [](sim::RunConfig& config, const std::string& text) {
+            const std::vector<std::string> sizes = split(text, 'x');
+            config.data.image = {};
+            if (sizes.empty()) return;
+            if (sizes.size() != 3) malformed("data.image", text, "channels x height x width, e.g. 3x32x32");
+            config.data.image = {parse_integer("data.image", sizes[0]), parse_integer("data.image", sizes[1]),
+                                 parse_integer("data.image", sizes[2])};
+          },
+          [](const sim::RunConfig& config) {
+            const auto [channels, height, width] = config.data.image;
+            if (config.data.image == sim::ImageShape{}) return std::string();
+            return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);
+          }};
+}
+
+}  // namespace
+
+std::vector<RunOption> model_and_data_options() {
+  return {
+      field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
+      layers_option(),
+      field("model.init", "file of initial weights, as --weights-out writes it; empty: drawn by the seed",
+            ONEBIT_PLACE(model.init)),
+      choice("model.precision", "format that the operands of matrix products are rounded to",
+             ONEBIT_PLACE(model.precision),
+             std::map<std::string, Precision>{
+                 {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"bf16", Precision::bf16}}),
+      field("model.activation", "mlp, ngram: relu or gelu", ONEBIT_PLACE(model.activation)),
+      field("model.context", "tokens of an example; 0: the model's own number", ONEBIT_PLACE(model.context)),
+      field("model.embedding", "ngram: numbers per byte", ONEBIT_PLACE(model.embedding)),
+      field("model.hidden", "ngram: width of the hidden layer", ONEBIT_PLACE(model.hidden)),
+      field("model.dimension", "quadratic: numbers", ONEBIT_PLACE(model.dimension)),
+      field("model.blocks", "quadratic: tensors of equal size", ONEBIT_PLACE(model.blocks)),
+      field("model.spectrum", "quadratic: linear, log, power:P or flat", ONEBIT_PLACE(model.spectrum)),
+      field("model.condition", "quadratic: largest eigenvalue over the smallest", ONEBIT_PLACE(model.condition)),
+      field("model.rotate", "quadratic: eigenvectors that are no coordinates", ONEBIT_PLACE(model.rotate)),
+      field("model.noise", "quadratic: root mean square norm of an example's noise", ONEBIT_PLACE(model.noise)),
+      field("model.heterogeneity", "quadratic: root mean square norm of the workers' gradients at the optimum",
+            ONEBIT_PLACE(model.heterogeneity)),
+      field("model.depth", "transformers: blocks; 0: the model's own number", ONEBIT_PLACE(model.depth)),
+      field("model.width", "transformers: numbers per position; 0: the model's own", ONEBIT_PLACE(model.width)),
+      field("model.heads", "transformers: attention heads; 0: the model's own number", ONEBIT_PLACE(model.heads)),
+      field("model.layer-norm", "transformers: pre or post; empty: post for bert-*, pre for gpt*",
+            ONEBIT_PLACE(model.layer_norm)),
+      field("model.dropout", "transformers: share dropped in training; -1: the model's own",
+            ONEBIT_PLACE(model.dropout)),
+      field("model.tied", "transformers: logits by the embedding's table", ONEBIT_PLACE(model.tied)),
+      word("model.regulariser", "logistic", ONEBIT_PLACE(model.regulariser), {"l2", "nonconvex", "none"}),
+      field("model.lambda", "logistic: factor of the regulariser", ONEBIT_PLACE(model.lambda)),
+      field("model.bias", "logistic: a feature that is always 1", ONEBIT_PLACE(model.bias)),
+      field("model.norm", "resnet: group (GroupNorm) or batch (BatchNorm per worker)", ONEBIT_PLACE(model.norm)),
+      field("model.groups", "resnet: groups of GroupNorm", ONEBIT_PLACE(model.groups)),
+      field("model.command", "external: shell command of the worker program, e.g. 'python3 worker.py'",
+            ONEBIT_PLACE(model.command)),
+      field("model.timeout", "external: seconds that an answer of the worker program may take",
+            ONEBIT_PLACE(model.timeout)),
+      field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
+      list("data.path", "files or folders, separated by commas", "files or folders", ONEBIT_PLACE(data.paths)),
+      list("data.test", "files of the held-out split; empty: a share of the examples", "files",
+           ONEBIT_PLACE(data.test)),
+      field("data.holdout", "share of the examples held out for evaluation", ONEBIT_PLACE(data.holdout)),
+      field("data.split", "training examples among workers: iid, label, dirichlet:A, size or size:P",
+            ONEBIT_PLACE(data.split)),
+      automatic("data.mmap", "map plain files instead of reading them; auto: from 64 MiB on",
+                ONEBIT_PLACE(data.mapping)),
+      automatic("data.standardise", "features to mean 0 and deviation 1; auto: all but libsvm",
+                ONEBIT_PLACE(data.standardise)),
+      field("data.vocabulary", "text: file of word pieces, one a line; empty: bytes", ONEBIT_PLACE(data.vocabulary)),
+      field("data.lowercase", "text, with word pieces: put ASCII letters to lower case", ONEBIT_PLACE(data.lowercase)),
+      bounded("data.token-bytes", "tokens: 1, 2 or 4 where files have no header", 4, ONEBIT_PLACE(data.token_bytes)),
+      field("data.features", "synthetic: numbers per example, 0 is 32; libsvm: at least so many",
+            ONEBIT_PLACE(data.features)),
+      image_option(),
+      field("data.classes", "synthetic: classes", ONEBIT_PLACE(data.classes)),
+      field("data.examples", "synthetic: examples in both splits", ONEBIT_PLACE(data.examples)),
+  };
+}
+
+std::vector<RunOption> run_size_options() {
+  return {
+      field("workers", "virtual data-parallel workers", ONEBIT_PLACE(workers)),
+      field("batch", "examples per worker and pass", ONEBIT_PLACE(batch)),
+      field("accumulation", "passes whose gradients are averaged for one step", ONEBIT_PLACE(accumulation)),
+      field("steps", "steps; 0: from epochs, else 1000", ONEBIT_PLACE(steps)),
+      field("epochs", "passes over the training split; 0: from steps", ONEBIT_PLACE(epochs)),
+      bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
+      field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
+      bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
+      field("graphs", "GPUs start a pass as a CUDA graph where they have had it before", ONEBIT_PLACE(graphs)),
+      field("worker-group", "workers of a device whose gradients exist at a time; 0: as are fast and fit",
+            ONEBIT_PLACE(worker_group)),
+      memory_option(),
+      field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
+      field("log.workers-every", "steps between rows of /workers; 0: none", ONEBIT_PLACE(log.workers_every)),
+      field("log.tensors-every", "steps between rows of /tensors; 0: none", ONEBIT_PLACE(log.tensors_every)),
+      field("log.flush", "longest time between flushes, in seconds", ONEBIT_PLACE(log.flush_seconds)),
+      field("log.flush-every", "most steps between flushes; 0: any number", ONEBIT_PLACE(log.flush_every)),
+      field("log.compression", "of the log of a finished run: deflate level 1 to 9; 0: none",
+            ONEBIT_PLACE(log.compression)),
+      field("probe.every", "steps between probes of what theory speaks of, see docs/analyze.md; 0: none",
+            ONEBIT_PLACE(probe.every)),
+      field("probe.curvature", "gradients of each probe's power iteration for the largest curvature; 0: none",
+            ONEBIT_PLACE(probe.curvature)),
+      field("probe.moved", "relative change of sqrt(v) from which on a coordinate counts as moved",
+            ONEBIT_PLACE(probe.moved)),
+      field("checkpoint.every", "steps between checkpoints; 0: only where a signal stops the run",
+            ONEBIT_PLACE(checkpoint.every)),
+      field("checkpoint.keep", "checkpoints that are kept, the newest ones", ONEBIT_PLACE(checkpoint.keep)),
+      field("eval.every",
+            "steps between evaluations; 0: a twentieth of the run, or more, so that they take a fifth of it",
+            ONEBIT_PLACE(eval.every)),
+      field("eval.examples",
+            "examples per evaluation, evenly spread over the split; 0: 8192, or as many as that leaves",
+            ONEBIT_PLACE(eval.examples)),
+      choice("eval.split", "examples of an evaluation: held out, or those trained on", ONEBIT_PLACE(eval.split),
+             std::map<std::string, Split>{{"holdout", Split::holdout}, {"train", Split::train}}),
+  };
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,188 @@
+#include "experiments/output/analyze_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace onebit::experiments {
+namespace {
+
+constexpr std::size_t kTensorsShown = 12;
+constexpr std::size_t kRowsShown = 8;
+
+std::string step_text(Index step) {
+  return step > 0 ? std::to_string(step) : "never";
+}
+
+/// Some `most` indices of `count`, evenly spread, the last among them.
+std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> indices;
+  const std::size_t shown = std::min(count, most);
+  for (std::size_t i = 1; i <= shown; ++i) indices.push_back(count * i / shown - 1);
+  return indices;
+}
+
+/// Rows in which some ratio is known.
+std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
+  std::vector<std::size_t> known;
+  for (std::size_t row = 0; row < view.steps.size(); ++row) {
+    const auto has_ratio = [row](const analysis::StabilitySeries& series) { return !std::isnan(series.ratio[row]); };
+    if (std::ranges::any_of(view.stability, has_ratio)) known.push_back(row);
+  }
+  return known;
+}
+
+/// The last step with a ratio that the thresholds are sought in.
+Index last_known(const analysis::VarianceView& view) {
+  const std::vector<double>& ratio = rule_series(view).ratio;
+  for (std::size_t i = ratio.size(); i-- > 0;) {
+    if (!std::isnan(ratio[i])) return view.steps[i];
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c) {
+  return {{"L along the path, largest", "path_smoothness", c.path_smoothness},
+          {"L by power iteration, largest", "smoothness", c.smoothness},
+          {"sigma of a worker's gradient", "noise", c.noise},
+          {"zeta between workers", "heterogeneity", c.heterogeneity},
+          {"delta of the workers' codec, mean", "worker_delta", c.worker_delta},
+          {"delta of the servers' codec, mean", "server_delta", c.server_delta},
+          {"||e|| of the workers, largest rms", "worker_error", c.worker_error},
+          {"||e|| of the servers, largest", "server_error", c.server_error},
+          {"least denominator, mean", "least_denominator", c.least_denominator}};
+}
+
+Table stability_table(const analysis::VarianceView& view) {
+  std::vector<std::string> header = {"stability of the variance at step"};
+  for (const analysis::StabilitySeries& series : view.stability)
+    header.push_back(series.norm + (series.raw ? " raw" : "") + ", lag " + std::to_string(series.lag));
+  Table table(header);
+  const std::vector<std::size_t> known = known_rows(view);
+  for (const std::size_t i : spread(known.size(), kRowsShown)) {
+    const std::size_t row = known[i];
+    std::vector<std::string> cells = {std::to_string(view.steps[row])};
+    for (const analysis::StabilitySeries& series : view.stability) cells.push_back(number(series.ratio[row]));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string rule_of(const analysis::VarianceView& view) {
+  std::string text = "freeze auto: the ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
+                     " steps, without bias, stays at the threshold for " + std::to_string(view.rule_dwell) +
+                     " steps; published: the raw one reaches it; not before step " +
+                     std::to_string(std::max<Index>(1, view.rule_after));
+  if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
+  return text;
+}
+
+Table thresholds_table(const analysis::VarianceView& view) {
+  Table table({"threshold", "published", "first", "stays from", "until", "freeze step", "DeepSpeed freeze_step",
+               "of the run", "vs fp16", "loss then"});
+  for (const analysis::Threshold& row : view.thresholds) {
+    const bool reached = row.freeze_step > 0;
+    const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
+    table.add({number(row.threshold), step_text(row.published), step_text(row.stay.first), step_text(row.stay.from),
+               to_the_end ? "the end" : step_text(row.stay.until), step_text(row.freeze_step),
+               reached ? std::to_string(row.deepspeed_step) : "-", reached ? percent_text(row.share) : "-",
+               ratio_text(row.volume_ratio), number(row.loss_then)});
+  }
+  return table;
+}
+
+Table tensors_table(std::vector<analysis::TensorStability> tensors) {
+  const auto late = [](const analysis::TensorStability& tensor) {
+    return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
+  };
+  std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) { return late(a) > late(b); });
+  Table table({"tensor, last stable first", "elements", "stable from", "last ratio", "shadow / frozen"});
+  for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
+    const analysis::TensorStability& tensor = tensors[i];
+    table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step), number(tensor.last_ratio),
+               number(tensor.drift)});
+  }
+  if (tensors.size() > kTensorsShown)
+    table.add({std::to_string(tensors.size() - kTensorsShown) + " more, stable earlier"});
+  return table;
+}
+
+Table drift_table(const analysis::Drift& drift) {
+  Table table({"since the freeze, at step", "||shadow|| / ||frozen||", "typical change of the rate", "moved"});
+  for (const std::size_t row : spread(drift.steps.size(), kRowsShown)) {
+    table.add({std::to_string(drift.steps[row]), number(drift.norm_ratio[row]),
+               "x " + number(std::exp(drift.rate_drift[row])), percent_text(drift.moved_share[row])});
+  }
+  return table;
+}
+
+Table steps_table(const analysis::StepSizes& sizes) {
+  std::vector<const analysis::TensorSteps*> tensors;
+  for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
+  const std::size_t row = sizes.freeze_row;
+  std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
+  Table table({"one bit at step " + std::to_string(sizes.steps[row]) + ", learning rates a step", "elements", "longest",
+               "1% above", "median"});
+  for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
+    const analysis::TensorSteps& tensor = *tensors[i];
+    table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),
+               number(tensor.typical[row])});
+  }
+  if (tensors.size() > kTensorsShown) table.add({std::to_string(tensors.size() - kTensorsShown) + " more, shorter"});
+  return table;
+}
+
+Table compression_table(const analysis::CompressionSeries& series) {
+  Table table({"since the freeze, at step", "delta of the workers' codec", "of the servers'", "||e|| / ||m||"});
+  for (const std::size_t row : spread(series.steps.size(), kRowsShown)) {
+    table.add({std::to_string(series.steps[row]), number(series.worker_delta[row]), number(series.server_delta[row]),
+               number(series.error_share[row])});
+  }
+  return table;
+}
+
+Table constants_table(const analysis::TheoryConstants& constants) {
+  Table table({"measured", "value", "least", "most", "known"});
+  for (const NamedMeasure& row : measures_of(constants)) {
+    table.add({row.name, number(row.measured.value), number(row.measured.least), number(row.measured.most),
+               number(row.measured.known)});
+  }
+  table.add({"epsilon, twice the largest error", number(constants.epsilon), "-", "-", "-"});
+  return table;
+}
+
+Table bound_table(const std::vector<analysis::BoundRow>& rows) {
+  Table table({"bound of 1-bit Adam to step", "factor", "left", "right", "start", "errors", "noise", "momentum"});
+  for (const std::size_t i : spread(rows.size(), kRowsShown)) {
+    const analysis::BoundRow& row = rows[i];
+    table.add({std::to_string(row.step), number(row.factor), number(row.left), number(row.right()), number(row.start),
+               number(row.errors), number(row.noise), number(row.momentum)});
+  }
+  return table;
+}
+
+std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
+  std::vector<std::string> lines;
+  if (!view.bound.empty() && view.bound.back().factor <= 0)
+    lines.emplace_back("the factor is not positive: at this learning rate the theorem promises nothing");
+  if (!view.bound.empty())
+    lines.emplace_back(
+        "the bound's constants 6, 2, 2 and its powers of v are quoted from memory: compare how the sides grow, not the "
+        "sides");
+  const analysis::Telescoping& telescoping = view.telescoping;
+  if (telescoping.probes > 0) {
+    lines.push_back("telescoping of errors: what is missing is at most " + number(telescoping.worst, 2) +
+                    " of what entered an exchange (step " + std::to_string(telescoping.step) + ", " +
+                    std::to_string(telescoping.probes) + " probes)");
+  }
+  if (std::isfinite(view.error.bound)) {
+    lines.push_back("error feedback: E||e||^2 " + number(view.error.error_square) + ", bound 4(1-delta)G^2/delta^2 " +
+                    number(view.error.bound) + " (delta " + number(view.error.delta) + ", G^2 " +
+                    number(view.error.input_square) + ")");
+  }
+  return lines;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,54 @@
+#include "experiments/output/cost_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/base/text.hpp"
+#include "experiments/output/interval_output.hpp"
+
+namespace onebit::experiments {
+
+std::string cost_text(const analysis::FreezeCost& cost) {
+  const auto diverged = std::ranges::count_if(cost.by_seed, [](double value) { return std::isinf(value); });
+  if (diverged == 0) return percent_interval(cost.interval);
+  return std::to_string(diverged) + " of " + std::to_string(cost.by_seed.size()) + " diverged";
+}
+
+std::string verdict_text(const analysis::FreezeCost& cost) {
+  std::string text(analysis::name(cost.verdict));
+  if (cost.more_seeds > 0) text += ": about " + std::to_string(cost.more_seeds) + " more seeds would decide";
+  if (!cost.reason.empty()) text += ": " + cost.reason;
+  return text;
+}
+
+std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference) {
+  switch (criterion.measure) {
+    case analysis::FreezeMeasure::accuracy:
+      return "costs: accuracy lost, in points of 100";
+    case analysis::FreezeMeasure::steps:
+      return "costs: more steps to the target";
+    case analysis::FreezeMeasure::loss:
+      break;
+  }
+  return "costs: final loss above that of the run it is held against, as a share of what the dense runs end above " +
+         reference;
+}
+
+std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
+  std::vector<std::string> words;
+  for (const std::uint32_t seed : seeds) words.push_back(std::to_string(seed));
+  return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
+}
+
+Json cost_json(const analysis::FreezeCost& cost) {
+  std::vector<Json> seeds;
+  for (const double value : cost.by_seed) seeds.push_back(std::isinf(value) ? Json("diverged") : Json(value));
+  return Json::object({{"by_seed", Json::array(seeds)},
+                       {"mean", interval_json(cost.interval)},
+                       {"p", cost.p},
+                       {"verdict", std::string(analysis::name(cost.verdict))},
+                       {"more_seeds", cost.more_seeds},
+                       {"reason", cost.reason}});
+}
+
+}  // namespace onebit::experiments

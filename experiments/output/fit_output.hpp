@@ -1,0 +1,21 @@
+#pragma once
+// Fitted rates of convergence, for people and for programs.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "analysis/theory/fit.hpp"
+#include "experiments/output/output.hpp"
+
+namespace onebit::experiments {
+
+/// Points and lines, then an exponent with its interval each. variable: what was fitted against.
+void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
+Json to_json(const std::vector<analysis::RateFit>& fits);
+
+/// <stem>.svg and .png: runs and lines on logarithmic axes, beside the exponent of the theory. None without gnuplot.
+std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable,
+                                   const std::string& stem);
+
+}  // namespace onebit::experiments

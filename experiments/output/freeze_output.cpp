@@ -1,0 +1,168 @@
+#include "experiments/output/freeze_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "device/base/text.hpp"
+#include "experiments/output/cost_output.hpp"
+#include "optim/two_stage/variance_floor.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::FreezeVerdict;
+
+std::string step_text(const FreezeAnswer& answer, Index step) {
+  const double share = static_cast<double>(step) / static_cast<double>(answer.steps);
+  return std::to_string(step) + " of " + std::to_string(answer.steps) + " steps (" + percent_text(share) + ")";
+}
+
+std::string tried_text(const FreezeAnswer& answer) {
+  std::vector<std::string> words;
+  for (const TriedFreeze& tried : answer.tried) {
+    words.push_back(std::to_string(tried.step) + ": " +
+                    (std::isinf(tried.together) ? "diverged" : percent_text(tried.together)));
+  }
+  return join(words, ", ");
+}
+
+/// The first line: what to do.
+std::string headline(const FreezeAnswer& answer) {
+  if (answer.freeze_step == 0) {
+    const analysis::FreezeRow& row = answer.judged.rows[0];
+    const bool codec = row.freeze.by_seed[0] <= answer.judged.criterion.margin;
+    return "no freeze was found: at every step that seed " + std::to_string(answer.choosing) +
+           " tried, the compressed run costs more than half of the margin" +
+           (codec ? "; it is the codec that costs, not the freeze" : "");
+  }
+  const FreezeVerdict verdict = answer.judged.rows[0].arms[0].together.verdict;
+  const std::string step = step_text(answer, answer.freeze_step);
+  switch (verdict) {
+    case FreezeVerdict::costs:
+      return "do not freeze after " + step + ": other seeds than the one that chose it pay for it";
+    case FreezeVerdict::unclear:
+      return "freeze after " + step + "? The seeds do not tell yet";
+    default:
+      return "freeze after " + step + ": " + answer.option;
+  }
+}
+
+void print_costs(const FreezeAnswer& answer, std::ostream& out) {
+  const analysis::FreezeRow& row = answer.judged.rows[0];
+  Table table({"at " + row.candidate, "cost", "verdict"});
+  table.add({"the freeze", cost_text(row.freeze), verdict_text(row.freeze)});
+  for (std::size_t a = 0; a < row.arms.size(); ++a) {
+    const std::string arm = answer.judged.arms[a];
+    table.add({"compression, " + arm, cost_text(row.arms[a].compression), "on top of the freeze"});
+    table.add({"together, " + arm, cost_text(row.arms[a].together), verdict_text(row.arms[a].together)});
+  }
+  table.print(out);
+}
+
+void print_savings(const FreezeAnswer& answer, std::ostream& out) {
+  if (!(answer.ratio_fp16 > 0)) return;
+  out << "\nbytes: dense fp16 over what is sent " << ratio_text(answer.ratio_fp16)
+      << (answer.ratio_fp16 > 1 ? ", saves " + percent_text(1 - 1 / answer.ratio_fp16) : ": nothing is saved") << "\n";
+  for (const SavedTime& time : answer.times) {
+    const double saved = 1 - time.seconds / time.dense_seconds;
+    out << "time on " << time.cluster << ": " << seconds_text(time.dense_seconds) << " a run dense, "
+        << seconds_text(time.seconds) << " compressed, "
+        << (saved > 0 ? "saves " + percent_text(saved)
+                      : "takes " + percent_text(-saved) + " more: it does not pay there")
+        << "\n";
+  }
+}
+
+/// What to try where no freeze was found. The floor was tried.
+std::string advice_text(const FreezeAnswer& answer) {
+  const std::string others =
+      "a larger --optimizer.eps, or --codec int8 (the freeze itself is judged by one seed here; "
+      "'onebit analyze --validate' tries steps that you name)";
+  const std::vector<std::string>& arms = answer.judged.arms;
+  const auto floor = std::ranges::find(arms, kFloorArm);
+  if (floor == arms.end()) return "surer: try " + others;
+  const auto arm = static_cast<std::size_t>(floor - arms.begin());
+  const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
+  const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
+  if (cost <= answer.judged.criterion.margin / 2)  // what the choosing seed passes a freeze by
+    return "surer: ask again with " + option + ": with it the compressed run costs " + percent_text(cost) + " there";
+  const std::string left = std::isfinite(cost) ? "costs " + percent_text(cost) + " there" : "diverges there, too";
+  return "surer: with " + option + " the compressed run " + left + " (it was tried); try besides " + others;
+}
+
+/// What the seeds can see, and what would make the answer surer.
+std::string power_text(const FreezeAnswer& answer) {
+  const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
+  const std::size_t seeds = answer.judged.seeds.size();
+  if (answer.freeze_step == 0) return advice_text(answer);
+  if (cost.verdict == FreezeVerdict::costs)
+    return "surer: 'onebit analyze --validate --freeze-at' with later steps" +
+           (answer.floor_is_left ? std::string(", and --arm floor:optimizer.variance-floor=") + optim::kFloorToTry +
+                                       " to see whether small denominators cause it"
+                                 : "");
+  if (!std::isfinite(cost.interval.half_width)) return "power: one seed has no interval; surer: more --seeds";
+  const std::string text = "power: " + std::to_string(seeds) + " seeds see a cost to +- " +
+                           percent_text(cost.interval.half_width) + ", the margin is " +
+                           percent_text(answer.judged.criterion.margin);
+  if (cost.more_seeds == 0) return text + "; surer: more --seeds, or a smaller --margin";
+  return text + "; surer: about " + std::to_string(cost.more_seeds) + " more seeds";
+}
+
+std::string runs_text(const FreezeAnswer& answer) {
+  return std::to_string(answer.runs) + " runs in " + seconds_text(answer.wall_seconds) + ", " +
+         std::to_string(answer.verdict_runs) + " of them judge";
+}
+
+}  // namespace
+
+void print_answer(const FreezeAnswer& answer, std::ostream& out) {
+  out << headline(answer) << "\n\n";
+  print_costs(answer, out);
+  print_savings(answer, out);
+  out << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
+  out << "seed " << answer.choosing << " chose, costs by step: " << tried_text(answer) << "\n";
+  if (answer.freeze_step > 0) {
+    out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold with 95% over " << answer.looks
+        << (answer.looks == 1 ? " look" : " looks") << " at them (Bonferroni)\n";
+  }
+  out << power_text(answer) << "\n" << runs_text(answer) << "\n";
+}
+
+Json to_json(const FreezeAnswer& answer) {
+  std::vector<Json> tried, times;
+  for (const TriedFreeze& one : answer.tried) {
+    tried.push_back(
+        Json::object({{"step", one.step}, {"cost", std::isinf(one.together) ? Json("diverged") : Json(one.together)}}));
+  }
+  for (const SavedTime& time : answer.times) {
+    times.push_back(
+        Json::object({{"cluster", time.cluster}, {"dense_seconds", time.dense_seconds}, {"seconds", time.seconds}}));
+  }
+  const analysis::FreezeRow& row = answer.judged.rows[0];
+  std::vector<std::pair<std::string, Json>> arms;
+  for (std::size_t a = 0; a < row.arms.size(); ++a) {
+    arms.emplace_back(answer.judged.arms[a], Json::object({{"compression", cost_json(row.arms[a].compression)},
+                                                           {"together", cost_json(row.arms[a].together)}}));
+  }
+  std::vector<Json> seeds;
+  for (const std::uint32_t seed : answer.judged.seeds) seeds.push_back(static_cast<Index>(seed));
+  return Json::object({{"freeze_step", answer.freeze_step},
+                       {"steps", answer.steps},
+                       {"judged_step", answer.judged.trials.front().freeze_step},
+                       {"freeze", cost_json(row.freeze)},
+                       {"arms", Json::object(arms)},
+                       {"ratio_fp16", answer.ratio_fp16},
+                       {"times", Json::array(times)},
+                       {"margin", answer.judged.criterion.margin},
+                       {"reference", answer.reference},
+                       {"choosing_seed", static_cast<Index>(answer.choosing)},
+                       {"tried", Json::array(tried)},
+                       {"judging_seeds", Json::array(seeds)},
+                       {"looks", answer.looks},
+                       {"runs", answer.runs},
+                       {"verdict_runs", answer.verdict_runs},
+                       {"wall_seconds", answer.wall_seconds}});
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,110 @@
+#include "experiments/output/output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+namespace onebit::experiments {
+namespace {
+
+std::string format(const char* pattern, int digits, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, digits, value);
+  return text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += std::string("\\") + c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      result += code;
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+}  // namespace
+
+void Table::print(std::ostream& out) const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size() && row.size() > 1; ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string padding(widths[c] - std::min(widths[c], row[c].size()), ' ');
+      line += (c > 0 ? "  " : "") + (c < text_columns_ ? row[c] + padding : padding + row[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << "\n";
+  }
+}
+
+Json Json::object(const std::vector<std::pair<std::string, Json>>& members) {
+  Json json;
+  for (const auto& [key, value] : members)
+    json.text_ += (json.text_.empty() ? "" : ", ") + escaped(key) + ": " + value.text();
+  json.text_ = "{" + json.text_ + "}";
+  return json;
+}
+
+Json Json::array(const std::vector<Json>& items) {
+  Json json;
+  for (const Json& item : items) json.text_ += (json.text_.empty() ? "" : ", ") + item.text();
+  json.text_ = "[" + json.text_ + "]";
+  return json;
+}
+
+Json Json::with(const std::string& key, const Json& value) const {
+  Json json;
+  json.text_ =
+      text_.substr(0, text_.size() - 1) + (text_ == "{}" ? "" : ", ") + escaped(key) + ": " + value.text() + "}";
+  return json;
+}
+
+Json Json::boolean(bool value) {
+  Json json;
+  json.text_ = value ? "true" : "false";
+  return json;
+}
+
+Json::Json(const std::string& text) : text_(escaped(text)) {}
+Json::Json(double value) : text_(std::isfinite(value) ? format("%.*g", 17, value) : "null") {}
+Json::Json(long value) : text_(std::to_string(value)) {}
+
+std::string number(double value, int digits) {
+  return std::isfinite(value) ? format("%.*g", digits, value) : "-";
+}
+
+std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds >= 1) return number(seconds, 3) + " s";
+  if (seconds >= 1e-3) return number(seconds * 1e3, 3) + " ms";
+  return number(seconds * 1e6, 3) + " us";
+}
+
+std::string percent_text(double share) {
+  return std::isfinite(share) ? number(100 * share) + "%" : "-";
+}
+
+std::string ratio_text(double ratio) {
+  return std::isfinite(ratio) ? number(ratio, 3) + "x" : "-";
+}
+
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace onebit::experiments

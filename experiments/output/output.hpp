@@ -1,0 +1,59 @@
+#pragma once
+// What the program prints: aligned tables for people, one JSON object for programs.
+
+#include <iosfwd>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/base/text.hpp"
+
+namespace onebit::experiments {
+
+/// A table with a header row. Columns of text are left-aligned, by default the first only; the others right-aligned. A
+/// row of one cell is a heading: it may be wider than its column.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header, std::size_t text_columns = 1)
+      : rows_{std::move(header)}, text_columns_(text_columns) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print(std::ostream& out) const;
+
+  bool empty() const { return rows_.size() < 2; }                              ///< no row but the header
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< the header first
+  std::size_t text_columns() const { return text_columns_; }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::size_t text_columns_;
+};
+
+/// A JSON value built as text.
+class Json {
+ public:
+  static Json object(const std::vector<std::pair<std::string, Json>>& members);
+  static Json array(const std::vector<Json>& items);
+  static Json boolean(bool value);
+  /// An object with one more member.
+  Json with(const std::string& key, const Json& value) const;
+  Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals
+  Json(const char* text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
+  Json(double value);  // NOLINT(google-explicit-constructor): null where it is not finite
+  Json(long value);    // NOLINT(google-explicit-constructor)
+  const std::string& text() const { return text_; }
+
+ private:
+  Json() = default;
+  std::string text_;
+};
+
+/// A number with `digits` significant digits; "-" where it is not finite.
+std::string number(double value, int digits = 4);
+std::string seconds_text(double seconds);
+std::string percent_text(double share);
+/// 5.66x
+std::string ratio_text(double ratio);
+/// A field of a CSV file, in quotes where it has to be.
+std::string csv_text(const std::string& text);
+
+}  // namespace onebit::experiments

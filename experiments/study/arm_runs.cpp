@@ -1,0 +1,131 @@
+#include "experiments/study/arm_runs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "device/device.hpp"
+#include "device/base/error.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/study/price.hpp"
+#include "experiments/cli/resume.hpp"
+#include "experiments/cli/session.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string log_path(const CommandLine& line, const Arm& arm, std::uint32_t seed) {
+  return line.out + "/" + arm.name + "-" + std::to_string(seed) + ".h5";
+}
+
+sim::RunConfig with_seed(sim::RunConfig config, Index s) {
+  config.seed += static_cast<std::uint32_t>(s);
+  return config;
+}
+
+Index parameters_of(const sim::PreparedRun& run) {
+  const device::Device counting = device::parse_devices("cpu", 1).front().plan();
+  return sim::make_model(counting, run.config.model, *run.site.data)->parameters();
+}
+
+/// False: stopped by a signal.
+bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
+  for (Index s = 0; s < line.seeds; ++s) {
+    sim::RunConfig config = with_seed(make_config(arm.settings), s);
+    const std::string path = log_path(line, arm, config.seed);
+    const Beginning beginning = beginning_of(line, config, path);
+    config = continued(config, beginning);
+    if (config.eval.examples == 0) config.eval.examples = examples;
+    const sim::RunResult run = beginning.done ? result_of(path)
+                                              : run_and_log(sim::prepare(config), path, beginning.existing, line,
+                                                            arm.name + " seed " + std::to_string(config.seed))
+                                                    .result;
+    const sim::LogReader log(path);
+    result.exchanges.push_back(analysis::exchanges_of(log));
+    result.runs.push_back(
+        analysis::summarize(log, result.exchanges.back(), prices.clusters, *prices.model, prices.rules));
+    if (run.status == sim::RunStatus::stopped) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Prices prices_of(const PriceConfig& config) {
+  Prices prices;
+  std::vector<std::string> names;
+  for (const std::string& name : config.clusters) {
+    prices.clusters.push_back(load_cluster(name, config.cluster_settings));
+    names.push_back(prices.clusters.back().name);
+    if (std::count(names.begin(), names.end(), names.back()) > 1) {
+      throw ConfigError("two clusters of one name", names.back(), "pictures are called by it");
+    }
+  }
+  prices.model = netmodel::make_cost_model(config.cost_model);
+  prices.rules = rules_of(config);
+  return prices;
+}
+
+RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
+  std::vector<analysis::SharedComputing::NamedRun> runs;
+  for (const ArmRuns& arm : arms) {
+    for (const analysis::Summary& run : arm.runs) runs.push_back({arm.name, &run});
+  }
+  const analysis::SharedComputing computing(runs);
+  RunTimes times;
+  if (analysis::measures_computing(prices.rules)) times.computing = computing.groups();
+  for (const netmodel::Cluster& cluster : prices.clusters) times.clusters.push_back(cluster.name);
+  for (const ArmRuns& arm : arms) {
+    times.timelines.emplace_back();
+    for (std::size_t r = 0; r < arm.runs.size(); ++r) {
+      std::vector<analysis::Timeline>& row = times.timelines.back().emplace_back();
+      for (const netmodel::Cluster& cluster : prices.clusters) {
+        row.emplace_back(computing.size_of(arm.runs[r]), arm.exchanges[r], cluster, *prices.model, prices.rules);
+      }
+    }
+  }
+  return times;
+}
+
+Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
+  check_seeds(line);
+  Index examples = sim::kMostEvaluated;
+  std::optional<Index> begun;  // of logs that go on
+  for (const Arm& arm : arms) {
+    const sim::RunConfig config = make_config(arm.settings);
+    if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
+      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
+    }
+    const sim::PreparedRun run = sim::prepare(config);
+    if (config.eval.examples == 0) examples = std::min(examples, run.config.eval.examples);
+    for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, run.config.workers);
+    if (prices.rules.workload) analysis::check_fits(*prices.rules.workload, parameters_of(run), "arm " + arm.name);
+    for (Index s = 0; s < line.seeds; ++s) {
+      const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
+      if (fs::exists(path) && !line.overwrite && !line.resume) {
+        throw ConfigError("output exists", path, "give --overwrite, --resume or another -o DIR");
+      }
+      const Beginning beginning = beginning_of(line, with_seed(config, s), path);
+      if (config.eval.examples == 0 && beginning.eval_examples > 0) begun = beginning.eval_examples;
+    }
+  }
+  warn_of_idle_options(line, given_runs(line, arms));
+  return begun.value_or(examples);
+}
+
+ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices, Index examples) {
+  make_folder(line.out);
+  install_stop_handler();
+  ArmResults results;
+  for (const Arm& arm : arms) {
+    results.arms.push_back({arm.name, {}, {}});
+    results.complete = run_arm(line, arm, prices, examples, results.arms.back());
+    if (!results.complete) break;
+  }
+  return results;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,42 @@
+#pragma once
+// What `compare` shows of its logs: tables, files, pictures.
+
+#include <string>
+#include <vector>
+
+#include "analysis/log/computing.hpp"
+#include "experiments/output/output.hpp"
+#include "netmodel/cluster/cluster.hpp"
+
+namespace onebit::experiments {
+
+/// The runs of one arm, one per seed, in seed order.
+struct ArmRuns {
+  std::string name;
+  std::vector<analysis::Summary> runs;
+  std::vector<std::vector<analysis::Stretch>> exchanges;  ///< of the runs
+};
+
+/// The runs of a comparison in seconds.
+struct RunTimes {
+  std::vector<std::string> clusters;
+  /// [arm][run][cluster]
+  std::vector<std::vector<std::vector<analysis::Timeline>>> timelines;
+  std::vector<analysis::ComputingGroup> computing;  ///< see analysis::Comparison
+};
+
+/// A row per run, the arms over their seeds where there are several, communication per step and the time of the run on
+/// each cluster.
+void print_comparison(const std::vector<ArmRuns>& arms, const RunTimes& times, std::ostream& out);
+
+/// One row per run. Throws IoError.
+void write_csv(const std::vector<ArmRuns>& arms, const std::string& path);
+
+/// Loss against step and bytes, variance ratio against step, and where `timed` loss against the estimated time on each
+/// cluster, into `folder`. Returns the files; none without gnuplot.
+std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const RunTimes& times, bool timed,
+                                       const std::string& folder);
+
+Json to_json(const std::vector<ArmRuns>& arms, const RunTimes& times, const std::vector<std::string>& pictures);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,206 @@
+#include "experiments/study/expected.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "experiments/options/options.hpp"
+#include "experiments/output/output.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr const char* kWanted = "it is the runs.csv of 'onebit compare'";
+
+/// One row of a file, by the names of its header.
+class Row {
+ public:
+  Row(const std::vector<std::string>& header, const std::vector<std::string>& cells, std::string where)
+      : header_(header), cells_(cells), where_(std::move(where)) {}
+
+  const std::string& text(const std::string& column) const {
+    const auto found = std::ranges::find(header_, column);
+    if (found == header_.end()) throw ConfigError("expected runs without a column", where_ + ": " + column, kWanted);
+    const auto place = static_cast<std::size_t>(found - header_.begin());
+    if (place >= cells_.size()) throw ConfigError("a row that is too short", where_, kWanted);
+    return cells_[place];
+  }
+
+  template <class Number>
+  Number number(const std::string& column) const {
+    const std::string& digits = text(column);
+    Number value{};
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (code != std::errc() || end != digits.data() + digits.size())
+      throw ConfigError("no number", where_ + ": " + column + " " + digits, kWanted);
+    return value;
+  }
+
+ private:
+  const std::vector<std::string>& header_;
+  const std::vector<std::string>& cells_;
+  std::string where_;
+};
+
+ExpectedRun run_of(const Row& row) {
+  return {.arm = row.text("arm"),
+          .seed = row.number<std::uint32_t>("seed"),
+          .status = row.text("status"),
+          .steps = row.number<Index>("steps"),
+          .freeze_step = row.number<Index>("freeze_step"),
+          .final_loss = row.number<double>("final_loss"),
+          .bytes = row.number<double>("bytes_per_worker")};
+}
+
+/// A rule that froze at another step, by rounding.
+bool moved_freeze(const ExpectedRun& expected, const analysis::Summary& run) {
+  constexpr double share = 0.05;
+  const Index moved = std::abs(run.freeze_step - expected.freeze_step);
+  return moved > 0 && expected.freeze_step > 0 && run.freeze_step > 0 &&
+         static_cast<double>(moved) <= share * static_cast<double>(expected.freeze_step);
+}
+
+/// What it says of a run that a difference of rounding cannot explain. Where a run diverges is chance.
+std::string other_run(const ExpectedRun& expected, const analysis::Summary& run) {
+  const std::string seed = "seed " + std::to_string(run.seed) + ": ";
+  const std::string status(sim::run_status_names[static_cast<std::size_t>(run.status)]);
+  const auto counted = [&](const std::string& what, Index before, Index now) {
+    return seed + std::to_string(now) + " " + what + ", not " + std::to_string(before);
+  };
+  if (status != expected.status) return seed + status + ", not " + expected.status;
+  if (run.status == sim::RunStatus::diverged) return "";
+  if (run.steps != expected.steps) return counted("steps", expected.steps, run.steps);
+  if (moved_freeze(expected, run)) return "";
+  if (run.freeze_step != expected.freeze_step)
+    return counted("as its freeze step", expected.freeze_step, run.freeze_step);
+  if (run.bytes != expected.bytes) return seed + shortest(run.bytes) + " bytes, not " + shortest(expected.bytes);
+  return "";
+}
+
+bool same_bits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+double relative_difference(double expected, double value) {
+  if (same_bits(expected, value)) return 0;
+  const double difference = std::fabs(value - expected) / std::fabs(expected);
+  return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
+}
+
+/// Whether rounding, which training amplifies, can explain how losses differ: too little to matter; or without a
+/// direction over the seeds (three times the interval of 95%: among several arms one in twenty would accuse too many)
+/// and within the interval that was recorded.
+bool by_rounding(const ArmAgreement& arm, const std::vector<double>& expected, const std::vector<double>& now) {
+  constexpr double negligible = 1e-3;
+  if (arm.largest <= negligible) return true;
+  const analysis::Interval shift = analysis::paired_relative_difference(expected, now);
+  return std::fabs(shift.mean) <= 3 * shift.half_width &&
+         std::fabs(arm.measured.mean - arm.expected.mean) <= arm.expected.half_width;
+}
+
+/// Takes an arm's runs one by one.
+class ArmCheck {
+ public:
+  explicit ArmCheck(const std::string& arm) { result_.arm = arm; }
+
+  void add(const ExpectedRun& expected, const analysis::Summary& run) {
+    differs(other_run(expected, run));
+    const bool moved = moved_freeze(expected, run);
+    if (moved || !same_bits(expected.final_loss, run.final_loss)) same_ = false;
+    if (std::isnan(expected.final_loss) && std::isnan(run.final_loss)) return;
+    before_.push_back(expected.final_loss);
+    now_.push_back(run.final_loss);
+    result_.largest = std::max(result_.largest, relative_difference(expected.final_loss, run.final_loss));
+  }
+
+  /// The first reason counts.
+  void differs(const std::string& reason) {
+    if (result_.reason.empty()) result_.reason = reason;
+  }
+
+  ArmAgreement result() {
+    result_.expected = analysis::mean_interval(before_);
+    result_.measured = analysis::mean_interval(now_);
+    if (!by_rounding(result_, before_, now_))
+      differs(std::isfinite(result_.expected.half_width)
+                  ? "losses are shifted by " + percent_text(analysis::paired_relative_difference(before_, now_).mean)
+                  : "another loss, and one seed cannot tell whether by rounding");
+    if (!result_.reason.empty()) {
+      result_.agreement = Agreement::differs;
+    } else {
+      result_.agreement = same_ ? Agreement::same : Agreement::close;
+    }
+    return result_;
+  }
+
+ private:
+  ArmAgreement result_;
+  std::vector<double> before_, now_;
+  bool same_ = true;
+};
+
+ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& expected,
+                       const std::vector<analysis::Summary>& runs) {
+  ArmCheck check(arm);
+  std::set<std::uint32_t> recorded;
+  for (const ExpectedRun& one : expected) {
+    if (one.arm != arm) continue;
+    recorded.insert(one.seed);
+    const auto found = std::ranges::find(runs, one.seed, &analysis::Summary::seed);
+    if (found == runs.end()) {
+      check.differs("seed " + std::to_string(one.seed) + " was not run");
+    } else {
+      check.add(one, *found);
+    }
+  }
+  for (const analysis::Summary& run : runs) {
+    if (!recorded.contains(run.seed)) check.differs("seed " + std::to_string(run.seed) + " was not recorded");
+  }
+  return check.result();
+}
+
+}  // namespace
+
+std::vector<ExpectedRun> read_expected(const std::string& path) {
+  std::istringstream file(files::read_text(path, "the runs that are expected", kWanted));
+  const auto next = [&](std::string& line) {
+    if (!std::getline(file, line)) return false;
+    if (line.ends_with('\r')) line.pop_back();
+    return true;
+  };
+  std::string line;
+  if (!next(line)) throw ConfigError("no runs are expected", path, kWanted);
+  const std::vector<std::string> header = split(line, ',');
+  std::vector<ExpectedRun> runs;
+  for (Index number = 2; next(line); ++number) {
+    if (line.empty()) continue;
+    const std::vector<std::string> cells = split(line, ',');
+    runs.push_back(run_of(Row(header, cells, path + ":" + std::to_string(number))));
+  }
+  if (runs.empty()) throw ConfigError("no runs are expected", path, kWanted);
+  return runs;
+}
+
+std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<ArmRuns>& arms) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const ExpectedRun& run : expected) add(run.arm);
+  for (const ArmRuns& arm : arms) add(arm.name);
+  std::vector<ArmAgreement> result;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(arms, name, &ArmRuns::name);
+    result.push_back(agreement(name, expected, found == arms.end() ? std::vector<analysis::Summary>() : found->runs));
+  }
+  return result;
+}
+
+}  // namespace onebit::experiments

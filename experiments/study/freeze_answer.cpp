@@ -1,0 +1,255 @@
+#include "experiments/study/freeze_answer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "analysis/log/exchanges.hpp"
+#include "analysis/freeze/variance.hpp"
+#include "experiments/study/freeze_arms.hpp"
+#include "experiments/cli/session.hpp"
+#include "optim/parent.hpp"
+#include "optim/read_options.hpp"
+#include "optim/two_stage/variance_floor.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::FreezeVerdict;
+
+constexpr double kNearEnough = 1.25;               ///< no freeze is sought between two steps of this ratio
+constexpr double kEarliest = 0.02, kLatest = 0.9;  ///< freezes that are sought, as shares of the run
+
+/// Where to freeze next: between the latest step that failed and the earliest that passed.
+class Search {
+ public:
+  explicit Search(Index steps) : steps_(steps) {}
+
+  void note(Index step, bool passed) {
+    if (passed && (passed_ == 0 || step < passed_)) passed_ = step;
+    if (!passed) failed_ = std::max(failed_, step);
+    if (passed_ < failed_) passed_ = 0;
+  }
+
+  /// None: near enough, or nowhere else to look.
+  std::optional<Index> next() const {
+    const auto total = static_cast<double>(steps_), low = static_cast<double>(failed_);
+    double step = 0;
+    if (passed_ == 0) {
+      step = low + (total - low) / 2;
+    } else if (failed_ == 0) {
+      step = static_cast<double>(passed_) / 2;
+    } else if (static_cast<double>(passed_) > kNearEnough * low) {
+      step = std::sqrt(low * static_cast<double>(passed_));
+    }
+    if (step < std::fmax(1, kEarliest * total) || step > kLatest * total) return std::nullopt;
+    return static_cast<Index>(std::llround(step));
+  }
+
+  /// 0: none.
+  Index passed() const { return passed_; }
+
+ private:
+  Index steps_;
+  Index failed_ = 0;
+  Index passed_ = 0;  // 0: none
+};
+
+class Laboratory {
+ public:
+  Laboratory(const CommandLine& line, const ValidationRequest& request)
+      : line_(line), request_(request), arms_(arms_to_try(line)) {
+    answer.verdict_runs = 3 * (line.seeds - 1);
+    const optim::OptimizerConfig optimizer = make_config(line.run).optimizer;
+    answer.floor_is_left = optim::takes_option(optimizer.name, "variance-floor") &&
+                           optim::parse_variance_floor(optimizer.variance_floor).value == 0;
+  }
+
+  FreezeAnswer answer;
+
+  /// False: asked to stop.
+  bool run() {
+    std::vector<Arm> all = arms_;
+    all.push_back({kFloorArm, {}});
+    make_room(line_, all);
+    SeedRuns first(line_, 0, request_.target);
+    if (!run_dense(first)) return false;
+    const sim::LogReader log(first.dense_path());
+    constants_ = log.header().constants;
+    answer.steps = log.steps().back().step;
+    answer.choosing = first.seed();
+    if (!choose(first, log)) return false;
+    return answer.freeze_step > 0 ? judge() : blame(first);
+  }
+
+  /// The judging seeds' runs: dense, and compressed at the chosen step.
+  std::vector<ArmRuns> priced_runs(const Prices& prices) const {
+    std::vector<ArmRuns> arms = {{"dense", {}, {}}, {compressed().name, {}, {}}};
+    for (const SeedRuns& seed : judging_) {
+      const std::string paths[] = {seed.dense_path(), seed.path_of(compressed(), answer.freeze_step)};
+      for (std::size_t a = 0; a < arms.size(); ++a) {
+        const sim::LogReader log(paths[a]);
+        arms[a].exchanges.push_back(analysis::exchanges_of(log));
+        arms[a].runs.push_back(
+            analysis::summarize(log, arms[a].exchanges.back(), prices.clusters, *prices.model, prices.rules));
+      }
+    }
+    return arms;
+  }
+
+ private:
+  const Arm& frozen() const { return arms_[0]; }
+  const Arm& compressed() const { return arms_[1]; }
+
+  bool run_dense(SeedRuns& seed) {
+    ++answer.runs;
+    return seed.run_dense();
+  }
+
+  bool run_at(SeedRuns& seed, Index step, std::vector<const Arm*> arms) {
+    answer.runs += static_cast<Index>(arms.size());
+    return seed.run({{step, std::move(arms)}});
+  }
+
+  /// looks: how many there may be, whose intervals hold together.
+  analysis::FreezeValidation validate(std::span<const analysis::DenseTrial> dense,
+                                      std::span<const analysis::FreezeTrial> trials, Index looks) {
+    const auto [reference, words] = reference_of(request_.reference, constants_, dense, trials);
+    answer.reference = words;
+    std::vector<std::string> names;
+    for (std::size_t a = 1; a < arms_.size(); ++a) names.push_back(arms_[a].name);
+    const analysis::FreezeCriterion criterion{.measure = request_.measure,
+                                              .margin = request_.margin,
+                                              .reference = reference,
+                                              .choosing = 0,
+                                              .level = 1 - 0.05 / static_cast<double>(looks)};
+    const std::string name = "step " + std::to_string(trials.front().freeze_step);
+    return analysis::validate_freeze({name}, names, dense, trials, criterion);
+  }
+
+  Index first_step(const sim::LogReader& log) const {
+    const double threshold = make_config(line_.run).optimizer.freeze.threshold;
+    const auto view = analysis::view_variance(log, {.lags = {log.header().variance_lag}, .thresholds = {threshold}});
+    const Index step = view.thresholds.front().freeze_step;
+    const auto latest = static_cast<Index>(kLatest * static_cast<double>(answer.steps));
+    return step == 0 ? answer.steps / 2 : std::min(step, latest);
+  }
+
+  bool choose(SeedRuns& first, const sim::LogReader& log) {
+    Search search(answer.steps);
+    std::optional<Index> step = first_step(log);
+    const Index most = answer.verdict_runs / 2 - 2;  // besides the dense run, and a frozen one where all fail
+    while (step && static_cast<Index>(answer.tried.size()) < most) {
+      if (!run_at(first, *step, {&compressed()})) return false;
+      analysis::FreezeTrial trial{.seed = first.seed(), .freeze_step = *step, .frozen = {}, .compressed = {}};
+      trial.compressed.assign(arms_.size() - 1, first.outcome(compressed(), *step));
+      const analysis::DenseTrial dense = first.dense();
+      const double cost = validate({&dense, 1}, {&trial, 1}, 1).rows[0].arms[0].together.by_seed[0];
+      answer.tried.push_back({*step, cost});
+      search.note(*step, cost <= request_.margin / 2);
+      step = search.next();
+    }
+    answer.freeze_step = search.passed();
+    return true;
+  }
+
+  /// What costs so much at the latest freeze that was tried: the freeze or the codec.
+  bool blame(SeedRuns& first) {
+    add_floor_arm();
+    const Index latest = std::ranges::max(answer.tried, {}, &TriedFreeze::step).step;
+    std::vector<const Arm*> arms;
+    for (const Arm& arm : arms_) {
+      if (&arm != &compressed()) arms.push_back(&arm);  // that one is there
+    }
+    if (!run_at(first, latest, arms)) return false;
+    const analysis::DenseTrial dense = first.dense();
+    const analysis::FreezeTrial trial = trial_of(first, arms_, latest);
+    answer.judged = validate({&dense, 1}, {&trial, 1}, 1);
+    return true;
+  }
+
+  /// The advice that is given is tried.
+  void add_floor_arm() {
+    if (!answer.floor_is_left || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
+    arms_.push_back(compressed());
+    arms_.back().name = kFloorArm;
+    arms_.back().settings.emplace_back("optimizer.variance-floor", optim::kFloorToTry);
+  }
+
+  bool judge() {
+    answer.option = optim::freeze_option(make_config(line_.run).optimizer.name, answer.freeze_step);
+    answer.looks = std::max<Index>(1, line_.seeds - 2);  // from two seeds on
+    std::vector<analysis::DenseTrial> dense;
+    std::vector<analysis::FreezeTrial> trials;
+    std::vector<const Arm*> arms;
+    for (const Arm& arm : arms_) arms.push_back(&arm);
+    for (Index s = 1; s < line_.seeds; ++s) {
+      SeedRuns seed(line_, s, request_.target);
+      if (!run_dense(seed) || !run_at(seed, answer.freeze_step, arms)) return false;
+      dense.push_back(seed.dense());
+      trials.push_back(trial_of(seed, arms_, answer.freeze_step));
+      judging_.push_back(seed);
+      answer.judged = validate(dense, trials, answer.looks);
+      if (is_decided(answer.judged.rows[0], dense.size())) break;
+    }
+    return true;
+  }
+
+  /// Safe is said once two thirds of all runs judge: those of the choice are then worth it.
+  bool is_decided(const analysis::FreezeRow& row, std::size_t seeds) const {
+    const auto is_safe = [](FreezeVerdict verdict) {
+      return verdict == FreezeVerdict::safe || verdict == FreezeVerdict::safe_but_worse;
+    };
+    if (row.arms[0].together.verdict == FreezeVerdict::costs) return true;
+    const bool enough = seeds > 1 && 2 * answer.runs <= 9 * static_cast<Index>(seeds);
+    return enough && is_safe(row.freeze.verdict) && is_safe(row.arms[0].together.verdict);
+  }
+
+  const CommandLine& line_;
+  const ValidationRequest& request_;
+  std::vector<Arm> arms_;
+  std::optional<sim::Constants> constants_;
+  std::vector<SeedRuns> judging_;
+};
+
+std::vector<SavedTime> saved_times(const std::vector<ArmRuns>& arms, const Prices& prices) {
+  const RunTimes times = times_of(arms, prices);
+  std::vector<SavedTime> saved;
+  for (std::size_t c = 0; c < times.clusters.size(); ++c) {
+    std::vector<double> seconds[2];
+    for (std::size_t a = 0; a < 2; ++a) {
+      for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
+        if (arms[a].runs[r].status == sim::RunStatus::finished)
+          seconds[a].push_back(times.timelines[a][r][c].at(arms[a].runs[r].steps));
+      }
+    }
+    saved.push_back(
+        {times.clusters[c], analysis::mean_interval(seconds[0]).mean, analysis::mean_interval(seconds[1]).mean});
+  }
+  return saved;
+}
+
+}  // namespace
+
+FreezeAnswer answer_freeze(const CommandLine& line, const ValidationRequest& request, const Prices& prices) {
+  check_frozen_options(line, "freeze");
+  check_frozen_run(line, {});
+  const sim::RunConfig config = make_config(line.run);
+  for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, config.workers);
+  install_stop_handler();
+  const auto began = std::chrono::steady_clock::now();
+  Laboratory laboratory(line, request);
+  laboratory.answer.complete = laboratory.run();
+  FreezeAnswer& answer = laboratory.answer;
+  if (answer.complete && answer.freeze_step > 0) {
+    answer.ratio_fp16 = answer.judged.rows[0].arms[0].ratio_fp16;
+    answer.times = saved_times(laboratory.priced_runs(prices), prices);
+  }
+  answer.verdict_runs = 3 * static_cast<Index>(answer.judged.seeds.size());
+  answer.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return std::move(answer);
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,103 @@
+#include "experiments/study/freeze_arms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/study/price.hpp"
+#include "experiments/cli/session.hpp"
+#include "optim/parent.hpp"
+#include "sim/run/memory_plan.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+constexpr const char* kFrozen = "frozen";
+constexpr const char* kCompressed = "compressed";
+
+}  // namespace
+
+void check_frozen_options(const CommandLine& line, const std::string& command) {
+  check_seeds(line);
+  if (line.seeds < 3)
+    throw ConfigError("too few seeds", "seeds " + std::to_string(line.seeds),
+                      "give --seeds 5: some choose where to freeze, at least two others judge");
+  if (line.out.empty()) throw ConfigError("no output folder", command, "give -o DIR");
+  for (const auto& [name, value] : line.run) {
+    if (name == "freeze" || name == "freeze.threshold" || name == "optimizer.var-freeze-step")
+      throw ConfigError("the freeze is what " + command + " varies", name,
+                        "leave it out; --thresholds or --freeze-at says where to freeze");
+    if (name == "freeze.scope" && value != "run")
+      throw ConfigError("tensors that freeze one by one have no step of the run to try", name,
+                        "compare it with 'onebit compare', --arm tensor:freeze=auto,freeze.scope=tensor");
+  }
+}
+
+void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps) {
+  sim::RunConfig config = make_config(line.run);
+  const std::string name = config.optimizer.name;
+  if (optim::uncompressed_twin_of(name).empty())
+    throw ConfigError("optimizer has no variance that is frozen once", name,
+                      "take onebit-adam, onebit-lamb or zeroone-adam");
+  if (config.log.every != 1) throw ConfigError("thresholds are sought at every step", "log.every", "leave it at 1");
+  if (config.optimizer.semantics != optim::Semantics::paper)
+    throw ConfigError("freezes are validated in paper semantics", "optimizer.semantics deepspeed",
+                      "DeepSpeed's freeze_step is one more than the step that is found");
+  config.optimizer.freeze.policy = "auto";
+  if (!steps.empty()) config.optimizer = optim::frozen_after(std::move(config.optimizer), steps.back());
+  if (steps.empty() && !optim::is_dense_until_freeze(name))
+    config.optimizer = optim::frozen_after(std::move(config.optimizer), 1);
+  sim::prepare(config);  // what could never freeze is refused here
+  warn_of_idle_options(line, {{config}});
+}
+
+std::vector<Arm> arms_to_try(const CommandLine& line) {
+  const std::string optimizer = make_config(line.run).optimizer.name;
+  std::vector<Arm> arms = {{kFrozen, line.run}, {kCompressed, line.run}};
+  arms.front().settings.emplace_back("optimizer", std::string(optim::uncompressed_twin_of(optimizer)));
+  for (Arm& arm : line.arms.empty() ? std::vector<Arm>{} : arms_of(line)) {
+    for (std::size_t i = line.run.size(); i < arm.settings.size(); ++i) {
+      const std::string& name = arm.settings[i].first;
+      const bool later = name.starts_with("optimizer.") || name.starts_with("codec") || name.starts_with("feedback");
+      if (!later)
+        throw ConfigError("an arm changes what is done after the freeze alone", arm.name + ": " + name,
+                          "options of the optimizer, the codec and the feedback");
+    }
+    if (arm.name == kFrozen || arm.name == kCompressed || arm.name == "dense")
+      throw ConfigError("two arms of one name", arm.name);
+    arms.push_back(std::move(arm));
+  }
+  return arms;
+}
+
+analysis::FreezeTrial trial_of(const SeedRuns& runs, const std::vector<Arm>& arms, Index step) {
+  analysis::FreezeTrial trial{.seed = runs.seed(), .freeze_step = step, .frozen = {}, .compressed = {}};
+  for (const Arm& arm : arms) {
+    const analysis::FreezeOutcome outcome = runs.outcome(arm, step);
+    if (arm.name == kFrozen) trial.frozen = outcome;
+    if (arm.name != kFrozen) trial.compressed.push_back(outcome);
+  }
+  return trial;
+}
+
+std::pair<double, std::string> reference_of(const std::string& text, const std::optional<sim::Constants>& constants,
+                                            std::span<const analysis::DenseTrial> dense,
+                                            std::span<const analysis::FreezeTrial> trials) {
+  if (text == "best") {
+    double best = std::numeric_limits<double>::infinity();
+    for (const analysis::DenseTrial& trial : dense) best = std::fmin(best, trial.outcome.loss);
+    for (const analysis::FreezeTrial& trial : trials) {
+      best = std::fmin(best, trial.frozen.loss);
+      for (const analysis::FreezeOutcome& outcome : trial.compressed) best = std::fmin(best, outcome.loss);
+    }
+    return {best, "the best final loss seen, " + shortest(best)};
+  }
+  if (!text.empty() && text != "known") return {parse_real("reference", text), text};
+  const bool known = constants && !std::isnan(constants->optimum_loss);
+  if (known) return {constants->optimum_loss, "the known minimum, " + shortest(constants->optimum_loss)};
+  return {0, "0, no minimum being known"};
+}
+
+}  // namespace onebit::experiments

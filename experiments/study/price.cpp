@@ -1,0 +1,211 @@
+#include "experiments/study/price.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include "analysis/log/log_options.hpp"
+#include "analysis/compare/target.hpp"
+#include "device/base/error.hpp"
+#include "device/base/files.hpp"
+#include "experiments/output/output.hpp"
+#include "netmodel/step/goal.hpp"
+#include "sim/log/reader.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::StepPricer;
+using netmodel::BytesPerSecond;
+using netmodel::Cluster;
+using netmodel::ComputeTimes;
+using netmodel::CostModel;
+using netmodel::Fabric;
+using netmodel::Seconds;
+using netmodel::StepEstimate;
+
+analysis::StageTraffic dense_adam(Index workers, Index parameters) {
+  optim::OptimizerConfig adam;
+  adam.name = "adam";
+  return plan_stages(adam, workers, parameters).front();
+}
+
+ComputeTimes times_on(const Job& job, const Cluster& cluster) {
+  return analysis::times_on(cluster, job.workload, job.batch, job.accumulation, job.rules);
+}
+
+/// Bisects the logarithm of the rate; `gain` is the last stage's speed-up less 1.
+template <class Gain>
+void find_break_even(const Gain& gain, ClusterPrice& price) {
+  double low = 1e5, high = 1e12;
+  price.always_faster = gain(high) > 0;
+  if (price.always_faster || !(gain(low) > 0)) return;
+  while (high / low > 1 + 1e-6) {
+    const double middle = std::sqrt(low * high);
+    (gain(middle) > 0 ? low : high) = middle;
+  }
+  price.break_even = BytesPerSecond(low);
+}
+
+}  // namespace
+
+analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes) {
+  analysis::PriceRules rules{
+      .forward = config.forward, .backward = config.backward, .optimizer = config.optimizer, .step = config.step};
+  if (!config.workload.empty()) rules.workload = load_workload(config.workload);
+  rules.step.gradient_bytes = config.gradient_bytes > 0 ? config.gradient_bytes : gradient_bytes;
+  return rules;
+}
+
+Cluster with_rate(Cluster cluster, BytesPerSecond effective) {
+  const double factor = effective / cluster.nic.effective;
+  cluster.nic.effective = effective;
+  cluster.nic.nominal = std::min(factor * cluster.nic.nominal, netmodel::kFastestLink);
+  cluster.nic.stream_cap = std::min(factor * cluster.nic.stream_cap, netmodel::kFastestLink);
+  return cluster;
+}
+
+static double warmup_share(const PriceConfig& config, const std::string& freeze) {
+  constexpr double usual = 0.15;
+  const std::string fraction = "fraction:";
+  if (!std::isnan(config.warmup_share)) return config.warmup_share;
+  return freeze.starts_with(fraction) ? parse_real("freeze", freeze.substr(fraction.size())) : usual;
+}
+
+Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers, const Cluster& cluster) {
+  constexpr double fp16 = 2;
+  Job job;
+  job.optimizer = run.optimizer.name;
+  job.rules = rules_of(config, fp16);
+  job.workload = *job.rules.workload;
+  job.name = job.workload.name;
+  if (config.parameters > 0) job.workload.parameters = config.parameters;
+  if (job.workload.parameters == 0) {
+    throw ConfigError("a workload without parameters", config.workload, "--step.parameters says how many");
+  }
+  job.workers = workers > 0 ? workers : cluster.nodes * cluster.gpus_per_node;
+  if (job.workers == 0) {
+    throw ConfigError("how many workers?", "cluster " + cluster.name, "--cluster.nodes or --workers says it");
+  }
+  job.batch = run.batch;
+  job.accumulation = run.accumulation;
+  job.dense = dense_adam(job.workers, job.workload.parameters);
+  job.stages = plan_stages(run.optimizer, job.workers, job.workload.parameters);
+  job.warmup_share = job.stages.size() > 1 ? warmup_share(config, run.optimizer.freeze.policy) : 0;
+  return job;
+}
+
+Job job_of_log(const std::string& path, const PriceConfig& config) {
+  const sim::LogReader log(path);
+  if (log.committed_rows() == 0) throw ConfigError("the log has no steps yet", path);
+  Job job;
+  job.log = analysis::load_run(log);
+  const analysis::Summary& run = job.log->summary;
+  job.name = path;
+  job.optimizer = analysis::option_of(job.log->header, "optimizer").value_or("");
+  job.workers = run.workers;
+  job.batch = run.batch;
+  job.rules = rules_of(config);
+  if (job.rules.workload) analysis::check_fits(*job.rules.workload, run.parameters, path);
+  job.workload = analysis::workload_of(analysis::size_of(run), job.rules);
+  job.dense = dense_adam(job.workers, run.parameters);
+  job.stages = analysis::stages_of(job.log->exchanges, run.parameters);
+  Index steps = 0;
+  for (const analysis::StageTraffic& stage : job.stages) steps += stage.steps();
+  job.warmup_share = 1 - static_cast<double>(job.stages.back().steps()) / static_cast<double>(steps);
+  return job;
+}
+
+std::string rate_text(BytesPerSecond rate) {
+  const double gigabits = 8 * rate.value / 1e9;
+  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
+}
+
+double speedup_at(const Job& job, const Cluster& cluster, const CostModel& model) {
+  constexpr std::size_t enough = 16;
+  const Fabric fabric(cluster, job.workers);
+  const ComputeTimes compute = times_on(job, cluster);
+  const StepPricer price(compute, fabric, model, job.rules.step);
+  return price.mean(job.dense.sample(enough)).step / price.mean(job.stages.back().sample(enough)).step;
+}
+
+static const netmodel::StepTraffic& busiest_step(const analysis::StageTraffic& stage) {
+  const auto bytes = [](const analysis::StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
+  return std::max_element(stage.runs.begin(), stage.runs.end(),
+                          [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); })
+      ->traffic;
+}
+
+void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& config, const std::string& path) {
+  const Fabric fabric(cluster, job.workers);
+  const auto model = netmodel::make_cost_model(config.cost_model);
+  const ComputeTimes compute = times_on(job, cluster);
+  const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, job.rules.step);
+  const auto write = [&](const std::string& part) {
+    std::ofstream file(part);
+    netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
+    if (!file.flush()) throw IoError("cannot write the schedule", path);
+  };
+  files::replace(path, write);
+}
+
+/// The stages before the last one share the steps before it, which in a log are what they are.
+static double end_to_end(const ClusterPrice& price, double share) {
+  if (price.timeline) {
+    Index steps = 0;
+    for (const analysis::StageTime& stage : price.timeline->stages()) steps += stage.steps;
+    return static_cast<double>(steps) * price.dense.step.step.value / price.timeline->at(steps);
+  }
+  if (price.stages.size() < 2) return price.speedup;
+  Seconds before;
+  for (std::size_t i = 0; i + 1 < price.stages.size(); ++i) before += price.stages[i].step.step;
+  before = 1 / static_cast<double>(price.stages.size() - 1) * before;
+  const Seconds last = price.stages.back().step.step;
+  return price.dense.step.step / before * netmodel::mixed_speedup(share, before / last);
+}
+
+ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig& config) {
+  const Fabric fabric(cluster, job.workers);
+  ClusterPrice price;
+  netmodel::CostModelConfig model_config = config.cost_model;
+  model_config.on_extended = [&](const std::string& text) {
+    price.extended.insert(text);
+    config.cost_model.on_extended(text);
+  };
+  const auto model = netmodel::make_cost_model(model_config);
+  const ComputeTimes compute = times_on(job, cluster);
+  price.cluster = cluster;
+  price.nodes = fabric.nodes();
+  price.width = fabric.width();
+  price.basis = compute.basis;
+  const auto samples = static_cast<double>(job.workers * job.batch * job.accumulation);
+  const StepPricer pricer(compute, fabric, *model, job.rules.step);
+  const auto priced = [&](const std::string& stage, const StepEstimate& step) {
+    return StagePrice{stage, step, samples / step.step.value};
+  };
+  price.dense = priced(job.dense.name, pricer.mean(job.dense));
+  if (job.log) {
+    price.timeline.emplace(analysis::size_of(job.log->summary), job.log->exchanges, cluster, *model, job.rules);
+    for (const analysis::StageTime& stage : price.timeline->stages())
+      price.stages.push_back(priced(stage.stage, stage.step));
+  } else {
+    for (const analysis::StageTraffic& stage : job.stages)
+      price.stages.push_back(priced(stage.name, pricer.mean(stage)));
+  }
+  price.speedup = price.dense.step.step / price.stages.back().step.step;
+  price.end_to_end_speedup = end_to_end(price, job.warmup_share);
+  const auto gain = [&](double rate) { return speedup_at(job, with_rate(cluster, BytesPerSecond(rate)), *model) - 1; };
+  find_break_even(gain, price);
+  return price;
+}
+
+std::optional<double> seconds_to_target(double target, const Job& job, const ClusterPrice& price) {
+  std::vector<double> seconds, losses;
+  for (const sim::EvaluationRow& row : job.log->evaluations) {
+    seconds.push_back(price.timeline->at(row.step));
+    losses.push_back(row.loss);
+  }
+  const double reached = analysis::reached_at(seconds, losses, target);
+  return std::isnan(reached) ? std::nullopt : std::optional(reached);
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,122 @@
+#include "experiments/study/replay.hpp"
+
+#include <cmath>
+
+#include "device/base/error.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+std::vector<float> repeated(const std::vector<float>& row, Index rows) {
+  std::vector<float> all;
+  for (Index r = 0; r < rows; ++r) all.insert(all.end(), row.begin(), row.end());
+  return all;
+}
+
+/// The mean of the rows, summed in double.
+std::vector<float> mean_of(const std::vector<float>& rows, std::size_t columns) {
+  std::vector<double> sums(columns);
+  for (std::size_t i = 0; i < rows.size(); ++i) sums[i % columns] += static_cast<double>(rows[i]);
+  const double count = static_cast<double>(rows.size()) / static_cast<double>(columns);
+  std::vector<float> mean;
+  for (const double sum : sums) mean.push_back(static_cast<float>(sum / count));
+  return mean;
+}
+
+/// x: a row for each of the gradients', or one for all.
+void add_penalty(double penalty, const std::vector<float>& x, std::vector<float>& gradients) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    gradients[i] += static_cast<float>(penalty * static_cast<double>(x[i % x.size()]));
+  }
+}
+
+}  // namespace
+
+Replay::Replay(const sim::GradientTrace& trace, const ReplayPlan& plan)
+    : trace_(trace),
+      config_(plan.config),
+      penalty_(plan.penalty),
+      team_(device::parse_devices(config_.device, config_.threads), workers()) {
+  for (Index rank = 0; rank < team_.size(); ++rank) seats_.push_back(make_seat(team_.shard(rank)));
+}
+
+Replay::Seat Replay::make_seat(const device::Shard& shard) const {
+  const optim::Problem problem{
+      .shard = shard, .tensors = trace_.tensors(), .total_steps = trace_.steps(), .lr_warmup = config_.schedule.warmup};
+  auto optimizer = make_optimizer(problem, config_.optimizer);
+  if (optimizer->wants_extra_gradients()) {
+    throw ConfigError("the optimizer cannot be replayed", config_.optimizer.name,
+                      "it needs gradients at points of its own choice, which no trace holds");
+  }
+  const Index rows = optimizer->local_weights() ? shard.own().count : 1;
+  return {.shard = shard,
+          .optimizer = std::move(optimizer),
+          .x = device::Buffer<float>::copy_of(shard.device, repeated(trace_.x0(), rows)),
+          .gradients = device::Buffer<float>(shard.device, shard.own().count * trace_.parameters())};
+}
+
+void Replay::run(const std::function<void(Index step, const std::vector<float>& x)>& use) {
+  optim::ScheduleConfig schedule_config = config_.schedule;
+  schedule_config.total_steps = trace_.steps();
+  const optim::Schedule schedule(schedule_config);
+  std::vector<float> gradients;
+  for (Index now = 1; now <= trace_.steps(); ++now) {
+    read_step(now - 1, gradients);
+    const double lr = config_.optimizer.lr * schedule.factor(now);
+    team_.run([&](Index rank) { step(seats_[static_cast<std::size_t>(rank)], now, lr, gradients); });
+    use(now, parameters());
+  }
+  const std::string unfulfilled = seats_.front().optimizer->unfulfilled();
+  if (!unfulfilled.empty()) throw Error(unfulfilled, "replay");
+}
+
+/// What the workers get in a step, counted from 0.
+void Replay::read_step(Index step, std::vector<float>& gradients) const {
+  trace_.read_step(step, gradients);
+  if (workers() < trace_.workers()) gradients = mean_of(gradients, static_cast<std::size_t>(trace_.parameters()));
+  if (penalty_ != 0) add_penalty(penalty_, parameters(), gradients);
+}
+
+/// One step of one device on its workers' rows of the gradients.
+void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const {
+  const Range own = seat.shard.own();
+  const Index parameters = trace_.parameters();
+  seat.gradients.upload(std::span(gradients).subspan(static_cast<std::size_t>(own.first * parameters),
+                                                     static_cast<std::size_t>(own.count * parameters)));
+  seat.optimizer->begin(step, lr);
+  seat.optimizer->absorb(own, seat.gradients.data(), parameters);
+  const optim::StepReport report = seat.optimizer->finish(seat.x);
+  seat.optimizer->require_finite();
+  if (report.phase != optim::Phase::dry_run && !std::isfinite(double{report.update_norm})) {
+    const std::string bad = first_bad_gradient(seat, gradients);
+    throw NumericError("the update is not finite" + (bad.empty() ? "" : ": " + bad), "step " + std::to_string(step),
+                       bad.empty() ? "lower the learning rate" : "the trace holds a number that is none");
+  }
+}
+
+/// Names the first of a device's workers, and the tensor, whose gradient is not finite; empty if all are.
+std::string Replay::first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const {
+  const Range own = seat.shard.own();
+  const Index parameters = trace_.parameters();
+  for (Index i = own.first * parameters; i < own.end() * parameters; ++i) {
+    if (std::isfinite(gradients[static_cast<std::size_t>(i)])) continue;
+    std::size_t tensor = 0;
+    Index end = trace_.tensor_sizes()[0];
+    while (end <= i % parameters) end += trace_.tensor_sizes()[++tensor];
+    return "the gradient of worker " + std::to_string(i / parameters) + ", tensor " + std::to_string(tensor);
+  }
+  return "";
+}
+
+/// The rows of all workers, or the one that they share.
+std::vector<float> Replay::parameters() const {
+  if (!local_weights()) return seats_.front().x.to_host();
+  std::vector<float> all;
+  for (const Seat& seat : seats_) {
+    const std::vector<float> own = seat.x.to_host();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+}  // namespace onebit::experiments

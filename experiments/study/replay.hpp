@@ -1,0 +1,51 @@
+#pragma once
+// An optimizer on the recorded gradients of a trace.
+
+#include <functional>
+
+#include "device/comm/team.hpp"
+#include "sim/run/config.hpp"
+#include "sim/run/trace.hpp"
+
+namespace onebit::experiments {
+
+/// What is replayed how.
+struct ReplayPlan {
+  sim::RunConfig config;  ///< one worker: it gets the mean of the recorded gradients
+  double penalty = 0;     ///< times the weights is added to every gradient: a penalty of the loss
+};
+
+class Replay {
+ public:
+  /// Throws ConfigError for an optimizer that asks for gradients which no trace holds.
+  Replay(const sim::GradientTrace& trace, const ReplayPlan& plan);
+
+  /// Whether workers have parameters of their own.
+  bool local_weights() const { return seats_.front().optimizer->local_weights(); }
+
+  /// Takes all steps of the trace; after each, counted from 1, `use` gets the parameters: a row, or one for each worker
+  /// that has its own. Throws Error where the optimizer did not do what its name promises.
+  void run(const std::function<void(Index step, const std::vector<float>& x)>& use);
+
+ private:
+  /// What one device holds.
+  struct Seat {
+    device::Shard shard;
+    std::unique_ptr<optim::Optimizer> optimizer;
+    device::Buffer<float> x, gradients;
+  };
+  Seat make_seat(const device::Shard& shard) const;
+  Index workers() const { return config_.workers == 1 ? 1 : trace_.workers(); }
+  void read_step(Index step, std::vector<float>& gradients) const;
+  void step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const;
+  std::string first_bad_gradient(const Seat& seat, const std::vector<float>& gradients) const;
+  std::vector<float> parameters() const;
+
+  const sim::GradientTrace& trace_;
+  sim::RunConfig config_;
+  double penalty_;
+  device::Team team_;
+  std::vector<Seat> seats_;
+};
+
+}  // namespace onebit::experiments

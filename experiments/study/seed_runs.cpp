@@ -1,0 +1,210 @@
+#include "experiments/study/seed_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "analysis/log/summary.hpp"
+#include "analysis/compare/target.hpp"
+#include "device/base/error.hpp"
+#include "experiments/study/price.hpp"
+#include "experiments/cli/resume.hpp"
+#include "experiments/cli/session.hpp"
+#include "optim/parent.hpp"
+#include "sim/run/checkpoint.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Logs of validations in a folder.
+std::vector<fs::path> earlier_logs(const std::string& folder, const std::vector<Arm>& arms) {
+  std::vector<fs::path> logs;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name.starts_with("dense-") ||
+                      std::ranges::any_of(arms, [&](const Arm& arm) { return name.starts_with(arm.name + "-"); });
+    if (ours && name.find(".h5") != std::string::npos) logs.push_back(entry.path());
+  }
+  return logs;
+}
+
+/// A checkpoint that goes at the end of its scope.
+class Branching {
+ public:
+  Branching(std::string stem, sim::VirtualCluster& cluster) : stem_(std::move(stem)), step_(cluster.step()) {
+    sim::write_checkpoint(stem_, cluster, {});
+  }
+  ~Branching() { sim::prune_checkpoints(stem_, 0); }
+  Branching(const Branching&) = delete;
+  Branching& operator=(const Branching&) = delete;
+  std::string path() const { return sim::checkpoint_path(stem_, step_); }
+
+ private:
+  std::string stem_;
+  Index step_;
+};
+
+analysis::FreezeOutcome outcome_of(const std::string& path, double target) {
+  const sim::LogReader log(path);
+  const analysis::Summary summary = analysis::summarize(log, {});
+  analysis::FreezeOutcome outcome{.ratio_fp16 = summary.ratio_fp16};
+  if (summary.status != sim::RunStatus::finished) return outcome;
+  outcome.loss = summary.final_loss;
+  outcome.accuracy = summary.accuracy;
+  std::vector<double> steps, losses;
+  for (const sim::EvaluationRow& row : log.evaluations()) {
+    steps.push_back(static_cast<double>(row.step));
+    losses.push_back(row.loss);
+  }
+  outcome.steps = analysis::reached_at(steps, losses, target);
+  return outcome;
+}
+
+}  // namespace
+
+sim::RunConfig config_of(const Settings& settings, Index seed) {
+  sim::RunConfig config = make_config(settings);
+  config.seed += static_cast<std::uint32_t>(seed);
+  return config;
+}
+
+sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step) {
+  sim::RunConfig config = config_of(settings, seed);
+  config.optimizer = optim::frozen_after(std::move(config.optimizer), step);
+  return config;
+}
+
+/// Those of before must not be taken for those of this validation, whose freeze steps may be others.
+void make_room(const CommandLine& line, const std::vector<Arm>& arms) {
+  make_folder(line.out);
+  if (line.resume) return;
+  for (const fs::path& path : earlier_logs(line.out, arms)) {
+    if (!line.overwrite)
+      throw ConfigError("output exists", path.string(), "give --overwrite, --resume or another -o DIR");
+    fs::remove(path);
+  }
+}
+
+SeedRuns::SeedRuns(const CommandLine& line, Index seed, double target)
+    : line_(line),
+      seed_(seed),
+      target_(target),
+      config_(config_of(line.run, seed)),
+      branches_(optim::is_dense_until_freeze(config_.optimizer.name)),
+      dense_(line.out + "/dense-" + std::to_string(config_.seed) + ".h5") {
+  config_.optimizer = optim::never_frozen(std::move(config_.optimizer));
+}
+
+bool SeedRuns::run_dense() {
+  const Beginning beginning = beginning_of(line_, config_, dense_);
+  const sim::RunResult result = beginning.done ? result_of(dense_)
+                                               : run_and_log(sim::prepare(continued(config_, beginning)), dense_,
+                                                             beginning.existing, line_, label("dense"))
+                                                     .result;
+  if (result.status == sim::RunStatus::stopped) return false;
+  if (!std::isfinite(dense().outcome.loss))
+    throw NumericError("the dense run has no final loss: " + result.reason, dense_,
+                       "freezes are held against one that trains and is evaluated");
+  return true;
+}
+
+bool SeedRuns::run(const Branches& branches) {
+  const Index steps = sim::LogReader(dense_).steps().back().step;
+  if (!branches.empty() && branches.rbegin()->first >= steps) {
+    throw ConfigError(
+        "the run would never be frozen",
+        "freeze after " + std::to_string(branches.rbegin()->first) + " of " + std::to_string(steps) + " steps",
+        "freeze earlier, or train longer");
+  }
+  Branches missing;
+  for (const auto& [step, arms] : branches) {
+    for (const Arm* arm : arms) {
+      if (!is_done(*arm, step)) missing[step].push_back(arm);
+    }
+  }
+  if (missing.empty()) return true;
+  return branches_ ? run_branches(missing) : run_whole(missing);
+}
+
+analysis::DenseTrial SeedRuns::dense() const {
+  return {config_.seed, outcome_of(dense_, target_)};
+}
+
+analysis::FreezeOutcome SeedRuns::outcome(const Arm& arm, Index step) const {
+  return outcome_of(path_of(arm, step), target_);
+}
+
+std::string SeedRuns::label(const std::string& what) const {
+  return what + " seed " + std::to_string(config_.seed);
+}
+
+std::string SeedRuns::label_of(const Arm& arm, Index step) const {
+  return label(arm.name + " at " + std::to_string(step));
+}
+
+std::string SeedRuns::path_of(const Arm& arm, Index step) const {
+  return line_.out + "/" + arm.name + "-" + std::to_string(step) + "-" + std::to_string(config_.seed) + ".h5";
+}
+
+sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
+  return frozen_config(arm.settings, seed_, step);
+}
+
+/// Whether the continuation is there, whole; what is there in part goes.
+bool SeedRuns::is_done(const Arm& arm, Index step) const {
+  const std::string path = path_of(arm, step);
+  if (!fs::exists(path)) return false;
+  if (beginning_of(line_, branch_config(arm, step), path).done) return true;
+  fs::remove(path);
+  sim::prune_checkpoints(path, 0);
+  return false;
+}
+
+bool SeedRuns::run_whole(const Branches& missing) {
+  for (const auto& [step, arms] : missing) {
+    for (const Arm* arm : arms) {
+      const std::string path = path_of(*arm, step);
+      const sim::RunResult result =
+          run_and_log(sim::prepare(branch_config(*arm, step)), path, sim::Existing::refuse, line_, label_of(*arm, step))
+              .result;
+      if (!went_on(result, path)) return false;
+    }
+  }
+  return true;
+}
+
+bool SeedRuns::run_branches(const Branches& missing) {
+  sim::VirtualCluster prefix = sim::prepare(config_).start();
+  const std::vector<sim::StepRow> logged = sim::LogReader(dense_).steps();
+  for (const auto& [step, arms] : missing) {
+    while (prefix.step() < step - 1) {
+      if (stop_requested()) return false;
+      const sim::StepOutcome outcome = prefix.advance();
+      if (outcome.loss != logged[static_cast<std::size_t>(outcome.step - 1)].loss)
+        throw Error("the same steps gave another loss", dense_, "does the model draw numbers of its own?");
+    }
+    const Branching branching(line_.out + "/dense-prefix-" + std::to_string(config_.seed), prefix);
+    for (const Arm* arm : arms) {
+      if (!branch(*arm, step, branching.path())) return false;
+    }
+  }
+  return true;
+}
+
+bool SeedRuns::branch(const Arm& arm, Index step, const std::string& checkpoint) const {
+  const sim::PreparedRun run = sim::prepare(branch_config(arm, step));
+  sim::VirtualCluster cluster = run.start();
+  sim::read_checkpoint(checkpoint, cluster);
+  const std::string path = path_of(arm, step);
+  return went_on(branch_and_log(cluster, run.config, path, line_, label_of(arm, step), sim::LogReader(dense_)), path);
+}
+
+bool SeedRuns::went_on(const sim::RunResult& result, const std::string& path) {
+  if (result.status == sim::RunStatus::failed) throw Error(result.reason, path);
+  return result.status != sim::RunStatus::stopped;
+}
+
+}  // namespace onebit::experiments

@@ -1,0 +1,98 @@
+#include "experiments/study/stage_traffic.hpp"
+
+#include <algorithm>
+
+#include "device/memory/buffer.hpp"
+#include "device/device.hpp"
+#include "device/base/error.hpp"
+#include "device/base/system.hpp"
+#include "device/base/text.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/stages.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+/// Past the warm-up stages.
+constexpr Index kLeastSteps = 12;
+constexpr Index kLongestPeriod = 4096;
+
+optim::OptimizerConfig hurried(optim::OptimizerConfig config) {
+  if (config.freeze.policy != "never") config.freeze.policy = "fixed:2";
+  config.exchange.dense_steps = std::min<Index>(config.exchange.dense_steps, 2);
+  config.zeroone.var_freeze_step = std::min<Index>(config.zeroone.var_freeze_step, 2);
+  config.zeroone.var_update_scaler = 1;
+  config.zeroone.local_step_scaler = 1;  // its interval of synchronisation doubles every step, up to the longest
+  return config;
+}
+
+/// Steps after which the last stage repeats itself.
+Index period_of(const optim::OptimizerConfig& config) {
+  const bool zeroone = config.name == "zeroone-adam";
+  const Index period = zeroone ? config.zeroone.local_step_clipper : config.local.period;
+  if (period < 1 || period > kLongestPeriod) {
+    throw ConfigError("option out of range", zeroone ? "optimizer.local-step-clipper" : "optimizer.local-period",
+                      "from 1 to " + std::to_string(kLongestPeriod) + " where it is priced");
+  }
+  return period;
+}
+
+/// What sends as much as the data say, or needs to know the tensors, cannot be planned for one vector.
+void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
+  const std::string& codec = config.exchange.up.name;
+  const bool compresses =
+      config.name.find("adam") == std::string::npos && config.name.find("lamb") == std::string::npos;
+  for (const char* name : {"threshold", "dct", "power-sgd"}) {
+    if (!compresses || (codec != name && config.exchange.down != name)) continue;
+    throw ConfigError("what codec " + std::string(name) + " sends depends on the data and the tensors", "codec",
+                      "train a small run and price its log");
+  }
+  if (config.name.starts_with("cada")) {
+    throw ConfigError("what " + config.name + " sends depends on the data", "optimizer",
+                      "train a small run and price its log");
+  }
+  if (config.variance_refresh > 0) {
+    throw ConfigError("dense steps that refresh the variance are not planned", "optimizer.variance-refresh",
+                      "train a small run and price its log");
+  }
+  const double bytes = 2 * sizeof(float) * static_cast<double>(parameters);
+  if (bytes > static_cast<double>(device::available_memory())) {
+    throw ConfigError("planning the exchanges of " + std::to_string(parameters) + " parameters takes " +
+                          bytes_text(bytes) + " of memory",
+                      "step.parameters", "a smaller workload");
+  }
+}
+
+/// Of the last stage the last period alone.
+std::vector<analysis::Stretch> settled(std::vector<analysis::Stretch> steps, Index period) {
+  const Index from = steps.back().last - period;
+  const optim::Phase last = steps.back().phase;
+  std::erase_if(steps, [&](const analysis::Stretch& step) { return step.phase == last && step.first <= from; });
+  return steps;
+}
+
+}  // namespace
+
+std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
+  check_plannable(config, parameters);
+  config = hurried(config);
+  const device::Device device = device::parse_devices("cpu", 1).front().plan();
+  const Index period = period_of(config);
+  const Index steps = (kLeastSteps / period + 3) * period;
+  constexpr Index far = Index{1} << 40;  // the end of a run synchronises, which is no usual step
+  const optim::Problem problem{device::whole(device, workers), {{"weights", parameters}}, far};
+  const auto optimizer = optim::make_optimizer(problem, config);
+  const Index rows = optimizer->local_weights() ? workers : 1;
+  device::Buffer<float> weights(device, rows * parameters);
+  device::Buffer<float> gradients(device, workers * parameters);
+  std::vector<analysis::Stretch> all;
+  for (Index step = 1; step <= steps; ++step) {
+    optimizer->begin(step, config.lr);
+    optimizer->absorb({0, workers}, gradients.data(), parameters);
+    const optim::StepReport report = optimizer->finish(weights);
+    all.push_back({step, step, report.traffic, report.phase, optim::compresses(config.name, report.phase)});
+  }
+  return analysis::stages_of(settled(std::move(all), period), parameters);
+}
+
+}  // namespace onebit::experiments

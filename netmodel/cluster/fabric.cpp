@@ -1,0 +1,78 @@
+#include "netmodel/cluster/fabric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "device/base/error.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+/// Memory accesses for each byte that is added: two are read, one written.
+constexpr double kAccesses = 3;
+
+Index nodes_for(const Cluster& cluster, Index ranks, Index width) {
+  const std::string where = "cluster " + cluster.name;
+  if (ranks % width != 0) {
+    throw ConfigError(std::to_string(ranks) + " workers do not fill nodes of " + std::to_string(width) + " GPUs", where,
+                      "another number of workers, or --cluster.gpus-per-node");
+  }
+  if (cluster.nodes > 0 && cluster.nodes * cluster.gpus_per_node != ranks) {
+    throw ConfigError(std::to_string(ranks) + " workers on " + std::to_string(cluster.nodes) + " nodes of " +
+                          std::to_string(cluster.gpus_per_node) + " GPUs",
+                      where, "every GPU runs one worker: leave --cluster.nodes out, or change it");
+  }
+  return ranks / width;
+}
+
+/// Fisher and Yates, with a generator that is the same everywhere.
+std::vector<Index> shuffled(Index count) {
+  std::vector<Index> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::mt19937_64 random(1);
+  for (std::size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[random() % left]);
+  return order;
+}
+
+std::vector<Index> placed(Placement placement, Index nodes, Index width) {
+  if (placement == Placement::contiguous || nodes == 1) return {};
+  if (placement == Placement::random) return shuffled(nodes * width);
+  std::vector<Index> slots;
+  for (Index rank = 0; rank < nodes * width; ++rank) slots.push_back(rank % nodes * width + rank / nodes);
+  return slots;
+}
+
+BytesPerSecond capped(BytesPerSecond rate, BytesPerSecond stream_cap, Index streams) {
+  return stream_cap.value > 0 ? std::min(rate, static_cast<double>(streams) * stream_cap) : rate;
+}
+
+}  // namespace
+
+Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
+  check(cluster);
+  if (ranks < 1) throw ConfigError("a job of " + std::to_string(ranks) + " workers", "cluster " + cluster.name);
+  width_ = std::min(ranks, cluster.gpus_per_node);
+  nodes_ = nodes_for(cluster, ranks, width_);
+  slots_ = placed(cluster.placement, nodes_, width_);
+  if (!cluster.nic_shares.empty()) shares_.assign(static_cast<std::size_t>(nodes_), 1.0);
+  for (const NodeFactor& share : cluster.nic_shares) {
+    if (share.node < nodes_) shares_[static_cast<std::size_t>(share.node)] = share.factor;
+  }
+  const double penalty = 1 + cluster.nic.scale_penalty * std::log2(static_cast<double>(nodes_));
+  nic_ = (1 / penalty) * cluster.nic.effective;
+  core_ = static_cast<double>(nodes_) / cluster.oversubscription * nic_;
+  gamma_ = kAccesses / find_gpu(cluster.gpu).memory.value;
+}
+
+BytesPerSecond Fabric::gpu_rate(Index streams) const {
+  return capped(cluster_.gpu_link.effective, cluster_.gpu_link.stream_cap, streams);
+}
+
+BytesPerSecond Fabric::nic_rate(Index node, Index streams) const {
+  const double share = shares_.empty() ? 1 : shares_[static_cast<std::size_t>(node)];
+  return capped(share * nic_, cluster_.nic.stream_cap, streams);
+}
+
+}  // namespace onebit::netmodel

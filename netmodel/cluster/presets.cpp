@@ -1,0 +1,85 @@
+// The tables of presets: a cluster, a link of GPUs, a GPU is one row here.
+
+#include <array>
+
+#include "netmodel/cluster/cluster.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+constexpr LinkSpec link(double nominal_gigabytes, double effective_gigabytes, double latency_microseconds) {
+  return {.nominal = gigabytes_per_second(nominal_gigabytes),
+          .effective = gigabytes_per_second(effective_gigabytes),
+          .latency = microseconds(latency_microseconds)};
+}
+
+/// One GPU a node, an A100.
+Cluster single(const char* name, const char* doc, Source source, const LinkSpec& nic) {
+  return {.name = name, .doc = doc, .source = source, .nic = nic, .gpu_link = find_gpu_link("nvlink3").link};
+}
+
+Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, const char* gpu, Selection all_reduce) {
+  const GpuLink& inside = find_gpu_link(gpu_link);
+  cluster.gpus_per_node = gpus_per_node;
+  cluster.gpu_link = inside.link;
+  cluster.nvlink = inside.nvlink;
+  cluster.gpu = gpu;
+  cluster.all_reduce = all_reduce;
+  return cluster;
+}
+
+}  // namespace
+
+std::span<const Gpu> gpus() {
+  static constexpr std::array<Gpu, 4> table = {{
+      // 176 bytes an element of the released 1-bit codec took 99 ms for BERT-Large on the V100s of DeepSpeed's figures
+      {"v100-pcie", "V100 on PCIe, as in paper-ethernet", Source::fitted, gigabytes_per_second(600), 0.95},
+      {"v100", "V100 with NVLink, as in paper-infiniband", Source::fitted, gigabytes_per_second(600), 1},
+      {"a100", "A100 with NVLink", Source::estimated, gigabytes_per_second(1400), 2.5},
+      {"h100", "H100 or H200 with NVLink", Source::estimated, gigabytes_per_second(2600), 6},
+  }};
+  return table;
+}
+
+std::span<const GpuLink> gpu_links() {
+  static constexpr std::array<GpuLink, 8> table = {{
+      // name, doc, source, link {nominal GB/s, effective GB/s, us a step}, is it NVLink
+      {"pcie3-paper", "PCIe 3 as 4 V100s of paper-ethernet share it", Source::fitted, link(15.75, 4.25, 5.7), false},
+      {"pcie3", "PCIe 3 x16", Source::published, link(15.75, 12, 5.7), false},
+      {"pcie4", "PCIe 4 x16, as collectives of 4 to 8 GPUs get it", Source::estimated, link(31.5, 16, 5.7), false},
+      {"pcie5", "PCIe 5 x16, as collectives of 8 GPUs get it", Source::published, link(63, 28, 5.7), false},
+      {"nvlink2-paper", "NVLink as 8 V100s of paper-infiniband see it", Source::fitted, link(150, 46.7, 3.4), true},
+      {"nvlink2", "NVLink of a V100", Source::published, link(150, 120, 3.4), true},
+      {"nvlink3", "NVLink of an A100", Source::published, link(300, 230, 3.4), true},
+      {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true},
+  }};
+  return table;
+}
+
+std::span<const Cluster> clusters() {
+  static const std::array<Cluster, 11> table = {{
+      single("eth1", "1 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(0.125, 0.117, 50)),
+      // 40 GbE is sold as 5 GB/s; its dense all-reduces of BERT-Large in fp16 say 0.607 (six rows of Table 1, 3.3%)
+      dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100 a node, as measured for 1-bit Adam (Table 1)",
+                         Source::fitted, link(5, 0.607, 35)),
+                  4, "pcie3-paper", "v100-pcie", Selection::ring),
+      single("eth10", "10 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(1.25, 1.1, 35)),
+      // 60% of line rate is what NCCL's users see on TCP (NVIDIA/nccl issue 209); one stream may get as little as 1.2
+      single("eth25", "25 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(3.125, 2.0, 35)),
+      single("ib40", "40 Gb/s InfiniBand QDR, one GPU a node", Source::published, link(4, 4, 14)),
+      // Far below 100 Gb/s: take it as what was measured, not as EDR
+      dense_nodes(single("paper-infiniband", "100 Gb/s InfiniBand, 8 V100 a node, as measured for 1-bit Adam (Table 1)",
+                         Source::fitted, link(12.5, 4.03, 14)),
+                  8, "nvlink2-paper", "v100", Selection::hierarchical),
+      single("eth100", "100 Gb/s Ethernet, TCP, one GPU a node (NVIDIA/nccl issue 450)", Source::published,
+             link(12.5, 4.5, 30)),
+      single("roce100", "100 Gb/s Ethernet, RDMA, one GPU a node", Source::estimated, link(12.5, 11.5, 14)),
+      // 12 GB/s is NCCL's own tuning constant for this network
+      single("ib100", "100 Gb/s InfiniBand EDR, one GPU a node", Source::published, link(12.5, 12.0, 14)),
+      single("ib200", "200 Gb/s InfiniBand HDR, one GPU a node", Source::published, link(25, 23.5, 14)),
+      single("ib400", "400 Gb/s InfiniBand NDR, one GPU a node", Source::published, link(50, 48.5, 14)),
+  }};
+  return table;
+}
+
+}  // namespace onebit::netmodel

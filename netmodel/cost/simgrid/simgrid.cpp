@@ -1,0 +1,89 @@
+#include "netmodel/cost/simgrid/simgrid.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "device/base/error.hpp"
+#include "netmodel/cost/link_load.hpp"
+#include "netmodel/cost/simgrid/abi.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+constexpr const char* kPlugin = "libonebit_simgrid.so";
+
+std::vector<std::filesystem::path> places() {
+  if (const char* given = std::getenv("ONEBIT_SIMGRID")) return {given};
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  return {folder / kPlugin, folder.parent_path() / "lib" / "onebit" / kPlugin};
+}
+
+OnebitSimgridRun* load() {
+  for (const std::filesystem::path& place : places()) {
+    if (!std::filesystem::exists(place)) continue;
+    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw Error("cannot load the SimGrid plugin", dlerror());
+    void* symbol = dlsym(library, kOnebitSimgridSymbol);
+    if (symbol == nullptr) throw Error("the SimGrid plugin is of another version", place.string());
+    return reinterpret_cast<OnebitSimgridRun*>(symbol);
+  }
+  throw ConfigError("no SimGrid plugin", places().front().string(),
+                    "build onebit where SimGrid is installed (Debian: libsimgrid-dev)");
+}
+
+/// Latency of the phase's plan that its links do not have.
+double pause_of(const Phase& phase, const Fabric& fabric) {
+  Plan once{{}, {phase}};
+  once.phases.front().repeat = 1;
+  bool crosses = false;
+  for_each_flow(phase, fabric,
+                [&](Index from, Index to, double) { crosses = crosses || fabric.node(from) != fabric.node(to); });
+  const LinkSpec& link = crosses ? fabric.cluster().nic : fabric.cluster().gpu_link;
+  return std::max(0.0, (LinkLoad().cost(once, fabric).latency - link.latency).value);
+}
+
+}  // namespace
+
+Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
+  static OnebitSimgridRun* const run = load();
+  Estimate estimate = LinkLoad().cost(plan, fabric);  // parts, bytes and the bottleneck
+  std::vector<OnebitSimgridPhase> phases;
+  std::vector<OnebitSimgridFlow> flows;
+  std::vector<double> rates;
+  constexpr Index many = Index{1} << 40;
+  for (Index node = 0; node < fabric.nodes(); ++node) rates.push_back(fabric.nic_rate(node, many).value);
+  for (const Phase& phase : plan.phases) {
+    if (phase.repeat == 0) continue;
+    const auto first = static_cast<long long>(flows.size());
+    for_each_flow(phase, fabric, [&](Index from, Index to, double bytes) {
+      flows.push_back({from, to, bytes / phase.link_efficiency});
+    });
+    phases.push_back({phase.repeat, first, static_cast<long long>(flows.size()) - first, pause_of(phase, fabric),
+                      phase.reduced.value * fabric.seconds_per_reduced_byte()});
+  }
+  if (flows.empty()) return estimate;
+  const Cluster& cluster = fabric.cluster();
+  const OnebitSimgridProblem problem{fabric.ranks(),
+                                     fabric.width(),
+                                     cluster.gpu_link.effective.value,
+                                     cluster.gpu_link.latency.value,
+                                     cluster.nic.latency.value,
+                                     fabric.core_rate().value,
+                                     cluster.nic.stream_cap.value,
+                                     rates.data(),
+                                     static_cast<long long>(phases.size()),
+                                     phases.data(),
+                                     flows.data()};
+  char message[200] = "";
+  if (run(&problem, &estimate.total.value, message, sizeof(message)) != 0) {
+    throw Error("SimGrid failed: " + std::string(message), "cluster " + cluster.name);
+  }
+  estimate.bandwidth = estimate.total - estimate.latency - estimate.reduction;
+  return estimate;
+}
+
+}  // namespace onebit::netmodel

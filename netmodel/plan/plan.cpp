@@ -1,0 +1,330 @@
+#include "netmodel/plan/plan.hpp"
+
+#include <algorithm>
+
+#include "device/base/error.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+using Phases = std::vector<Phase>;
+using Pattern = Phase::Pattern;
+
+double as_double(Index value) {
+  return static_cast<double>(value);
+}
+
+bool crosses(const Fabric& fabric, Scope scope) {
+  return scope != Scope::local && fabric.nodes() > 1;
+}
+
+/// One latency: that of the network where the scope leaves a node.
+Phase step(const Fabric& fabric, Scope scope) {
+  Phase phase;
+  phase.scope = scope;
+  (crosses(fabric, scope) ? phase.network_hops : phase.gpu_hops) = 1;
+  return phase;
+}
+
+/// Blocks of this size, n - 1 times to the next one.
+Phase round_ring(const Fabric& fabric, Scope scope, Bytes block, bool reduces) {
+  Phase phase = step(fabric, scope);
+  phase.bytes = block;
+  phase.repeat = members(fabric, scope) - 1;
+  if (reduces) phase.reduced = block;
+  return phase;
+}
+
+Bytes share(const Request& request, const Fabric& fabric) {
+  return (1 / as_double(members(fabric, request.scope))) * request.payload;
+}
+
+Phases ring_all_reduce(const Request& r, const Fabric& fabric) {
+  const Bytes block = share(r, fabric);
+  return {round_ring(fabric, r.scope, block, true), round_ring(fabric, r.scope, block, false)};
+}
+
+Phases ring_reduce_scatter(const Request& r, const Fabric& fabric) {
+  return {round_ring(fabric, r.scope, share(r, fabric), true)};
+}
+
+Phases ring_all_gather(const Request& r, const Fabric& fabric) {
+  return {round_ring(fabric, r.scope, r.payload, false)};
+}
+
+Phases hierarchical(const Request& r, const Fabric& fabric) {
+  const Bytes block = (1 / as_double(fabric.width())) * r.payload;
+  const Bytes piece = (1 / as_double(fabric.nodes())) * block;
+  return {round_ring(fabric, Scope::local, block, true), round_ring(fabric, Scope::rail, piece, true),
+          round_ring(fabric, Scope::rail, piece, false), round_ring(fabric, Scope::local, block, false)};
+}
+
+/// Flows along a node's chain, towards its first GPU or away from it.
+void add_chain(Phase& phase, const Fabric& fabric, Bytes bytes, bool to_first) {
+  for (Index slot = 0; slot < fabric.ranks(); ++slot) {
+    if (slot % fabric.width() == 0) continue;
+    const Index from = to_first ? slot : slot - 1;
+    phase.flows.push_back({from, to_first ? slot - 1 : slot, bytes});
+  }
+}
+
+/// The whole vector, in pieces that follow each other through the node; every GPU adds what it passes on.
+Phase leader_chain(const Fabric& fabric, Bytes bytes, bool reduces) {
+  Phase phase;
+  phase.pattern = Pattern::list;
+  add_chain(phase, fabric, bytes, reduces);
+  phase.gpu_hops = as_double(fabric.width() - 1);
+  if (reduces && fabric.width() > 1) phase.reduced = bytes;
+  return phase;
+}
+
+/// A step of the ring among the first GPUs.
+Phase leader_ring(const Fabric& fabric, Bytes piece, bool reduces) {
+  Phase phase;
+  phase.pattern = Pattern::list;
+  const Index nodes = fabric.nodes(), width = fabric.width();
+  for (Index node = 0; node < nodes; ++node) {
+    phase.flows.push_back({node * width, (node + 1) % nodes * width, piece});
+  }
+  phase.repeat = nodes - 1;
+  phase.network_hops = 1;
+  if (reduces) phase.reduced = piece;
+  return phase;
+}
+
+Phases leader(const Request& r, const Fabric& fabric) {
+  const Bytes piece = (1 / as_double(fabric.nodes())) * r.payload;
+  return {leader_chain(fabric, r.payload, true), leader_ring(fabric, piece, true), leader_ring(fabric, piece, false),
+          leader_chain(fabric, r.payload, false)};
+}
+
+/// Parent of a node in the binary tree whose leaves are the odd nodes; -1 for the root, 0. After NCCL's trees.cc: the
+/// lowest set bit goes, the next one comes; where that is beyond the last node, it only goes.
+Index tree_parent(Index node, Index nodes) {
+  if (node == 0) return -1;
+  const Index bit = node & -node;
+  const Index parent = (node ^ bit) | (bit << 1);
+  return parent < nodes ? parent : node ^ bit;
+}
+
+/// A tree's half of the vector up and down every edge, and along the chain of every node.
+void add_tree(Phase& phase, const Fabric& fabric, Bytes half, bool second) {
+  const Index nodes = fabric.nodes(), width = fabric.width();
+  // The second tree is the first one mirrored, or, for an odd number of nodes, moved on: leaves become inner nodes.
+  const auto place = [&](Index node) {
+    if (!second) return node;
+    return nodes % 2 == 0 ? nodes - 1 - node : (node + 1) % nodes;
+  };
+  const Index gate = second ? width - 1 : 0;
+  for (Index node = 1; node < nodes; ++node) {
+    const Index child = place(node) * width + gate, parent = place(tree_parent(node, nodes)) * width + gate;
+    phase.flows.push_back({child, parent, half});
+    phase.flows.push_back({parent, child, half});
+  }
+  add_chain(phase, fabric, half, true);
+  add_chain(phase, fabric, half, false);
+}
+
+/// Pieces follow each other through the trees, so that all edges carry all the time; NCCL reaches 92% of the links.
+Phases double_tree(const Request& r, const Fabric& fabric) {
+  Phase phase;
+  phase.pattern = Pattern::list;
+  for (const bool second : {false, true}) add_tree(phase, fabric, 0.5 * r.payload, second);
+  Index depth = 0;
+  while ((Index{1} << depth) < fabric.nodes()) ++depth;
+  phase.gpu_hops = 2 * as_double(fabric.width() - 1);
+  phase.network_hops = 2 * as_double(depth);
+  phase.reduced = r.payload;
+  phase.link_efficiency = 0.92;
+  return {phase};
+}
+
+/// Ranks 0 to pairs-1 have one of the ranks behind them as their other half, where the number is no power of two.
+struct PowerOfTwo {
+  Index ranks = 1, extra = 0;
+};
+
+PowerOfTwo largest_power(Index ranks) {
+  PowerOfTwo result;
+  while (2 * result.ranks <= ranks) result.ranks *= 2;
+  result.extra = ranks - result.ranks;
+  return result;
+}
+
+/// Everyone and the rank whose number differs in one bit, both ways.
+Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
+  Phase phase;
+  phase.pattern = Pattern::list;
+  bool leaves_node = false;
+  for (Index rank = 0; rank < ranks; ++rank) {
+    const Index from = fabric.slot(rank), to = fabric.slot(rank ^ distance);
+    leaves_node = leaves_node || fabric.node(from) != fabric.node(to);
+    phase.flows.push_back({from, to, bytes});
+  }
+  (leaves_node ? phase.network_hops : phase.gpu_hops) = 1;
+  return phase;
+}
+
+/// The extra ranks hand their vector over before (in), or get the result after (out).
+Phase fold(const Fabric& fabric, const PowerOfTwo& power, Bytes bytes, bool in) {
+  Phase phase = step(fabric, Scope::all);
+  phase.pattern = Pattern::list;
+  for (Index rank = 0; rank < power.extra; ++rank) {
+    const Index core = fabric.slot(rank), extra = fabric.slot(power.ranks + rank);
+    phase.flows.push_back(in ? Flow{extra, core, bytes} : Flow{core, extra, bytes});
+  }
+  if (in) phase.reduced = bytes;
+  return phase;
+}
+
+Phases halving(const Request& r, const Fabric& fabric) {
+  const PowerOfTwo power = largest_power(fabric.ranks());
+  Phases phases;
+  if (power.extra > 0) phases.push_back(fold(fabric, power, r.payload, true));
+  Bytes bytes = r.payload;
+  for (Index distance = 1; distance < power.ranks; distance *= 2) {
+    bytes = 0.5 * bytes;
+    phases.push_back(exchange(fabric, distance, power.ranks, bytes));
+    phases.back().reduced = bytes;
+  }
+  for (Index distance = power.ranks / 2; distance >= 1; distance /= 2, bytes = 2 * bytes) {
+    phases.push_back(exchange(fabric, distance, power.ranks, bytes));
+  }
+  if (power.extra > 0) phases.push_back(fold(fabric, power, r.payload, false));
+  return phases;
+}
+
+Phases pairwise(const Request& r, const Fabric& fabric) {
+  Phases phases;
+  for (Index shift = 1; shift < members(fabric, r.scope); ++shift) {
+    phases.push_back(step(fabric, r.scope));
+    phases.back().shift = shift;
+    phases.back().bytes = share(r, fabric);
+  }
+  return phases;
+}
+
+Phases all_at_once(const Fabric& fabric, Scope scope, Bytes bytes) {
+  Phase phase = step(fabric, scope);
+  phase.pattern = Pattern::pairs;
+  phase.bytes = bytes;
+  return {phase};
+}
+
+Phases burst(const Request& r, const Fabric& fabric) {
+  return all_at_once(fabric, r.scope, share(r, fabric));
+}
+
+Phases direct_all_gather(const Request& r, const Fabric& fabric) {
+  return all_at_once(fabric, r.scope, r.payload);
+}
+
+Phases incast(const Request& r, const Fabric& fabric) {
+  Phases phases;
+  for (Index root = 0; root < members(fabric, r.scope); ++root) {
+    phases.push_back(step(fabric, r.scope));
+    phases.back().pattern = Pattern::fan_in;
+    phases.back().shift = root;
+    phases.back().bytes = share(r, fabric);
+  }
+  return phases;
+}
+
+/// From rank to rank, in pieces that follow each other.
+Phases chain(const Request& r, const Fabric& fabric) {
+  Phase phase;
+  phase.pattern = Pattern::list;
+  for (Index rank = 0; rank + 1 < fabric.ranks(); ++rank) {
+    const Index from = fabric.slot(rank), to = fabric.slot(rank + 1);
+    phase.flows.push_back({from, to, r.payload});
+    (fabric.node(from) == fabric.node(to) ? phase.gpu_hops : phase.network_hops) += 1;
+  }
+  return {phase};
+}
+
+/// Up; down is the same with the arrows turned round, on full-duplex links the same time.
+Phases binomial(const Request& r, const Fabric& fabric) {
+  Phases phases;
+  for (Index distance = 1; distance < fabric.ranks(); distance *= 2) {
+    Phase phase = step(fabric, Scope::all);
+    phase.pattern = Pattern::list;
+    for (Index rank = distance; rank < fabric.ranks(); rank += 2 * distance) {
+      phase.flows.push_back({fabric.slot(rank), fabric.slot(rank - distance), r.payload});
+    }
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+Phases neighbours(const Request& r, const Fabric& fabric) {
+  Phase phase = step(fabric, r.scope);
+  phase.pattern = Pattern::list;
+  const Index n = fabric.ranks();
+  for (Index rank = 0; rank < n; ++rank) {
+    for (const Index other : {(rank + 1) % n, (rank + n - 1) % n}) {
+      phase.flows.push_back({fabric.slot(rank), fabric.slot(other), r.payload});
+    }
+  }
+  return {phase};
+}
+
+}  // namespace
+
+const std::vector<AlgorithmEntry>& algorithms() {
+  static const std::vector<AlgorithmEntry> table = {
+      {Collective::all_reduce, Algorithm::ring, "reduce-scatter and all-gather around all ranks", ring_all_reduce,
+       true},
+      {Collective::all_reduce, Algorithm::hierarchical, "in the node, on every rail, in the node", hierarchical},
+      {Collective::all_reduce, Algorithm::tree, "two pipelined binary trees of half the vector", double_tree},
+      {Collective::all_reduce, Algorithm::halving, "recursive halving and doubling", halving},
+      {Collective::all_reduce, Algorithm::leader, "one GPU a node speaks for the others", leader},
+      {Collective::all_to_all, Algorithm::burst, "everything at once", burst, true},
+      {Collective::all_to_all, Algorithm::pairwise, "in rounds, one partner each", pairwise, true},
+      {Collective::all_gather, Algorithm::ring, "blocks go round", ring_all_gather, true},
+      {Collective::all_gather, Algorithm::direct, "every block straight to everyone", direct_all_gather, true},
+      {Collective::tree, Algorithm::binomial, "in ceil(log2 N) rounds", binomial},
+      {Collective::reduce_scatter, Algorithm::ring, "blocks go round", ring_reduce_scatter, true},
+      {Collective::gather, Algorithm::pairwise, "in rounds, every server hears one worker", pairwise, true},
+      {Collective::gather, Algorithm::incast, "server after server, all workers at once", incast},
+      {Collective::broadcast, Algorithm::chain, "pipelined from rank to rank", chain},
+      {Collective::neighbour, Algorithm::ring, "both ways at once", neighbours},
+  };
+  return table;
+}
+
+Index members(const Fabric& fabric, Scope scope) {
+  switch (scope) {
+    case Scope::all:
+      return fabric.ranks();
+    case Scope::local:
+      return fabric.width();
+    case Scope::rail:
+      return fabric.nodes();
+  }
+  return 0;
+}
+
+Plan plan(const Request& request, const Fabric& fabric) {
+  if (!(request.payload.value >= 0)) throw ConfigError("an exchange has a negative payload", "");
+  const auto& table = algorithms();
+  const auto found = std::find_if(table.begin(), table.end(), [&](const AlgorithmEntry& entry) {
+    return entry.collective == request.collective && entry.algorithm == request.algorithm;
+  });
+  if (found == table.end()) {
+    throw ConfigError(
+        "no " + std::string(name(request.algorithm)) + " algorithm for " + std::string(name(request.collective)), "");
+  }
+  if (request.scope != Scope::all && !found->scoped) {
+    throw ConfigError("the " + std::string(name(request.algorithm)) + " algorithm is for all ranks", "");
+  }
+  if (members(fabric, request.scope) == 1) return {request, {}};  // nothing crosses a wire
+  return {request, found->phases(request, fabric)};
+}
+
+std::string_view name(Algorithm algorithm) {
+  constexpr std::string_view names[] = {"ring",  "hierarchical", "tree",   "halving", "leader",  "pairwise",
+                                        "burst", "direct",       "incast", "chain",   "binomial"};
+  return names[static_cast<std::size_t>(algorithm)];
+}
+
+}  // namespace onebit::netmodel

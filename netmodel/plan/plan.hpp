@@ -1,0 +1,120 @@
+#pragma once
+// A collective as what the links see of it: phases of flows between GPUs. Planners write plans, cost models price them.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "netmodel/cluster/fabric.hpp"
+#include "netmodel/wire/traffic.hpp"
+
+namespace onebit::netmodel {
+
+/// Who takes part: all ranks of the job; the GPUs of each node among themselves; the GPUs with one place in their
+/// nodes ("rail"). In the last two, every node or rail does the same at the same time.
+enum class Scope : std::uint8_t { all, local, rail };
+
+enum class Algorithm : std::uint8_t {
+  ring,          ///< all-reduce, reduce-scatter, all-gather, neighbour exchange: blocks go round
+  hierarchical,  ///< all-reduce: reduce-scatter in the node, ring on every rail, all-gather in the node
+  tree,          ///< all-reduce: two binary trees of half the vector, pipelined, a chain in the node (NCCL)
+  halving,       ///< all-reduce: recursive halving and doubling, nearest partners first (Rabenseifner)
+  leader,        ///< all-reduce: reduce to a GPU a node, ring among those, broadcast
+  pairwise,      ///< all-to-all, gather to servers: N-1 rounds, one partner each
+  burst,         ///< all-to-all: everything at once
+  direct,        ///< all-gather: every block straight to everyone, at once
+  incast,        ///< gather to servers: one server after the other, all senders at once
+  chain,         ///< broadcast: pipelined from rank to rank
+  binomial,      ///< tree: ceil(log2 N) rounds
+};
+
+std::string_view name(Algorithm algorithm);
+
+struct Flow {
+  Index from = 0, to = 0;  ///< slots
+  Bytes bytes;
+};
+
+/// Flows that begin together; the phase is over when the last one is. Equal flows by pattern, others in a list.
+struct Phase {
+  enum class Pattern : std::uint8_t {
+    shift,   ///< everyone to the one `shift` places on, around the scope
+    pairs,   ///< everyone to everyone else of the scope
+    fan_in,  ///< everyone to rank `shift`
+    list,    ///< as listed
+  };
+  Pattern pattern = Pattern::shift;
+  Scope scope = Scope::all;
+  Index shift = 1;
+  Bytes bytes;  ///< of each flow of a pattern
+  std::vector<Flow> flows;
+  Index repeat = 1;            ///< times that the phase runs
+  double gpu_hops = 0;         ///< latencies inside a node, one after the other, of one run
+  double network_hops = 0;     ///< ... and between nodes
+  Bytes reduced;               ///< that every GPU adds to what it has, in one run
+  double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
+};
+
+/// What a plan carries out, which closed forms go by.
+struct Request {
+  Collective collective = Collective::all_reduce;
+  Scope scope = Scope::all;
+  Algorithm algorithm = Algorithm::ring;
+  Bytes payload;  ///< of a rank, as in Traffic
+};
+
+struct Plan {
+  Request request;
+  std::vector<Phase> phases;
+};
+
+/// Ranks that meet each other.
+Index members(const Fabric& fabric, Scope scope);
+
+/// Throws ConfigError for a pair of collective and algorithm that is not in algorithms(), or not in this scope.
+Plan plan(const Request& request, const Fabric& fabric);
+
+/// What there is, the default of each collective first.
+struct AlgorithmEntry {
+  Collective collective;
+  Algorithm algorithm;
+  std::string_view doc;
+  std::vector<Phase> (*phases)(const Request&, const Fabric&);
+  bool scoped = false;  ///< also inside nodes and on rails
+};
+const std::vector<AlgorithmEntry>& algorithms();
+
+/// Calls visit(from, to, bytes) for every flow of a phase; from and to are slots.
+template <class Visit>
+void for_each_flow(const Phase& phase, const Fabric& fabric, const Visit& visit) {
+  if (phase.pattern == Phase::Pattern::list) {
+    for (const Flow& flow : phase.flows) visit(flow.from, flow.to, flow.bytes.value);
+    return;
+  }
+  const Index n = members(fabric, phase.scope), groups = fabric.ranks() / n;
+  const auto slot = [&](Index group, Index member) {
+    if (phase.scope == Scope::local) return group * n + member;
+    if (phase.scope == Scope::rail) return member * groups + group;
+    return fabric.slot(member);
+  };
+  for (Index group = 0; group < groups; ++group) {
+    if (phase.pattern == Phase::Pattern::shift) {
+      Index to = phase.shift % n;
+      for (Index from = 0; from < n; ++from, to = to + 1 == n ? 0 : to + 1) {
+        visit(slot(group, from), slot(group, to), phase.bytes.value);
+      }
+    } else if (phase.pattern == Phase::Pattern::fan_in) {
+      for (Index from = 0; from < n; ++from) {
+        if (from != phase.shift) visit(slot(group, from), slot(group, phase.shift), phase.bytes.value);
+      }
+    } else {
+      for (Index from = 0; from < n; ++from) {
+        for (Index to = 0; to < n; ++to) {
+          if (from != to) visit(slot(group, from), slot(group, to), phase.bytes.value);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace onebit::netmodel

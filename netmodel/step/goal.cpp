@@ -1,0 +1,109 @@
+#include "netmodel/step/goal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "device/base/error.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+constexpr Index kMostMessages = 10'000'000;
+constexpr long long kJoined = 4;
+
+long long whole(double value) {
+  return std::max(1LL, std::llround(value));
+}
+
+/// One rank's block: labelled operations, each of a group after all of the group before.
+class Rank {
+ public:
+  Rank(std::ostream& out, Index number) : out_(out) { out_ << "\nrank " << number << " {\n"; }
+  ~Rank() { out_ << "}\n"; }
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+
+  void add(const std::string& operation) {
+    const long long label = ++last_;
+    out_ << "l" << label << ": " << operation << "\n";
+    for (long long before = before_; before < begin_; ++before) out_ << "l" << label << " requires l" << before << "\n";
+  }
+  /// What comes now waits for what came since the last call; a group of many is joined first, lest all name all.
+  void next_group() {
+    if (last_ + 1 == begin_) return;
+    close_group();
+    if (begin_ - before_ <= kJoined) return;
+    add("calc 1");
+    close_group();
+  }
+
+ private:
+  void close_group() {
+    before_ = begin_;
+    begin_ = last_ + 1;
+  }
+
+  std::ostream& out_;
+  long long last_ = 0, before_ = 1, begin_ = 1;
+};
+
+struct Message {
+  Index other;
+  double bytes;
+  bool sent;
+};
+
+using Messages = std::vector<std::vector<Message>>;  ///< [ranks]
+
+Messages messages_of(const Phase& phase, const Fabric& fabric) {
+  Messages messages(static_cast<std::size_t>(fabric.ranks()));
+  for_each_flow(phase, fabric, [&](Index from, Index to, double bytes) {
+    messages[static_cast<std::size_t>(from)].push_back({to, bytes, true});
+    messages[static_cast<std::size_t>(to)].push_back({from, bytes, false});
+  });
+  return messages;
+}
+
+void write_phase(Rank& rank, const Phase& phase, const std::vector<Message>& messages, Index& tag,
+                 const Fabric& fabric) {
+  for (Index run = 0; run < phase.repeat; ++run, ++tag) {
+    for (const Message& each : messages) {
+      rank.add((each.sent ? "send " : "recv ") + std::to_string(whole(each.bytes)) + (each.sent ? "b to " : "b from ") +
+               std::to_string(each.other) + " tag " + std::to_string(tag));
+    }
+    rank.next_group();
+    const double sums = phase.reduced.value * fabric.seconds_per_reduced_byte();
+    if (sums > 0) rank.add("calc " + std::to_string(whole(1e9 * sums)));
+    rank.next_group();
+  }
+}
+
+}  // namespace
+
+void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute, const Fabric& fabric) {
+  std::vector<const Phase*> phases;
+  std::vector<Messages> messages;
+  Index count = 0;
+  for (const Plan& plan : plans) {
+    for (const Phase& phase : plan.phases) {
+      if (phase.repeat == 0) continue;
+      for_each_flow(phase, fabric, [&](Index, Index, double) { count += phase.repeat; });
+      if (count > kMostMessages) throw ConfigError("a schedule of more than ten million messages", "", "fewer GPUs");
+      phases.push_back(&phase);
+      messages.push_back(messages_of(phase, fabric));
+    }
+  }
+  out << "num_ranks " << fabric.ranks() << "\n";
+  for (Index slot = 0; slot < fabric.ranks(); ++slot) {
+    Rank rank(out, slot);
+    rank.add("calc " + std::to_string(whole(1e9 * compute.value)));
+    rank.next_group();
+    Index tag = 0;
+    for (std::size_t p = 0; p < phases.size(); ++p) {
+      write_phase(rank, *phases[p], messages[p][static_cast<std::size_t>(slot)], tag, fabric);
+    }
+  }
+}
+
+}  // namespace onebit::netmodel

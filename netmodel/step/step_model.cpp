@@ -1,0 +1,180 @@
+#include "netmodel/step/step_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/base/error.hpp"
+
+namespace onebit::netmodel {
+namespace {
+
+double as_double(Index value) {
+  return static_cast<double>(value);
+}
+
+double bytes_per_element(CodecKernels kernels) {
+  return kernels == CodecKernels::fused ? 14 : 176;
+}
+
+/// By how much the slowest GPU is slower than the usual one.
+double slowdown(const Fabric& fabric) {
+  const Cluster& cluster = fabric.cluster();
+  double most = 1;
+  for (const NodeFactor& straggler : cluster.stragglers) {
+    if (straggler.node < fabric.nodes()) most = std::max(most, straggler.factor);
+  }
+  return most * (1 + cluster.jitter * std::sqrt(2 * std::log(as_double(fabric.ranks()))));
+}
+
+bool is_gradient(const Traffic& traffic) {
+  return traffic.collective == Collective::all_reduce && traffic.type == WireType::fp32;
+}
+
+Bytes payload_of(const Traffic& traffic, const StepOptions& options) {
+  const double share = is_gradient(traffic) ? options.gradient_bytes / sizeof(float) : 1;
+  return Bytes(share * as_double(traffic.payload_bytes));
+}
+
+/// Adds up exchanges; keeps the choice of the one that takes longest.
+class Sum {
+ public:
+  Sum(const Fabric& fabric, const CostModel& model) : fabric_(fabric), model_(model) {}
+
+  /// So many times; what one of them takes.
+  Seconds add(Collective collective, Bytes payload, double times = 1) {
+    const Priced priced = price(collective, payload, fabric_, model_);
+    add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
+    return priced.estimate.total;
+  }
+  void add(const Request& request) {
+    add(request.algorithm, "within and between nodes", model_.cost(plan(request, fabric_), fabric_), 1);
+  }
+  void finish(StepEstimate& step) const {
+    step.exchange = sum_;
+    step.all_communication = sum_.total;
+    step.algorithm = algorithm_;
+    step.reason = reason_;
+  }
+
+ private:
+  void add(Algorithm algorithm, const std::string& reason, const Estimate& estimate, double times) {
+    const Estimate all = times * estimate;
+    sum_ += all;
+    if (!algorithm_.empty() && all.total <= longest_) return;
+    longest_ = all.total;
+    algorithm_ = name(algorithm);
+    reason_ = reason;
+  }
+
+  const Fabric& fabric_;
+  const CostModel& model_;
+  Estimate sum_;
+  Seconds longest_;
+  std::string algorithm_, reason_;
+};
+
+/// Buckets become ready evenly over the last backward pass; each starts when it is ready and the one before is over.
+/// What is left when the pass ends is exposed. Equal buckets wait either all for the first, or each for its own pass:
+/// bucket k of K ends at the latest of k/K of the pass + the K - k + 1 buckets from it on.
+Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& options) {
+  const auto count = std::max(1.0, std::ceil(payload / options.bucket));
+  const Seconds one = sum.add(Collective::all_reduce, 1 / count * payload, count);
+  const Seconds end = std::max(1 / count * backward + count * one, backward + one);
+  return end - backward;
+}
+
+/// The hierarchical form of a compressed step: packed vectors up and down, and what else is gathered (scales).
+std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
+  Bytes up, down;
+  std::vector<Bytes> gathered;
+  for (const Traffic& traffic : step.exchanges) {
+    if (is_gradient(traffic)) continue;
+    if (traffic.collective == Collective::all_to_all) {
+      up += payload_of(traffic, options);
+    } else if (traffic.collective == Collective::all_gather) {
+      gathered.push_back(payload_of(traffic, options));
+    } else {
+      up = Bytes(-1);
+      break;
+    }
+  }
+  if (!(up.value > 0) || gathered.empty()) {
+    throw ConfigError("no hierarchical form of this exchange", "step.exchange hierarchical",
+                      "it is for vectors that go to servers and back, as those of 1-bit Adam");
+  }
+  std::sort(gathered.begin(), gathered.end());
+  down = as_double(fabric.ranks()) * gathered.back();
+  gathered.pop_back();
+  const Bytes dense(options.gradient_bytes * as_double(step.compressed));
+  std::vector<Request> requests = hierarchical_exchange(dense, up, down, fabric);
+  for (const Bytes& block : gathered) {
+    requests.push_back({Collective::all_gather, Scope::rail, Algorithm::ring, block});
+  }
+  return requests;
+}
+
+}  // namespace
+
+std::vector<Request> hierarchical_exchange(Bytes dense, Bytes up, Bytes down, const Fabric& fabric) {
+  const double width = as_double(fabric.width()), nodes = as_double(fabric.nodes());
+  return {{Collective::reduce_scatter, Scope::local, Algorithm::ring, dense},
+          {Collective::all_to_all, Scope::rail, Algorithm::burst, 1 / width * up},
+          {Collective::all_gather, Scope::rail, Algorithm::ring, 1 / (width * nodes) * down},
+          {Collective::all_gather, Scope::local, Algorithm::ring, 1 / width * down}};
+}
+
+std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
+                             const StepOptions& options) {
+  const bool hierarchical = options.hierarchical && traffic.compressed > 0;
+  std::vector<Plan> plans;
+  if (hierarchical) {
+    for (const Request& each : hierarchical_requests(traffic, fabric, options)) plans.push_back(plan(each, fabric));
+  }
+  for (const Traffic& each : traffic.exchanges) {
+    if (hierarchical && !is_gradient(each)) continue;
+    const Bytes payload = payload_of(each, options);
+    const Algorithm algorithm = choose(each.collective, payload, fabric, model).algorithm;
+    plans.push_back(plan({each.collective, Scope::all, algorithm, payload}, fabric));
+  }
+  return plans;
+}
+
+StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
+                           const CostModel& model, const StepOptions& options) {
+  const double slower = slowdown(fabric);
+  StepEstimate step;
+  step.forward = slower * compute.forward;
+  step.backward = slower * compute.backward;
+  step.optimizer = compute.optimizer;
+  const Gpu& gpu = find_gpu(fabric.cluster().gpu);
+  const bool hierarchical = options.hierarchical && traffic.compressed > 0;
+  const Index coded = hierarchical ? traffic.compressed / fabric.width() : traffic.compressed;
+  step.codec = sweep(gpu, coded, bytes_per_element(options.codec));
+  Sum sum(fabric, model);
+  if (hierarchical) {
+    for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);
+  }
+  bool overlapped = false;
+  Seconds behind;  // what follows the backward pass
+  for (const Traffic& each : traffic.exchanges) {
+    if (hierarchical && !is_gradient(each)) continue;
+    const Bytes payload = payload_of(each, options);
+    if (options.overlap == Overlap::buckets && is_gradient(each) && traffic.compressed == 0) {
+      behind += exposed(sum, payload, slower * compute.last_backward, options);
+      overlapped = true;
+    } else {
+      behind += sum.add(each.collective, payload);
+    }
+  }
+  sum.finish(step);
+  step.communication = overlapped ? behind : step.all_communication;
+  if (overlapped && fabric.ranks() > 1) step.backward += slower * options.stretch * compute.last_backward;
+  step.step = step.forward + step.backward + step.communication + step.codec + step.optimizer;
+  return step;
+}
+
+double mixed_speedup(double warmup_share, double speedup) {
+  return 1 / (warmup_share + (1 - warmup_share) / speedup);
+}
+
+}  // namespace onebit::netmodel

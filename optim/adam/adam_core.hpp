@@ -1,0 +1,102 @@
+#pragma once
+// What Adam and its relatives share: moments, the dense step with clipping, bias correction, rules per tensor.
+
+#include "compress/channels/channel.hpp"
+#include "device/launch/chunks.hpp"
+#include "optim/common/clipping.hpp"
+#include "optim/adam/adam_kernels.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/common/sums.hpp"
+
+namespace onebit::optim {
+
+/// Throws ConfigError naming the option "optimizer.<option>", its value and its range where it is not valid.
+void check_option(bool valid, const std::string& option, double value, const std::string& range);
+
+/// Throws ConfigError naming the hyper-parameter that is out of range.
+void check_adam(const OptimizerConfig& config);
+
+/// The configuration for an optimizer that has nothing to freeze.
+OptimizerConfig without_freeze(OptimizerConfig config);
+
+/// What the optimizer divides its variance by, besides the root.
+VarianceBias variance_bias(const OptimizerConfig& config);
+
+/// The numbers of update t with the variance of update `variance_t` (bias corrections).
+AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr);
+
+class AdamCore {
+ public:
+  /// Throws ConfigError for a no-decay pattern that fits no tensor.
+  AdamCore(const Problem& problem, const OptimizerConfig& config);
+
+  const device::Device& device() const { return device_; }
+  const FreezePolicy& freeze_policy() const { return policy_; }
+  /// Whether the variance is frozen now, after so many dense updates; asked once an update.
+  bool freeze_now(Index updates, const StepReport& report) { return policy_.freeze_now(updates, report.stability); }
+
+  Index parameters() const { return parameters_; }
+  const device::Chunks& tensors() const { return tensors_; }
+  const device::Buffer<TensorRule>& rules() const { return device_rules_; }
+  /// Whether some tensor's weight decays.
+  bool decays() const;
+  /// Factors of the learning rate, one a tensor, from now on.
+  void set_coefficients(const std::vector<double>& coefficients);
+
+  void visit_state(device::StateVisitor& visitor);
+
+  device::Buffer<float>& momentum() { return momentum_; }
+  const device::Buffer<float>& momentum() const { return momentum_; }
+  device::Buffer<float>& variance() { return variance_; }
+  const device::Buffer<float>& variance() const { return variance_; }
+  /// Room for an averaged gradient.
+  device::Buffer<float>& mean() { return mean_; }
+
+  void absorb_dense(Range group, const float* rows, Index stride);
+  /// Averages what was absorbed. Fills the report's traffic and times.
+  void average_dense(device::Buffer<float>& mean, StepReport& report);
+
+  /// Averages what was absorbed and updates: update t = 1, 2, ... Fills the report.
+  void dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report);
+
+  /// Clips the averaged gradient by its norm. Fills the report; returns the numbers of update t = 1, 2, ...
+  AdamStep clipped_step(Index t, double lr, StepReport& report);
+  /// One Adam update with the averaged gradient. Fills the report.
+  void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
+  /// Applies the moments as they are; where the momentum comes packed it is unpacked on the way. moving [tensors]:
+  /// whose variance moves, and masks nothing; null: none. Fills the report.
+  void move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
+            const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
+  /// Takes note of the variance after an update of it. Fills the report.
+  void watch_variance(StepReport& report);
+
+  /// The numbers of update t with the variance of update `variance_t` (bias corrections).
+  AdamStep numbers(Index t, Index variance_t, double lr) const { return adam_numbers(config_, t, variance_t, lr); }
+
+  /// Of an update with the variance of update `variance_t`.
+  Denominator denominator(const device::Buffer<float>& variance, Index variance_t) const;
+
+  /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
+  template <class Kernel>
+  device::Fetched<double> tensor_sums(Index rows, const Kernel& kernel) const {
+    return sums(device_, rows, tensors_, kernel);
+  }
+
+ private:
+  device::Device device_;
+  device::Seconds absorb_seconds_;  ///< of the running step
+  OptimizerConfig config_;
+  FreezePolicy policy_;
+  StabilityWatch stability_;
+  Index parameters_;
+  device::Chunks whole_, tensors_;
+  std::vector<TensorRule> rules_;
+  device::Buffer<TensorRule> device_rules_;
+  compress::DenseMean channel_;
+  MeanClipping clipping_;
+  device::Buffer<float> mean_;
+  device::Buffer<float> momentum_;
+  device::Buffer<float> variance_;
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,258 @@
+#pragma once
+// The maths of the Adam family, an element at a time.
+
+#include <cmath>
+#include <cstdint>
+
+#include "device/base/types.hpp"
+
+namespace onebit::optim {
+
+/// Numbers of one update, the same for all elements. Computed once a step on the host, in double.
+struct AdamStep {
+  float lr = 0;
+  float beta1 = 0, one_minus_beta1 = 0;
+  float beta2 = 0, one_minus_beta2 = 0;
+  float eps = 0;
+  float momentum_correction = 1;           ///< 1 / (1 - beta1^t), or 1
+  float root_correction = 1;               ///< 1 / sqrt(1 - beta2^t), or 1
+  const float* gradient_factor = nullptr;  ///< of clipping, in device memory; null: 1
+};
+
+/// What one tensor has of its own in an update.
+struct TensorRule {
+  Index offset = 0;  ///< of its first element in the parameter vector
+  float weight_decay = 0;
+  float coefficient = 1;  ///< of the learning rate: LAMB's trust ratio
+};
+
+/// A factor in device memory; 1 where there is none.
+ONEBIT_HOST_DEVICE inline float value_of(const float* factor) {
+  return factor == nullptr ? 1.0f : *factor;
+}
+
+/// Factor for a gradient of this norm: 1 when it is within the bound or the bound is 0 (off).
+ONEBIT_HOST_DEVICE inline double clip_factor(double norm, double bound) {
+  return bound > 0 && norm > bound ? bound / (norm + 1e-6) : 1.0;
+}
+
+/// factors[row] = scale times the clipping factor of a gradient with this squared norm.
+struct ClipKernel {
+  const double* squares;
+  double bound, scale;
+  float* factors;
+  ONEBIT_HOST_DEVICE void operator()(Index row) const {
+    factors[row] = static_cast<float>(scale * clip_factor(std::sqrt(squares[row]), bound));
+  }
+};
+
+/// m c1 / (sqrt(v) c2 + eps) + weight_decay x
+ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_decay, float x, float m, float v) {
+  return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
+}
+
+/// A coordinate before its step, with the moments behind it.
+struct Moved {
+  float x, momentum, variance, move;
+};
+
+/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is clipped already.
+ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float g, float& m, float& v) {
+  m = s.beta1 * m + s.one_minus_beta1 * g;
+  v = s.beta2 * v + s.one_minus_beta2 * (g * g);
+}
+
+/// v = beta2 v + (1 - beta2) g^2 alone.
+struct VarianceKernel {
+  AdamStep s;
+  const float* gradient;
+  float* variance;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    float unused = 0;
+    adam_moments(s, gradient[i] * value_of(s.gradient_factor), unused, variance[i]);
+  }
+};
+
+/// One Adam update (Kingma and Ba 2015; decoupled decay as AdamW, Loshchilov and Hutter 2019). Yields the squared step.
+struct AdamKernel {
+  AdamStep s;
+  const TensorRule* rules;
+  float* x;
+  float* momentum;
+  float* variance;
+  const float* gradient;
+
+  struct Element {
+    AdamStep s;
+    float gradient_factor, rate, weight_decay;
+    float* x;
+    float* momentum;
+    float* variance;
+    const float* gradient;
+    ONEBIT_HOST_DEVICE Moved load(Index i) const {
+      Moved to{x[i], momentum[i], variance[i], 0};
+      adam_moments(s, gradient[i] * gradient_factor, to.momentum, to.variance);
+      to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
+      return to;
+    }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moved& to) const {
+      momentum[i] = to.momentum;
+      variance[i] = to.variance;
+      x[i] = to.x - to.move;
+      return static_cast<double>(to.move) * static_cast<double>(to.move);
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
+    const TensorRule& r = rules[tensor];
+    return {s,
+            value_of(s.gradient_factor),
+            s.lr * r.coefficient,
+            r.weight_decay,
+            x + r.offset,
+            momentum + r.offset,
+            variance + r.offset,
+            gradient + r.offset};
+  }
+};
+
+/// Moves the parameters along moments that are there already: 1-bit Adam's compression stage, LAMB. Where `mask` is
+/// set, a coordinate with v = 0 keeps m = 0, in tensors whose variance does not move: one bit cannot carry its zero.
+/// The momentum may come packed, then it is unpacked on the way. Yields the squared step.
+struct MoveKernel {
+  AdamStep s;
+  const TensorRule* rules;
+  bool mask;
+  float* x;
+  float* momentum;
+  const float* variance;
+  const std::uint8_t* moving = nullptr;  ///< [tensors]: whose variance moves; null: none
+
+  struct Element {
+    AdamStep s;
+    float rate, weight_decay;
+    bool mask;
+    float* x;
+    float* momentum;
+    const float* variance;
+    ONEBIT_HOST_DEVICE Moved load(Index i) const { return load(i, momentum[i]); }
+    ONEBIT_HOST_DEVICE Moved load(Index i, float m) const {
+      Moved to{x[i], m, variance[i], 0};
+      if (mask && to.variance == 0.0f) to.momentum = 0.0f;
+      to.move = rate * adam_direction(s, weight_decay, to.x, to.momentum, to.variance);
+      return to;
+    }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moved& to) const {
+      momentum[i] = to.momentum;
+      x[i] = to.x - to.move;
+      return static_cast<double>(to.move) * static_cast<double>(to.move);
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
+    ONEBIT_HOST_DEVICE double operator()(Index i, float m) const { return store(i, load(i, m)); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
+    const TensorRule& r = rules[tensor];
+    const bool masks = mask && (moving == nullptr || moving[tensor] == 0);
+    return {s, s.lr * r.coefficient, r.weight_decay, masks, x + r.offset, momentum + r.offset, variance + r.offset};
+  }
+};
+
+/// Rows of local momenta: out = beta1 momentum + factors[row] gradient.
+struct LocalMomentaKernel {
+  const float* momentum;
+  float beta1;
+  const float* gradients;
+  Index stride;
+  const float* factors;
+  float* out;
+  Index out_stride;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    out[row * out_stride + i] = beta1 * momentum[i] + factors[row] * gradients[row * stride + i];
+  }
+};
+
+struct SquareTerm {
+  const float* values;
+  Index stride;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const auto value = static_cast<double>(values[row * stride + i]);
+    return value * value;
+  }
+};
+
+struct AbsoluteTerm {
+  const float* values;
+  ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const {
+    return std::fabs(static_cast<double>(values[i]));
+  }
+};
+
+/// Magnitudes of a tensor's values.
+struct TensorAbsoluteTerm {
+  const TensorRule* rules;
+  const float* values;
+
+  struct Element {
+    const float* values;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return std::fabs(static_cast<double>(values[i])); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
+};
+
+/// Takes the exchanged momentum. A variance that moves goes on with the gradient that the momentum implies; yields its
+/// magnitude, 0 where it does not move.
+struct MovingVarianceKernel {
+  float beta1, one_minus_beta1;
+  float kept, added;  ///< of the variance and of the gradient's square
+  const TensorRule* rules;
+  const std::uint8_t* moving;  ///< [tensors]
+  const float* exchanged;
+  float* momentum;
+  float* variance;
+
+  struct Moments {
+    float momentum, variance;
+  };
+  struct Element {
+    float beta1, one_minus_beta1, kept, added;
+    bool moves;
+    const float* exchanged;
+    float* momentum;
+    float* variance;
+    ONEBIT_HOST_DEVICE Moments load(Index i) const {
+      Moments to{exchanged[i], variance[i]};
+      const float g = (to.momentum - beta1 * momentum[i]) / one_minus_beta1;
+      if (moves) to.variance = kept * to.variance + added * (g * g);
+      return to;
+    }
+    ONEBIT_HOST_DEVICE double store(Index i, const Moments& to) const {
+      momentum[i] = to.momentum;
+      variance[i] = to.variance;
+      return moves ? std::fabs(static_cast<double>(to.variance)) : 0;
+    }
+    ONEBIT_HOST_DEVICE double operator()(Index i) const { return store(i, load(i)); }
+  };
+  ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const {
+    const Index offset = rules[tensor].offset;
+    return {beta1,
+            one_minus_beta1,
+            kept,
+            added,
+            moving[tensor] != 0,
+            exchanged + offset,
+            momentum + offset,
+            variance + offset};
+  }
+};
+
+/// Counts the gradients that arrive at the listed coordinates.
+struct MaskedGradientTerm {
+  const Index* coordinates;
+  const float* rows;
+  Index stride;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    return rows[row * stride + coordinates[i]] != 0.0f ? 1.0 : 0.0;
+  }
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "optim/adam/adam_core.hpp"
+#include "optim/common/clipping.hpp"
+
+namespace onebit::optim {
+
+/// "Adam (1-bit Naive)", the ablation of Tang et al. 2021: from the first step on the workers' gradients go through the
+/// error-compensated exchange, and Adam takes its result for the mean gradient in both moments. The errors telescope in
+/// the momentum, but not in the variance, which squares them: that is the paper's case for freezing it.
+///
+/// Weight decay and bias correction as in Adam; every worker clips its own gradient by its own norm. In deepspeed
+/// semantics there is no bias correction and padding takes part in scales and errors; there is no dry run (nothing of
+/// the kind was released).
+class AdamNaiveEc final : public Optimizer {
+ public:
+  AdamNaiveEc(const Problem& problem, const OptimizerConfig& config);
+
+  StateView state() const override;
+  void visit_state(device::StateVisitor& visitor) override {
+    core_.visit_state(visitor);
+    exchange_.visit_state(visitor);
+  }
+
+ private:
+  void do_begin() override;
+  void do_absorb(Range group, const float* gradients, Index stride) override;
+  StepReport do_finish(device::Buffer<float>& parameters) override;
+
+  AdamCore core_;
+  LocalClipping clipping_;
+  compress::CompressedMean exchange_;
+  device::Seconds encode_seconds_;  ///< of the running step
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,110 @@
+#pragma once
+// Steps of workers that have rows of their own. Row w starts at w * columns, but for gradients, which have a stride.
+
+#include "optim/adam/adam_kernels.hpp"
+
+namespace onebit::optim {
+
+/// Copies one row to many.
+struct SpreadKernel {
+  const float* row;
+  float* rows;
+  Index columns;
+  ONEBIT_HOST_DEVICE void operator()(Index r, Index i) const { rows[r * columns + i] = row[i]; }
+};
+
+/// m = beta m + factor g
+struct MomentumRowsKernel {
+  float* momentum;
+  Index columns;
+  const float* gradients;
+  Index stride;
+  float beta;
+  const float* factors;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    float& m = momentum[row * columns + i];
+    m = beta * m + factors[row] * gradients[row * stride + i];
+  }
+};
+
+/// Both moments of Adam.
+struct MomentsRowsKernel {
+  AdamStep s;
+  float* momentum;
+  float* variance;
+  Index columns;
+  const float* gradients;
+  Index stride;
+  const float* factors;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    const Index at = row * columns + i;
+    adam_moments(s, factors[row] * gradients[row * stride + i], momentum[at], variance[at]);
+  }
+};
+
+/// to = from - lr (m + decay from), in rows; yields the squared step.
+struct SgdMoveKernel {
+  float lr;
+  const float* decay;  ///< [columns]
+  const float* momentum;
+  Index columns;
+  const float* from;
+  float* to;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const Index at = row * columns + i;
+    const float x = from[at];
+    const float move = lr * (momentum[at] + decay[i] * x);
+    to[at] = x - move;
+    return static_cast<double>(move) * static_cast<double>(move);
+  }
+};
+
+/// Adam's step in rows, with moments in rows; yields the squared step.
+struct AdamMoveKernel {
+  AdamStep s;
+  const float* decay;  ///< [columns]
+  const float* momentum;
+  const float* variance;
+  Index columns;
+  const float* from;
+  float* to;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const Index at = row * columns + i;
+    const float x = from[at];
+    const float move = s.lr * adam_direction(s, decay[i], x, momentum[at], variance[at]);
+    to[at] = x - move;
+    return static_cast<double>(move) * static_cast<double>(move);
+  }
+};
+
+/// Every row becomes the point where the workers meet; yields the squared step.
+struct MeetKernel {
+  const float* point;
+  float* rows;
+  Index columns;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    float& x = rows[row * columns + i];
+    const double move = static_cast<double>(point[i]) - static_cast<double>(x);
+    x = point[i];
+    return move * move;
+  }
+};
+
+/// DiLoCo's outer step on the displacement of the mean: Nesterov's momentum as in PyTorch's SGD. Leaves the new point
+/// in `point` and `anchor`.
+struct OuterStepKernel {
+  float lr, beta;
+  float* point;
+  float* anchor;
+  float* momentum;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    const float displacement = anchor[i] - point[i];
+    const float m = beta * momentum[i] + displacement;
+    const float x = anchor[i] - lr * (displacement + beta * m);
+    momentum[i] = m;
+    anchor[i] = x;
+    point[i] = x;
+  }
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,21 @@
+#pragma once
+// Deterministic sums as optimizers use them.
+
+#include <cmath>
+#include <numeric>
+
+#include "device/launch/sums.hpp"
+
+namespace onebit::optim {
+
+template <class Values>
+double total(const Values& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+/// The norm of which these are squares, in parts.
+inline device::Number norm_of(const device::Fetched<double>& squares) {
+  return device::Number([squares] { return std::sqrt(total(squares)); });
+}
+
+}  // namespace onebit::optim

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "compress/channels/channel.hpp"
+#include "optim/common/clipping.hpp"
+#include "optim/optimizer.hpp"
+#include "optim/common/tensor_table.hpp"
+
+namespace onebit::optim {
+
+/// Throws ConfigError naming the hyper-parameter of the SGD family that is out of range.
+void check_sgd(const OptimizerConfig& config);
+
+/// Momentum of an update; decay 0 keeps none.
+struct Momentum {
+  double decay = 0;
+  bool nesterov = false;
+};
+
+/// The momentum that a configuration asks for.
+Momentum momentum_of(const OptimizerConfig& config);
+
+/// What the SGD family does with a mean gradient: momentum as torch.optim.SGD has it (Polyak's heavy ball or
+/// Nesterov's, dampening 0, starting at zero), decoupled weight decay by tensor.
+class SgdUpdate {
+ public:
+  SgdUpdate(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
+
+  /// Moves x along factor * gradient, the factor in device memory, null: 1; returns ||x_t - x_{t-1}||_2.
+  device::Number apply(double lr, const float* factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
+
+  void visit_state(device::StateVisitor& visitor) {
+    if (config_.decay > 0) visitor.shared("momentum", momentum_);
+  }
+
+  /// Null where there is none.
+  const device::Buffer<float>* momentum() const { return config_.decay > 0 ? &momentum_ : nullptr; }
+
+ private:
+  device::Device device_;
+  Momentum config_;
+  TensorTable tensors_;
+  device::Buffer<float> momentum_;
+};
+
+/// Stochastic gradient descent on the dense mean gradient, plain (Robbins and Monro 1951) or with momentum (Polyak
+/// 1964; Sutskever et al. 2013 for Nesterov's), clipped by its global norm. Weight decay is decoupled (SGDW, Loshchilov
+/// and Hutter 2019, with the decay times the rate), not the L2 term that torch.optim.SGD adds to the gradient.
+class MomentumSgd final : public Optimizer {
+ public:
+  MomentumSgd(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
+
+  StateView state() const override { return {.momentum = update_.momentum()}; }
+  void visit_state(device::StateVisitor& visitor) override { update_.visit_state(visitor); }
+
+ private:
+  void do_absorb(Range group, const float* gradients, Index stride) override;
+  StepReport do_finish(device::Buffer<float>& parameters) override;
+
+  device::Device device_;
+  MeanClipping clipping_;
+  compress::DenseMean channel_;
+  SgdUpdate update_;
+  device::Buffer<float> mean_;
+  device::Seconds absorb_seconds_;  ///< of the running step
+};
+
+std::unique_ptr<Optimizer> make_sgd(const Problem& problem, const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_momentum_sgd(const Problem& problem, const OptimizerConfig& config);
+
+}  // namespace onebit::optim

@@ -1,0 +1,63 @@
+#pragma once
+// When the variance may be frozen: the end of 1-bit Adam's warm-up stage.
+
+#include <string>
+
+#include "optim/two_stage/stability.hpp"
+
+namespace onebit::optim {
+
+/// What is frozen at once where a rule decides: the variance of the run, or that of each tensor when it is stable.
+enum class FreezeScope { run, tensor };
+
+struct FreezeConfig {
+  std::string policy = "fraction:0.15";  ///< fixed:K | fraction:F | auto | published | never
+  double threshold = 0.96;               ///< rules: smallest min(r, 1/r), r = ||v_t||_1 / ||v_{t-lag}||_1
+  Index lag = 0;                         ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
+  Index after = 0;  ///< rules: not before this many dense updates; at least the learning-rate warm-up
+  Index dwell = 0;  ///< auto: steps on which the ratio has to stay at the threshold; 0 means default_dwell(lag)
+  FreezeScope scope = FreezeScope::run;  ///< rules
+
+  /// Whether each tensor is frozen by itself: a rule decides, and its scope is the tensor.
+  bool by_tensor() const;
+};
+
+/// A tenth of the lag, at least one step.
+Index default_dwell(Index lag);
+
+/// Decides after each dense update whether the variance is frozen now. DeepSpeed has the fixed policy only.
+///
+/// published: the first update after the learning-rate warm-up at which the ratio of the stored variance reaches the
+/// threshold (1-bit Adam, Tang et al. 2021, section 7.1; taken symmetrically). The stored variance starts at 0, so its
+/// ratio begins far below 1 and passes through 1 where gradients shrink: it may touch any threshold in passing.
+/// auto: the ratio of the variance that preconditions, and it has to stay at the threshold for `dwell` steps.
+class FreezePolicy {
+ public:
+  /// total_steps, lr_warmup and dry_runs (steps that update nothing) in steps; beta2 gives the default lag. Throws
+  /// ConfigError for a malformed policy, values out of range, or a fixed point at or beyond the end of the run (the run
+  /// would never compress).
+  FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2, Index dry_runs = 0);
+
+  enum class Kind { fixed, automatic, published, never };
+  Kind kind() const { return kind_; }
+  /// Dense updates before the freeze (kind fixed).
+  Index fixed_updates() const { return updates_; }
+  Index lag() const { return lag_; }
+  /// Whether each tensor is frozen by itself; the policy is then one of many.
+  bool by_tensor() const { return by_tensor_; }
+
+  /// updates: dense updates made so far; stability: after the last of them. Called once an update.
+  bool freeze_now(Index updates, const Stability& stability);
+
+  void visit_state(device::StateVisitor& visitor) { dwell_.visit_state(visitor); }
+
+ private:
+  Kind kind_ = Kind::never;
+  Index updates_ = 0;
+  Index lag_ = 0;
+  Index after_ = 0;
+  bool by_tensor_ = false;
+  Dwell dwell_;
+};
+
+}  // namespace onebit::optim

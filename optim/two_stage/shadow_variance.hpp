@@ -1,0 +1,29 @@
+#pragma once
+
+#include "device/comm/dense_sum.hpp"
+#include "optim/adam/adam_core.hpp"
+
+namespace onebit::optim {
+
+/// What the variance would be if it had not been frozen: it goes on with the workers' mean gradient, clipped as in a
+/// dense step. Nothing reads it but probes; the mean that it takes is not counted as traffic.
+class ShadowVariance {
+ public:
+  /// variance [parameters]: as it is frozen.
+  ShadowVariance(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance);
+
+  void absorb(Range group, const float* gradients, Index stride) { sum_.absorb(group, gradients, stride); }
+  /// Collective.
+  void update(const AdamStep& step);
+
+  const device::Buffer<float>& variance() const { return variance_; }
+  void visit_state(device::StateVisitor& visitor) { visitor.shared("variance", variance_); }
+
+ private:
+  device::Device device_;
+  MeanClipping clipping_;
+  device::DenseSum sum_;
+  device::Buffer<float> mean_, variance_;
+};
+
+}  // namespace onebit::optim

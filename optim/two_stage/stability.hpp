@@ -1,0 +1,68 @@
+#pragma once
+// Whether the variance has settled: one piece of code for the rule that freezes it, for the log and for its analysis.
+
+#include <deque>
+#include <limits>
+
+#include "device/comm/state.hpp"
+
+namespace onebit::optim {
+
+/// The bias of a variance that starts at 0: t updates with the same gradient bring it to 1 - beta2^t of that gradient's
+/// square.
+struct VarianceBias {
+  double beta2 = 0;
+  bool removed = false;  ///< whether the optimizer divides by it; if not, the variance preconditions as it is
+
+  /// What the variance is divided by after so many updates; 1 where it preconditions as it is, and before the first.
+  double weight(Index updates) const;
+};
+
+/// min(r, 1/r), r = now / before; NaN unless both are above 0.
+double stability_ratio(double now, double before);
+
+/// Stability ratios of a norm of the variance after an update; NaN where there is none.
+struct Stability {
+  double raw = std::numeric_limits<double>::quiet_NaN();        ///< of the variance as it is stored, bias included
+  double corrected = std::numeric_limits<double>::quiet_NaN();  ///< of the variance that preconditions
+};
+
+/// Compares a norm of the variance with its value `lag` updates ago.
+class StabilityWatch {
+ public:
+  StabilityWatch(Index lag, const VarianceBias& bias) : lag_(lag), bias_(bias) {}
+
+  /// Takes the norm of the stored variance after one more update.
+  Stability push(double norm);
+
+  void visit_state(device::StateVisitor& visitor);
+
+ private:
+  Index lag_;
+  VarianceBias bias_;
+  Index updates_ = 0;
+  std::deque<double> history_;  // the last norms, at most lag_
+};
+
+/// The steps on which a ratio has stayed at a threshold or above.
+class Dwell {
+ public:
+  /// steps: that it has to span, at least 1.
+  Dwell(double threshold, Index steps) : threshold_(threshold), steps_(steps) {}
+
+  /// Takes the ratio at a step; steps rise. Returns whether the stretch spans them now. NaN is not known to be
+  /// below the threshold: it changes nothing, and the answer is no.
+  bool push(Index step, double ratio);
+
+  /// The stretch's first step; 0: the last known ratio was below the threshold.
+  Index first() const { return first_; }
+
+  void visit_state(device::StateVisitor& visitor) { visitor.number("first", first_); }
+
+ private:
+  double threshold_;
+  Index steps_;
+  Index first_ = 0;
+};
+
+}  // namespace onebit::optim

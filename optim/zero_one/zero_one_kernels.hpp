@@ -1,0 +1,126 @@
+#pragma once
+// The local phase of 0/1 Adam, an element at a time. Rows of workers are [worker][columns]; v is shared and frozen.
+// d = sqrt(v) c2 + eps is Adam's denominator, decay is [columns].
+
+#include "optim/common/row_kernels.hpp"
+
+namespace onebit::optim {
+
+ONEBIT_HOST_DEVICE inline float denominator(const AdamStep& s, float v) {
+  return std::sqrt(v) * s.root_correction + s.eps;
+}
+
+/// drift += lr c1 m, what the momentum moved before it is divided by d; a coordinate with v = 0 keeps m = 0.
+struct ZeroOneDriftKernel {
+  AdamStep s;
+  float* momentum;
+  const float* variance;
+  float* drift;
+  Index columns;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    const Index at = row * columns + i;
+    if (variance[i] == 0.0f) momentum[at] = 0.0f;
+    drift[at] = drift[at] + s.lr * (momentum[at] * s.momentum_correction);
+  }
+};
+
+/// Adam's step of every worker with its own momentum; yields the squared step.
+struct ZeroOneMoveKernel {
+  AdamStep s;
+  const float* decay;
+  const float* momentum;
+  const float* variance;
+  float* x;
+  Index columns;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const Index at = row * columns + i;
+    const float move = s.lr * adam_direction(s, decay[i], x[at], momentum[at], variance[i]);
+    x[at] = x[at] - move;
+    return static_cast<double>(move) * static_cast<double>(move);
+  }
+};
+
+/// What weight decay alone makes of the point where the workers met.
+struct DecayKernel {
+  float lr;
+  const float* decay;
+  float* x;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const { x[i] = x[i] - lr * (decay[i] * x[i]); }
+};
+
+/// Where the workers meet: the last such point, less the mean drift divided by d. The mean becomes the momentum, the
+/// average of those that made the drift.
+struct ZeroOneMeetKernel {
+  AdamStep s;
+  float momentum_share;  ///< 1 / sum of lr c1 since the last meeting
+  float* anchor;
+  float* mean;
+  const float* variance;
+  ONEBIT_HOST_DEVICE void operator()(Index i) const {
+    const float drift = variance[i] == 0.0f ? 0.0f : mean[i];
+    anchor[i] = anchor[i] - drift / denominator(s, variance[i]);
+    mean[i] = drift * momentum_share;
+  }
+};
+
+/// The released code's local step: its accumulator takes the weight decay along. Yields the squared step.
+struct ReleasedMoveKernel {
+  AdamStep s;
+  const float* decay;
+  const float* momentum;
+  const float* variance;
+  float* x;
+  float* drift;
+  Index columns;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const Index at = row * columns + i;
+    const float move = s.lr * adam_direction(s, decay[i], x[at], momentum[at], variance[i]);
+    x[at] = x[at] - move;
+    drift[at] = drift[at] - move;
+    return static_cast<double>(move) * static_cast<double>(move);
+  }
+};
+
+/// The same before a synchronisation, the weights left for ReleasedMeetKernel; scaled = drift d is what is exchanged.
+struct ReleasedDriftKernel {
+  AdamStep s;
+  const float* decay;
+  const float* momentum;
+  const float* variance;
+  const float* x;
+  float* drift;
+  float* scaled;
+  Index columns;
+  ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
+    const Index at = row * columns + i;
+    drift[at] = drift[at] - s.lr * adam_direction(s, decay[i], x[at], momentum[at], variance[i]);
+    scaled[at] = drift[at] * denominator(s, variance[i]);
+  }
+};
+
+/// The released code's synchronisation: the local step, its roll-back by subtraction, and the mean drift. Yields the
+/// squared step.
+struct ReleasedMeetKernel {
+  AdamStep s;
+  const float* decay;
+  float momentum_share;  ///< -1 / sum of lr since the last synchronisation
+  float* momentum;
+  const float* variance;
+  const float* mean;
+  float* x;
+  float* drift;
+  Index columns;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const Index at = row * columns + i;
+    float moved = x[at] - s.lr * adam_direction(s, decay[i], x[at], momentum[at], variance[i]);
+    moved = moved - drift[at];
+    moved = moved + mean[i] / denominator(s, variance[i]);
+    const double step = static_cast<double>(moved) - static_cast<double>(x[at]);
+    momentum[at] = mean[i] * momentum_share;
+    drift[at] = 0.0f;
+    x[at] = moved;
+    return step * step;
+  }
+};
+
+}  // namespace onebit::optim

@@ -1,0 +1,100 @@
+#include "sim/cluster/replica.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/comm/dense_sum.hpp"
+#include "device/base/text.hpp"
+
+namespace onebit::sim {
+namespace {
+
+std::span<const float> values_of(const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
+  return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
+                                   static_cast<std::size_t>(tensor.size));
+}
+
+bool all_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+void Replica::draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw,
+                   Batch& out) const {
+  out.with_features = !examples;
+  if (shard.device.plans()) {
+    data.lay_out(step, workers, examples_each, out, first_draw);
+  } else {
+    data.sample(step, workers, examples_each, out, first_draw);
+  }
+}
+
+void Replica::place_batch() {
+  if (examples) examples->place(shard.device, batch);
+}
+
+void Replica::visit_state(device::StateVisitor& visitor) {
+  if (optimizer->local_weights()) {
+    visitor.rows("weights", weights, model->parameters());
+  } else {
+    visitor.shared("weights", weights);
+  }
+  visitor.group("optimizer", [&] { optimizer->visit_state(visitor); });
+  visitor.group("model", [&] { model->visit_state(visitor); });
+}
+
+Weights Replica::weights_from(Index worker) const {
+  const Index stride = optimizer->local_weights() ? model->parameters() : 0;
+  return {weights.data() + (worker - shard.own().first) * stride, stride};
+}
+
+device::Buffer<float> Replica::mean_weights() const {
+  device::Buffer<float> mean(shard.device, model->parameters());
+  device::DenseSum sum(shard, mean.size());
+  sum.absorb(shard.own(), weights.data(), mean.size());
+  sum.take_mean(mean.data());
+  return mean;
+}
+
+std::string Replica::bad_tensor(bool with_gradients) const {
+  const std::vector<float> weight_values = weights.to_host();
+  const std::vector<float> gradient_values = with_gradients ? gradients.to_host() : std::vector<float>();
+  const std::vector<TensorInfo>& tensors = model->tensors();
+  const auto parameters = static_cast<std::size_t>(model->parameters());
+  for (const TensorInfo& tensor : tensors) {
+    for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
+      if (!all_finite(values_of(weight_values, row, tensor))) return "tensor " + tensor.name + " went bad first";
+    }
+  }
+  // Backward passes reach the last tensor first.
+  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+    for (std::size_t row = 0; row < gradient_values.size(); row += parameters) {
+      if (!all_finite(values_of(gradient_values, row, *tensor)))
+        return "the gradient of tensor " + tensor->name + " went bad first";
+    }
+  }
+  return "";
+}
+
+std::string Replica::first_bad_tensor(bool with_gradients) const {
+  const std::string bad = bad_tensor(with_gradients);
+  if (!bad.empty()) return bad;
+  const std::vector<float> weight_values = weights.to_host();
+  const std::vector<TensorInfo>& tensors = model->tensors();
+  const auto parameters = static_cast<std::size_t>(model->parameters());
+  const auto largest = [&](const TensorInfo& tensor) {
+    float most = 0;
+    for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
+      for (float value : values_of(weight_values, row, tensor)) most = std::max(most, std::fabs(value));
+    }
+    return most;
+  };
+  const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
+    return largest(a) < largest(b);
+  });
+  return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +
+         shortest(static_cast<double>(largest(*worst))) + " (tensor " + worst->name + ")";
+}
+
+}  // namespace onebit::sim

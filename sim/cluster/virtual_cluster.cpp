@@ -1,0 +1,355 @@
+#include "sim/cluster/virtual_cluster.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "device/base/error.hpp"
+#include "device/launch/stopwatch.hpp"
+#include "sim/run/weights_file.hpp"
+
+namespace onebit::sim {
+namespace {
+
+DataConfig data_config(const RunConfig& config) {
+  DataConfig data = config.data;
+  data.seed = config.seed;
+  data.workers = config.workers;
+  data.context = config.model.context;
+  data.target = model_entry(config.model.name).target;
+  return data;
+}
+
+optim::ScheduleConfig schedule_config(const RunConfig& config, Index steps) {
+  optim::ScheduleConfig schedule = config.schedule;
+  schedule.total_steps = steps;
+  return schedule;
+}
+
+optim::OptimizerConfig optimizer_config(const RunConfig& config) {
+  optim::OptimizerConfig optimizer = config.optimizer;
+  optimizer.exchange.seed = config.seed;
+  optimizer.exchange.audit_every = config.probe.every;
+  optimizer.shadow = config.probe.every > 0;
+  return optimizer;
+}
+
+optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, const Model& model, Index steps) {
+  optim::Problem problem{.shard = shard, .tensors = {}, .total_steps = steps, .lr_warmup = config.schedule.warmup};
+  for (const TensorInfo& tensor : model.tensors()) problem.tensors.push_back({tensor.name, tensor.size, tensor.rows});
+  return problem;
+}
+
+/// What went bad first in an update: the vector of a worker that was compressed, else a tensor.
+std::string bad_in(const Replica& replica) {
+  const compress::CompressedMean* exchange = replica.optimizer->state().exchange;
+  const std::string worker = exchange != nullptr ? exchange->first_bad() : "";
+  return worker.empty() ? replica.first_bad_tensor(true) : worker + " went bad first";
+}
+
+}  // namespace
+
+Site make_site(const RunConfig& config) {
+  const RunConfig complete = completed(config);
+  const std::shared_ptr<device::World>& world = device::world();
+  const int threads = complete.threads == 0 ? world->threads() : complete.threads;
+  std::vector<device::Device> devices = device::parse_devices(complete.device, threads);
+  for (device::Device& device : devices) device = device.with_recordings(complete.graphs);
+  return {make_data(data_config(complete)), std::move(devices), world};
+}
+
+RunConfig with_evaluations(RunConfig config, const DataSource& data) {
+  const Index steps = total_steps(config, data.train_size());
+  config.eval = planned_evaluations(config, steps, data.size(config.eval.split));
+  return config;
+}
+
+VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
+    : config_(with_evaluations(completed(config), *site.data)),
+      team_(site.devices, config.workers, site.world),
+      data_(site.data),
+      steps_(total_steps(config, data_->train_size())),
+      schedule_(schedule_config(config, steps_)) {
+  for (Index device = 0; device < team_.size(); ++device) {
+    replicas_.push_back(make_replica(team_.shard(device), site.keeps_examples));
+  }
+  for (const Replica& replica : replicas_) {
+    if (config_.probe.every == 0) break;
+    probes_.emplace_back(config_, replica, data_, group_size(replica.shard, replica.model->parameters()));
+  }
+  const std::string& file = config_.model.init;
+  if (!file.empty()) check_weights(file, model().tensors());
+  if (site.devices.front().plans()) return;
+  const std::vector<float> weights =
+      file.empty() ? model().initial_weights(config_.seed) : read_weights(file, model().tensors());
+  for (Replica& replica : replicas_) {
+    for (Index at = 0; at < replica.weights.size(); at += model().parameters()) replica.weights.upload(weights, at);
+  }
+}
+
+Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_examples) const {
+  std::unique_ptr<Model> model = make_model(shard.device, config_.model, *data_);
+  auto optimizer = make_optimizer(problem_of(config_, shard, *model, steps_), optimizer_config(config_));
+  const Index parameters = model->parameters();
+  const Index rows = optimizer->local_weights() ? shard.own().count : 1;
+  const Index gradients = group_size(shard, parameters) * parameters;
+  const Index extra = optimizer->wants_extra_gradients() ? gradients : 0;
+  std::optional<ExampleTable> examples;
+  if (keeps_examples && shard.device.is_gpu() && !model->reads_host_features()) {
+    examples = ExampleTable::of(shard.device, *data_);
+  }
+  return {.shard = shard,
+          .model = std::move(model),
+          .optimizer = std::move(optimizer),
+          .weights = device::Buffer<float>(shard.device, rows * parameters),
+          .gradients = device::Buffer<float>(shard.device, gradients),
+          .extra_gradients = device::Buffer<float>(shard.device, extra),
+          .examples = std::move(examples)};
+}
+
+/// Workers of a device whose gradients exist at a time. Where the choice is ours: all on a GPU; on a CPU groups of like
+/// size whose gradients stay in its caches from the backward pass to the encode, yet with rows enough for its products.
+Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) const {
+  constexpr Index cache = Index{8} << 20, examples = 128;
+  const Index own = shard.own().count;
+  if (config_.worker_group > 0) return std::min(own, config_.worker_group);
+  if (shard.device.is_gpu()) return own;
+  const Index cached = cache / (parameters * Index{sizeof(float)});
+  const Index size = std::max({cached, ceil_div(examples, config_.batch), Index{shard.device.threads()}});
+  return ceil_div(own, ceil_div(own, size));
+}
+
+Index VirtualCluster::variance_lag() const {
+  const optim::OptimizerConfig& optimizer = config_.optimizer;
+  return optim::FreezePolicy({.policy = "never", .lag = optimizer.freeze.lag}, 1, 0, optimizer.beta2).lag();
+}
+
+std::string VirtualCluster::devices() const {
+  std::string text = config_.device;
+  Index threads = 0;
+  for (const Replica& replica : replicas_) threads += replica.shard.device.threads();
+  text += ", " + std::to_string(threads) + " threads";
+  const Index ranks = team_.world().size();
+  return ranks == 1 ? text : std::to_string(ranks) + " ranks of " + text + " each";
+}
+
+Index VirtualCluster::leaders(Index own) {
+  const auto number = static_cast<double>(own);
+  on_each_device([&](const Replica& replica) {
+    const std::vector<double> all = replica.shard.exchange->all_gather({&number, 1});
+    if (&replica == &replicas_.front()) own = static_cast<Index>(all.front());
+  });
+  return own;
+}
+
+std::vector<RankShare> VirtualCluster::shares() {
+  std::vector<RankShare> shares;
+  on_each_device([&](const Replica& replica) {
+    const double own = static_cast<double>(replica.shard.exchange->bytes_received());
+    const std::vector<double> bytes = replica.shard.exchange->all_gather({&own, 1});
+    if (&replica != &replicas_.front()) return;
+    for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
+      shares.push_back({replica.shard.ranges[rank], static_cast<Index>(bytes[rank])});
+    }
+  });
+  return shares;
+}
+
+void VirtualCluster::on_each_device(const std::function<void(Replica&)>& work) {
+  team_.run([&](Index device) { work(replicas_[static_cast<std::size_t>(device)]); });
+}
+
+std::string VirtualCluster::first_bad_tensor() const {
+  for (const Replica& replica : replicas_) {
+    const std::string bad = replica.bad_tensor(step_ > 0);
+    if (!bad.empty()) return bad;
+  }
+  return replicas_.front().first_bad_tensor(step_ > 0);
+}
+
+void VirtualCluster::visit_state(const std::function<void(const device::Shard&, const Visit&)>& each) {
+  for (std::size_t device = 0; device < replicas_.size(); ++device) {
+    each(replicas_[device].shard, [&](device::StateVisitor& visitor) {
+      visitor.number("step", step_);
+      replicas_[device].visit_state(visitor);
+      if (!probes_.empty()) visitor.group("probe", [&] { probes_[device].visit_state(visitor); });
+    });
+  }
+}
+
+StepOutcome VirtualCluster::advance() {
+  ++step_;
+  std::vector<StepOutcome> outcomes(replicas_.size());
+  team_.run([&](Index device) {
+    const auto at = static_cast<std::size_t>(device);
+    advance_probed(at, outcomes[at]);
+  });
+  StepOutcome outcome = std::move(outcomes.front());  // what workers share is the same on every device
+  const double sum = std::accumulate(outcome.worker_losses.begin(), outcome.worker_losses.end(), 0.0);
+  outcome.loss = sum / static_cast<double>(config_.workers);
+  return outcome;
+}
+
+/// The step, between the two halves of a probe where one is due.
+void VirtualCluster::advance_probed(std::size_t device, StepOutcome& outcome) {
+  Replica& replica = replicas_[device];
+  const bool probed = !probes_.empty() && probes_[device].due(step_);
+  if (probed) probes_[device].before(replica, step_);
+  advance(replica, outcome);
+  if (probed) outcome.probe = probes_[device].after(replica, step_);
+}
+
+void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
+  outcome.step = step_;
+  outcome.samples = step_ * config_.workers * config_.batch * config_.accumulation;
+  outcome.lr = config_.optimizer.lr * schedule_.factor(step_);
+  replica.optimizer->begin(step_, outcome.lr);
+  const Range own = replica.shard.own();
+  const Index group = group_size(replica.shard, replica.model->parameters());
+  for (Index first = own.first; first < own.end(); first += group) {
+    run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
+  }
+  outcome.worker_losses = replica.shard.exchange->all_gather(outcome.worker_losses);
+  outcome.report = replica.optimizer->finish(replica.weights);
+  replica.optimizer->require_finite();
+  if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(double{outcome.report.update_norm})) {
+    throw NumericError("the update is not finite: " + bad_in(replica), "step " + std::to_string(step_),
+                       "lower the learning rate or clip gradients");
+  }
+}
+
+/// Samples, forward, backward, part after part, and hands the gradients over. The host draws what comes next and looks
+/// at the losses when a GPU has all of it to do, as far as the optimizer does not wait in between.
+void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
+  const Index parameters = replica.model->parameters();
+  const optim::Optimizer::Point extra = replica.optimizer->extra_point();
+  std::vector<GradientPass> passes;
+  for (BatchPlace place{step_, group, 0}; place.part < config_.accumulation; ++place.part) {
+    if (place.part > 0) draw_next(replica, place, outcome.seconds);
+    device::Stopwatch watch(replica.shard.device);
+    take_batch(replica, place);
+    outcome.seconds.sample += watch.lap();
+    passes.push_back(run_part(replica, replica.weights_from(group.first), replica.gradients, place, outcome.seconds));
+    if (extra.data == nullptr) continue;
+    replica.batch.again = true;
+    const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
+    run_part(replica, weights, replica.extra_gradients, place, outcome.seconds);
+  }
+  if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
+  replica.optimizer->absorb(group, replica.gradients.data(), parameters);
+  draw_next(replica, behind({step_, group, 0}, replica), outcome.seconds);
+  const std::vector<double> losses = take_losses(replica, group, passes);
+  outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());
+}
+
+/// Examples into the replica's batch, where they have not been drawn already.
+void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const {
+  if (replica.next_place == place) {
+    std::swap(replica.batch, replica.next);
+    replica.next_place = {};
+  } else {
+    replica.draw(*data_, place.step, place.group, config_.batch, place.part * config_.batch, replica.batch);
+  }
+  replica.place_batch();
+}
+
+/// The first part of the group or step that comes after a place.
+BatchPlace VirtualCluster::behind(const BatchPlace& place, const Replica& replica) const {
+  const Range own = replica.shard.own();
+  const bool last = place.group.end() == own.end();
+  const Index group = group_size(replica.shard, replica.model->parameters());
+  const Index first = last ? own.first : place.group.end();
+  return {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
+}
+
+/// Draws examples while a GPU is busy.
+void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const {
+  const device::Device& device = replica.shard.device;
+  if (!device.is_gpu() || device.plans() || replica.next_place == next || next.step > steps_) return;
+  device::Stopwatch idle(device);  // from the end of the GPU's work to that of the drawing, if that is later
+  replica.next_place = {};
+  replica.draw(*data_, next.step, next.group, config_.batch, next.part * config_.batch, replica.next);
+  replica.next_place = next;
+  seconds.sample += idle.lap();
+}
+
+/// Gradients of the batch that the replica holds, one of config.accumulation parts, added to those of the parts before.
+GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
+                                      const BatchPlace& place, ComputeSeconds& seconds) const {
+  const float share = 1.0f / static_cast<float>(config_.accumulation);
+  GradientPass pass = replica.model->gradients(weights, replica.batch,
+                                               {gradients.data(), replica.model->parameters(), place.part > 0, share});
+  seconds.forward += pass.forward;
+  seconds.backward += pass.backward;
+  return pass;
+}
+
+/// Every worker's mean over the parts. Throws NumericError where it is not finite.
+std::vector<double> VirtualCluster::take_losses(const Replica& replica, Range group,
+                                                const std::vector<GradientPass>& passes) const {
+  std::vector<double> losses(static_cast<std::size_t>(group.count));
+  const double share = 1.0 / static_cast<double>(passes.size());
+  for (const GradientPass& pass : passes) {
+    const std::vector<double> part = pass.losses();
+    for (std::size_t g = 0; g < losses.size(); ++g) losses[g] += share * part[g];
+  }
+  for (std::size_t g = 0; g < losses.size(); ++g) {
+    if (std::isfinite(losses[g])) continue;
+    throw NumericError(
+        "loss is not finite: " + replica.first_bad_tensor(true),
+        "step " + std::to_string(step_) + ", worker " + std::to_string(group.first + static_cast<Index>(g)),
+        "lower the learning rate or clip gradients");
+  }
+  return losses;
+}
+
+device::Buffer<float> VirtualCluster::mean_weights() {
+  device::Buffer<float> result;
+  on_each_device([&](const Replica& replica) {
+    device::Buffer<float> mean = replica.mean_weights();
+    if (replica.shard.rank() == 0) result = std::move(mean);
+  });
+  return result;
+}
+
+std::vector<float> VirtualCluster::final_weights() {
+  return optimizer().local_weights() ? mean_weights().to_host() : weights().to_host();
+}
+
+Evaluation VirtualCluster::evaluate() {
+  device::Buffer<float> mean;
+  if (optimizer().local_weights()) mean = mean_weights();
+  Evaluation total;
+  on_each_device([&](const Replica& replica) {
+    std::vector<double> numbers;
+    if (replica.shard.rank() == 0) {
+      total = evaluate_first({optimizer().local_weights() ? mean.data() : replica.weights.data(), 0});
+      numbers = {total.loss, static_cast<double>(total.correct), static_cast<double>(total.examples)};
+    }
+    numbers = replica.shard.exchange->all_gather(numbers);
+    if (&replica != &replicas_.front()) return;
+    total = {numbers[0], static_cast<Index>(numbers[1]), static_cast<Index>(numbers[2])};
+  });
+  return total;
+}
+
+/// On the first device. Some 256 labels at a time: a long context must not take more memory here than in training.
+Evaluation VirtualCluster::evaluate_first(const Weights& weights) {
+  const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
+  const Index size = data_->size(config_.eval.split);
+  const Index blocks = std::max<Index>(1, std::min(config_.eval.examples, size) / block);
+  const bool all = config_.eval.examples >= size;
+  Evaluation total;
+  Batch batch;
+  for (Index b = 0; b < (all ? ceil_div(size, block) : blocks); ++b) {
+    const Index start = all ? b * block : b * (size - block) / std::max<Index>(1, blocks - 1);
+    data_->read(config_.eval.split, start, std::min(block, size - start), batch);
+    const Evaluation part = replicas_.front().model->evaluate(weights, batch);
+    total.loss += part.loss;
+    total.correct += part.correct;
+    total.examples += part.examples;
+  }
+  return total;
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,39 @@
+#pragma once
+// Features that are bytes of files, left where they were read.
+
+#include <array>
+#include <vector>
+
+#include "sim/data/files/bytes.hpp"
+#include "sim/data/features/dense.hpp"
+
+namespace onebit::sim {
+
+/// Records of one size in files, one file after the other; the features of a record are its bytes from some place on.
+/// A feature's value is byte / 255, standardised.
+class ByteRows final : public FeatureRows {
+ public:
+  /// `count` records of `stride` bytes, whose features begin at `first` in the file. They are there.
+  void add(Bytes file, Index first, Index stride, Index count);
+
+  void read(Index example, std::span<float> row) const override;
+  std::vector<float> values() const override;
+  void read_bytes(Index example, std::span<std::uint8_t> row) const override;
+  void standardise(std::span<const Standard> channels) override;
+
+ private:
+  struct File {
+    Bytes bytes;
+    Index first, stride;
+    Index end;  // examples in this file and those before it
+  };
+
+  using Values = std::array<float, 256>;
+  static Values values_of(const Standard& standard);
+  const std::uint8_t* record(Index example) const;
+
+  std::vector<File> files_;
+  std::vector<Values> channels_ = {values_of({})};  // what bytes stand for
+};
+
+}  // namespace onebit::sim

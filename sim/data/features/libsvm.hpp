@@ -1,0 +1,36 @@
+#pragma once
+// Text files of LIBSVM's data page: a label and the features that are not zero, one example a line.
+
+#include <memory>
+#include <vector>
+
+#include "sim/data/files/bytes.hpp"
+#include "sim/data/data.hpp"
+#include "sim/data/features/sparse_rows.hpp"
+
+namespace onebit::sim {
+
+/// Largest feature index: a batch holds rows with all features.
+inline constexpr Index libsvm_features = Index{1} << 24;
+
+/// Lines "label index:value index:value ...", indices from 1 on, increasing; white space is spaces and tabs. '#' begins
+/// a comment, lines without anything are skipped, a line may end with CR LF. Plain or gzipped. config.paths is one
+/// file, config.test one or none.
+///
+/// Labels are numbers; the classes are the different labels of both files, in ascending order. There are as many
+/// features as the largest index of both, or config.features where that is more. Rows are stored sparse. Values are NOT
+/// standardised unless config.standardise is `yes`: published optima are those of the raw features. The hash covers the
+/// unpacked bytes of both files. Throws ConfigError naming file, offset, line and reason for anything damaged, more
+/// than 65,536 classes, an index beyond libsvm_features or a file beyond 8 GiB.
+std::unique_ptr<DataSource> make_libsvm(const DataConfig& config);
+
+struct LibsvmExamples {
+  SparseMatrix rows;
+  std::vector<double> labels;  ///< as in the file, finite
+  Index features = 0;          ///< the largest index
+};
+
+/// Adds the examples of a file; returns their number.
+Index parse_libsvm(const Bytes& bytes, LibsvmExamples& examples);
+
+}  // namespace onebit::sim

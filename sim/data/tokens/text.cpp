@@ -1,0 +1,72 @@
+#include "sim/data/tokens/text.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "sim/data/hash.hpp"
+#include "sim/data/tokens/text_files.hpp"
+#include "sim/data/tokens/token_store.hpp"
+#include "sim/data/tokens/word_pieces.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr Index vocabulary_limit = Index{1} << 30;  // bytes of its file
+
+std::optional<WordPieces> read_vocabulary(const DataConfig& config) {
+  if (config.vocabulary.empty() && config.lowercase) {
+    throw ConfigError("text without word pieces keeps its letters", "--data.lowercase", "give --data.vocabulary FILE");
+  }
+  if (config.vocabulary.empty()) return std::nullopt;
+  const InputFile file(config.vocabulary, "give a file with one word piece a line by --data.vocabulary");
+  return WordPieces(file.load(Switch::no, vocabulary_limit));
+}
+
+/// The tokens of a text in the store's width.
+Bytes encode(const WordPieces& pieces, const Bytes& text, bool lowercase, Index width) {
+  std::vector<std::int32_t> tokens;
+  pieces.encode(text.text(), lowercase, tokens);
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(tokens.size() * static_cast<std::size_t>(width));
+  for (const std::int32_t token : tokens) {
+    for (Index i = 0; i < width; ++i) bytes.push_back(static_cast<std::uint8_t>(token >> (8 * i)));
+  }
+  return {text.name(), std::move(bytes)};
+}
+
+Index width_for(Index vocabulary) {
+  return vocabulary <= 256 ? 1 : vocabulary <= 65536 ? 2 : 4;
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> make_text(const DataConfig& config) {
+  const std::vector<std::string> paths = config.paths.empty() ? default_texts() : config.paths;
+  const std::optional<WordPieces> pieces = read_vocabulary(config);
+  const Index vocabulary = pieces ? pieces->size() : 256;
+  TokenData data{.facts = {.name = "text"},
+                 .tokens = TokenStore(width_for(vocabulary)),
+                 .vocabulary = vocabulary,
+                 .has_mask = pieces && pieces->has_mask(),
+                 .where = join(paths, ", "),
+                 .unit = pieces ? "tokens" : "bytes"};
+  TextReader reader(config.mapping);
+  Fnv1a hash;
+  const auto add = [&](const std::vector<std::string>& names) {
+    const Index before = data.tokens.size();
+    for (const Bytes& text : reader.read(names)) {
+      hash.add(text.data(), text.view().size());
+      data.tokens.add(pieces ? encode(*pieces, text, config.lowercase, data.tokens.width()) : text);
+    }
+    return data.tokens.size() - before;
+  };
+  add(paths);
+  if (!config.test.empty()) data.test = add(config.test);
+  data.facts.hash = hash.hex();
+  data.facts.provenance = reader.provenance();
+  return make_token_source(std::move(data), config);
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,104 @@
+#include "sim/data/tokens/text_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+
+namespace onebit::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index corpus_limit = Index{1} << 32;  // bytes; also what uniform_index can draw from
+constexpr const char* hint = "give text files or folders by --data.path";
+
+[[noreturn]] void refuse(const std::error_code& error, const fs::path& path) {
+  throw ConfigError("cannot list: " + error.message(), path.string(), "check its permissions");
+}
+
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end;) {
+    const fs::path path = entry->path();
+    if (path.filename().native().starts_with('.') || entry->is_symlink()) {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file()) {
+      files.push_back(path);
+    }
+    entry.increment(error);  // what it throws does not say where
+    if (error) refuse(error, path);
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
+  return files;
+}
+
+/// Files in reading order. What the user names is taken even if hidden or a link.
+std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
+  std::vector<fs::path> files;
+  for (const std::string& path : paths) {
+    if (fs::is_directory(path)) {
+      const std::vector<fs::path> below = files_below(path);
+      files.insert(files.end(), below.begin(), below.end());
+    } else if (fs::is_regular_file(path)) {
+      files.emplace_back(path);
+    } else {
+      throw ConfigError("no such file or folder", path, hint);
+    }
+  }
+  return files;
+} catch (const fs::filesystem_error& error) {
+  refuse(error.code(), error.path1());
+}
+
+}  // namespace
+
+std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
+  const std::string where = join(paths, ", ");
+  std::vector<Bytes> texts;
+  for (const fs::path& path : list_files(paths)) read_file(path.string(), where, texts);
+  const auto has_text = [](const Bytes& text) { return text.size() > 0; };
+  if (std::none_of(texts.begin(), texts.end(), has_text)) throw ConfigError("no readable text", where, hint);
+  return texts;
+} catch (const fs::filesystem_error& error) {
+  throw IoError(error.code().message(), error.path1().string());
+}
+
+void TextReader::read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts) {
+  const InputFile file(path, hint);
+  std::string line = path + ": " + std::to_string(file.size()) + " bytes";
+  if (!seen_.insert(fs::canonical(path).string()).second) {  // else training and held-out data at once
+    line += ", skipped: read already";
+  } else if (file.binary()) {
+    line += ", skipped: binary";
+  } else {
+    if (total_ + file.size() > corpus_limit) {
+      throw ConfigError(
+          std::to_string(total_ + file.size()) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
+          where, "name fewer files by --data.path");
+    }
+    texts.push_back(file.load(mapping_, corpus_limit - total_));
+    total_ += texts.back().size();
+    if (file.packed()) line += ", unpacked " + std::to_string(texts.back().size());
+  }
+  provenance_.push_back(std::move(line));
+}
+
+std::vector<std::string> default_texts() {
+  const std::string licences = "/usr/share/common-licenses";
+  if (fs::is_directory(licences)) return {licences};
+  std::vector<std::string> paths;
+#ifdef ONEBIT_SOURCE_DIR
+  for (const char* room : {"device", "netmodel", "compress", "optim", "sim", "analysis", "experiments"}) {
+    const fs::path folder = fs::path(ONEBIT_SOURCE_DIR) / room;
+    if (fs::is_directory(folder)) paths.push_back(folder.string());
+  }
+#endif
+  if (paths.empty()) throw ConfigError("no text to train on", "--data text", "give files or folders by --data.path");
+  return paths;
+}
+
+}  // namespace onebit::sim

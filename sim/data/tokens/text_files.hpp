@@ -1,0 +1,35 @@
+#pragma once
+// Finds and reads the files of a corpus of text.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/data/files/input_file.hpp"
+
+namespace onebit::sim {
+
+/// Reads files, each once, whatever it is called; says in provenance() what became of every file.
+class TextReader {
+ public:
+  explicit TextReader(Switch mapping) : mapping_(mapping) {}
+
+  /// The text of all paths, files or folders, in reading order (see make_text). Throws ConfigError where a path is
+  /// missing, nothing can be read, or all that was ever read exceeds 4 GiB.
+  std::vector<Bytes> read(const std::vector<std::string>& paths);
+
+  const std::vector<std::string>& provenance() const { return provenance_; }
+
+ private:
+  void read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts);
+
+  Switch mapping_;
+  Index total_ = 0;
+  std::set<std::string> seen_;
+  std::vector<std::string> provenance_;
+};
+
+/// Debian's licence texts, else the program's own sources where they still are. Throws ConfigError if there are none.
+std::vector<std::string> default_texts();
+
+}  // namespace onebit::sim

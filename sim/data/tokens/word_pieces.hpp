@@ -1,0 +1,47 @@
+#pragma once
+// Text as tokens of a fixed vocabulary of words and parts of words.
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/data/files/bytes.hpp"
+
+namespace onebit::sim {
+
+/// A vocabulary of word pieces as BERT's (Wu et al. 2016; Devlin et al. 2018): a text file, one piece a line, whose
+/// token is the number of its line, from 0; `##` begins a piece that continues a word. [UNK] must be among them.
+///
+/// Text is split at white space and control characters; every ASCII punctuation character is a word by itself. A word
+/// is cut greedily in the longest pieces from its start; one that cannot be, or of more than 200 bytes, is [UNK].
+///
+/// Deviations from the released code: characters beyond ASCII are neither put to lower case, nor stripped of accents,
+/// nor split; [MASK], where there is one, changes places with the last piece, because masking wants the mask last.
+class WordPieces {
+ public:
+  /// Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many, or no [UNK].
+  explicit WordPieces(Bytes file);
+
+  Index size() const { return size_; }
+  bool has_mask() const { return has_mask_; }
+
+  /// Appends the tokens of `text`, ASCII letters put to lower case first where asked for.
+  void encode(std::string_view text, bool lowercase, std::vector<std::int32_t>& tokens) const;
+
+ private:
+  using Pieces = std::unordered_map<std::string_view, std::int32_t>;
+
+  void add(std::string_view piece, Index offset);
+  void move_mask();
+  void encode_word(std::string_view word, std::vector<std::int32_t>& tokens) const;
+
+  Bytes file_;  // the pieces are parts of it
+  Pieces starts_, continuations_;
+  std::string_view last_;
+  std::int32_t unknown_ = 0;
+  std::size_t longest_ = 0;
+  Index size_ = 0;
+  bool has_mask_ = false;
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,53 @@
+#pragma once
+// Normalisation of images [height][width][channels].
+
+#include "sim/layers/layer.hpp"
+#include "sim/layers/image/norm_kernels.hpp"
+
+namespace onebit::sim {
+
+/// output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta), the ReLU as far as asked for. gamma, the vector
+/// name.weight, begins as one, beta, name.bias, as zero. Statistics are sums in double, in a fixed order.
+///
+/// GroupNorm (Wu & He 2018): mean and variance over a group of an image's channels.
+///
+/// BatchNorm (Ioffe & Szegedy 2015), shape.batch: over a channel of all the images of one worker, which is what a
+/// data-parallel worker sees that does not exchange them. Each worker keeps running statistics of its own, updated with
+/// momentum 0.1 (variance: the unbiased one) by each training pass but those of the same examples again. An evaluation
+/// uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0; before the first pass they are 0
+/// and 1.
+class Norm final : public Layer {
+ public:
+  /// Throws Error unless the groups divide the channels; with shape.batch a group is a channel.
+  Norm(Parameters& parameters, const std::string& name, NormShape shape);
+
+  void reserve(const Pass& pass) override;
+  void forward(const Pass& pass, const float* input, float* output) override { forward(pass, input, nullptr, output); }
+  /// With `addend`, as large as the output, added before the ReLU.
+  void forward(const Pass& pass, const float* input, const float* addend, float* output);
+  /// Leaves in output_delta what the ReLU let through: the gradient by an addend.
+  void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
+                float* input_delta) override;
+  void visit_state(device::StateVisitor& visitor) override;
+
+ private:
+  bool from_running(const Pass& pass) const { return shape_.batch && !pass.training; }
+  Index set_images(const Pass& pass) const { return shape_.batch ? pass.batch : 1; }
+  Index sets(const Pass& pass) const { return shape_.batch ? pass.workers : pass.examples(); }
+  Index own_sets(const Pass& pass) const { return shape_.batch ? 1 : pass.batch; }
+  NormWeights weights(const Pass& pass) const;
+  NormTables tables() { return {moments_.data(), scale_.data(), shift_.data()}; }
+  void keep_running_rows(const device::Device& device, Index workers);
+  RunningRows running(Index worker);
+  void sum_channels(const Pass& pass, const float* a, const float* b);
+  void find_statistics(const Pass& pass, const float* input);
+
+  NormShape shape_;
+  Index gamma_, beta_;  ///< offsets in the parameter vector
+  device::Buffer<double> sums_;
+  device::Buffer<Moments> moments_;
+  device::Buffer<float> scale_, shift_, slope_, offset_;    ///< [sets][channels]
+  device::Buffer<double> running_mean_, running_variance_;  ///< [global workers so far][channels]
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,62 @@
+#include "sim/probe/denominators.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace onebit::sim {
+namespace {
+
+constexpr Index kPiece = Index{1} << 20;   ///< read at a time: a vector may fill the memory
+constexpr Index kSample = Index{1} << 16;  ///< of a tensor's coordinates
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// The values above 0: the least of all, and a sample of them.
+struct Positive {
+  float least = std::numeric_limits<float>::infinity();
+  std::vector<float> sample = {};
+};
+
+Positive positive_of(const device::Buffer<float>& values, const TensorInfo& tensor, std::vector<float>& host) {
+  Positive positive;
+  const Index stride = (tensor.size + kSample - 1) / kSample;
+  for (Index first = 0; first < tensor.size; first += kPiece) {
+    const auto part = std::span(host).first(static_cast<std::size_t>(std::min(kPiece, tensor.size - first)));
+    values.download(part, tensor.offset + first);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (!(part[i] > 0)) continue;
+      positive.least = std::min(positive.least, part[i]);
+      if ((first + static_cast<Index>(i)) % stride == 0) positive.sample.push_back(part[i]);
+    }
+  }
+  return positive;
+}
+
+/// The element that so many parts of `of` lie below, of a sample whose order is of no use afterwards; NaN: of none.
+double quantile(std::vector<float>& sample, std::size_t parts, std::size_t of) {
+  if (sample.empty()) return nan;
+  const auto at = sample.begin() + static_cast<std::ptrdiff_t>((sample.size() - 1) * parts / of);
+  std::nth_element(sample.begin(), at, sample.end());
+  return static_cast<double>(*at);
+}
+
+}  // namespace
+
+Denominators denominators_of(const optim::Denominator& denominator, const std::vector<TensorInfo>& tensors) {
+  Denominators result;
+  if (denominator.variance == nullptr) return result;
+  const auto correction = static_cast<double>(denominator.correction), eps = static_cast<double>(denominator.eps);
+  const auto d = [&](double variance) { return std::sqrt(variance) * correction + eps; };
+  Index longest = 0;
+  for (const TensorInfo& tensor : tensors) longest = std::max(longest, tensor.size);
+  std::vector<float> host(static_cast<std::size_t>(std::min(kPiece, longest)));
+  for (const TensorInfo& tensor : tensors) {
+    Positive positive = positive_of(*denominator.variance, tensor, host);
+    result.least.push_back(std::isinf(positive.least) ? nan : d(static_cast<double>(positive.least)));
+    result.low.push_back(d(quantile(positive.sample, 1, 100)));
+    result.median.push_back(d(quantile(positive.sample, 1, 2)));
+  }
+  return result;
+}
+
+}  // namespace onebit::sim

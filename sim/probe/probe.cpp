@@ -1,0 +1,223 @@
+#include "sim/probe/probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "device/launch/sums.hpp"
+#include "optim/adam/adam_kernels.hpp"
+#include "optim/common/rows.hpp"
+#include "sim/probe/denominators.hpp"
+#include "sim/probe/probe_kernels.hpp"
+
+namespace onebit::sim {
+namespace {
+
+/// A measure of a vector; of none where there is no vector.
+struct Measured {
+  const device::Buffer<float>* vector;
+  Measure measure;
+};
+
+using Wanted = std::array<Measured, MeasureTerm::most>;
+
+/// Sums over the parameters of several vectors, or of the first worker's where there is one for each: all in one pass,
+/// because to start one takes as long as to read a small vector. Nothing for those that are not.
+device::Fetched<double> measure(const Replica& replica, const Wanted& wanted) {
+  MeasureTerm term{};
+  Index count = 0;
+  for (const Measured& one : wanted) {
+    if (one.vector != nullptr) term.rows[count++] = {one.vector->data(), one.measure};
+  }
+  return sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
+}
+
+/// The sums in the places of what was wanted.
+std::array<double, MeasureTerm::most> placed(const Wanted& wanted, const device::Fetched<double>& measured) {
+  std::array<double, MeasureTerm::most> result;
+  const double* sum = measured.begin();
+  std::ranges::transform(wanted, result.begin(),
+                         [&](const Measured& one) { return one.vector == nullptr ? not_applicable : *sum++; });
+  return result;
+}
+
+void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
+  row.bytes_up = 0;
+  row.bytes_down = 0;
+  for (const netmodel::Traffic& exchange : traffic) {
+    row.bytes_up += sent_bytes(exchange, netmodel::Direction::up).value;
+    row.bytes_down += sent_bytes(exchange, netmodel::Direction::down).value;
+    row.messages += exchange.messages;
+  }
+}
+
+/// Of all servers. Reading it is collective.
+device::Number server_error_norm(const optim::StateView& state) {
+  if (state.exchange == nullptr) return not_applicable;
+  return state.exchange->server_error_norm();
+}
+
+/// What the columns that are the same on every device are made of. weights: the workers' mean, where they have some of
+/// their own.
+Wanted shared_measures(const device::Buffer<float>& weights, const optim::StateView& state,
+                       const StepOutcome& outcome) {
+  const bool compressed = outcome.report.phase == optim::Phase::compression;
+  return {{{&weights, Measure::square},
+           {state.momentum, Measure::square},
+           {compressed ? state.momentum : nullptr, Measure::positive},
+           {state.variance, Measure::square},
+           {state.variance, Measure::absolute}}};
+}
+
+void place_shared(const std::array<double, MeasureTerm::most>& measured, Index parameters, StepRow& row) {
+  const auto [weight_squares, momentum_squares, positive, variance_squares, variance_sum] = measured;
+  row.param_norm = std::sqrt(weight_squares);
+  row.momentum_norm = std::sqrt(momentum_squares);
+  row.sign_density = positive / static_cast<double>(parameters);
+  row.variance_l2 = std::sqrt(variance_squares);
+  row.variance_l1 = variance_sum;
+}
+
+/// Of the workers from their mean, root mean square. Reading it is collective.
+device::Number replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
+  const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
+  const auto squares = sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
+  return device::Number([shard = replica.shard, squares] {
+    return optim::root_mean_square(shard, {squares.begin(), squares.end()});
+  });
+}
+
+/// A number for each tensor.
+class TensorTable {
+ public:
+  TensorTable(const device::Device& device, const std::vector<TensorInfo>& tensors)
+      : device_(device),
+        chunks_(device, values_of(tensors, &TensorInfo::size)),
+        offsets_(device::Buffer<Index>::copy_of(device, values_of(tensors, &TensorInfo::offset))) {}
+
+  std::vector<double> l2(const device::Buffer<float>* values) const {
+    if (values == nullptr) return all({});
+    std::vector<double> norms = tensor_sums(optim::SquareTerm{values->data(), 0});
+    for (double& norm : norms) norm = std::sqrt(norm);
+    return norms;
+  }
+
+  std::vector<double> l1(const device::Buffer<float>* values) const {
+    return values == nullptr ? all({}) : tensor_sums(optim::AbsoluteTerm{values->data()});
+  }
+
+  /// What an optimizer has measured, or that it has measured nothing.
+  std::vector<double> all(std::vector<double> numbers) const {
+    if (numbers.empty()) numbers.assign(static_cast<std::size_t>(chunks_.segments()), not_applicable);
+    return numbers;
+  }
+
+ private:
+  static std::vector<Index> values_of(const std::vector<TensorInfo>& tensors, Index TensorInfo::*member) {
+    std::vector<Index> values;
+    for (const TensorInfo& tensor : tensors) values.push_back(tensor.*member);
+    return values;
+  }
+
+  template <class Term>
+  std::vector<double> tensor_sums(const Term& term) const {
+    return sums(device_, 1, chunks_, TensorTerm<Term>{offsets_.data(), term});
+  }
+
+  device::Device device_;
+  device::Chunks chunks_;
+  device::Buffer<Index> offsets_;
+};
+
+}  // namespace
+
+StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
+  const optim::StepReport& report = outcome.report;
+  StepRow row;
+  row.step = outcome.step;
+  row.samples = outcome.samples;
+  row.lr = outcome.lr;
+  row.loss = outcome.loss;
+  row.grad_norm = report.grad_norm;
+  row.clip_share = report.clip_share;
+  row.update_norm = report.update_norm;
+  row.variance_ratio = report.stability.raw;
+  row.variance_ratio_corrected = report.stability.corrected;
+  row.masked = report.masked;
+  row.phase = static_cast<Index>(report.phase);
+  add_traffic(report.traffic, row);
+  cluster.on_each_device([&](Replica& replica) {
+    const optim::StateView state = replica.optimizer->state();
+    const bool local = replica.optimizer->local_weights();
+    const device::Buffer<float> mean = local ? replica.mean_weights() : device::Buffer<float>();
+    const device::Number server_error = server_error_norm(state);
+    const device::Number distance = local ? replica_distance(replica, mean) : device::Number(not_applicable);
+    const Wanted wanted =
+        replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
+    const device::Fetched<double> measured = measure(replica, wanted);
+    const std::array<double, 2> of_all = {server_error, distance};  // the first wait: all is under way
+    if (replica.shard.rank() > 0) return;
+    row.server_error_norm = of_all[0];
+    row.replica_distance = of_all[1];
+    place_shared(placed(wanted, measured), replica.model->parameters(), row);
+  });
+  return row;
+}
+
+void measure_errors(VirtualCluster& cluster, const WorkerRow& workers, StepRow& row) {
+  double squares = 0;
+  for (double norm : workers.error_norm) squares += norm * norm;
+  row.worker_error_norm = std::sqrt(squares / static_cast<double>(workers.error_norm.size()));
+  cluster.on_each_device([&](Replica& replica) {
+    const optim::StateView state = replica.optimizer->state();
+    if (!state.exchanged) return;
+    const double worker_error = state.exchange->worker_codec_error();
+    const double server_error = state.exchange->server_codec_error();
+    if (replica.shard.rank() > 0) return;
+    (state.exchange->decodes_sums() ? row.worker_mean_distance : row.worker_codec_error) = worker_error;
+    row.server_codec_error = server_error;
+  });
+}
+
+WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
+  WorkerRow row{.step = outcome.step, .loss = outcome.worker_losses, .error_norm = {}};
+  row.error_norm.assign(row.loss.size(), not_applicable);
+  cluster.on_each_device([&](Replica& replica) {
+    const optim::StateView state = replica.optimizer->state();
+    if (state.exchange == nullptr) return;
+    const Index stride = state.exchange->error_stride();
+    std::vector<double> norms;
+    state.exchange->worker_errors().read([&](Range part, const float* errors) {
+      const device::Chunks whole(stride);
+      for (const double square : sums(replica.shard.device, part.count, whole, optim::SquareTerm{errors, stride})) {
+        norms.push_back(std::sqrt(square));
+      }
+    });
+    norms = replica.shard.exchange->all_gather(norms);
+    if (replica.shard.rank() == 0) row.error_norm = std::move(norms);
+  });
+  return row;
+}
+
+TensorRow measure_tensors(const VirtualCluster& cluster, Index step) {
+  const Replica& replica = cluster.replicas().front();
+  const optim::StateView state = replica.optimizer->state();
+  const TensorTable table(replica.shard.device, replica.model->tensors());
+  const optim::TensorNumbers none;
+  const optim::TensorNumbers& numbers = state.tensors == nullptr ? none : *state.tensors;
+  const Denominators denominators = denominators_of(state.denominator, replica.model->tensors());
+  return {.step = step,
+          .momentum_l2 = table.l2(state.momentum),
+          .variance_l1 = table.l1(state.variance),
+          .variance_l2 = table.l2(state.variance),
+          .trust_ratio = table.all(numbers.trust_ratio),
+          .frozen_coefficient = table.all(numbers.frozen_coefficient),
+          .coefficient_factor = table.all(numbers.coefficient_factor),
+          .scaling_coefficient = table.all(numbers.scaling_coefficient),
+          .least_denominator = table.all(denominators.least),
+          .low_denominator = table.all(denominators.low),
+          .median_denominator = table.all(denominators.median),
+          .shadow_l1 = table.l1(cluster.probed() ? state.shadow.variance : nullptr)};
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,49 @@
+#pragma once
+// What probes measure, an element at a time.
+
+#include "device/base/types.hpp"
+
+namespace onebit::sim {
+
+/// A term over tensors: offsets turn a tensor's element into the vector's.
+template <class Term>
+struct TensorTerm {
+  const Index* offsets;
+  Term term;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index tensor, Index i) const {
+    return term(row, 0, offsets[tensor] + i);
+  }
+};
+
+/// Squared difference of a row to a point.
+struct DistanceTerm {
+  const float* rows;
+  Index stride;
+  const float* point;
+  ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
+    const double difference = static_cast<double>(rows[row * stride + i]) - static_cast<double>(point[i]);
+    return difference * difference;
+  }
+};
+
+/// What is summed of a vector.
+enum class Measure { square, absolute, positive };
+
+/// A measure of a vector for each row.
+struct MeasureTerm {
+  static constexpr std::size_t most = 5;
+
+  struct Element {
+    const float* values;
+    Measure measure;
+    ONEBIT_HOST_DEVICE double operator()(Index i) const {
+      const auto value = static_cast<double>(values[i]);
+      const double size = measure == Measure::square ? value * value : (value < 0 ? -value : value);
+      return measure == Measure::positive ? (value > 0 ? 1.0 : 0.0) : size;
+    }
+  };
+  Element rows[most];
+  ONEBIT_HOST_DEVICE Element bind(Index row, Index) const { return rows[row]; }
+};
+
+}  // namespace onebit::sim

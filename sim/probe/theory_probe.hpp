@@ -1,0 +1,59 @@
+#pragma once
+// Measures what theory speaks of: gradients without their noise, the noise, curvature, what freezing the variance
+// changes. Needs gradients of its own, two before a step and one after it, and leaves the run as it is.
+
+#include "device/comm/dense_sum.hpp"
+#include "sim/run/config.hpp"
+#include "sim/log/schema.hpp"
+#include "sim/cluster/replica.hpp"
+
+namespace onebit::sim {
+
+/// The probe of one device. What it measures is the same on every device; its calls are collective.
+///
+/// Gradients are those of the mean training loss over the workers at the weights x before the step (the mean weights,
+/// where workers have their own): the step's own examples, and as many others that are drawn after them.
+class TheoryProbe {
+ public:
+  /// group: workers whose gradients exist at a time.
+  TheoryProbe(const RunConfig& config, const Replica& replica, std::shared_ptr<const DataSource> data, Index group);
+
+  bool due(Index step) const { return step % config_.probe.every == 0; }
+
+  /// Before the step.
+  void before(Replica& replica, Index step);
+  /// After it.
+  ProbeRow after(Replica& replica, Index step);
+
+  void visit_state(device::StateVisitor& visitor);
+
+ private:
+  using Floats = device::Buffer<float>;
+  void set_point(const Replica& replica, Floats& point) const;
+  void pass(Replica& replica, Index step, Range group, const Floats& point, Index first_part, Floats& rows);
+  void mean_gradient(Replica& replica, Index step, const Floats& point, Floats& mean);
+  void measure_noise(const Replica& replica, const std::vector<double>& own, ProbeRow& row) const;
+  void measure_gradient(const optim::StateView& state, ProbeRow& row) const;
+  void measure_path(Replica& replica, Index step, ProbeRow& row);
+  double largest_curvature(Replica& replica, Index step);
+  void measure_variance(const optim::StateView& state, ProbeRow& row);
+  double norm(const Floats& values) const;
+  double distance(const Floats& a, const Floats& b) const;
+  template <class Term>
+  std::vector<double> sums_of(Index rows, const Term& term) const;
+
+  RunConfig config_;
+  std::shared_ptr<const DataSource> data_;
+  device::Shard shard_;
+  Index parameters_, group_;
+  device::Chunks whole_;
+  device::DenseSum first_sum_, second_sum_;
+  Floats second_rows_;             ///< [workers of a group][parameters]
+  Floats point_, first_, second_;  ///< x, and the two means of gradients there
+  Floats moved_point_, scratch_;   ///< another point, the gradient there
+  std::vector<double> pairs_;      ///< of this device's workers: GradientPairTerm
+  Floats old_variance_;            ///< of the probe before
+  double old_correction_ = 0;      ///< of its root; 0: there is none yet
+};
+
+}  // namespace onebit::sim

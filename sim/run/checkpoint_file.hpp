@@ -1,0 +1,64 @@
+#pragma once
+// The file of a checkpoint: an HDF5 file behind a block of text that holds its length and checksum. Internal to sim.
+
+#include "device/comm/state.hpp"
+#include "sim/log/h5.hpp"
+
+namespace onebit::sim {
+
+/// Creates the file, empty. Throws IoError.
+h5::Object create_checkpoint_file(const std::string& path);
+/// Opens a file that seal() has sealed. Throws ConfigError.
+h5::Object open_checkpoint_file(const std::string& path);
+
+/// Writes length and checksums of a closed file to its first block: of its bytes, and of what was handed to HDF5.
+/// Throws IoError.
+void seal(const h5::Object& closed);
+/// Throws IoError where a sealed file does not hold what was handed to HDF5.
+void verify_written(const h5::Object& closed);
+/// Throws ConfigError where length or checksums are not those of the file.
+void verify_seal(const std::string& path);
+
+/// Writes the state of the ranks of this process, one after the other; where ranks are processes, that of all of them,
+/// which then visit at the same time.
+class StateWriter final : public device::StateVisitor {
+ public:
+  /// file: nullptr in processes that do not lead. gathers: ranks are processes.
+  StateWriter(const h5::Object* file, const device::Shard& shard, bool gathers)
+      : StateVisitor(shard), file_(file), gathers_(gathers) {}
+  bool loads() const override { return false; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces,
+              Index total, Held held) override;
+  void host(const std::string& path, std::vector<double>& values) override;
+  void host(const std::string& path, std::vector<Index>& values) override;
+  template <class Number>
+  void list(const std::string& path, device::ElementType type, const std::vector<Number>& values);
+  void gather(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces,
+              Index total);
+  h5::Object dataset(const std::string& path, device::ElementType type, Index total);
+
+  const h5::Object* file_;
+  bool gathers_;
+};
+
+/// Reads it. Throws ConfigError where something is missing or of another size.
+class StateReader final : public device::StateVisitor {
+ public:
+  StateReader(const h5::Object& file, const device::Shard& shard) : StateVisitor(shard), file_(file) {}
+  bool loads() const override { return true; }
+
+ private:
+  void device(const std::string& path, const device::Elements& elements, std::span<const device::Piece> pieces,
+              Index total, Held held) override;
+  void host(const std::string& path, std::vector<double>& values) override;
+  void host(const std::string& path, std::vector<Index>& values) override;
+  template <class Number>
+  void list(const std::string& path, device::ElementType type, std::vector<Number>& values);
+  h5::Object dataset(const std::string& path) const;
+
+  const h5::Object& file_;
+};
+
+}  // namespace onebit::sim

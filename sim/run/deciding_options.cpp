@@ -1,0 +1,25 @@
+#include "sim/run/deciding_options.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace onebit::sim {
+namespace {
+
+constexpr std::string_view kNeutral[] = {"devices",       "threads",   "graphs",          "worker-group",
+                                         "memory",        "log.flush", "log.flush-every", "log.compression",
+                                         "model.timeout", "data.mmap"};
+
+}  // namespace
+
+bool decides_results(const std::string& option) {
+  return !option.starts_with("checkpoint.") && std::ranges::find(kNeutral, option) == std::end(kNeutral);
+}
+
+std::string backend_of(const std::string& devices) {
+  const std::string backend = devices.substr(0, devices.find(':'));
+  return backend == "cpu" || backend == "debug" ? "" : backend;
+}
+
+}  // namespace onebit::sim

@@ -1,0 +1,310 @@
+#include "sim/run/memory_plan.hpp"
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+
+#include "device/base/error.hpp"
+#include "device/plan/memory.hpp"
+#include "device/base/system.hpp"
+#include "device/base/text.hpp"
+#include "sim/probe/probe.hpp"
+
+namespace onebit::sim {
+namespace {
+
+using Rows = std::vector<MemoryPlan::Row>;
+
+constexpr Index kSteps = 6;
+
+/// What the program and HDF5 take for an open log, whatever it holds: half of it code. Measured with HDF5 1.10.
+constexpr Index kLog = 6'500'000;
+
+Index total_of(const Rows& rows) {
+  return std::accumulate(rows.begin(), rows.end(), Index{0},
+                         [](Index sum, const auto& row) { return sum + row.bytes; });
+}
+
+/// Reaches every stage of the optimizer that the run will reach.
+RunConfig first_steps(const RunConfig& config, Index steps) {
+  RunConfig run = hurried(config, kSteps);
+  optim::ZeroOneConfig& zeroone = run.optimizer.zeroone;
+  zeroone.var_update_scaler = 1;
+  zeroone.var_freeze_step = zeroone.var_freeze_step < steps ? std::min<Index>(zeroone.var_freeze_step, 3) : kSteps;
+  run.optimizer.local.period = 2;
+  run.probe.every = std::min<Index>(run.probe.every, 1);
+  run.probe.curvature = std::min<Index>(run.probe.curvature, 2);
+  run.eval.examples = std::min<Index>(run.eval.examples, 512);
+  return run;
+}
+
+/// Everything that a run does, once: what it allocates it allocates here.
+void take_steps(VirtualCluster& cluster, const LogConfig& log, const EvalConfig& eval) {
+  const bool evaluates = cluster.data().size(eval.split) > 0;
+  if (evaluates) cluster.evaluate();
+  while (cluster.step() < cluster.steps()) {
+    const StepOutcome outcome = cluster.advance();
+    WorkerRow workers;
+    if (log.workers_every > 0) workers = measure_workers(cluster, outcome);
+    StepRow row = measure_step(cluster, outcome);
+    if (log.workers_every > 0) measure_errors(cluster, workers, row);
+    if (log.tensors_every > 0) measure_tensors(cluster, outcome.step);
+    if (evaluates) cluster.evaluate();
+  }
+}
+
+template <class T>
+Index bytes_of(const device::Buffer<T>* buffer) {
+  return buffer == nullptr ? 0 : buffer->size() * static_cast<Index>(sizeof(T));
+}
+
+/// Lets go of a part and tells what it held.
+template <class Part>
+Index take_apart(const device::Memory& memory, Part& part) {
+  const Index before = memory.use().used;
+  part = Part();
+  return before - memory.use().used;
+}
+
+/// By purpose; what is held beyond the parts came and went. renews: tensors freeze one after the other, and an exchange
+/// exists next to the one that follows it for a moment.
+Rows device_rows(Replica& replica, bool renews) {
+  const device::Memory& memory = replica.shard.device.memory();
+  const optim::StateView state = replica.optimizer->state();
+  const Index moments = bytes_of(state.momentum) + bytes_of(state.variance);
+  const Index worker_errors = state.exchange == nullptr ? 0 : state.exchange->worker_errors().bytes();
+  const Index server_errors = state.exchange == nullptr ? 0 : bytes_of(&state.exchange->server_error());
+  Rows rows = {{"weights", take_apart(memory, replica.weights)},
+               {"gradients", take_apart(memory, replica.gradients) + take_apart(memory, replica.extra_gradients)},
+               {"activations", take_apart(memory, replica.model)},
+               {"examples", take_apart(memory, replica.examples)},
+               {"moments", moments},
+               {"worker errors", worker_errors},
+               {"server errors", server_errors}};
+  const Index optimizer = take_apart(memory, replica.optimizer);
+  const Index payloads = std::max<Index>(0, optimizer - moments - worker_errors - server_errors);
+  rows.push_back({"sums and payloads", payloads});
+  rows.push_back({"temporary", std::max<Index>(0, memory.use().peak - total_of(rows))});
+  if (renews) rows.push_back({"exchange made anew", worker_errors + server_errors + payloads});
+  return rows;
+}
+
+/// The batch stays; the largest other copy comes and goes.
+Index host_bytes(const Replica& replica) {
+  const Batch& batch = replica.batch;
+  const auto bytes = [](const auto& values) { return static_cast<Index>(values.capacity() * sizeof(values[0])); };
+  const Index kept = bytes(batch.features) + bytes(batch.examples) + bytes(batch.tokens) + bytes(batch.labels);
+  const auto& memory = dynamic_cast<const device::plan::PlanMemory&>(replica.shard.device.memory());
+  return kept + (memory.largest_transfer() > kept ? memory.largest_transfer() : 0);
+}
+
+/// A site whose devices count, those of all processes: every process plans for all of them.
+Site planned(const Site& site) {
+  Site plan{.data = site.data, .devices = {}, .keeps_examples = site.keeps_examples};
+  for (const device::Device& device : site.devices) plan.devices.push_back(device.plan());
+  while (std::ssize(plan.devices) < site.world->size()) plan.devices.push_back(site.devices.front().plan());
+  return plan;
+}
+
+/// What the devices hold together, or the one that holds most.
+Rows joined(const std::vector<Rows>& devices, bool separate) {
+  if (separate) {
+    return *std::max_element(devices.begin(), devices.end(),
+                             [](const Rows& a, const Rows& b) { return total_of(a) < total_of(b); });
+  }
+  Rows sum = devices.front();
+  for (std::size_t d = 1; d < devices.size(); ++d) {
+    for (std::size_t r = 0; r < sum.size(); ++r) sum[r].bytes += devices[d][r].bytes;
+  }
+  return sum;
+}
+
+/// What no run with this model does without.
+Rows least_rows(const RunConfig& config, const Site& site) {
+  const Index row =
+      make_model(site.devices.front(), completed(config).model, *site.data)->parameters() * Index{sizeof(float)};
+  return {{"weights", row}, {"gradients", row}};
+}
+
+/// Plans one run at several worker groups.
+class Planner {
+ public:
+  Planner(const RunConfig& config, const Site& site)
+      : renews_(config.optimizer.freeze.by_tensor()),
+        config_(first_steps(with_evaluations(config, *site.data), total_steps(config, site.data->train_size()))),
+        site_(planned(site)),
+        world_(site.world),
+        on_host_(!site.devices.front().is_gpu()),
+        separate_(!on_host_ || world_->size() > 1),
+        limit_(memory_limit(config, site)),
+        own_(device::resident_memory().own) {
+    MemoryPlan least{.rows = least_rows(config, site_), .limit = limit_};
+    agree(least);
+    if (!least.fits()) refuse(least);
+    VirtualCluster(config, site_);  // refuses what no memory would help
+  }
+
+  /// Steps are not taken where already what they start from does not fit.
+  MemoryPlan at(Index group) const {
+    RunConfig config = config_;
+    config.worker_group = group;
+    const Site site = planned(site_);
+    VirtualCluster cluster(config, site);
+    MemoryPlan plan{.rows = {}, .limit = limit_, .keeps_examples = site_.keeps_examples};
+    plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
+    Index host = on_host_ ? batch_bytes(cluster, config) : 0;
+    if (held(site) <= limit_ - host) take_steps(cluster, config.log, config.eval);
+    Index taken = 0;
+    for (const Replica& replica : cluster.replicas()) add(host_bytes(replica), taken);
+    host = std::max(host, taken);
+    std::vector<Rows> devices(site.devices.size());
+    cluster.on_each_device([&](Replica& replica) {
+      devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica, renews_);
+    });
+    plan.rows = joined(devices, separate_);
+    if (on_host_) {
+      plan.rows.push_back({"copies on the host", host});
+      plan.rows.push_back({"log", kLog});
+      plan.rows.push_back({"data and program", own_ + device::resident_memory().files});
+    }
+    agree(plan);
+    return plan;
+  }
+
+  /// From now on plans without examples on the devices. Returns whether a plan has any.
+  bool leave_examples(const MemoryPlan& plan) {
+    site_.keeps_examples = false;
+    return std::ranges::find(plan.rows, "examples", &MemoryPlan::Row::name)->bytes > 0;
+  }
+
+  /// The most that a process needs and the least that one may take: all come to the same plan. Collective.
+  void agree(MemoryPlan& plan) const {
+    std::vector<double> own = {static_cast<double>(plan.worker_group), -static_cast<double>(plan.limit)};
+    for (const auto& row : plan.rows) own.push_back(static_cast<double>(row.bytes));
+    std::vector<double> most = own;
+    const std::vector<double> all = world_->exchange()->all_gather(own);
+    for (std::size_t i = 0; i < all.size(); ++i) most[i % own.size()] = std::max(most[i % own.size()], all[i]);
+    plan.worker_group = static_cast<Index>(most[0]);
+    plan.limit = static_cast<Index>(-most[1]);
+    for (std::size_t row = 0; row < plan.rows.size(); ++row) plan.rows[row].bytes = static_cast<Index>(most[2 + row]);
+  }
+
+  /// A device's share of what the plan names: all of them together, or the most of one.
+  void add(Index bytes, Index& sum) const { sum = separate_ ? std::max(sum, bytes) : sum + bytes; }
+
+  /// What a batch of every device takes on the host, before one is drawn.
+  Index batch_bytes(const VirtualCluster& cluster, const RunConfig& config) const {
+    const DataSource& data = cluster.data();
+    Index workers = 0;
+    for (const Replica& replica : cluster.replicas()) {
+      add(replica.gradients.size() / cluster.model().parameters(), workers);
+    }
+    const Index example = data.feature_count() + data.context() + data.targets();
+    return workers * config.batch * example * Index{sizeof(float)};
+  }
+
+  /// Of all devices; of those with memory of their own the most that one holds.
+  Index held(const Site& site) const {
+    Index sum = 0;
+    for (const device::Device& device : site.devices) add(device.memory().use().held, sum);
+    return sum;
+  }
+
+  [[noreturn]] void refuse(const MemoryPlan& plan) const {
+    std::string hint = plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
+                                             : "fewer workers, a smaller batch or a smaller model";
+    if (site_.devices.front().records()) hint += "; on GPUs --graphs false takes less";
+    throw ConfigError("the run does not fit in memory", "it needs at least " + plan.text(), hint);
+  }
+
+ private:
+  bool renews_;
+  RunConfig config_;
+  Site site_;  ///< counts
+  std::shared_ptr<device::World> world_;
+  bool on_host_;   ///< devices compute in host memory
+  bool separate_;  ///< devices have memory of their own, or are processes: the plan is of the one that holds most
+  Index limit_;
+  Index own_;  ///< that the process has written before
+};
+
+}  // namespace
+
+namespace {
+
+/// What a device may take of what is free: several of one GPU share it.
+Index share_of_memory(const device::Device& device, const Site& site) {
+  const Index free = device.memory().available();
+  if (!device.is_gpu()) return free;
+  return free / std::count_if(site.devices.begin(), site.devices.end(),
+                              [&](const device::Device& other) { return other.name() == device.name(); });
+}
+
+}  // namespace
+
+Index memory_limit(const RunConfig& config, const Site& site) {
+  if (config.memory > 0) return config.memory;
+  Index least = site.devices.front().memory().available();
+  for (const device::Device& device : site.devices) least = std::min(least, share_of_memory(device, site));
+  least /= site.world->neighbours();
+  if (!site.devices.front().is_gpu()) least += device::resident_memory().total();
+  return least - least / 10;  // the plan is that exact
+}
+
+Index MemoryPlan::total() const {
+  return total_of(rows);
+}
+
+std::string MemoryPlan::text() const {
+  const auto most =
+      std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  const auto words = [](Index bytes) { return bytes_text(static_cast<double>(bytes)); };
+  return words(total()) + ", " + words(most->bytes) + " of it for " + most->name + ", and may take " + words(limit);
+}
+
+VirtualCluster PreparedRun::start() const {
+  RunConfig fitting = config;
+  fitting.worker_group = plan.worker_group;
+  try {
+    return VirtualCluster(fitting, site);
+  } catch (const std::bad_alloc&) {
+    throw Error(out_of_memory(plan.text()));
+  }
+}
+
+std::string out_of_memory(const std::string& plan) {
+  return std::string("out of memory") + (plan.empty() ? "" : " (the run was to take " + plan + ")") +
+         "; other programs may have taken some: look what runs, or take a smaller --worker-group or --memory";
+}
+
+MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
+  Planner planner(config, site);
+  MemoryPlan plan = planner.at(config.worker_group);
+  if (plan.fits()) return plan;
+  Index too_large = plan.worker_group;
+  const Index least = std::max<Index>(1, config.worker_group);
+  if (config.worker_group == 0) plan = planner.at(least);
+  if (!plan.fits() && planner.leave_examples(plan)) plan = planner.at(least);
+  if (!plan.fits()) planner.refuse(plan);
+  if (config.worker_group > 0) return plan;
+  while (too_large - plan.worker_group > 1) {
+    const Index group = (plan.worker_group + too_large) / 2;
+    MemoryPlan candidate = planner.at(group);
+    if (candidate.fits()) {
+      plan = std::move(candidate);
+    } else {
+      too_large = group;
+    }
+  }
+  return plan;
+}
+
+PreparedRun prepare(const RunConfig& config) {
+  PreparedRun run{config, make_site(config), {}};
+  run.config = with_evaluations(config, *run.site.data);
+  run.plan = plan_memory(run.config, run.site);
+  run.site.keeps_examples = run.plan.keeps_examples;
+  return run;
+}
+
+}  // namespace onebit::sim

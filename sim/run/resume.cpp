@@ -1,0 +1,119 @@
+#include "sim/run/resume.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "device/base/error.hpp"
+#include "sim/data/hash.hpp"
+
+namespace onebit::sim {
+namespace {
+
+constexpr Index kNone = -1;
+
+LogRows committed_rows(const LogReader& log) {
+  return {log.committed_rows("steps"),       log.committed_rows("workers"), log.committed_rows("tensors"),
+          log.committed_rows("evaluations"), log.committed_rows("events"),  log.committed_rows("traffic"),
+          log.committed_rows("probes")};
+}
+
+/// Events aside, which may have been replaced.
+bool holds(const LogRows& log, const LogRows& rows) {
+  return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
+         log.probes >= rows.probes && log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
+}
+
+void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
+  const LogHeader& header = log.header();
+  if (header.data_hash != cluster.data().hash()) {
+    throw ConfigError("the data are not those of the log", log.path(),
+                      "data hash " + header.data_hash + " there, " + cluster.data().hash() + " now");
+  }
+  if (header.tensors != cluster.model().tensors()) {
+    throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");
+  }
+  if (header.workers != cluster.replicas().front().shard.workers()) {
+    throw ConfigError("the log is of another number of workers", log.path(),
+                      "resume with --workers " + std::to_string(header.workers));
+  }
+}
+
+/// Why a checkpoint cannot be used; empty where it can.
+std::string defect_of(const std::string& path, const LogReader& log) {
+  RunState state;
+  try {
+    verify_checkpoint(path);
+    state = run_state_of(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  if (state.log != identity_of(log.header())) return "checkpoint is of no use: it is another run's (" + path + ")";
+  if (!holds(committed_rows(log), state.rows)) {
+    return "checkpoint is of no use: the log has lost rows that it counts (" + path + ")";
+  }
+  return "";
+}
+
+/// Step of the newest checkpoint that can be used, or kNone.
+Index newest_good(const std::string& path, const LogReader& log, std::vector<std::string>& refused) {
+  for (const CheckpointFile& file : checkpoints_of(path)) {
+    const std::string defect = defect_of(file.path, log);
+    if (defect.empty()) return file.step;
+    refused.push_back(defect);
+  }
+  return kNone;
+}
+
+/// A checkpoint of a run that computed steps again counts events that lie ahead of it, too.
+void keep_up_to(Index step, const LogReader& log, Resumption& resumption) {
+  const auto stays = [step](const Event& event) { return event.step <= step; };
+  const std::vector<Event> events = log.events();
+  const auto first_gone = std::find_if_not(events.begin(), events.end(), stays);
+  resumption.keep = resumption.state.rows;
+  resumption.keep.events = first_gone - events.begin();
+  std::copy_if(first_gone, events.end(), std::back_inserter(resumption.events), stays);
+}
+
+}  // namespace
+
+Index identity_of(const LogHeader& header) {
+  Fnv1a hash;
+  for (const std::string* text : {&header.created_utc, &header.host, &header.command_line, &header.data_hash}) {
+    hash.add(text->c_str(), text->size() + 1);
+  }
+  return static_cast<Index>(hash.value());
+}
+
+Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace) {
+  Resumption resumption;
+  std::optional<LogReader> log;
+  Index step = kNone;
+  cluster.together([&] {
+    if (!cluster.leads()) return;
+    log.emplace(path);
+    require_same_problem(*log, cluster);
+    resumption.header = log->header();
+    resumption.seen = resumption.keep = committed_rows(*log);
+    resumption.state.log = identity_of(log->header());
+    step = newest_good(path, *log, resumption.refused);
+  });
+  step = cluster.leaders(step);
+  cluster.together([&] {
+    if (!replace || step != kNone || resumption.refused.empty()) return;
+    throw ConfigError(resumption.refused.front(), "",
+                      "without it the log's rows would be lost; --overwrite begins anew");
+  });
+  cluster.together([&] {
+    if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
+    if (cluster.step() > cluster.steps()) {
+      throw ConfigError("the run would end before the checkpoint that it goes on from", checkpoint_path(path, step),
+                        "give at least --steps " + std::to_string(step));
+    }
+    if (!cluster.leads()) return;
+    if (replace) keep_up_to(cluster.step(), *log, resumption);
+    if (!replace) resumption.expected = rows_beyond(*log, resumption.state.rows, cluster.step());
+  });
+  return resumption;
+}
+
+}  // namespace onebit::sim

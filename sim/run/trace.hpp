@@ -1,0 +1,94 @@
+#pragma once
+// Gradient traces: recorded gradients that any framework can write, and the parameters that a replay makes of them.
+// Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
+// optionally tensor_shapes int64 [tensors, 2], rows and columns of each (0 columns: a vector), and a group per
+// reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and, where workers differ,
+// params_all_workers [workers, steps, parameters]. A case may have gradients and an x0 of its own, and the random
+// numbers that were drawn in it.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compress/codecs/recorded_draws.hpp"
+#include "compress/layout/tensor.hpp"
+#include "device/base/types.hpp"
+
+namespace onebit::sim {
+
+class GradientTrace {
+ public:
+  /// `name`: the case whose own gradients and x0 are taken, if it has them. Throws ConfigError: missing, not HDF5, a
+  /// dataset missing, of a shape that does not fit the others, or larger than what the file can hold.
+  explicit GradientTrace(const std::string& path, const std::string& name = "");
+  ~GradientTrace();
+  GradientTrace(const GradientTrace&) = delete;
+  GradientTrace& operator=(const GradientTrace&) = delete;
+
+  Index steps() const { return steps_; }
+  Index workers() const { return workers_; }
+  Index parameters() const { return parameters_; }
+  const std::vector<Index>& tensor_sizes() const { return tensor_sizes_; }
+  /// With their shapes, where those are recorded.
+  const std::vector<compress::Tensor>& tensors() const { return tensors_; }
+  const std::vector<float>& x0() const { return x0_; }
+
+  /// Gradients of one step, 0-based: [workers][parameters]. Only this step is in memory. Throws ConfigError where cases
+  /// alone have gradients and none was named.
+  void read_step(Index step, std::vector<float>& gradients) const;
+
+  /// Names of the reference cases.
+  std::vector<std::string> cases() const;
+  /// Attributes of a case: numbers (one or more) or one text, of fixed or variable length. Throws ConfigError for an
+  /// unknown case and for attributes of another kind.
+  struct Attribute {
+    std::vector<double> numbers;
+    std::string text;
+  };
+  std::map<std::string, Attribute> attributes(const std::string& name) const;
+  /// params of a case after one step, 0-based.
+  std::vector<double> reference(const std::string& name, Index step) const;
+  /// Whether a case has params_all_workers float32 [workers, steps, parameters]. Throws ConfigError for another shape.
+  bool has_worker_reference(const std::string& name) const;
+  /// These after one step: [workers][parameters].
+  std::vector<double> worker_reference(const std::string& name, Index step) const;
+  /// Random numbers that were drawn in a case: its other datasets. Outlives the trace.
+  std::shared_ptr<const compress::RecordedDraws> recorded(const std::string& name) const;
+
+ private:
+  struct File;
+  void read_tensors();
+  std::string gradients_of(const std::string& name) const;
+
+  std::unique_ptr<File> file_;
+  Index steps_ = 0, workers_ = 0, parameters_ = 0;
+  std::vector<Index> tensor_sizes_;
+  std::vector<compress::Tensor> tensors_;
+  std::vector<float> x0_;
+};
+
+/// Writes the parameters of a replay: params float32 [steps, parameters], of worker 0; and, where workers have
+/// parameters of their own, params_all_workers float32 [workers, steps, parameters].
+class TraceWriter {
+ public:
+  /// Throws ConfigError where the file exists (and overwrite is false) or cannot be created.
+  /// worker_rows: workers that have parameters of their own in `steps` steps, or 0.
+  TraceWriter(const std::string& path, Index parameters, bool overwrite, Index worker_rows = 0, Index steps = 0);
+  /// Nothing is left of what was written unless close() was called.
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  /// parameters: a row, or one for each worker that has its own.
+  void write_step(Index step, const std::vector<float>& parameters);
+  /// Puts the file in its place once it was read back; until then it is PATH.part, and a file that was there is as it
+  /// was. Throws IoError where the data did not arrive.
+  void close();
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+}  // namespace onebit::sim

@@ -1,0 +1,344 @@
+#include "sim/run/train.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <new>
+
+#include "device/base/error.hpp"
+#include "device/base/text.hpp"
+#include "sim/run/memory_plan.hpp"
+#include "sim/probe/probe.hpp"
+#include "sim/run/resume.hpp"
+#include "sim/run/run_log.hpp"
+
+namespace onebit::sim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+/// To the microsecond: it tells logs apart.
+std::string utc_now() {
+  std::timespec now{};
+  std::timespec_get(&now, TIME_UTC);
+  std::tm parts{};
+  gmtime_r(&now.tv_sec, &parts);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+  const std::string micros = std::to_string(1'000'000 + now.tv_nsec / 1000);
+  std::string text = date;
+  text.append(".").append(micros, 1).append("Z");
+  return text;
+}
+
+std::string host_name() {
+  char text[256] = "";
+  gethostname(text, sizeof text - 1);
+  return text;
+}
+
+/// What was read, shortened where a folder held very many files; the data hash covers them all.
+std::string read_text(const std::vector<std::string>& provenance) {
+  constexpr std::size_t shown = 100;
+  const std::span<const std::string> lines(provenance);
+  if (lines.size() <= shown) return join(lines, "; ");
+  return join(lines.first(shown), "; ") + "; and " + std::to_string(lines.size() - shown) + " more";
+}
+
+LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity) {
+  LogHeader header;
+  header.program_version = identity.program_version;
+  header.git_commit = identity.git_commit;
+  header.created_utc = utc_now();
+  header.command_line = identity.command_line;
+  header.host = host_name();
+  header.devices = cluster.devices();
+  header.data_hash = cluster.data().hash();
+  header.seed = config.seed;
+  header.workers = config.workers;
+  header.tensors = cluster.model().tensors();
+  header.constants = cluster.model().constants(cluster.data());
+  header.config = identity.options;
+  header.config.emplace_back("data.read", read_text(cluster.data().provenance()));
+  header.variance_lag = cluster.variance_lag();
+  header.per_worker = config.log.workers_every > 0;
+  header.per_tensor = config.log.tensors_every > 0;
+  header.probed = config.probe.every > 0;
+  header.rounded = header.probed && config.optimizer.exchange.error_type != compress::ErrorType::fp32;
+  return header;
+}
+
+/// One run in progress.
+class Run {
+ public:
+  /// `log`: nullptr in processes that do not lead.
+  Run(VirtualCluster& cluster, const RunConfig& config, const std::string& path, RunLog* log, const RunState& state,
+      const RunControl& control)
+      : cluster_(cluster), config_(config), path_(path), log_(log), control_(control), state_(state) {}
+
+  RunResult train() {
+    try {
+      if (cluster_.step() == 0 && state_.rows.evaluations == 0) evaluate(0, 0);
+      while (cluster_.step() < cluster_.steps()) {
+        if (cluster_.any(control_.stop_requested())) return stop();
+        step();
+      }
+    } catch (const NumericError& error) {
+      return end(RunStatus::diverged, error.what(), "divergence");
+    } catch (const WorkerError& error) {
+      return end(RunStatus::failed, error.what(), "failure");
+    } catch (const DeviceError& error) {
+      return end(RunStatus::failed, error.what() + way_on(), "failure");
+    } catch (const std::bad_alloc&) {
+      return end(RunStatus::failed, out_of_memory(control_.memory_plan), "failure");
+    }
+    const std::string unfulfilled = cluster_.optimizer().unfulfilled();
+    if (!unfulfilled.empty()) return end(RunStatus::failed, unfulfilled, "failure");
+    return {RunStatus::finished, ""};
+  }
+
+ private:
+  void step() {
+    const Clock::time_point start = Clock::now();
+    const StepOutcome outcome = cluster_.advance();
+    log_step(outcome);
+    for (const optim::Event& event : outcome.report.events) append(Event{outcome.step, event.kind, event.text});
+    const bool last = outcome.step == cluster_.steps();
+    if (outcome.step % cluster_.evaluations().every == 0 || last) evaluate(outcome.step, outcome.samples);
+    flush_when_due(outcome.step);
+    checkpoint_when_due(outcome.step);
+    report_progress(outcome, seconds_between(start, Clock::now()));
+  }
+
+  void log_step(const StepOutcome& outcome) {
+    const bool edge = outcome.step == 1 || outcome.step == cluster_.steps();
+    const auto due = [&](Index every) { return every > 0 && (outcome.step % every == 0 || edge); };
+    append(outcome.step, outcome.report.traffic);
+    state_.bytes += netmodel::sent_bytes(outcome.report.traffic).value;
+    state_.compute_seconds += outcome.seconds.total();
+    state_.codec_seconds += outcome.report.seconds.codec();
+    const bool workers_due = due(config_.log.workers_every) || (config_.log.workers_every > 0 && outcome.probe);
+    WorkerRow workers;
+    if (workers_due) workers = measure_workers(cluster_, outcome);
+    if (due(config_.log.every) || workers_due || outcome.probe) {
+      StepRow row = measure_step(cluster_, outcome);
+      if (workers_due) measure_errors(cluster_, workers, row);
+      if (outcome.probe && outcome.report.phase == optim::Phase::compression) row.lr_drift = outcome.probe->rate_drift;
+      // Times cover the steps since the row before, so that their sums hold for any cadence.
+      take_wall_time();
+      row.wall_seconds = state_.wall_seconds;
+      row.compute_seconds = state_.compute_seconds;
+      row.codec_seconds = state_.codec_seconds;
+      state_.wall_seconds = state_.compute_seconds = state_.codec_seconds = 0;
+      append(row);
+    }
+    if (workers_due) append(workers);
+    if (outcome.probe) append(*outcome.probe);
+    if (log_ != nullptr && due(config_.log.tensors_every)) append(measure_tensors(cluster_, outcome.step));
+  }
+
+  void evaluate(Index step, Index samples) {
+    if (cluster_.data().size(config_.eval.split) == 0) return;
+    take_wall_time();
+    const Evaluation result = cluster_.evaluate();
+    const double accuracy = cluster_.data().classes() > 0 ? result.accuracy() : not_applicable;
+    leave_out_time();
+    append(EvaluationRow{step, samples, result.mean_loss(), accuracy, state_.bytes});
+    if (!std::isfinite(result.loss)) {
+      throw NumericError((config_.eval.split == DataSource::Split::holdout ? "held-out loss is not finite: "
+                                                                           : "evaluated loss is not finite: ") +
+                             cluster_.first_bad_tensor(),
+                         "step " + std::to_string(step), "lower the learning rate or clip gradients");
+    }
+  }
+
+  void flush_when_due(Index step) {
+    const Clock::time_point now = Clock::now();
+    const bool by_steps = config_.log.flush_every > 0 && step % config_.log.flush_every == 0;
+    const bool due = by_steps || seconds_between(last_flush_, now) >= config_.log.flush_seconds;
+    if (log_ == nullptr || !due) return;
+    log_->flush();
+    last_flush_ = now;
+  }
+
+  void checkpoint_when_due(Index step) {
+    if (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0) checkpoint();
+  }
+
+  /// The log is on the disk before a checkpoint counts its rows.
+  void checkpoint() {
+    take_wall_time();
+    cluster_.together([&] {
+      if (log_ != nullptr) {
+        log_->synchronize();
+        state_.rows = log_->rows();
+      }
+      write_checkpoint(path_, cluster_, state_);
+      if (log_ != nullptr) prune_checkpoints(path_, config_.checkpoint.keep);
+    });
+    last_flush_ = Clock::now();
+    leave_out_time();
+  }
+
+  /// Adds the time since the last call, or since the last time that does not count.
+  void take_wall_time() {
+    const Clock::time_point now = Clock::now();
+    state_.wall_seconds += seconds_between(last_time_, now);
+    last_time_ = now;
+  }
+  void leave_out_time() { last_time_ = Clock::now(); }
+
+  RunResult stop() {
+    checkpoint();
+    return end(RunStatus::stopped, "stopped by a signal", "stop");
+  }
+
+  void report_progress(const StepOutcome& outcome, double seconds) {
+    const double rate = static_cast<double>(config_.workers * config_.batch * config_.accumulation) / seconds;
+    control_.on_step({outcome.step, cluster_.steps(), outcome.loss, rate});
+  }
+
+  /// What a device held is lost, what is on the disk is not.
+  std::string way_on() const {
+    const std::vector<CheckpointFile> files = checkpoints_of(path_);
+    if (files.empty()) return "; there is no checkpoint: with --checkpoint.every a run can go on";
+    return "; --resume goes on from the checkpoint of step " + std::to_string(files.front().step);
+  }
+
+  RunResult end(RunStatus status, const std::string& reason, const std::string& kind) {
+    append(Event{cluster_.step(), kind, reason});
+    return {status, reason};
+  }
+
+  template <class... Row>
+  void append(const Row&... row) {
+    if (log_ != nullptr) log_->append(row...);
+  }
+
+  VirtualCluster& cluster_;
+  const RunConfig& config_;
+  const std::string& path_;
+  RunLog* log_;
+  const RunControl& control_;
+  RunState state_;
+  Clock::time_point last_flush_ = Clock::now();
+  Clock::time_point last_time_ = last_flush_;  ///< of the steps, without evaluations and checkpoints
+};
+
+/// Checkpoints without a log would be taken for those of the new one.
+void refuse_stray_checkpoints(const std::string& path, Existing existing) {
+  if (existing == Existing::replace || std::filesystem::exists(path)) return;
+  const std::vector<CheckpointFile> files = checkpoints_of(path);
+  if (files.empty()) return;
+  throw ConfigError("checkpoints of a run whose log is gone are in the way", files.front().path,
+                    "move them, or --overwrite removes them");
+}
+
+RunResult start(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                const RunIdentity& identity, const RunControl& control) {
+  const LogHeader header = make_header(cluster, config, identity);
+  refuse_stray_checkpoints(path, existing);
+  LogWriter writer(path, header, existing == Existing::replace);
+  prune_checkpoints(path, 0);
+  control.on_start();
+  RunLog log(writer, {});
+  RunState state;
+  state.log = identity_of(header);
+  const RunResult result = Run(cluster, config, path, &log, state, control).train();
+  writer.close(result.status);
+  return result;
+}
+
+RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                 const RunIdentity& identity, const RunControl& control) {
+  Resumption resumption = prepare_resumption(cluster, path, existing == Existing::resume_replacing);
+  for (const std::string& reason : resumption.refused) control.on_warning(reason);
+  LogWriter writer(path, resumption.header, resumption.keep, resumption.seen, resumption.events);
+  remove_checkpoints_after(path, cluster.step());
+  control.on_start();
+  RunLog log(writer, std::move(resumption.expected));
+  const std::string step = std::to_string(cluster.step());
+  writer.append(Event{cluster.step(), "resume",
+                      "from step " + step + ", by onebit " + identity.program_version + ": " + identity.command_line});
+  const RunResult result = Run(cluster, config, path, &log, resumption.state, control).train();
+  writer.close(result.status);
+  return result;
+}
+
+/// Rows of another run's log up to a step.
+template <class Row>
+void copy_rows(const std::vector<Row>& rows, Index step, LogWriter& log) {
+  for (const Row& row : rows) {
+    if (row.step <= step) log.append(row);
+  }
+}
+
+void check_parent(const LogReader& parent, const LogHeader& header, Index step) {
+  const LogHeader& other = parent.header();
+  const bool same_groups = other.per_worker == header.per_worker && other.per_tensor == header.per_tensor &&
+                           other.probed == header.probed && other.rounded == header.rounded &&
+                           other.columns == header.columns;
+  if (!same_groups || other.data_hash != header.data_hash || parent.committed_rows() < step)
+    throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
+}
+
+/// The bytes that they have sent.
+double copy_log(const LogReader& parent, Index step, LogWriter& log) {
+  copy_rows(parent.steps(), step, log);
+  if (parent.header().per_worker) copy_rows(parent.workers(), step, log);
+  if (parent.header().per_tensor) copy_rows(parent.tensors(), step, log);
+  if (parent.header().probed) copy_rows(parent.probes(), step, log);
+  copy_rows(parent.evaluations(), step, log);
+  copy_rows(parent.events(), step, log);
+  double bytes = 0;
+  for (const StepTraffic& row : parent.traffic()) {
+    if (row.step > step) break;
+    log.append(row.step, {row.traffic});
+    bytes += netmodel::sent_bytes({row.traffic}).value;
+  }
+  return bytes;
+}
+
+/// In a process that does not lead.
+RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                 bool resumes, const RunControl& control) {
+  RunState state;
+  if (resumes) state = prepare_resumption(cluster, path, existing == Existing::resume_replacing).state;
+  return Run(cluster, config, path, nullptr, state, control).train();
+}
+
+}  // namespace
+
+RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,
+                 const RunControl& control, const LogReader& parent) {
+  const LogHeader header = make_header(cluster, config, identity);
+  check_parent(parent, header, cluster.step());
+  refuse_stray_checkpoints(path, Existing::refuse);
+  LogWriter writer(path, header, false);
+  control.on_start();
+  RunState state;
+  state.log = identity_of(header);
+  state.bytes = copy_log(parent, cluster.step(), writer);
+  RunLog log(writer, {});
+  state.rows = log.rows();
+  const RunResult result = Run(cluster, config, path, &log, state, control).train();
+  writer.close(result.status);
+  return result;
+}
+
+RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
+                const RunIdentity& identity, const RunControl& control) {
+  const bool may_resume = existing == Existing::resume || existing == Existing::resume_replacing;
+  const bool resumes = cluster.any(cluster.leads() && may_resume && std::filesystem::exists(path));
+  if (!cluster.leads()) return follow(cluster, config, path, existing, resumes, control);
+  return (resumes ? resume : start)(cluster, config, path, existing, identity, control);
+}
+
+}  // namespace onebit::sim
