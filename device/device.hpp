@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "device/cpu/queue.hpp"
-#include "device/memory/memory.hpp"
 #include "device/launch/recording.hpp"
+#include "device/memory/memory.hpp"
 #if defined(ONEBIT_CUDA)
 #include "device/cuda/queue.hpp"
 #endif
@@ -39,7 +39,7 @@ class Device {
   /// This device, where GPUs record launches (replay.hpp), or never. A new device's do.
   Device with_recordings(bool allowed) const;
   bool records() const { return is_gpu() && records_; }
-  /// What `work` launches, without doing it. See Replay for what it may launch. For a device that records.
+  /// What `work` launches, without doing it. See GraphCache for what it may launch. For a device that records.
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
   const std::string& name() const { return name_; }
@@ -57,14 +57,14 @@ class Device {
   }
 
   /// A mark behind all that was launched; null for a device that has done it when a launch returns.
-  std::shared_ptr<const Mark> mark() const {
-    return run([](const auto& queue) { return queue.mark(); });
+  std::shared_ptr<const Event> record_event() const {
+    return run([](const auto& queue) { return queue.record_event(); });
   }
 
   /// What is launched from now on starts behind another device's mark, a device of the same backend; the host does not
   /// wait. Null is behind it already.
-  void start_behind(const Mark* mark) const {
-    run([&](const auto& queue) { queue.start_behind(mark); });
+  void start_after(const Event* event) const {
+    run([&](const auto& queue) { queue.start_after(event); });
   }
 
   /// Waits until every kernel and copy is done.

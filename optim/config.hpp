@@ -6,7 +6,7 @@
 
 #include "compress/channels/exchange_config.hpp"
 #include "compress/layout/tensor.hpp"
-#include "device/comm/exchange.hpp"
+#include "device/comm/communicator.hpp"
 #include "optim/two_stage/freeze.hpp"
 
 namespace onebit::optim {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "compress/channels/compressed_mean.hpp"
-#include "device/memory/buffer.hpp"
-#include "device/memory/fetched.hpp"
-#include "device/launch/mark.hpp"
 #include "device/comm/state.hpp"
+#include "device/launch/event.hpp"
+#include "device/memory/buffer.hpp"
+#include "device/memory/future.hpp"
 #include "netmodel/wire/traffic.hpp"
 #include "optim/config.hpp"
 
@@ -118,7 +118,7 @@ class Optimizer {
   virtual void visit_state(device::StateVisitor& visitor) = 0;
 
   /// Whether the run, now over, did what its name promises; a text that says why not, or empty.
-  virtual std::string unfulfilled() const { return ""; }
+  virtual std::string failed_expectation() const { return ""; }
 
  protected:
   virtual void do_begin() {}

@@ -25,7 +25,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Of sim all but what takes minutes and is of no probe.
 TESTS = {"analysis": ("test_analysis", ("~[.]",)), "sim": ("test_sim", ('~[.]~"plan:*"~"checkpoint:*"~"debug:*"',))}
-SOURCES = ["analysis/*.cpp", "sim/probe/probe.cpp", "sim/probe/probe_kernels.hpp", "sim/probe/theory_probe.cpp",
+SOURCES = ["analysis/**/*.cpp", "sim/probe/probe.cpp", "sim/probe/probe_kernels.hpp", "sim/probe/theory_probe.cpp",
            "sim/probe/theory_kernels.hpp"]
 UNMUTATED = {"plot.cpp", "gnuplot.cpp"}  # they draw
 FIRST = {"loss_window": "diagnosis", "recorded_phases": "exchanges", "stages": "timeline", "probe": "theory_probe",

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <thread>
 
+#include "device/comm/device_group.hpp"
 #include "device/cpu/queue.hpp"
-#include "device/comm/team.hpp"
 
 int main(int argc, char** argv) {
   using namespace onebit;
@@ -16,9 +16,9 @@ int main(int argc, char** argv) {
   std::vector<Index> units(8, 0), ranks(4, 0);
   device::cpu::parallel(device::cpu::Queue(2), 8,
                         [&](Index unit) { units[race == "kernel" ? 0 : static_cast<std::size_t>(unit)] += unit; });
-  device::Team team(device::parse_devices("cpu:4", 1), 16);
+  device::DeviceGroup group(device::parse_devices("cpu:4", 1), 16);
   std::atomic<Index> started = 0;
-  team.run([&](Index rank) {
+  group.run([&](Index rank) {
     // A rank that starts after another has finished would be ordered behind it by the team's locks.
     started.fetch_add(1, std::memory_order_relaxed);
     while (started.load(std::memory_order_relaxed) < 4) std::this_thread::yield();

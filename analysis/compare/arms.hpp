@@ -15,7 +15,7 @@ struct Run {
   Summary summary;  ///< without prices
   sim::LogHeader header;
   std::vector<sim::EvaluationRow> evaluations;
-  std::vector<Stretch> exchanges;
+  std::vector<StepRange> exchanges;
 };
 
 /// How a run counts. finished: to its end, with a finite loss in its last evaluation. diverged: by its status, or

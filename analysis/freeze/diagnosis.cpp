@@ -209,7 +209,8 @@ void check_freeze(const Facts& facts, Found& found) {
     drift = probe.rate_drift;
     drift_step = probe.step;
   }
-  const bool few = updates<kEarly * memory, drifted = drift> kDrifted;
+  const bool few = updates < kEarly * memory;
+  const bool drifted = drift > kDrifted;
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
   if (few) text += ": fewer than a tenth of the " + text_of(memory) + " that it averages over";

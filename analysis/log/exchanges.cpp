@@ -13,15 +13,15 @@ namespace {
 
 using netmodel::TrafficList;
 
-/// Ends the step that is being collected: one more of the last stretch, or the first of another.
-void take_step(Index step, TrafficList& exchanges, std::vector<Stretch>& stretches) {
+/// Ends the step that is being collected: one more of the last range, or the first of another.
+void take_step(Index step, TrafficList& exchanges, std::vector<StepRange>& ranges) {
   if (exchanges.empty()) return;
-  const Index last = stretches.empty() ? 0 : stretches.back().last;
-  if (step - last > 1) stretches.push_back({last + 1, step - 1});
-  if (step - last == 1 && last > 0 && stretches.back().each == exchanges) {
-    stretches.back().last = step;
+  const Index last = ranges.empty() ? 0 : ranges.back().last;
+  if (step - last > 1) ranges.push_back({last + 1, step - 1});
+  if (step - last == 1 && last > 0 && ranges.back().each == exchanges) {
+    ranges.back().last = step;
   } else {
-    stretches.push_back({step, step, exchanges});
+    ranges.push_back({step, step, exchanges});
   }
   exchanges.clear();
 }
@@ -35,49 +35,49 @@ void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader
 }
 
 /// From step 1 on, without stages.
-std::vector<Stretch> read_stretches(const sim::LogReader& log) {
-  std::vector<Stretch> stretches;
+std::vector<StepRange> read_ranges(const sim::LogReader& log) {
+  std::vector<StepRange> ranges;
   TrafficList exchanges;
   Index step = 1;
   for (const sim::StepTraffic& row : log.traffic()) {
     if (row.step < step || row.step > kMostSteps)
       throw IoError("cannot read log: its steps do not ascend", log.path() + ": /traffic");
     require_all_workers(row.traffic, log);
-    if (row.step > step) take_step(step, exchanges, stretches);
+    if (row.step > step) take_step(step, exchanges, ranges);
     step = row.step;
     exchanges.push_back(row.traffic);
   }
-  take_step(step, exchanges, stretches);
-  return stretches;
+  take_step(step, exchanges, ranges);
+  return ranges;
 }
 
-/// Cuts a stretch where its phase changes.
-void add_stages(const Stretch& all, const RecordedPhases& phases, std::string_view optimizer,
-                std::vector<Stretch>& stretches) {
-  const std::size_t begin = stretches.size();
+/// Cuts a range where its phase changes.
+void add_stages(const StepRange& all, const RecordedPhases& phases, std::string_view optimizer,
+                std::vector<StepRange>& ranges) {
+  const std::size_t begin = ranges.size();
   for (Index first = all.first, next = 0; first <= all.last; first = next) {
     next = std::min(phases.next_change(first), all.last + 1);
     const optim::Phase phase = phases.at(first, all.each);
-    if (stretches.size() > begin && stretches.back().phase == phase) {
-      stretches.back().last = next - 1;
+    if (ranges.size() > begin && ranges.back().phase == phase) {
+      ranges.back().last = next - 1;
     } else {
-      stretches.push_back({first, next - 1, all.each, phase, optim::compresses(optimizer, phase)});
+      ranges.push_back({first, next - 1, all.each, phase, optim::compresses(optimizer, phase)});
     }
   }
 }
 
 }  // namespace
 
-std::vector<Stretch> exchanges_of(const sim::LogReader& log) {
-  std::vector<Stretch> all = read_stretches(log);
+std::vector<StepRange> exchanges_of(const sim::LogReader& log) {
+  std::vector<StepRange> all = read_ranges(log);
   RecordedPhases phases(log);
   const Index last = all.empty() ? 0 : all.back().last;
   if (phases.last() > last) all.push_back({last + 1, phases.last()});
-  for (const Stretch& stretch : all) phases.learn(stretch.first, stretch.last, stretch.each);
+  for (const StepRange& range : all) phases.learn(range.first, range.last, range.each);
   const std::string optimizer = option_of(log.header(), "optimizer").value_or("");
-  std::vector<Stretch> stretches;
-  for (const Stretch& stretch : all) add_stages(stretch, phases, optimizer, stretches);
-  return stretches;
+  std::vector<StepRange> ranges;
+  for (const StepRange& range : all) add_stages(range, phases, optimizer, ranges);
+  return ranges;
 }
 
 }  // namespace onebit::analysis

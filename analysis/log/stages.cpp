@@ -30,17 +30,17 @@ StageTraffic StageTraffic::sample(std::size_t most) const {
   return some;
 }
 
-netmodel::StepTraffic traffic_of(const Stretch& stretch, Index parameters) {
-  return {stretch.each, stretch.compressed && !stretch.each.empty() ? parameters : 0};
+netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters) {
+  return {range.each, range.compressed && !range.each.empty() ? parameters : 0};
 }
 
-std::vector<StageTraffic> stages_of(const std::vector<Stretch>& stretches, Index parameters) {
+std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, Index parameters) {
   std::vector<StageTraffic> stages;
-  for (const Stretch& stretch : stretches) {
-    const std::string name(optim::name(stretch.phase));
+  for (const StepRange& range : ranges) {
+    const std::string name(optim::name(range.phase));
     auto stage = std::ranges::find(stages, name, &StageTraffic::name);
-    if (stage == stages.end()) stage = stages.insert(stages.end(), {name, {}, stretch.compressed});
-    stage->add(traffic_of(stretch, parameters), stretch.last - stretch.first + 1);
+    if (stage == stages.end()) stage = stages.insert(stages.end(), {name, {}, range.compressed});
+    stage->add(traffic_of(range, parameters), range.last - range.first + 1);
   }
   return stages;
 }

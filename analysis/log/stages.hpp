@@ -25,10 +25,10 @@ struct StageTraffic {
   StageTraffic sample(std::size_t most) const;
 };
 
-/// A step of the stretch; parameters: of the model, which are what a codec takes of a worker.
-netmodel::StepTraffic traffic_of(const Stretch& stretch, Index parameters);
+/// A step of the range; parameters: of the model, which are what a codec takes of a worker.
+netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters);
 
 /// In the order of their first steps.
-std::vector<StageTraffic> stages_of(const std::vector<Stretch>& stretches, Index parameters);
+std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, Index parameters);
 
 }  // namespace onebit::analysis

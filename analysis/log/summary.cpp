@@ -34,19 +34,19 @@ double sent(const TrafficList& step, netmodel::Direction direction) {
   return bytes;
 }
 
-void add_bytes(const std::vector<Stretch>& exchanges, Summary& summary) {
+void add_bytes(const std::vector<StepRange>& exchanges, Summary& summary) {
   Mean dense, compressed, up, down;
-  for (const Stretch& stretch : exchanges) {
-    if (stretch.each.empty()) continue;
-    const double bytes = netmodel::sent_bytes(stretch.each).value;
-    summary.bytes += stretch.steps() * bytes;
-    if (!stretch.compressed) {
-      dense.add(bytes, stretch.steps());
+  for (const StepRange& range : exchanges) {
+    if (range.each.empty()) continue;
+    const double bytes = netmodel::sent_bytes(range.each).value;
+    summary.bytes += range.steps() * bytes;
+    if (!range.compressed) {
+      dense.add(bytes, range.steps());
       continue;
     }
-    compressed.add(bytes, stretch.steps());
-    up.add(sent(stretch.each, netmodel::Direction::up), stretch.steps());
-    down.add(sent(stretch.each, netmodel::Direction::down), stretch.steps());
+    compressed.add(bytes, range.steps());
+    up.add(sent(range.each, netmodel::Direction::up), range.steps());
+    down.add(sent(range.each, netmodel::Direction::down), range.steps());
   }
   summary.up_bytes = up.value();
   summary.down_bytes = down.value();
@@ -164,7 +164,7 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
   return summarize(log, exchanges_of(log), clusters, model);
 }
 
-Summary summarize(const sim::LogReader& log, const std::vector<Stretch>& exchanges,
+Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& exchanges,
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model,
                   const PriceRules& rules) {
   const sim::LogHeader& header = log.header();

@@ -14,7 +14,7 @@
 namespace onebit::analysis {
 
 /// Communication time per step on a cluster: the mean over the steps of each stage, those without an exchange included,
-/// over all steps of dense stages, of compressed ones (Stretch::compressed), and over the run; NaN for no steps.
+/// over all steps of dense stages, of compressed ones (StepRange::compressed), and over the run; NaN for no steps.
 struct CommunicationTime {
   struct Stage {
     std::string name;  ///< of its phase
@@ -74,7 +74,7 @@ Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> 
                   const netmodel::CostModel& model = netmodel::LinkLoad());
 
 /// The same for a log whose exchanges have been read already.
-Summary summarize(const sim::LogReader& log, const std::vector<Stretch>& exchanges,
+Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& exchanges,
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});
 

@@ -30,18 +30,18 @@ void add(StepEstimate& sum, const StepEstimate& step, double times) {
   }
 }
 
-/// Seconds of a step of stretches that come again and again, each kind priced once.
+/// Seconds of a step of ranges that come again and again, each kind priced once.
 class StepSeconds {
  public:
   explicit StepSeconds(const StepPricer& pricer) : pricer_(pricer) {}
 
-  double of(const Stretch& stretch, Index parameters) {
-    const netmodel::StepTraffic step = traffic_of(stretch, parameters);
+  double of(const StepRange& range, Index parameters) {
+    const netmodel::StepTraffic step = traffic_of(range, parameters);
     for (const Kind& kind : kinds_) {
-      if (kind.compressed == step.compressed && *kind.exchanges == stretch.each) return kind.seconds;
+      if (kind.compressed == step.compressed && *kind.exchanges == range.each) return kind.seconds;
     }
     if (kinds_.size() == kMost) kinds_.pop_front();
-    kinds_.push_back({&stretch.each, step.compressed, pricer_.of(step).step.value});
+    kinds_.push_back({&range.each, step.compressed, pricer_.of(step).step.value});
     return kinds_.back().seconds;
   }
 
@@ -121,7 +121,7 @@ StepEstimate StepPricer::mean(const StageTraffic& stage) const {
   return mean;
 }
 
-Timeline::Timeline(const RunSize& run, const std::vector<Stretch>& stretches, const netmodel::Cluster& cluster,
+Timeline::Timeline(const RunSize& run, const std::vector<StepRange>& ranges, const netmodel::Cluster& cluster,
                    const netmodel::CostModel& model, const PriceRules& rules) {
   const netmodel::Fabric fabric(cluster, run.workers);
   const ComputeTimes compute = times_on(cluster, workload_of(run, rules), run.batch, 1, rules);
@@ -129,11 +129,11 @@ Timeline::Timeline(const RunSize& run, const std::vector<Stretch>& stretches, co
   basis_ = compute.basis;
   StepSeconds seconds(pricer);
   double before = 0;
-  for (const Stretch& stretch : stretches) {
-    legs_.push_back({stretch.first, stretch.last, before, seconds.of(stretch, run.parameters)});
-    before += stretch.steps() * legs_.back().each;
+  for (const StepRange& range : ranges) {
+    legs_.push_back({range.first, range.last, before, seconds.of(range, run.parameters)});
+    before += range.steps() * legs_.back().each;
   }
-  for (const StageTraffic& stage : stages_of(stretches, run.parameters)) {
+  for (const StageTraffic& stage : stages_of(ranges, run.parameters)) {
     stages_.push_back({stage.name, stage.compressed, stage.steps(), pricer.mean(stage)});
   }
 }

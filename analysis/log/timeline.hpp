@@ -68,11 +68,11 @@ struct StageTime {
 };
 
 /// Computing, exchanges, codec and update, one after the other unless the rules overlap them. Codecs take time in
-/// steps that exchange something in a compressed stage (Stretch::compressed).
+/// steps that exchange something in a compressed stage (StepRange::compressed).
 class Timeline {
  public:
   /// Throws ConfigError where the cluster cannot hold the workers, and what the rules do not fit.
-  Timeline(const RunSize& run, const std::vector<Stretch>& stretches, const netmodel::Cluster& cluster,
+  Timeline(const RunSize& run, const std::vector<StepRange>& ranges, const netmodel::Cluster& cluster,
            const netmodel::CostModel& model, const PriceRules& rules = {});
 
   /// Seconds since the start of the run after `step` steps; the log's last steps for more than it has.

@@ -2,7 +2,7 @@
 // Rectangles of payloads that travel between devices.
 
 #include "compress/codecs/payload.hpp"
-#include "device/comm/exchange.hpp"
+#include "device/comm/communicator.hpp"
 
 namespace onebit::compress {
 

@@ -7,8 +7,8 @@
 #include "compress/codecs/refusals.hpp"
 #include "compress/feedback/stored_errors.hpp"
 #include "device/comm/dense_sum.hpp"
-#include "device/launch/mark.hpp"
 #include "device/comm/state.hpp"
+#include "device/launch/event.hpp"
 #include "netmodel/wire/traffic.hpp"
 
 namespace onebit::compress {
@@ -58,10 +58,10 @@ class Channel {
   /// than float32 have no such rows.
   virtual bool revisits_errors() const { return false; }
   /// How the errors of this device's servers lie; null: there are none.
-  virtual const Side* servers() const { return nullptr; }
+  virtual const SegmentTable* servers() const { return nullptr; }
 
   /// Takes the group's vectors; errors are the group's.
-  virtual void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) = 0;
+  virtual void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) = 0;
 
   /// The payload from which everybody decodes the mean, where it consists of signs that follow the layout's servers;
   /// null: there is none.
@@ -69,7 +69,7 @@ class Channel {
 
   /// Writes the decoded mean to `result` [parameters], where the channel has elements; null: leaves it to whoever reads
   /// packed_mean. Appends the traffic.
-  virtual ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  virtual ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
 
   /// What could not be encoded in the last exchange; its result then means nothing.

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
+#include "compress/channels/exchange_pattern.hpp"
 #include "compress/codecs/codec_options.hpp"
-#include "compress/feedback/error_kernels.hpp"
-#include "compress/channels/meeting.hpp"
 #include "compress/codecs/recorded_draws.hpp"
+#include "compress/feedback/error_kernels.hpp"
 #include "device/launch/launch.hpp"
 
 namespace onebit::compress {
@@ -17,7 +17,7 @@ std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, 
   require_matches(tensors, config.dense, "codec.dense");
   std::vector<char> marks = matching(tensors, config.dense);
   for (std::size_t i = 0; i < config.dense_tensors.size(); ++i) marks[i] |= config.dense_tensors[i];
-  if (meeting_of(up, config) != Meeting::linear) return marks;
+  if (pattern_of(up, config) != ExchangePattern::linear) return marks;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     if (up.keeps_dense(tensors[i])) marks[i] = 1;
   }
@@ -37,8 +37,8 @@ bool keeps_errors(Feedback feedback, const Traits& traits) {
 
 /// Copies the errors of every segment that both sides have, in so many rows. A segment of the same elements has the
 /// same number of errors.
-void copy_errors(const device::Device& device, Index rows, const Side& from, const float* source, Index source_stride,
-                 const Side& to, float* target, Index target_stride) {
+void copy_errors(const device::Device& device, Index rows, const SegmentTable& from, const float* source,
+                 Index source_stride, const SegmentTable& to, float* target, Index target_stride) {
   std::map<Index, Index> states;  // where the errors lie, by the first element
   for (const Segment& segment : from.segments()) {
     if (segment.active > 0) states[segment.parameter] = segment.state;
@@ -79,8 +79,8 @@ void require_adoptable(const ExchangeConfig& config) {
           "use --optimizer.granularity tensor");
   require(config.padding == Padding::wire_only, "padding has errors", "optimizer.semantics deepspeed",
           "use --optimizer.semantics paper");
-  require(meeting_of(*up, config) == Meeting::server, "vectors do not meet at servers", "codec " + config.up.name,
-          "use --channel server, or another codec");
+  require(pattern_of(*up, config) == ExchangePattern::server, "vectors do not meet at servers",
+          "codec " + config.up.name, "use --channel server, or another codec");
   require(config.error_type == ErrorType::fp32, "they are kept rounded", "feedback.dtype", "leave out feedback.dtype");
   for (const Codec* codec : {up.get(), down.get()}) {
     require(!codec->has_memory(), "the codec keeps numbers of its own", "codec " + std::string(codec->name()),
@@ -139,12 +139,12 @@ void CompressedMean::check_error_type(const ExchangeConfig& config) const {
 void CompressedMean::take_recorded(const ExchangeConfig& config) {
   if (!config.recorded || !up_->take_recorded(shard_.device, layout_.worker(), shard_.workers(), *config.recorded))
     return;
-  if (meeting_of(*up_, config) == Meeting::gather) return;
+  if (pattern_of(*up_, config) == ExchangePattern::gather) return;
   throw ConfigError("recorded indices are of whole vectors of workers", "codec " + config.up.name,
                     "leave out --channel and --codec.down");
 }
 
-Draw CompressedMean::draw() const {
+RngKey CompressedMean::draw() const {
   return {seed_, step_, shard_.own().first, device::Purpose::worker_codec};
 }
 
@@ -255,7 +255,7 @@ double CompressedMean::worker_codec_error() const {
   std::vector<double> ratios;
   for (const CodecSquares& squares : channel_->worker_squares(worker_errors_)) ratios.push_back(ratio(squares));
   double sum = 0;
-  for (const double value : shard_.exchange->all_gather(ratios)) sum += value;
+  for (const double value : shard_.communicator->all_gather(ratios)) sum += value;
   return sum / static_cast<double>(shard_.workers());
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 // The compressed mean as an optimizer uses it: codecs, channel and the errors of workers and servers in one object.
 
-#include "compress/layout/dense_part.hpp"
 #include "compress/channels/exchange_config.hpp"
 #include "compress/feedback/feedback_audit.hpp"
+#include "compress/layout/dense_part.hpp"
 
 namespace onebit::compress {
 
@@ -91,7 +91,7 @@ class CompressedMean {
   void audit(const float* result);
   void check_error_type(const ExchangeConfig& config) const;
   void take_recorded(const ExchangeConfig& config);
-  Draw draw() const;
+  RngKey draw() const;
   std::string vector_of(Index worker, Index state) const;
   std::string tensor_at(Index state) const;
 

@@ -32,8 +32,9 @@ struct CodecConfig {
   Index sketch_columns = 0;      ///< count-sketch; 0: so that the sketch has as many numbers as 10 k
 };
 
-/// How the vectors of the workers meet.
-enum class Meeting { automatic, server, gather, linear, tree };
+/// How the vectors of the workers are combined: through servers (all-to-all, then all-gather), by an all-gather, by an
+/// all-reduce of payloads, by merging them along a tree.
+enum class ExchangePattern { automatic, server, gather, linear, tree };
 
 /// Whether what a codec leaves is added to the next vector; automatic: unless the codec is
 /// unbiased or its error may be longer than the vector.
@@ -47,7 +48,7 @@ struct ExchangeConfig {
   std::string down;  ///< name of the codec of the servers' vectors, with the parameters of `up`; empty: as up
   Feedback feedback = Feedback::automatic;
   ErrorType error_type = ErrorType::fp32;  ///< of the workers' errors; the servers' are float32
-  Meeting meeting = Meeting::automatic;
+  ExchangePattern pattern = ExchangePattern::automatic;
   Granularity granularity = Granularity::tensor;
   Padding padding = Padding::wire_only;
   std::vector<std::string> dense;   ///< patterns of the tensors that are exchanged uncompressed

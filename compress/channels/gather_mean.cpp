@@ -1,9 +1,9 @@
 #include "compress/channels/gather_mean.hpp"
 
 #include "compress/channels/blocks.hpp"
-#include "compress/feedback/error_kernels.hpp"
 #include "compress/channels/measure.hpp"
 #include "compress/channels/records.hpp"
+#include "compress/feedback/error_kernels.hpp"
 #include "device/launch/launch.hpp"
 #include "device/launch/stopwatch.hpp"
 
@@ -32,8 +32,8 @@ void GatherMean::renew_payloads() {
   }
 }
 
-void GatherMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
-  Draw own = draw;
+void GatherMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
+  RngKey own = draw;
   own.first_row = group.first;
   codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own, errors,
                 layout_.state_size(), payload_);
@@ -42,11 +42,11 @@ void GatherMean::absorb(Range group, const EncodeInput& input, const Draw& draw,
 const Payload& GatherMean::gather() {
   if (alone()) return payload_;
   gathered_.poison();
-  shard_.exchange->all_to_all(shard_.device, to_, from_);
+  shard_.communicator->all_to_all(shard_.device, to_, from_);
   return gathered_;
 }
 
-ExchangeSeconds GatherMean::exchange(const Draw&, StoredErrors&, device::Buffer<float>&, float* result,
+ExchangeSeconds GatherMean::exchange(const RngKey&, StoredErrors&, device::Buffer<float>&, float* result,
                                      TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
@@ -64,7 +64,7 @@ ExchangeSeconds GatherMean::exchange(const Draw&, StoredErrors&, device::Buffer<
 
 void GatherMean::append(TrafficList& traffic, Index vector, Index bytes) const {
   const Segment& segment = layout_.worker().segments()[static_cast<std::size_t>(vector)];
-  traffic.push_back(record(netmodel::Collective::all_gather, netmodel::Direction::up, body_type(codec_.name()),
+  traffic.push_back(record(netmodel::Collective::all_gather, netmodel::Direction::up, codec_.traits().wire,
                            layout_.workers(), bytes + codec_.scale_bytes(segment), layout_.tensor(vector)));
 }
 

@@ -30,11 +30,11 @@ void GlobalTopKMean::renew_payloads() {
   merged_ = codec_.make_payload(shard_.device, layout_.worker(), layout_.workers() / 2);
 }
 
-void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
+void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
   gather_.absorb(group, input, draw, errors);
 }
 
-ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&,
+ExchangeSeconds GlobalTopKMean::exchange(const RngKey&, StoredErrors& worker_errors, device::Buffer<float>&,
                                          float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
@@ -49,9 +49,9 @@ ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_error
     place(gather_.worker_payload(), w, sent_.data());
     correct(shard_.own().first + w, worker_errors.floats().data() + w * layout_.state_size());
   }
-  const Side& side = layout_.worker();
-  for_each_large_item(shard_.device, side.item_sizes(),
-                      GlobalMeanKernel{side.device_segments(), row(0), layout_.workers(), result});
+  const SegmentTable& table = layout_.worker();
+  for_each_large_item(shard_.device, table.item_sizes(),
+                      GlobalMeanKernel{table.device_segments(), row(0), layout_.workers(), result});
   for (const netmodel::Traffic& record : plan()) traffic.push_back(record);
   seconds.server = watch.lap();
   return seconds;
@@ -59,9 +59,9 @@ ExchangeSeconds GlobalTopKMean::exchange(const Draw&, StoredErrors& worker_error
 
 /// Row `from` of a payload, dense.
 void GlobalTopKMean::place(const Payload& payload, Index from, float* to) {
-  const Side& side = layout_.worker();
-  codec_.decode(shard_.device, side, payload, from, decoded_.data());
-  for_each_large_item(shard_.device, side.item_sizes(), SpreadKernel{side.device_segments(), decoded_.data(), to});
+  const SegmentTable& table = layout_.worker();
+  codec_.decode(shard_.device, table, payload, from, decoded_.data());
+  for_each_large_item(shard_.device, table.item_sizes(), SpreadKernel{table.device_segments(), decoded_.data(), to});
 }
 
 /// One round: the workers at odd multiples of `distance` send to those before them.
@@ -88,7 +88,7 @@ TrafficList GlobalTopKMean::plan() const {
   for (Index v = 0; v < layout_.worker().count(); ++v) {
     const Segment& segment = layout_.worker().segments()[static_cast<std::size_t>(v)];
     for (const auto direction : {netmodel::Direction::up, netmodel::Direction::down}) {
-      traffic.push_back(record(netmodel::Collective::tree, direction, body_type(codec_.name()), layout_.workers(),
+      traffic.push_back(record(netmodel::Collective::tree, direction, codec_.traits().wire, layout_.workers(),
                                codec_.body_bytes(segment) + codec_.scale_bytes(segment), layout_.tensor(v)));
     }
   }

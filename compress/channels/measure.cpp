@@ -10,30 +10,30 @@ namespace onebit::compress {
 namespace {
 
 /// Adds a pair for each of `rows` rows.
-void append_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors, FloatRows decoded,
-                    std::vector<CodecSquares>& result) {
-  const auto error = error_squares(device, side, side.real(), rows, errors);
-  const auto encoded = encoded_squares(device, side, rows, errors, decoded);
-  const auto total = [&](const device::Fetched<double>& values, Index row) {
-    const double* begin = values.begin() + row * side.count();
-    return std::accumulate(begin, begin + side.count(), 0.0);
+void append_squares(const device::Device& device, const SegmentTable& table, Index rows, FloatRows errors,
+                    FloatRows decoded, std::vector<CodecSquares>& result) {
+  const auto error = error_squares(device, table, table.real(), rows, errors);
+  const auto encoded = encoded_squares(device, table, rows, errors, decoded);
+  const auto total = [&](const device::Future<double>& values, Index row) {
+    const double* begin = values.begin() + row * table.count();
+    return std::accumulate(begin, begin + table.count(), 0.0);
   };
   for (Index row = 0; row < rows; ++row) result.push_back({total(error, row), total(encoded, row)});
 }
 
 }  // namespace
 
-device::Fetched<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
-                                      Index rows, FloatRows errors) {
+device::Future<double> error_squares(const device::Device& device, const SegmentTable& table,
+                                     const device::Chunks& chunks, Index rows, FloatRows errors) {
   return sums(device, rows, chunks,
-              TermKernel<SquareOfTerm>{side.device_segments(), errors.values, errors.stride, false, {}});
+              TermKernel<SquareOfTerm>{table.device_segments(), errors.values, errors.stride, false, {}});
 }
 
-device::Fetched<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
-                                        FloatRows decoded) {
+device::Future<double> encoded_squares(const device::Device& device, const SegmentTable& table, Index rows,
+                                       FloatRows errors, FloatRows decoded) {
   return sums(
-      device, rows, side.real(),
-      EncodedSquareKernel{side.device_segments(), errors.values, errors.stride, decoded.values, decoded.stride});
+      device, rows, table.real(),
+      EncodedSquareKernel{table.device_segments(), errors.values, errors.stride, decoded.values, decoded.stride});
 }
 
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
@@ -46,7 +46,7 @@ std::vector<CodecSquares> row_squares(const device::Shard& shard, const Exchange
 
 // Rows are decoded a few at a time: their errors are then still in the cache for the second sum.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
-                                      const Side& side, const Payload& payload, const StoredErrors& errors) {
+                                      const SegmentTable& table, const Payload& payload, const StoredErrors& errors) {
   constexpr Index values_at_once = Index{1} << 18;
   const Index parameters = layout.parameters();
   const Index most = std::min(payload.rows, 1 + values_at_once / (1 + parameters));
@@ -55,10 +55,10 @@ std::vector<CodecSquares> row_squares(const device::Device& device, const Exchan
   for (Index first = 0; first < payload.rows; first += most) {
     const Index rows = std::min(most, payload.rows - first);
     for (Index row = 0; row < rows; ++row) {
-      codec.decode(device, side, payload, first + row, decoded.data() + row * parameters);
+      codec.decode(device, table, payload, first + row, decoded.data() + row * parameters);
     }
     errors.read({first, rows}, [&](Range part, const float* values) {
-      append_squares(device, side, part.count, {values, layout.state_size()},
+      append_squares(device, table, part.count, {values, layout.state_size()},
                      {decoded.data() + (part.first - first) * parameters, parameters}, result);
     });
   }

@@ -12,12 +12,12 @@ struct FloatRows {
 };
 
 /// Squared norms of e over `chunks` of a side: [rows x segments].
-device::Fetched<double> error_squares(const device::Device& device, const Side& side, const device::Chunks& chunks,
-                                      Index rows, FloatRows errors);
+device::Future<double> error_squares(const device::Device& device, const SegmentTable& table,
+                                     const device::Chunks& chunks, Index rows, FloatRows errors);
 
 /// Squared norms of the y = e + C[y] that were encoded, over real elements: [rows x segments]. decoded: [parameters].
-device::Fetched<double> encoded_squares(const device::Device& device, const Side& side, Index rows, FloatRows errors,
-                                        FloatRows decoded);
+device::Future<double> encoded_squares(const device::Device& device, const SegmentTable& table, Index rows,
+                                       FloatRows errors, FloatRows decoded);
 
 /// Of the rows of this device's workers, all decoded to the same vector [parameters].
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
@@ -25,6 +25,6 @@ std::vector<CodecSquares> row_squares(const device::Shard& shard, const Exchange
 
 /// Of every row of a payload, over real elements.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
-                                      const Side& side, const Payload& payload, const StoredErrors& errors);
+                                      const SegmentTable& table, const Payload& payload, const StoredErrors& errors);
 
 }  // namespace onebit::compress

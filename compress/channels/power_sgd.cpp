@@ -1,9 +1,9 @@
 #include "compress/channels/power_sgd.hpp"
 
-#include "compress/feedback/feed.hpp"
 #include "compress/channels/low_rank.hpp"
 #include "compress/channels/measure.hpp"
 #include "compress/channels/records.hpp"
+#include "compress/feedback/error_feedback.hpp"
 #include "device/launch/stopwatch.hpp"
 
 namespace onebit::compress {
@@ -79,10 +79,10 @@ void PowerSgdMean::start(Index step) {
   for_each_large_item(shard_.device, right_sizes_, OrthonormalKernel{right_shapes_.data(), right_.data()});
 }
 
-void PowerSgdMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
-  const Side& side = layout_.worker();
-  feed(shard_.device, side, group.count, input, errors, layout_.state_size(),
-       refused_.data() + (group.first - shard_.own().first) * side.count());
+void PowerSgdMean::absorb(Range group, const EncodeInput& input, const RngKey&, float* errors) {
+  const SegmentTable& table = layout_.worker();
+  add_error_feedback(shard_.device, table, group.count, input, errors, layout_.state_size(),
+                     refused_.data() + (group.first - shard_.own().first) * table.count());
 }
 
 /// Every worker's M Q.
@@ -103,7 +103,7 @@ void PowerSgdMean::multiply_transposed(const device::Buffer<float>& errors) {
   }
 }
 
-ExchangeSeconds PowerSgdMean::exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>&,
+ExchangeSeconds PowerSgdMean::exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>&,
                                        float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Buffer<float>& errors = worker_errors.floats();

@@ -16,11 +16,6 @@ netmodel::Traffic record(netmodel::Collective collective, netmodel::Direction di
           .overlaps_backward = collective == netmodel::Collective::all_reduce};
 }
 
-netmodel::WireType body_type(std::string_view codec) {
-  if (codec == "fp32") return netmodel::WireType::fp32;
-  return codec.starts_with("sign") ? netmodel::WireType::bits : netmodel::WireType::packed;
-}
-
 std::vector<Index> occupied(const device::Shard& shard, const Payload& payload, Index per_vector, Index rows_of_all) {
   const auto vectors = static_cast<std::size_t>(payload.segments() / per_vector);
   std::vector<double> sums(vectors);
@@ -37,7 +32,7 @@ std::vector<Index> occupied(const device::Shard& shard, const Payload& payload, 
     sums[i % static_cast<std::size_t>(payload.segments()) / static_cast<std::size_t>(per_vector)] +=
         static_cast<double>(sizes[i]);
   }
-  const std::vector<double> all = shard.exchange->all_gather(sums);
+  const std::vector<double> all = shard.communicator->all_gather(sums);
   std::vector<Index> bytes(vectors);
   for (std::size_t v = 0; v < vectors; ++v) {
     double total = 0;

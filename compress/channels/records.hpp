@@ -2,16 +2,13 @@
 // Traffic records of the compressed channels, from payloads.
 
 #include "compress/codecs/payload.hpp"
-#include "device/comm/exchange.hpp"
+#include "device/comm/communicator.hpp"
 #include "netmodel/wire/traffic.hpp"
 
 namespace onebit::compress {
 
 netmodel::Traffic record(netmodel::Collective collective, netmodel::Direction direction, netmodel::WireType type,
                          Index workers, Index bytes, Index tensor);
-
-/// What the bytes of a codec's body are.
-netmodel::WireType body_type(std::string_view codec);
 
 /// Bytes that each of the vectors of `per_vector` segments occupies, mean over the rows of all ranks, rounded up.
 /// Collective where rows differ in size.

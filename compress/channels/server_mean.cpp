@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "compress/channels/blocks.hpp"
-#include "compress/feedback/feed.hpp"
 #include "compress/channels/measure.hpp"
 #include "compress/channels/records.hpp"
 #include "compress/codecs/segment_kernels.hpp"
+#include "compress/feedback/error_feedback.hpp"
 #include "device/launch/stopwatch.hpp"
 
 namespace onebit::compress {
@@ -32,11 +32,11 @@ ServerMean::ServerMean(const device::Shard& shard, const ExchangeLayout& layout,
 }
 
 void ServerMean::renew_payloads() {
-  worker_payload_ = up_.make_payload(shard_.device, up_side(), shard_.own().count);
+  worker_payload_ = up_.make_payload(shard_.device, up_table(), shard_.own().count);
   own_server_payload_ = down_.make_payload(shard_.device, part_.chunks(), 1);
   if (alone()) return;
-  const Side& side = up_.traits().sliceable ? part_.vectors() : part_.chunks();
-  arrived_ = up_.make_payload(shard_.device, side, shard_.workers());
+  const SegmentTable& table = up_.traits().sliceable ? part_.vectors() : part_.chunks();
+  arrived_ = up_.make_payload(shard_.device, table, shard_.workers());
   server_payload_ = down_.make_payload(shard_.device, layout_.server(), 1);
   plan_blocks();
 }
@@ -68,7 +68,7 @@ std::vector<device::Piece> ServerMean::server_memory_pieces() const {
 
 void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) {
   visitor.pieces("server_error", server_error, server_pieces(), layout_.state_size());
-  if (up_.has_memory()) visitor.rows("worker_codec", worker_payload_.memory, up_side().count());
+  if (up_.has_memory()) visitor.rows("worker_codec", worker_payload_.memory, up_table().count());
   if (!down_.has_memory()) return;
   visitor.pieces("server_codec", own_server_payload_.memory, server_memory_pieces(), layout_.server().count());
 }
@@ -105,26 +105,26 @@ void ServerMean::plan_blocks() {
   }
 }
 
-void ServerMean::absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) {
+void ServerMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
-    feed(shard_.device, up_side(), rows.count, input, errors, layout_.state_size(),
-         worker_payload_.refused.data() + rows.first * up_side().count());
+    add_error_feedback(shard_.device, up_table(), rows.count, input, errors, layout_.state_size(),
+                       worker_payload_.refused.data() + rows.first * up_table().count());
     return;  // encoded once the largest of all workers is known
   }
-  Draw own = draw;
+  RngKey own = draw;
   own.first_row = group.first;
-  up_.encode(shard_.device, up_side(), rows, input, own, errors, layout_.state_size(), worker_payload_);
+  up_.encode(shard_.device, up_table(), rows, input, own, errors, layout_.state_size(), worker_payload_);
 }
 
 /// The largest magnitude of every exchanged vector over all workers. Collective.
 void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
-  const Side& side = up_side();
-  const LargestKernel kernel{side.device_segments(), worker_errors.data(), layout_.state_size(),
-                             shard_.own().count,     up_.clip(),           worker_payload_.shared_max.data()};
-  for_each_large_item(shard_.device, side.item_sizes(), kernel);
+  const SegmentTable& table = up_table();
+  const LargestKernel kernel{table.device_segments(), worker_errors.data(), layout_.state_size(),
+                             shard_.own().count,      up_.clip(),           worker_payload_.shared_max.data()};
+  for_each_large_item(shard_.device, table.item_sizes(), kernel);
   const std::vector<float> own = worker_payload_.shared_max.to_host();
-  const std::vector<double> all = shard_.exchange->all_gather(std::vector<double>(own.begin(), own.end()));
+  const std::vector<double> all = shard_.communicator->all_gather(std::vector<double>(own.begin(), own.end()));
   std::vector<float> largest(own.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     float& most = largest[i % largest.size()];
@@ -139,8 +139,8 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   worker_payload_.shared_max.upload(largest);
 }
 
-ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
-                                     float* result, TrafficList& traffic) {
+ExchangeSeconds ServerMean::exchange(const RngKey& draw, StoredErrors& worker_errors,
+                                     device::Buffer<float>& server_error, float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
   refusals_.clear();
@@ -148,25 +148,25 @@ ExchangeSeconds ServerMean::exchange(const Draw& draw, StoredErrors& worker_erro
   if (up_.traits().shared_max) {
     device::Buffer<float>& errors = worker_errors.floats();
     share_largest(errors);
-    Draw own = draw;
+    RngKey own = draw;
     own.first_row = shard_.own().first;
-    up_.encode(shard_.device, up_side(), {0, shard_.own().count}, {}, own, errors.data(), layout_.state_size(),
+    up_.encode(shard_.device, up_table(), {0, shard_.own().count}, {}, own, errors.data(), layout_.state_size(),
                worker_payload_);
     seconds.encode += watch.lap();
   }
   if (!alone()) {
     arrived_.poison();
-    shard_.exchange->all_to_all(shard_.device, scatter_to_, scatter_from_);
+    shard_.communicator->all_to_all(shard_.device, scatter_to_, scatter_from_);
     seconds.exchange += watch.lap();
   }
-  const Draw server{draw.seed, draw.step, 0, device::Purpose::server_codec};
+  const RngKey server{draw.seed, draw.step, 0, device::Purpose::server_codec};
   down_.serve(shard_.device, part_.chunks(), up_, arrived(), server, server_error.data(), part_.state_size(),
               own_server_payload_);
   refusals_.add(own_server_payload_, 1);
   seconds.server += watch.lap();
   if (!alone()) {
     server_payload_.poison();
-    shard_.exchange->all_to_all(shard_.device, gather_to_, gather_from_);
+    shard_.communicator->all_to_all(shard_.device, gather_to_, gather_from_);
     seconds.exchange += watch.lap();
   }
   if (result != nullptr) down_.decode(shard_.device, layout_.server(), server_payload(), 0, result);
@@ -183,9 +183,9 @@ void ServerMean::append(TrafficList& traffic, Index vector, Index up_bytes, Inde
   const Index up_scales = up_.scale_bytes(layout_.worker().segments()[static_cast<std::size_t>(vector)]) +
                           (up_.traits().shared_max ? static_cast<Index>(sizeof(float)) : 0);
   const Index down_scales = down_.scale_bytes(server);
-  traffic.push_back(record(Collective::all_to_all, up, body_type(up_.name()), n, up_bytes, tensor));
+  traffic.push_back(record(Collective::all_to_all, up, up_.traits().wire, n, up_bytes, tensor));
   if (up_scales > 0) traffic.push_back(record(Collective::all_gather, up, WireType::fp32, n, up_scales, tensor));
-  traffic.push_back(record(Collective::all_gather, down, body_type(down_.name()), n, ceil_div(down_bytes, n), tensor));
+  traffic.push_back(record(Collective::all_gather, down, down_.traits().wire, n, ceil_div(down_bytes, n), tensor));
   if (down_scales > 0) traffic.push_back(record(Collective::all_gather, down, WireType::fp32, n, down_scales, tensor));
 }
 
@@ -199,29 +199,29 @@ void ServerMean::add_records(TrafficList& traffic) const {
 
 TrafficList ServerMean::plan() const {
   TrafficList traffic;
-  const auto bytes = [](const Codec& codec, const Side& side, Index first, Index count) {
+  const auto bytes = [](const Codec& codec, const SegmentTable& table, Index first, Index count) {
     Index sum = 0;
     for (const Segment& segment :
-         side.segments().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count))) {
+         table.segments().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count))) {
       sum += codec.body_bytes(segment);
     }
     return sum;
   };
   for (Index v = 0; v < layout_.worker().count(); ++v) {
     const Index n = layout_.workers();
-    append(traffic, v, bytes(up_, up_side(), v * up_segments(), up_segments()),
+    append(traffic, v, bytes(up_, up_table(), v * up_segments(), up_segments()),
            bytes(down_, layout_.server(), v * n, n));
   }
   return traffic;
 }
 
 std::vector<CodecSquares> ServerMean::worker_squares(const StoredErrors& worker_errors) const {
-  return row_squares(shard_.device, layout_, up_, up_side(), worker_payload_, worker_errors);
+  return row_squares(shard_.device, layout_, up_, up_table(), worker_payload_, worker_errors);
 }
 
 /// Sum over the chunks of all servers of one number for each, in the layout's order whatever the shards.
 double ServerMean::server_sum(const std::vector<double>& own) const {
-  const std::vector<double> all = shard_.exchange->all_gather(own);
+  const std::vector<double> all = shard_.communicator->all_gather(own);
   std::vector<double> ordered(all.size());
   const Index n = layout_.workers();
   std::size_t next = 0;
@@ -234,18 +234,18 @@ double ServerMean::server_sum(const std::vector<double>& own) const {
 }
 
 CodecSquares ServerMean::server_squares(const device::Buffer<float>& server_error) const {
-  const Side& side = part_.chunks();
+  const SegmentTable& table = part_.chunks();
   device::Buffer<float> decoded(shard_.device, layout_.parameters());
   down_.decode(shard_.device, layout_.server(), server_payload(), 0, decoded.data());
   const FloatRows errors{server_error.data(), 0};
-  const auto error = error_squares(shard_.device, side, side.real(), 1, errors);
-  const auto encoded = encoded_squares(shard_.device, side, 1, errors, {decoded.data(), 0});
+  const auto error = error_squares(shard_.device, table, table.real(), 1, errors);
+  const auto encoded = encoded_squares(shard_.device, table, 1, errors, {decoded.data(), 0});
   return {server_sum(error), server_sum(encoded)};
 }
 
 device::Number ServerMean::server_error_square(const device::Buffer<float>& server_error) const {
-  const Side& side = part_.chunks();
-  return device::Number([this, squares = error_squares(shard_.device, side, side.active(), 1,
+  const SegmentTable& table = part_.chunks();
+  return device::Number([this, squares = error_squares(shard_.device, table, table.active(), 1,
                                                        {server_error.data(), 0})] { return server_sum(squares); });
 }
 

@@ -16,10 +16,10 @@ class ServerMean final : public Channel {
   Index error_stride() const override { return layout_.state_size(); }
   bool revisits_errors() const override { return up_.traits().shared_max; }
   Index server_state_size() const override { return part_.state_size(); }
-  const Side* servers() const override { return &part_.chunks(); }
+  const SegmentTable* servers() const override { return &part_.chunks(); }
   const Payload* packed_mean() const override { return down_.traits().signs ? &server_payload() : nullptr; }
-  void absorb(Range group, const EncodeInput& input, const Draw& draw, float* errors) override;
-  ExchangeSeconds exchange(const Draw& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) override;
+  ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;
@@ -37,7 +37,7 @@ class ServerMean final : public Channel {
   bool alone() const { return shard_.ranks() == 1; }
   const Payload& arrived() const { return alone() ? worker_payload_ : arrived_; }
   /// What shares a scale on the way up, and its segments per exchanged vector.
-  const Side& up_side() const { return up_.traits().sliceable ? layout_.worker() : layout_.server(); }
+  const SegmentTable& up_table() const { return up_.traits().sliceable ? layout_.worker() : layout_.server(); }
   Index up_segments() const { return up_.traits().sliceable ? 1 : layout_.workers(); }
   void plan_blocks();
   std::vector<device::Piece> server_pieces() const;

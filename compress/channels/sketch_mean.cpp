@@ -1,8 +1,8 @@
 #include "compress/channels/sketch_mean.hpp"
 
-#include "compress/feedback/feed.hpp"
 #include "compress/channels/measure.hpp"
 #include "compress/channels/power_sgd_kernels.hpp"
+#include "compress/feedback/error_feedback.hpp"
 #include "device/launch/stopwatch.hpp"
 
 namespace onebit::compress {
@@ -41,10 +41,10 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
       sketch_sum_(shard, shape_.rows * shape_.columns),
       exact_sum_(shard, candidates_) {}
 
-void SketchMean::absorb(Range group, const EncodeInput& input, const Draw&, float* errors) {
-  const Side& side = layout_.worker();
-  feed(shard_.device, side, group.count, input, errors, layout_.state_size(),
-       refused_.data() + (group.first - shard_.own().first) * side.count());
+void SketchMean::absorb(Range group, const EncodeInput& input, const RngKey&, float* errors) {
+  const SegmentTable& table = layout_.worker();
+  add_error_feedback(shard_.device, table, group.count, input, errors, layout_.state_size(),
+                     refused_.data() + (group.first - shard_.own().first) * table.count());
 }
 
 /// The mean of the workers' sketches.
@@ -73,7 +73,7 @@ void SketchMean::choose(const device::Buffer<float>& errors) {
   choose_largest(exact_, candidates_, chosen_, picks_);
 }
 
-ExchangeSeconds SketchMean::exchange(const Draw&, StoredErrors& worker_errors, device::Buffer<float>&, float* result,
+ExchangeSeconds SketchMean::exchange(const RngKey&, StoredErrors& worker_errors, device::Buffer<float>&, float* result,
                                      netmodel::TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Buffer<float>& errors = worker_errors.floats();

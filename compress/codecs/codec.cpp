@@ -1,15 +1,15 @@
 #include "compress/codecs/codec.hpp"
 
-#include "compress/feedback/feed.hpp"
 #include "compress/codecs/segment_kernels.hpp"
+#include "compress/feedback/error_feedback.hpp"
 
 namespace onebit::compress {
 
-Payload Codec::make_payload(const device::Device& device, const Side& side, Index rows) const {
+Payload Codec::make_payload(const device::Device& device, const SegmentTable& table, Index rows) const {
   Payload payload;
   payload.rows = rows;
-  payload.scale_count = scales_per_segment() * side.count();
-  for (const Segment& segment : side.segments()) {
+  payload.scale_count = scales_per_segment() * table.count();
+  for (const Segment& segment : table.segments()) {
     payload.offsets.push_back(payload.body_bytes);
     payload.body_bytes += body_bytes(segment);
     payload.scale_bytes += scale_bytes(segment);
@@ -19,15 +19,15 @@ Payload Codec::make_payload(const device::Device& device, const Side& side, Inde
   payload.body = device::Buffer<std::uint8_t>(device, rows * payload.body_bytes);
   device.memory().fill(payload.body.data(), 0xFF, payload.body.size());
   payload.scales = device::Buffer<float>(device, rows * payload.scale_count);
-  if (variable_size()) payload.sizes = device::Buffer<Index>::zeros(device, rows * side.count());
-  if (refuses()) payload.refused = device::Buffer<Index>(device, rows * side.count());
-  if (has_memory()) payload.memory = device::Buffer<float>::zeros(device, rows * side.count());
-  if (traits().shared_max) payload.shared_max = device::Buffer<float>(device, side.count());
+  if (variable_size()) payload.sizes = device::Buffer<Index>::zeros(device, rows * table.count());
+  if (refuses()) payload.refused = device::Buffer<Index>(device, rows * table.count());
+  if (has_memory()) payload.memory = device::Buffer<float>::zeros(device, rows * table.count());
+  if (traits().shared_max) payload.shared_max = device::Buffer<float>(device, table.count());
   return payload;
 }
 
-void Codec::serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
-                  const Draw& draw, float* errors, Index stride, Payload& payload) const {
+void Codec::serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
+                  const RngKey& draw, float* errors, Index stride, Payload& payload) const {
   up.add_mean(device, chunks, arrived, Target::state, errors);
   if (traits().shared_max) {
     for_each_large_item(device, chunks.item_sizes(),
@@ -36,11 +36,11 @@ void Codec::serve(const device::Device& device, const Side& chunks, const Codec&
   encode(device, chunks, {0, 1}, {}, draw, errors, stride, payload);
 }
 
-device::Buffer<double> feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
-                            float* errors, Index stride, Index* refused) {
-  device::Buffer<double> squares(device, rows * side.count());
-  feed_terms(device, side, rows, input, errors, stride, SquareOfTerm{}, squares.data());
-  refuse(device, side, rows, squares.data(), errors, stride, refused);
+device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
+                                          const EncodeInput& input, float* errors, Index stride, Index* refused) {
+  device::Buffer<double> squares(device, rows * table.count());
+  feed_terms(device, table, rows, input, errors, stride, SquareOfTerm{}, squares.data());
+  refuse(device, table, rows, squares.data(), errors, stride, refused);
   return squares;
 }
 

@@ -3,15 +3,18 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "compress/channels/exchange_config.hpp"
-#include "compress/layout/layout.hpp"
 #include "compress/codecs/payload.hpp"
+#include "compress/layout/layout.hpp"
 #include "compress/layout/tensor.hpp"
 #include "device/base/error.hpp"
+#include "device/comm/communicator.hpp"
 #include "device/math/philox.hpp"
+#include "netmodel/wire/traffic.hpp"
 
 namespace onebit::compress {
 
@@ -26,10 +29,13 @@ struct Traits {
   bool linear = false;         ///< sums of payloads decode to sums: fits linear_mean
   bool signs = false;          ///< a payload is a bit an element and a scale a segment: device::SignVector reads it
   bool shared_max = false;     ///< needs the largest |x|, clipped to clip(), over all workers first (4 bytes a segment)
+  bool fixed_volume = true;  ///< what it sends follows from the number of elements: neither from their values nor from
+                             ///< the tensors' shapes
+  netmodel::WireType wire = netmodel::WireType::packed;  ///< what the bytes of a payload's body are
 };
 
 /// What random numbers of an encoding are drawn for: row r draws as worker first_row + r.
-struct Draw {
+struct RngKey {
   std::uint32_t seed = 1;
   Index step = 0;
   Index first_row = 0;
@@ -83,7 +89,7 @@ class Codec {
 
   /// Encodes workers' rows on this side with recorded random numbers from now on, where there are any for it. Returns
   /// whether there are. Throws ConfigError where they do not fit.
-  virtual bool take_recorded(const device::Device&, const Side&, Index, const RecordedDraws&) { return false; }
+  virtual bool take_recorded(const device::Device&, const SegmentTable&, Index, const RecordedDraws&) { return false; }
 
   /// Tensors that an all-reduce of payloads leaves dense.
   virtual bool keeps_dense(const Tensor&) const { return false; }
@@ -95,49 +101,59 @@ class Codec {
   virtual bool has_density() const { return false; }
 
   /// An empty payload for `rows` rows of a side; constant parts (padding) are filled in.
-  Payload make_payload(const device::Device& device, const Side& side, Index rows) const;
+  Payload make_payload(const device::Device& device, const SegmentTable& table, Index rows) const;
 
   /// Encodes rows into rows [range] of the payload, that of row range.first + r with the error at errors + r * stride,
   /// and leaves the new error y - decode(encode(y)) there. Where traits ask for it, payload.shared_max is set before.
-  virtual void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input,
-                      const Draw& draw, float* errors, Index stride, Payload& payload) const = 0;
+  virtual void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
+                      const RngKey& draw, float* errors, Index stride, Payload& payload) const = 0;
 
   /// Where a mean goes: into errors, by the segments' place there, or into parameters.
   enum class Target { state, parameters };
 
   /// target[i] += mean over the payload's rows, summed in double, over the active elements of a side (Target::state) or
   /// its real ones (Target::parameters).
-  virtual void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+  virtual void add_mean(const device::Device& device, const SegmentTable& table, const Payload& payload, Target where,
                         float* target) const = 0;
 
   /// What a server does: up.add_mean of the arrived rows to its errors, then encode. A codec that can do both in one
   /// pass overrides it, with the same bits.
-  virtual void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
-                     const Draw& draw, float* errors, Index stride, Payload& payload) const;
+  virtual void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
+                     const RngKey& draw, float* errors, Index stride, Payload& payload) const;
 
   /// Writes the decoded real elements of one row in parameter order.
-  virtual void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+  virtual void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
                       float* parameters) const = 0;
 };
 
 /// y of the rows into `errors`, zeros where it is refused: refused is as in Payload. sums[row][segment] of y^2 over the
 /// active elements. For codecs whose encoding does not do it on the way.
-device::Buffer<double> feed(const device::Device& device, const Side& side, Index rows, const EncodeInput& input,
-                            float* errors, Index stride, Index* refused);
+device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
+                                          const EncodeInput& input, float* errors, Index stride, Index* refused);
 
 /// One row of the codec table.
+class Channel;
+
+/// A row of the table of codecs.
 struct CodecEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Codec> (*make)(const CodecConfig&);
+  /// Linear codecs: makes the channel that adds their payloads up. Shard, layout and tensors outlive it. Null for the
+  /// others.
+  std::unique_ptr<Channel> (*linear_channel)(const device::Shard& shard, const ExchangeLayout& layout,
+                                             std::span<const Tensor> tensors, const ExchangeConfig& config) = nullptr;
 };
 
 const std::vector<CodecEntry>& codecs();
 
+/// Throws ConfigError with the nearest names for an unknown one.
+const CodecEntry& codec_entry(std::string_view name);
+
 /// Adds a row to the table, for codecs that live outside this room. Call it before the table is used.
 bool add_codec(const CodecEntry& entry);
 
-/// Throws ConfigError with the nearest names for an unknown one, and for a parameter out of range.
+/// Throws what codec_entry throws, and ConfigError for a parameter out of range.
 std::unique_ptr<Codec> make_codec(const CodecConfig& config);
 
 }  // namespace onebit::compress

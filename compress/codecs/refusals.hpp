@@ -31,7 +31,7 @@ class Refusals {
 
  private:
   struct Part {
-    device::Fetched<Index> refused;
+    device::Future<Index> refused;
     Index segments;
     std::optional<Index> worker;
   };

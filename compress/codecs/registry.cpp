@@ -1,12 +1,14 @@
 #include <cmath>
 
-#include "compress/codecs/codec_options.hpp"
 #include "compress/channels/count_sketch.hpp"
-#include "compress/codecs/quantized/float_codecs.hpp"
 #include "compress/channels/low_rank.hpp"
+#include "compress/channels/power_sgd.hpp"
+#include "compress/channels/sketch_mean.hpp"
+#include "compress/codecs/codec_options.hpp"
+#include "compress/codecs/quantized/float_codecs.hpp"
 #include "compress/codecs/quantized/quantizers.hpp"
-#include "compress/codecs/segment_codec.hpp"
 #include "compress/codecs/quantized/sign.hpp"
+#include "compress/codecs/segment_codec.hpp"
 #include "compress/codecs/sparse/sparse_codecs.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
@@ -19,19 +21,20 @@ std::unique_ptr<Codec> sign(const CodecConfig&) {
   return std::make_unique<SignCodec>(norm);
 }
 
-template <class Method>
+template <class Method, netmodel::WireType wire = netmodel::WireType::packed>
 std::unique_ptr<Codec> number_format(const CodecConfig& config) {
   constexpr bool contraction = requires(Method method) {
     method.delta(Index{1});
   };
-  return make_segment_codec(config.name, {.deterministic = true, .contraction = contraction}, Method{});
+  return make_segment_codec(config.name, {.deterministic = true, .contraction = contraction, .wire = wire}, Method{});
 }
 
 std::unique_ptr<Codec> power_sgd(const CodecConfig& config) {
   require_range("rank", config.rank, 1, 1 << 16);
   require_option(config.min_rate >= 0 && std::isfinite(config.min_rate), "min-rate", shortest(config.min_rate),
                  "finite, at least 0");
-  return make_segment_codec(config.name, {.linear = true}, LowRank{config.rank, config.min_rate});
+  return make_segment_codec(config.name, {.linear = true, .fixed_volume = false},
+                            LowRank{config.rank, config.min_rate});
 }
 
 std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
@@ -39,6 +42,17 @@ std::unique_ptr<Codec> count_sketch(const CodecConfig& config) {
   require_range("sketch-columns", config.sketch_columns, 0, Index{1} << 40);
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .linear = true},
                             CountSketch{sent_count(config), config.sketch_rows, config.sketch_columns});
+}
+
+std::unique_ptr<Channel> power_sgd_mean(const device::Shard& shard, const ExchangeLayout& layout,
+                                        std::span<const Tensor> tensors, const ExchangeConfig& config) {
+  return std::make_unique<PowerSgdMean>(shard, layout, tensors, config);
+}
+
+std::unique_ptr<Channel> sketch_mean(const device::Shard& shard, const ExchangeLayout& layout, std::span<const Tensor>,
+                                     const ExchangeConfig& config) {
+  return std::make_unique<SketchMean>(
+      shard, layout, CountSketch{sent_count(config.up), config.up.sketch_rows, config.up.sketch_columns, config.seed});
 }
 
 /// A row of the table: a codec, and the options that it reads (compress/codecs/codec_options.hpp).
@@ -55,15 +69,15 @@ constexpr Row kRows[] = {
      ""},
     {{"sign-block", "1 bit an element, scale ||x||_2/sqrt(d) over every block of d elements (block)", make_sign_block},
      "block"},
-    {{"fp32", "the identity", number_format<Fp32>}, ""},
+    {{"fp32", "the identity", number_format<Fp32, netmodel::WireType::fp32>}, ""},
     {{"fp16", "IEEE half precision", number_format<Fp16>}, ""},
     {{"bf16", "bfloat16", number_format<Bf16>}, ""},
     {{"power-sgd",
       "PowerSGD: low-rank factors of every matrix, all-reduced; vectors stay dense (rank, warm-start, min-rate)",
-      power_sgd},
+      power_sgd, power_sgd_mean},
      "rank warm-start min-rate"},
     {{"count-sketch", "Sketched-SGD: codec.sketch-rows x codec.sketch-columns numbers, the codec.k largest elements",
-      count_sketch},
+      count_sketch, sketch_mean},
      "k sketch-rows sketch-columns"},
     {{"top-k", "the k largest elements, exactly (k, packing)", make_top_k}, "k packing"},
     {{"top-k-sampled", "about the k largest, by a threshold from a sample: DGC (k, sample, packing)",
@@ -116,13 +130,17 @@ bool add_codec(const CodecEntry& entry) {
   return true;
 }
 
-std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
+const CodecEntry& codec_entry(std::string_view name) {
   std::vector<std::string_view> names;
   for (const CodecEntry& entry : codecs()) {
-    if (entry.name == config.name) return entry.make(config);
+    if (entry.name == name) return entry;
     names.push_back(entry.name);
   }
-  throw ConfigError("unknown codec", config.name, suggestion(config.name, names));
+  throw ConfigError("unknown codec", std::string(name), suggestion(name, names));
+}
+
+std::unique_ptr<Codec> make_codec(const CodecConfig& config) {
+  return codec_entry(config.name).make(config);
 }
 
 }  // namespace onebit::compress

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "compress/feedback/feed.hpp"
-#include "compress/codecs/sparse/recorded_indices.hpp"
 #include "compress/codecs/segment_kernels.hpp"
+#include "compress/codecs/sparse/recorded_indices.hpp"
+#include "compress/feedback/error_feedback.hpp"
 
 namespace onebit::compress {
 
@@ -52,13 +52,13 @@ class SegmentCodec final : public Codec {
     if constexpr (requires { Method::clip; }) return method_.clip;
     return 0;
   }
-  bool take_recorded(const device::Device& device, const Side& side, Index workers,
+  bool take_recorded(const device::Device& device, const SegmentTable& table, Index workers,
                      const RecordedDraws& draws) override {
     if constexpr (requires { method_.indices; }) {
-      const std::optional<std::vector<Index>> found = recorded_indices(draws, side, workers, method_.count);
+      const std::optional<std::vector<Index>> found = recorded_indices(draws, table, workers, method_.count);
       if (!found) return false;
       recorded_ = device::Buffer<Index>::copy_of(device, *found);
-      method_.indices = {recorded_.data(), workers, method_.count.of(side.state_end())};
+      method_.indices = {recorded_.data(), workers, method_.count.of(table.state_end())};
       return true;
     }
     return false;
@@ -72,32 +72,32 @@ class SegmentCodec final : public Codec {
     if constexpr (requires { method_.set_density(density); }) method_.set_density(density);
   }
 
-  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
-              float* errors, Index stride, Payload& payload) const override {
-    const Index first = range.first * side.count();
+  void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
+              const RngKey& draw, float* errors, Index stride, Payload& payload) const override {
+    const Index first = range.first * table.count();
     const device::Buffer<double> squares =
-        feed(device, side, range.count, input, errors, stride, from(payload.refused, first));
+        add_error_feedback(device, table, range.count, input, errors, stride, from(payload.refused, first));
     for_each_large_item(
-        device, side.item_sizes(range.count),
-        EncodeSegments<Method>{method_, side.device_segments(), side.count(), payload.offset_table.data(),
+        device, table.item_sizes(range.count),
+        EncodeSegments<Method>{method_, table.device_segments(), table.count(), payload.offset_table.data(),
                                squares.data(), payload.shared_max.data(), draw, errors, stride,
                                payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
                                from(payload.sizes, first), from(payload.memory, first)});
   }
 
-  void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+  void add_mean(const device::Device& device, const SegmentTable& table, const Payload& payload, Target where,
                 float* target) const override {
-    device::Buffer<double> sums(device, side.state_end());
+    device::Buffer<double> sums(device, table.state_end());
     for_each_large_item(
-        device, side.item_sizes(),
-        AddDecoded<Method>{method_, side.device_segments(), payload.offset_table.data(), payload.body.data(),
+        device, table.item_sizes(),
+        AddDecoded<Method>{method_, table.device_segments(), payload.offset_table.data(), payload.body.data(),
                            payload.body_bytes, payload.rows, where == Target::parameters, sums.data(), target});
   }
 
-  void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+  void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
               float* parameters) const override {
-    for_each_large_item(device, side.item_sizes(),
-                        DecodeSegments<Method>{method_, side.device_segments(), payload.offset_table.data(),
+    for_each_large_item(device, table.item_sizes(),
+                        DecodeSegments<Method>{method_, table.device_segments(), payload.offset_table.data(),
                                                payload.body.data() + row * payload.body_bytes, parameters});
   }
 

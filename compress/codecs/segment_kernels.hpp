@@ -68,7 +68,7 @@ struct EncodeSegments {
   const Index* offsets;
   const double* squares;
   const float* shared_max;
-  Draw draw;
+  RngKey draw;
   float* errors;
   Index stride;
   std::uint8_t* body;

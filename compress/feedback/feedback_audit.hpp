@@ -29,8 +29,8 @@ class FeedbackAudit {
  public:
   /// What lies where: a worker's errors of `stride` elements, and those of this device's servers; null: there are none.
   struct Places {
-    const Side* worker;
-    const Side* servers;
+    const SegmentTable* worker;
+    const SegmentTable* servers;
     Index stride;
   };
   FeedbackAudit(const device::Shard& shard, Index parameters, const Places& places);

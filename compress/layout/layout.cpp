@@ -31,7 +31,7 @@ std::vector<Segment> server_segments(std::span<const Segment> worker, Index work
 
 }  // namespace
 
-Side::Side(const device::Device& device, std::vector<Segment> segments)
+SegmentTable::SegmentTable(const device::Device& device, std::vector<Segment> segments)
     : segments_(std::move(segments)),
       real_(chunks_of(device, segments_, [](const Segment& s) { return s.real; })),
       active_(chunks_of(device, segments_, [](const Segment& s) { return s.active; })),

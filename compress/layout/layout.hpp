@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "device/memory/buffer.hpp"
 #include "device/launch/chunks.hpp"
 #include "device/launch/lanes.hpp"
 #include "device/math/sign_bits.hpp"
+#include "device/memory/buffer.hpp"
 
 namespace onebit::compress {
 
@@ -37,9 +37,9 @@ struct Segment {
 };
 
 /// One side's cut: a worker's (a segment per exchanged vector) or the servers' (a segment per vector and server chunk).
-class Side {
+class SegmentTable {
  public:
-  Side(const device::Device& device, std::vector<Segment> segments);
+  SegmentTable(const device::Device& device, std::vector<Segment> segments);
 
   Index count() const { return static_cast<Index>(segments_.size()); }
   std::span<const Segment> segments() const { return segments_; }
@@ -81,9 +81,9 @@ class ExchangeLayout {
   Index parameters() const { return parameters_; }
   /// Elements of one error vector (a worker's, or all servers' together).
   Index state_size() const { return state_size_; }
-  const Side& worker() const { return worker_; }
+  const SegmentTable& worker() const { return worker_; }
   /// Segment s * workers + j is server j's chunk of the worker's segment s.
-  const Side& server() const { return server_; }
+  const SegmentTable& server() const { return server_; }
   /// Index in the model's tensor table of a worker's segment; -1 for a fused vector.
   Index tensor(Index segment) const { return tensors_[static_cast<std::size_t>(segment)]; }
 
@@ -97,8 +97,8 @@ class ExchangeLayout {
   Index parameters_;
   Index state_size_;
   std::vector<Index> tensors_;
-  Side worker_;
-  Side server_;
+  SegmentTable worker_;
+  SegmentTable server_;
 };
 
 /// Where tensors of these sizes lie in a row of the servers' payload with one bit an element and a scale a segment. The
@@ -113,9 +113,9 @@ class ServerPart {
   ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers);
 
   /// A segment per exchanged vector: the chunks of these servers, which lie side by side in it.
-  const Side& vectors() const { return vectors_; }
+  const SegmentTable& vectors() const { return vectors_; }
   /// A segment per exchanged vector and server.
-  const Side& chunks() const { return chunks_; }
+  const SegmentTable& chunks() const { return chunks_; }
   /// Elements of these servers' errors.
   Index state_size() const { return state_size_; }
 
@@ -127,8 +127,8 @@ class ServerPart {
   static Parts compact(const ExchangeLayout& layout, Range servers);
   ServerPart(const device::Device& device, Parts parts);
 
-  Side vectors_;
-  Side chunks_;
+  SegmentTable vectors_;
+  SegmentTable chunks_;
   Index state_size_;
 };
 

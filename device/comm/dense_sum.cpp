@@ -1,8 +1,8 @@
 #include "device/comm/dense_sum.hpp"
 
 #include "device/comm/dense_sum_kernels.hpp"
-#include "device/memory/grow.hpp"
 #include "device/launch/launch.hpp"
+#include "device/memory/grow.hpp"
 
 namespace onebit::device {
 namespace {
@@ -85,12 +85,12 @@ void DenseSum::fold_slices(float* mean) {
     node += their_nodes;
   }
   gathered_.poison();
-  shard_.exchange->all_to_all(shard_.device, to, from);
+  shard_.communicator->all_to_all(shard_.device, to, from);
   const JoinKernel kernel{gathered_.data(), own.count, merges_.data(),
                           merges_.size(),   root_,     static_cast<double>(shard_.workers()),
                           mean + own.first};
   for_each(shard_.device, own.count, kernel);
-  shard_.exchange->all_to_all(shard_.device, mean_to, mean_from);
+  shard_.communicator->all_to_all(shard_.device, mean_to, mean_from);
 }
 
 }  // namespace onebit::device

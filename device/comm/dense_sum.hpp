@@ -4,8 +4,8 @@
 // are the same.
 
 #include "device/comm/block_tree.hpp"
+#include "device/comm/communicator.hpp"
 #include "device/memory/buffer.hpp"
-#include "device/comm/exchange.hpp"
 
 namespace onebit::device {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "device/comm/communicator.hpp"
 #include "device/memory/buffer.hpp"
-#include "device/comm/exchange.hpp"
 
 namespace onebit::device {
 

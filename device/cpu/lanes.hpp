@@ -7,7 +7,7 @@
 #include <barrier>
 #include <cstdint>
 
-#include "device/launch/crew.hpp"
+#include "device/launch/thread_group.hpp"
 
 namespace onebit::device::cpu {
 
@@ -47,7 +47,7 @@ double interleaved_sum(Index n, const Term& term) {
   return add_lanes<kCount>(sums, used);
 }
 
-/// All lanes of a small item. They do what a crew's do (device/launch/crew.hpp), but sums have no tiles.
+/// All lanes of a small item. They do what a group's do (device/launch/thread_group.hpp), but sums have no tiles.
 class Lanes {
  public:
   template <class Visit>
@@ -76,11 +76,11 @@ class Lanes {
   void meet() const {}
 };
 
-/// A thread of a crew.
-class CrewMember {
+/// A thread of a group.
+class GroupMember {
  public:
   /// others: where it waits for the other members; null: there are none.
-  explicit CrewMember(std::barrier<>* others = nullptr) : others_(others) {}
+  explicit GroupMember(std::barrier<>* others = nullptr) : others_(others) {}
 
   template <class Visit>
   void each(Index first, Index last, const Visit& visit) const {

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "device/cpu/crews.hpp"
 #include "device/cpu/lanes.hpp"
+#include "device/cpu/thread_groups.hpp"
 #include "device/launch/launch.hpp"
 
 namespace onebit::device::cpu {
@@ -40,7 +40,7 @@ template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   queue.check(kernel);
   for_each_crew(
-      queue, sizes, [&](Index first, Index step, const CrewLanes<CrewMember>& lanes) __attribute__((flatten)) {
+      queue, sizes, [&](Index first, Index step, const GroupLanes<GroupMember>& lanes) __attribute__((flatten)) {
         for (Index item = first; item < sizes.count; item += step) kernel(item, lanes);
       });
 }

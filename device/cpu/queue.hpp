@@ -8,12 +8,12 @@
 #include <exception>
 #include <functional>
 
-#include "device/debug/memory.hpp"
-#include "device/launch/mark.hpp"
-#include "device/plan/memory.hpp"
-#include "device/math/precision.hpp"
-#include "device/launch/recording.hpp"
 #include "device/base/types.hpp"
+#include "device/debug/memory.hpp"
+#include "device/launch/event.hpp"
+#include "device/launch/recording.hpp"
+#include "device/math/precision.hpp"
+#include "device/plan/memory.hpp"
 
 namespace onebit::device::cpu {
 
@@ -69,8 +69,8 @@ class Queue {
     if (guard_ && debug::kChecksPointers) check_words(kernel);
   }
   void synchronize() const {}
-  std::shared_ptr<const Mark> mark() const { return nullptr; }
-  void start_behind(const Mark*) const {}
+  std::shared_ptr<const Event> record_event() const { return nullptr; }
+  void start_after(const Event*) const {}
   /// A CPU has nothing to gain by it.
   std::shared_ptr<const Recording> record(const std::function<void()>&) const { return nullptr; }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "device/cuda/cuda.hpp"
 #include "device/base/error.hpp"
+#include "device/cuda/cuda.hpp"
 
 namespace onebit::device::cuda {
 namespace {
@@ -164,24 +164,24 @@ void Queue::synchronize() const {
 
 namespace {
 
-class EventMark final : public Mark {
+class CudaEvent final : public Event {
  public:
   /// context's GPU is current.
-  explicit EventMark(std::shared_ptr<Context> context)
+  explicit CudaEvent(std::shared_ptr<Context> context)
       : context_(std::move(context)), event_(context_->events().take()) {}
-  ~EventMark() override { context_->events().give_back(event_); }
-  EventMark(const EventMark&) = delete;
-  EventMark& operator=(const EventMark&) = delete;
+  ~CudaEvent() override { context_->events().give_back(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
 
   void record() const { check(cudaEventRecord(event_, context_->stream()), "cudaEventRecord"); }
 
   void delay(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent"); }
 
-  double since(const Mark& earlier) const override {
+  double since(const Event& earlier) const override {
     context_->make_current();
     check(cudaEventSynchronize(event_), "cudaEventSynchronize");
     float milliseconds = 0;
-    const auto& begin = dynamic_cast<const EventMark&>(earlier);
+    const auto& begin = dynamic_cast<const CudaEvent&>(earlier);
     check(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) / 1000;
   }
@@ -193,17 +193,17 @@ class EventMark final : public Mark {
 
 }  // namespace
 
-std::shared_ptr<const Mark> Queue::mark() const {
+std::shared_ptr<const Event> Queue::record_event() const {
   context_->make_current();
-  auto mark = std::make_shared<EventMark>(context_);
-  mark->record();
-  return mark;
+  auto event = std::make_shared<CudaEvent>(context_);
+  event->record();
+  return event;
 }
 
-void Queue::start_behind(const Mark* mark) const {
-  if (mark == nullptr) return;
+void Queue::start_after(const Event* event) const {
+  if (event == nullptr) return;
   context_->make_current();
-  dynamic_cast<const EventMark&>(*mark).delay(context_->stream());
+  dynamic_cast<const CudaEvent&>(*event).delay(context_->stream());
 }
 
 std::vector<std::pair<std::string, std::string>> list() {

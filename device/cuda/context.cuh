@@ -5,8 +5,8 @@
 
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
-#include "device/cuda/landing.cuh"
 #include "device/cuda/owned.cuh"
+#include "device/cuda/pinned_pool.cuh"
 #include "device/cuda/queue.hpp"
 #include "device/cuda/staging.cuh"
 
@@ -45,7 +45,7 @@ struct Context {
   cudaStream_t stream() const { return stream_.get(); }
   cublasHandle_t blas();
   Staging& staging() { return staging_; }
-  Landing& landing() { return landing_; }
+  PinnedPool& pinned() { return pinned_; }
   TimedEvents& events() { return events_; }
 
   /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has a
@@ -71,7 +71,7 @@ struct Context {
   Owned<cudaStream_t, &cudaStreamDestroy> stream_;
   Owned<cublasHandle_t, &destroy_blas> blas_;
   Staging staging_;
-  Landing landing_;
+  PinnedPool pinned_;
   TimedEvents events_;
   void* blas_workspace_ = nullptr;
   void* workspace_ = nullptr;

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device/launch/crew.hpp"
+#include "device/launch/thread_group.hpp"
 
 namespace onebit::device::cuda {
 
@@ -57,8 +57,8 @@ class HalfWarp {
   unsigned mask_;
 };
 
-/// A block of a crew: kLargeItemLanes threads.
-class CrewMember {
+/// A block of a group: kLargeItemLanes threads.
+class GroupMember {
   static constexpr unsigned kCount = static_cast<unsigned>(kLargeItemLanes), kWarps = kCount / 32;
   static constexpr unsigned kOwn = 4;  // elements of a lane that select() tests at a time
   static constexpr unsigned kAll = 0xFFFFFFFFu;
@@ -76,9 +76,9 @@ class CrewMember {
     Ranked ranked;
   };
 
-  /// thread: number of this one in its block. arrivals: of the crew's members at their meetings so far, in the GPU's
+  /// thread: number of this one in its block. arrivals: of the group's members at their meetings so far, in the GPU's
   /// memory.
-  __device__ CrewMember(unsigned thread, Scratch& scratch, unsigned long long* arrivals)
+  __device__ GroupMember(unsigned thread, Scratch& scratch, unsigned long long* arrivals)
       : lane_(thread), scratch_(scratch), arrivals_(arrivals) {}
 
   template <class Visit>

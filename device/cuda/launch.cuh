@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA launchers. What each does is said in device/launch/launch.hpp; sums are in the order of the CPU's (cpu/launch.hpp),
-// so that sums of the same terms have the same bits.
+// The CUDA launchers. What each does is said in device/launch/launch.hpp; sums are in the order of the CPU's
+// (cpu/launch.hpp), so that sums of the same terms have the same bits.
 //
 // Grids are capped and kernels loop over what is left, so that no size exceeds what a grid can be. Zero sizes launch
 // nothing.
@@ -80,16 +80,16 @@ __global__ void __launch_bounds__(kThreads) visit_items(Index n, const __grid_co
   for (Index item = Index{blockIdx.x} * teams + threadIdx.x / kItemLanes; item < n; item += step) kernel(item, lanes);
 }
 
-/// An item for the blocks of a crew, which lie side by side. memory: the crews' room, then a count of arrivals each.
+/// An item for the blocks of a group, which lie side by side. memory: the groups' room, then a count of arrivals each.
 template <class Kernel>
 __global__ void __launch_bounds__(kLargeItemLanes, 1)
-    visit_large_items(Index n, const CrewRoom room, double* memory, const __grid_constant__ Kernel kernel) {
-  __shared__ CrewMember::Scratch scratch;
-  const Index crew = blockIdx.x / room.members, crews = gridDim.x / room.members;
-  auto* arrivals = reinterpret_cast<unsigned long long*>(memory + crews * room.words());
-  const CrewMember member(threadIdx.x, scratch, arrivals + crew);
-  const CrewLanes lanes(member, blockIdx.x % room.members, room.members, room.scratch(memory + crew * room.words()));
-  for (Index item = crew; item < n; item += crews) {
+    visit_large_items(Index n, const GroupRoom room, double* memory, const __grid_constant__ Kernel kernel) {
+  __shared__ GroupMember::Scratch scratch;
+  const Index group = blockIdx.x / room.members, groups = gridDim.x / room.members;
+  auto* arrivals = reinterpret_cast<unsigned long long*>(memory + groups * room.words());
+  const GroupMember member(threadIdx.x, scratch, arrivals + group);
+  const GroupLanes lanes(member, blockIdx.x % room.members, room.members, room.scratch(memory + group * room.words()));
+  for (Index item = group; item < n; item += groups) {
     kernel(item, lanes);
     __syncthreads();
   }
@@ -117,22 +117,22 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   }
 }
 
-/// Members of a crew wait for each other, and so all crews have to run at once.
+/// Members of a group wait for each other, and so all groups have to run at once.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   using namespace detail;
   constexpr auto threads = static_cast<unsigned>(kLargeItemLanes);
-  constexpr Index most_crews = 4096;
+  constexpr Index most_groups = 4096;
   if (sizes.count <= 0) return;
   const auto run = visit_large_items<Kernel>;
   const Index together = sizes.longest < 2 * kTile ? 1 : resident_blocks(queue, run, kLargeItemLanes);
-  const Index members = crew_size(sizes, together);
+  const Index members = group_size(sizes, together);
   const bool alone = members == 1;
-  const CrewRoom room{.tiles = alone ? 0 : ceil_div(sizes.longest, kTile), .members = members};
-  const Index crews = alone ? std::min(sizes.count, most_crews) : together / members;
-  const Index words = crews * (room.words() + 1);
+  const GroupRoom room{.tiles = alone ? 0 : ceil_div(sizes.longest, kTile), .members = members};
+  const Index groups = alone ? std::min(sizes.count, most_groups) : together / members;
+  const Index words = groups * (room.words() + 1);
   double* memory = workspace(queue, words);
-  const auto grid = static_cast<unsigned>(crews * members);
+  const auto grid = static_cast<unsigned>(groups * members);
   if (alone) return launch(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);
   clear(queue, memory, words);
   launch<Blocks::together>(queue, grid, threads, typeid(Kernel), run, sizes.count, room, memory, kernel);

@@ -15,17 +15,16 @@ std::size_t wide(Index bytes) {
 }
 
 /// A spot that a copy in the stream fills.
-class GpuArrival final : public Arrival {
+class GpuCopy final : public AsyncCopy {
  public:
-  GpuArrival(std::shared_ptr<Context> context, const void* source, Index bytes)
-      : GpuArrival(std::move(context), bytes) {
+  GpuCopy(std::shared_ptr<Context> context, const void* source, Index bytes) : GpuCopy(std::move(context), bytes) {
     check(cudaMemcpyAsync(spot_.memory, source, wide(bytes), cudaMemcpyDeviceToHost, context_->stream()),
           "cudaMemcpyAsync");
     check(cudaEventRecord(spot_.arrived, context_->stream()), "cudaEventRecord");
   }
-  ~GpuArrival() override { context_->landing().give_back(spot_); }
-  GpuArrival(const GpuArrival&) = delete;
-  GpuArrival& operator=(const GpuArrival&) = delete;
+  ~GpuCopy() override { context_->pinned().give_back(spot_); }
+  GpuCopy(const GpuCopy&) = delete;
+  GpuCopy& operator=(const GpuCopy&) = delete;
 
   const void* wait() const override {
     if (there_) return spot_.memory;
@@ -36,11 +35,11 @@ class GpuArrival final : public Arrival {
   }
 
  private:
-  GpuArrival(std::shared_ptr<Context> context, Index bytes)
-      : context_(std::move(context)), spot_(context_->landing().take(bytes)) {}
+  GpuCopy(std::shared_ptr<Context> context, Index bytes)
+      : context_(std::move(context)), spot_(context_->pinned().take(bytes)) {}
 
   std::shared_ptr<Context> context_;
-  Landing::Spot spot_;
+  PinnedPool::Slot spot_;
   mutable bool there_ = false;
 };
 
@@ -72,7 +71,7 @@ class GpuMemory final : public Memory {
   void fill(void* target, int byte, Index bytes) override;
   void upload(void* target, const void* source, Index bytes) override;
   void download(void* target, const void* source, Index bytes) override;
-  std::shared_ptr<const Arrival> fetch(const void* source, Index bytes) override;
+  std::shared_ptr<const AsyncCopy> fetch(const void* source, Index bytes) override;
   void copy(const Block& target, Memory& from, const Block& source) override;
 
  private:
@@ -154,9 +153,9 @@ void GpuMemory::download(void* target, const void* source, Index bytes) {
   check(cudaStreamSynchronize(context_->stream()), "cudaStreamSynchronize");
 }
 
-std::shared_ptr<const Arrival> GpuMemory::fetch(const void* source, Index bytes) {
+std::shared_ptr<const AsyncCopy> GpuMemory::fetch(const void* source, Index bytes) {
   context_->make_current();
-  return std::make_shared<GpuArrival>(context_, source, bytes);
+  return std::make_shared<GpuCopy>(context_, source, bytes);
 }
 
 /// The source's kernels and this GPU's are before it in the stream.

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 
-#include "device/launch/mark.hpp"
-#include "device/memory/memory.hpp"
-#include "device/math/precision.hpp"
+#include "device/launch/event.hpp"
 #include "device/launch/recording.hpp"
+#include "device/math/precision.hpp"
+#include "device/memory/memory.hpp"
 
 namespace onebit::device::cuda {
 
@@ -26,9 +26,9 @@ class Queue {
   /// Waits for the stream. Throws DeviceError with CUDA's reason.
   void synchronize() const;
   /// An event in the stream.
-  std::shared_ptr<const Mark> mark() const;
+  std::shared_ptr<const Event> record_event() const;
   /// mark: of a queue of this backend, or null.
-  void start_behind(const Mark* mark) const;
+  void start_after(const Event* event) const;
   /// A CUDA graph of what `work` launches here.
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// What lanes of both backends share. What those of a large item can do is said in crew.hpp.
+// What lanes of both backends share. What those of a large item can do is said in thread_group.hpp.
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,10 @@
 
 namespace onebit::device {
 
-inline constexpr Index kItemLanes = 16;        ///< of an item: a row of a few hundred elements, say
-inline constexpr Index kLargeItemLanes = 512;  ///< of each member of a crew, which shares a large item: crew.hpp
-inline constexpr Index kTile = 16384;          ///< elements that large items are summed by
+inline constexpr Index kItemLanes = 16;  ///< of an item: a row of a few hundred elements, say
+inline constexpr Index kLargeItemLanes =
+    512;                               ///< of each member of a group, which shares a large item: thread_group.hpp
+inline constexpr Index kTile = 16384;  ///< elements that large items are summed by
 
 inline constexpr Index kColumnLanes = 16;  ///< partial sums of a column
 
@@ -35,9 +36,9 @@ struct ItemSizes {
   }
 };
 
-/// Members of each crew where so many are to be had in all: the longest item is to take no longer than its share, and
+/// Members of each group where so many are to be had in all: the longest item is to take no longer than its share, and
 /// none is to be left over.
-inline Index crew_size(const ItemSizes& sizes, Index all) {
+inline Index group_size(const ItemSizes& sizes, Index all) {
   if (sizes.total <= 0 || sizes.count <= 0) return 1;
   const Index most = std::max<Index>(1, std::min(all, sizes.longest / kTile));
   const Index fair = std::clamp<Index>(sizes.longest * all / sizes.total, 1, most);

@@ -78,8 +78,8 @@ void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });
 }
 
-/// Calls kernel(item, lanes) for items of up to all parameters: device/launch/crew.hpp says what lanes do. The sizes decide
-/// how many share an item, and nothing else; `longest` is not below any item's n.
+/// Calls kernel(item, lanes) for items of up to all parameters: device/launch/thread_group.hpp says what lanes do. The
+/// sizes decide how many share an item, and nothing else; `longest` is not below any item's n.
 template <class Kernel>
 void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });

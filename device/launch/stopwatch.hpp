@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "device/device.hpp"
-#include "device/launch/mark.hpp"
+#include "device/launch/event.hpp"
 
 namespace onebit::device {
 
@@ -16,9 +16,9 @@ class Stopwatch {
 
   /// Since the start or the lap before.
   Seconds lap() {
-    if (std::shared_ptr<const Mark> mark = device_.mark()) {
-      mark_.swap(mark);
-      return mark == nullptr ? Seconds() : Seconds(mark, mark_);
+    if (std::shared_ptr<const Event> event = device_.record_event()) {
+      event_.swap(event);
+      return event == nullptr ? Seconds() : Seconds(event, event_);
     }
     const Clock::time_point now = Clock::now();
     const std::chrono::duration<double> seconds = now - last_;
@@ -30,7 +30,7 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   const Device& device_;
   Clock::time_point last_ = {};
-  std::shared_ptr<const Mark> mark_;
+  std::shared_ptr<const Event> event_;
 };
 
 }  // namespace onebit::device

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/device.hpp"
 #include "device/base/types.hpp"
+#include "device/device.hpp"
 
 namespace onebit::device {
 
@@ -67,10 +67,10 @@ class Buffer {
   }
 
   /// Elements [0, count) as the kernels launched before leave them.
-  Fetched<T> fetch(Index count) const {
-    return count == 0 ? Fetched<T>() : Fetched<T>(memory_->fetch(data_, bytes(count)), count);
+  Future<T> fetch(Index count) const {
+    return count == 0 ? Future<T>() : Future<T>(memory_->fetch(data_, bytes(count)), count);
   }
-  Fetched<T> fetch() const { return fetch(size_); }
+  Future<T> fetch() const { return fetch(size_); }
 
   std::vector<T> to_host() const {
     std::vector<T> host(static_cast<std::size_t>(size_));

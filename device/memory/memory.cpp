@@ -6,9 +6,9 @@
 namespace onebit::device {
 namespace {
 
-class Arrived final : public Arrival {
+class FinishedCopy final : public AsyncCopy {
  public:
-  explicit Arrived(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {}
+  explicit FinishedCopy(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {}
   void* data() { return bytes_.data(); }
   const void* wait() const override { return bytes_.data(); }
 
@@ -18,8 +18,8 @@ class Arrived final : public Arrival {
 
 }  // namespace
 
-std::shared_ptr<const Arrival> Memory::fetch(const void* source, Index bytes) {
-  auto arrived = std::make_shared<Arrived>(bytes);
+std::shared_ptr<const AsyncCopy> Memory::fetch(const void* source, Index bytes) {
+  auto arrived = std::make_shared<FinishedCopy>(bytes);
   download(arrived->data(), source, bytes);
   return arrived;
 }

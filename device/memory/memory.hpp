@@ -1,8 +1,8 @@
 #pragma once
 // What a device's memory can do. Buffers and exchanges go through it; kernels see plain pointers.
 
-#include "device/memory/fetched.hpp"
 #include "device/base/types.hpp"
+#include "device/memory/future.hpp"
 
 namespace onebit::device {
 
@@ -40,7 +40,7 @@ class Memory {
   virtual void upload(void* target, const void* source, Index bytes) = 0;
   virtual void download(void* target, const void* source, Index bytes) = 0;
   /// Starts a download and lets the host go on. Here it is over at once.
-  virtual std::shared_ptr<const Arrival> fetch(const void* source, Index bytes);
+  virtual std::shared_ptr<const AsyncCopy> fetch(const void* source, Index bytes);
   /// Copies `source`, a block of `from`, which is memory of the same kind, to a block of the same shape.
   virtual void copy(const Block& target, Memory& from, const Block& source) = 0;
 

@@ -2,10 +2,10 @@
 #include <memory>
 
 #include "compress/codecs/codec.hpp"
-#include "device/memory/copy.hpp"
-#include "device/comm/dense_sum.hpp"
 #include "device/base/error.hpp"
+#include "device/comm/dense_sum.hpp"
 #include "device/math/fill.hpp"
+#include "device/memory/copy.hpp"
 #include "experiments/bench/bench.hpp"
 #include "optim/adam/adam_kernels.hpp"
 
@@ -36,7 +36,7 @@ struct Operands {
         vector(device, std::vector<Index>{elements}, workers, compress::Granularity::tensor,
                compress::Padding::wire_only),
         worker_payload(codec->make_payload(device, rows.worker(), workers)),
-        arrived(codec->make_payload(device, sent_side(), workers)),
+        arrived(codec->make_payload(device, sent_table(), workers)),
         server_payload(codec->make_payload(device, vector.server(), 1)),
         a(device::random_floats(device, elements, 1)),
         b(device::random_floats(device, elements, 2)),
@@ -53,12 +53,14 @@ struct Operands {
     }
     for (Index row = 0; row < workers; ++row) {
       auto values = device::random_floats(device, elements, 10 + static_cast<std::uint32_t>(row));
-      codec->encode(device, sent_side(), {row, 1}, {}, {.first_row = row}, values.data(), elements, arrived);
+      codec->encode(device, sent_table(), {row, 1}, {}, {.first_row = row}, values.data(), elements, arrived);
     }
   }
 
   /// How a worker cuts the vector for the servers.
-  const compress::Side& sent_side() const { return codec->traits().sliceable ? vector.worker() : vector.server(); }
+  const compress::SegmentTable& sent_table() const {
+    return codec->traits().sliceable ? vector.worker() : vector.server();
+  }
   /// Bytes that an element of a long vector takes on the wire, or at most takes.
   double sent_bytes() const {
     constexpr Index many = Index{1} << 20;

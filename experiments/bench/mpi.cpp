@@ -17,9 +17,9 @@ using netmodel::Collective;
 constexpr Index kElements[] = {Index{1} << 10, Index{1} << 14, Index{1} << 18, Index{1} << 22};
 
 /// Seconds that the slowest rank takes, the median over rounds. The first round is not counted.
-double slowest(device::World& world, Index rounds, const std::function<void()>& work) {
+double slowest(device::ProcessGroup& processes, Index rounds, const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
-  const auto exchange = world.exchange();
+  const auto exchange = processes.communicator();
   std::vector<double> seconds;
   for (Index round = 0; round <= rounds; ++round) {
     exchange->all_gather({});  // all begin together
@@ -34,25 +34,25 @@ double slowest(device::World& world, Index rounds, const std::function<void()>& 
 
 }  // namespace
 
-std::vector<netmodel::Measurement> bench_mpi(device::World& world, Index rounds) {
-  if (world.size() == 1) throw ConfigError("one process has nobody to send to", "bench mpi", "give --ranks 4");
-  const Index width = world.size() / world.hosts();
-  if (world.any(world.neighbours() != width)) {
+std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds) {
+  if (processes.size() == 1) throw ConfigError("one process has nobody to send to", "bench mpi", "give --ranks 4");
+  const Index width = processes.size() / processes.hosts();
+  if (processes.any(processes.neighbours() != width)) {
     throw ConfigError("machines hold different numbers of ranks", "bench mpi", "start as many on each");
   }
   std::vector<netmodel::Measurement> rows;
   for (const Index asked : kElements) {
-    const Index count = asked / world.size() * world.size();  // an equal part for each
+    const Index count = asked / processes.size() * processes.size();  // an equal part for each
     std::vector<float> own(static_cast<std::size_t>(count)), other(own.size());
-    std::vector<float> all(static_cast<std::size_t>(count * world.size()));
+    std::vector<float> all(static_cast<std::size_t>(count * processes.size()));
     const std::pair<Collective, std::function<void()>> kinds[] = {
-        {Collective::all_reduce, [&] { world.all_reduce(own); }},
-        {Collective::all_to_all, [&] { world.all_to_all(own, other); }},
-        {Collective::all_gather, [&] { world.all_gather(own, all); }},
+        {Collective::all_reduce, [&] { processes.all_reduce(own); }},
+        {Collective::all_to_all, [&] { processes.all_to_all(own, other); }},
+        {Collective::all_gather, [&] { processes.all_gather(own, all); }},
     };
     for (const auto& [collective, work] : kinds) {
-      rows.push_back({world.hosts(), width, netmodel::Bytes(static_cast<double>(count * Index{sizeof(float)})),
-                      netmodel::Seconds(slowest(world, rounds, work)), collective});
+      rows.push_back({processes.hosts(), width, netmodel::Bytes(static_cast<double>(count * Index{sizeof(float)})),
+                      netmodel::Seconds(slowest(processes, rounds, work)), collective});
     }
   }
   return rows;

@@ -3,14 +3,14 @@
 
 #include <iosfwd>
 
-#include "device/comm/world.hpp"
+#include "device/comm/process_group.hpp"
 #include "netmodel/measured/measurements.hpp"
 
 namespace onebit::experiments {
 
 /// All-reduces, all-to-alls and all-gathers of 4 KiB to 16 MiB in host memory: medians over `rounds` of the slowest
 /// rank. Throws ConfigError where there is one process only, or machines hold different numbers of them. Collective.
-std::vector<netmodel::Measurement> bench_mpi(device::World& world, Index rounds);
+std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds);
 
 /// The table that `price --calibrate` and the cost model `table` read.
 void write_measurements(const std::vector<netmodel::Measurement>& rows, std::ostream& out);

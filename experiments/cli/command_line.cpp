@@ -8,8 +8,8 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
-#include "experiments/options/deepspeed_batch.hpp"
 #include "experiments/cli/parse_error.hpp"
+#include "experiments/options/deepspeed_batch.hpp"
 #include "experiments/options/presets.hpp"
 #include "experiments/options/price_options.hpp"
 
@@ -27,7 +27,7 @@ struct ExtraOption {
 const std::vector<ExtraOption>& extra_options() {
   static const std::vector<ExtraOption> table = {
       {"out,o",
-       "output: a file; a folder for compare, sweep, verify and --validate; with --fit the beginning of the pictures' "
+       "output: a file; a folder for compare, sweep, verify and --validate; with --fit the decision of the pictures' "
        "names",
        true},
       {"weights-out", "run: write the final weights to this file", true},

@@ -6,11 +6,11 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "device/comm/world.hpp"
-#include "experiments/commands/commands.hpp"
+#include "device/comm/process_group.hpp"
 #include "experiments/cli/ranks.hpp"
 #include "experiments/cli/session.hpp"
 #include "experiments/cli/waiting.hpp"
+#include "experiments/commands/commands.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -162,7 +162,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   if (line.ranks < 1 || line.ranks > 1024)
     throw ConfigError("option out of range", "ranks " + std::to_string(line.ranks), "from 1 to 1024");
-  const Index started = device::launch().size;
+  const Index started = device::mpi_environment().size;
   if (line.ranks > 1 && started == 1) return run_ranks(line.ranks, arguments);
   if (line.ranks > 1 && line.ranks != started) {
     throw ConfigError("mpirun has started another number of ranks", "ranks", "leave the option out");
@@ -171,14 +171,14 @@ int dispatch(const std::vector<std::string>& arguments) {
 }
 
 /// The processes that the command runs in.
-std::shared_ptr<device::World> world_of(const std::vector<std::string>& arguments) {
-  if (device::launch().size == 1) return device::alone();
+std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<std::string>& arguments) {
+  if (device::mpi_environment().size == 1) return device::single_process();
   for (const Command& command : commands()) {
     if (arguments.empty() || arguments[0] != command.name || command.over_ranks) continue;
     throw ConfigError("mpirun has started several processes of a command that runs in one", arguments[0],
                       "leave mpirun out; under Slurm: srun --mpi=none");
   }
-  return device::world();
+  return device::processes();
 }
 
 /// Control characters in user input must not break the promise of one line.
@@ -190,7 +190,7 @@ std::string one_line(std::string text) {
 
 /// An error of one rank is thrown in all, and told once.
 int fail(const std::exception& error, int status) {
-  if (device::launch().rank > 0) return status;
+  if (device::mpi_environment().rank > 0) return status;
   std::cerr << "onebit: error: " << one_line(error.what()) << "\n";
   return status;
 }
@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     int status = kExitDone;
-    world_of(arguments)->run([&] {
+    process_group_of(arguments)->run([&] {
       status = dispatch(arguments);
       if (!std::cout.flush()) throw onebit::IoError("cannot write to standard output", "");
     });

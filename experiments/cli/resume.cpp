@@ -6,11 +6,11 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "device/comm/world.hpp"
+#include "device/comm/process_group.hpp"
 #include "experiments/cli/way_on.hpp"
+#include "sim/log/reader.hpp"
 #include "sim/run/checkpoint.hpp"
 #include "sim/run/deciding_options.hpp"
-#include "sim/log/reader.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -98,7 +98,7 @@ bool complete(const sim::LogReader& log) {
 
 }  // namespace
 
-Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+ResumeDecision resume_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
   using sim::Existing;
   if (!line.resume) {
     if (!line.resume_allow.empty())
@@ -122,7 +122,8 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   }
   const bool changed = granted > 0 || allowed(kBits);
   const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
-  Beginning beginning{changed ? Existing::resume_replacing : Existing::resume, !changed && written && complete(reader)};
+  ResumeDecision decision{changed ? Existing::resume_replacing : Existing::resume,
+                          !changed && written && complete(reader)};
   sim::RunConfig there;
   for (const auto& [name, value] : reader.header().config) {
     if (name.starts_with("eval.")) run_option(name).set(there, value);
@@ -130,30 +131,30 @@ Beginning beginning_of(const CommandLine& line, const sim::RunConfig& config, co
   const std::vector<sim::EvaluationRow> rows =
       there.eval.every > 0 ? std::vector<sim::EvaluationRow>() : reader.evaluations();
   const auto later = std::ranges::find_if(rows, [](const auto& row) { return row.step > 0; });
-  beginning.eval_every = later == rows.end() ? there.eval.every : later->step;  // an old log says 0: a twentieth
-  beginning.eval_examples = there.eval.examples;
-  return beginning;
+  decision.eval_every = later == rows.end() ? there.eval.every : later->step;  // an old log says 0: a twentieth
+  decision.eval_examples = there.eval.examples;
+  return decision;
 }
 
-sim::RunConfig continued(sim::RunConfig config, const Beginning& beginning) {
-  if (config.eval.every == 0) config.eval.every = beginning.eval_every;
-  if (config.eval.examples == 0) config.eval.examples = beginning.eval_examples;
+sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision) {
+  if (config.eval.every == 0) config.eval.every = decision.eval_every;
+  if (config.eval.examples == 0) config.eval.examples = decision.eval_examples;
   return config;
 }
 
-Beginning agreed_beginning(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+ResumeDecision agreed_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
   using sim::Existing;
-  device::World& world = *device::world();
-  Beginning own;
-  world.run([&] {
-    if (world.rank() == 0) own = beginning_of(line, config, log);
+  device::ProcessGroup& processes = *device::processes();
+  ResumeDecision own;
+  processes.run([&] {
+    if (processes.rank() == 0) own = resume_decision(line, config, log);
   });
-  Beginning agreed{Existing::refuse, world.any(own.done)};
+  ResumeDecision agreed{Existing::refuse, processes.any(own.done)};
   for (const Existing existing : {Existing::replace, Existing::resume, Existing::resume_replacing}) {
-    if (world.any(own.existing == existing)) agreed.existing = existing;
+    if (processes.any(own.existing == existing)) agreed.existing = existing;
   }
   const double evaluations[] = {static_cast<double>(own.eval_every), static_cast<double>(own.eval_examples)};
-  const std::vector<double> all = world.exchange()->all_gather(evaluations);  // the log's are those of rank 0
+  const std::vector<double> all = processes.communicator()->all_gather(evaluations);  // the log's are those of rank 0
   agreed.eval_every = static_cast<Index>(all[0]);
   agreed.eval_examples = static_cast<Index>(all[1]);
   return agreed;

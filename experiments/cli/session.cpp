@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "device/base/text.hpp"
-#include "device/comm/world.hpp"
+#include "device/comm/process_group.hpp"
 #include "sim/log/compact.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/run/weights_file.hpp"
@@ -80,7 +80,7 @@ void install_stop_handler() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   action.sa_flags = 0;
-  if (device::launch().size > 1) sigaction(SIGUSR1, &action, nullptr);
+  if (device::mpi_environment().size > 1) sigaction(SIGUSR1, &action, nullptr);
 }
 
 bool stop_requested() {
@@ -120,7 +120,7 @@ sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig
 Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::Existing existing,
                     const CommandLine& line, const std::string& label, const std::function<void()>& on_start) {
   sim::VirtualCluster cluster = run.start();
-  ProgressLine progress(label, cluster.leads() && shows_progress(line));
+  ProgressLine progress(label, cluster.is_root() && shows_progress(line));
   // Weights of an earlier run must not be taken for those of this one.
   const auto begin = [&] {
     if (!line.weights_out.empty()) std::filesystem::remove(line.weights_out);
@@ -136,9 +136,9 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
   const bool complete = status == sim::RunStatus::finished || status == sim::RunStatus::stopped;
   if (complete && !line.weights_out.empty()) {
     const std::vector<float> weights = cluster.final_weights();
-    if (cluster.leads()) sim::write_weights(line.weights_out, cluster.model().tensors(), weights);
+    if (cluster.is_root()) sim::write_weights(line.weights_out, cluster.model().tensors(), weights);
   }
-  if (cluster.leads()) compress_finished(session.result, run.config, path);
+  if (cluster.is_root()) compress_finished(session.result, run.config, path);
   session.shares = cluster.shares();
   return session;
 }

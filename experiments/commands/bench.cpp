@@ -8,9 +8,9 @@
 #include "experiments/bench/mpi.hpp"
 #include "experiments/bench/pricing.hpp"
 #include "experiments/bench/scaling.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/output.hpp"
-#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -214,10 +214,10 @@ int bench_price_command(const CommandLine& line) {
 int bench_mpi_command(const CommandLine& line) {
   if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench mpi");
   if (line.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
-  const std::shared_ptr<device::World>& world = device::world();
-  if (world->rank() == 0 && !line.out.empty()) files::check_output(line.out, line.overwrite);
-  const auto rows = bench_mpi(*world, line.rounds > 0 ? line.rounds : kStepRounds);
-  if (world->rank() > 0) return kExitDone;
+  const std::shared_ptr<device::ProcessGroup>& processes = device::processes();
+  if (processes->rank() == 0 && !line.out.empty()) files::check_output(line.out, line.overwrite);
+  const auto rows = bench_mpi(*processes, line.rounds > 0 ? line.rounds : kStepRounds);
+  if (processes->rank() > 0) return kExitDone;
   std::ostringstream text;
   write_measurements(rows, text);
   if (line.out.empty()) {
@@ -267,7 +267,8 @@ int bench_command(const CommandLine& line) {
   const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
   refuse_unused(line, what);
   if (what == "mpi") return bench_mpi_command(line);
-  if (device::launch().size > 1) throw ConfigError("only bench mpi runs over ranks", "bench", "leave mpirun out");
+  if (device::mpi_environment().size > 1)
+    throw ConfigError("only bench mpi runs over ranks", "bench", "leave mpirun out");
   if (!line.out.empty()) throw ConfigError("an option that is not used", "--out", "bench mpi writes a file");
   if (what == "price") return bench_price_command(line);
   const sim::RunConfig config = config_of(line.run);

@@ -2,14 +2,14 @@
 #include <iostream>
 
 #include "device/base/error.hpp"
-#include "device/comm/world.hpp"
-#include "experiments/commands/commands.hpp"
-#include "experiments/options/deepspeed_batch.hpp"
-#include "experiments/output/deepspeed_output.hpp"
-#include "experiments/options/idle_options.hpp"
-#include "experiments/output/memory_output.hpp"
+#include "device/comm/process_group.hpp"
 #include "experiments/cli/resume.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/options/deepspeed_batch.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/output/deepspeed_output.hpp"
+#include "experiments/output/memory_output.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "sim/run/weights_file.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 void print_evaluations(const sim::PreparedRun& run) {
   const sim::EvalConfig& eval = run.config.eval;
-  const Index size = run.site.data->size(eval.split);
+  const Index size = run.resources.data->size(eval.split);
   if (size == 0) return;
   std::cout << "evaluates " << std::min(eval.examples, size) << " of " << size << " examples every " << eval.every
             << " steps\n";
@@ -66,7 +66,7 @@ void print_shares(const std::vector<sim::RankShare>& shares) {
 /// What the log says, and the exit status. members: of the JSON object besides.
 int report(const CommandLine& line, const Session& session, std::vector<std::pair<std::string, Json>> members) {
   const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
-  const bool over_ranks = device::launch().size > 1;
+  const bool over_ranks = device::mpi_environment().size > 1;
   if (over_ranks) members.emplace_back("ranks", shares_json(session.shares));
   if (line.json) {
     Json json = to_json(summary);
@@ -92,20 +92,20 @@ int run_command(const CommandLine& line) {
   const sim::RunConfig config = make_config(line.run);
   if (line.deepspeed) check_batch(*line.deepspeed, config);
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
-  const bool leads = device::launch().rank == 0;
-  if (leads && !line.weights_out.empty()) {
+  const bool is_root = device::mpi_environment().rank == 0;
+  if (is_root && !line.weights_out.empty()) {
     // What a run left that was killed while it wrote its weights.
     if (line.resume && std::filesystem::exists(line.out)) std::filesystem::remove(line.weights_out + ".part");
     sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
   }
-  const Beginning beginning = agreed_beginning(line, config, line.out);
-  if (beginning.done && !line.dry_run) {
-    return leads ? report(line, {result_of(line.out), {}}, {}) : kExitDone;  // the log is on the machine of rank 0
+  const ResumeDecision decision = agreed_decision(line, config, line.out);
+  if (decision.done && !line.dry_run) {
+    return is_root ? report(line, {result_of(line.out), {}}, {}) : kExitDone;  // the log is on the machine of rank 0
   }
-  const sim::PreparedRun run = sim::prepare(continued(config, beginning));
-  if (leads) warn_of_idle_options(line, {{config}});
+  const sim::PreparedRun run = sim::prepare(continued(config, decision));
+  if (is_root) warn_of_idle_options(line, {{config}});
   if (line.dry_run) {
-    if (leads) print_plan(run, line);
+    if (is_root) print_plan(run, line);
     return kExitDone;
   }
   install_stop_handler();
@@ -116,8 +116,8 @@ int run_command(const CommandLine& line) {
     std::cout << std::endl;
   };
   const Session session =
-      run_and_log(run, line.out, beginning.existing, line, config.optimizer.name, print_plan_of_memory);
-  if (!leads) return exit_status(session.result.status);
+      run_and_log(run, line.out, decision.existing, line, config.optimizer.name, print_plan_of_memory);
+  if (!is_root) return exit_status(session.result.status);
   return report(line, session, {{"memory_plan", to_json(run.plan)}});
 }
 

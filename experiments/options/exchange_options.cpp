@@ -48,9 +48,9 @@ std::vector<RunOption> codec_options() {
 
 std::vector<RunOption> exchange_options() {
   using compress::ErrorType;
+  using compress::ExchangePattern;
   using compress::Feedback;
   using compress::Granularity;
-  using compress::Meeting;
   std::vector<RunOption> all = codec_options();
   all.push_back(choice(
       "feedback", "error feedback; auto: unless the codec is unbiased", ONEBIT_PLACE(optimizer.exchange.feedback),
@@ -60,12 +60,12 @@ std::vector<RunOption> exchange_options() {
                        std::map<std::string, ErrorType>{
                            {"fp32", ErrorType::fp32}, {"bf16", ErrorType::bf16}, {"int8", ErrorType::int8}}));
   all.push_back(choice("channel", "how the workers' vectors meet; auto: as the codec's traits allow",
-                       ONEBIT_PLACE(optimizer.exchange.meeting),
-                       std::map<std::string, Meeting>{{"auto", Meeting::automatic},
-                                                      {"server", Meeting::server},
-                                                      {"gather", Meeting::gather},
-                                                      {"linear", Meeting::linear},
-                                                      {"tree", Meeting::tree}}));
+                       ONEBIT_PLACE(optimizer.exchange.pattern),
+                       std::map<std::string, ExchangePattern>{{"auto", ExchangePattern::automatic},
+                                                              {"server", ExchangePattern::server},
+                                                              {"gather", ExchangePattern::gather},
+                                                              {"linear", ExchangePattern::linear},
+                                                              {"tree", ExchangePattern::tree}}));
   all.push_back(choice(
       "optimizer.granularity", "what shares one scale and one call", ONEBIT_PLACE(optimizer.exchange.granularity),
       std::map<std::string, Granularity>{{"tensor", Granularity::tensor}, {"fused", Granularity::fused}}));

@@ -100,8 +100,8 @@ bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& na
     const auto options = compress::options_of_codec(codec);
     return !options || holds(*options, name);
   };
-  const bool summed = exchange.meeting == compress::Meeting::linear ||
-                      (exchange.meeting == compress::Meeting::automatic && exchange.down.empty());
+  const bool summed = exchange.pattern == compress::ExchangePattern::linear ||
+                      (exchange.pattern == compress::ExchangePattern::automatic && exchange.down.empty());
   if (holds("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // of factors that are all-reduced
   const bool down = !exchange.down.empty() && name != "packing";                     // only what goes up is packed
   return reads(exchange.up.name) || (down && reads(exchange.down));

@@ -5,12 +5,12 @@
 #include <limits>
 #include <optional>
 
-#include "device/device.hpp"
 #include "device/base/error.hpp"
-#include "experiments/options/idle_options.hpp"
-#include "experiments/study/price.hpp"
+#include "device/device.hpp"
 #include "experiments/cli/resume.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/study/price.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -28,7 +28,7 @@ sim::RunConfig with_seed(sim::RunConfig config, Index s) {
 
 Index parameters_of(const sim::PreparedRun& run) {
   const device::Device counting = device::parse_devices("cpu", 1).front().plan();
-  return sim::make_model(counting, run.config.model, *run.site.data)->parameters();
+  return sim::make_model(counting, run.config.model, *run.resources.data)->parameters();
 }
 
 /// False: stopped by a signal.
@@ -36,13 +36,13 @@ bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, Inde
   for (Index s = 0; s < line.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
     const std::string path = log_path(line, arm, config.seed);
-    const Beginning beginning = beginning_of(line, config, path);
-    config = continued(config, beginning);
+    const ResumeDecision decision = resume_decision(line, config, path);
+    config = continued(config, decision);
     if (config.eval.examples == 0) config.eval.examples = examples;
-    const sim::RunResult run = beginning.done ? result_of(path)
-                                              : run_and_log(sim::prepare(config), path, beginning.existing, line,
-                                                            arm.name + " seed " + std::to_string(config.seed))
-                                                    .result;
+    const sim::RunResult run = decision.done ? result_of(path)
+                                             : run_and_log(sim::prepare(config), path, decision.existing, line,
+                                                           arm.name + " seed " + std::to_string(config.seed))
+                                                   .result;
     const sim::LogReader log(path);
     result.exchanges.push_back(analysis::exchanges_of(log));
     result.runs.push_back(
@@ -108,8 +108,8 @@ Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Pr
       if (fs::exists(path) && !line.overwrite && !line.resume) {
         throw ConfigError("output exists", path, "give --overwrite, --resume or another -o DIR");
       }
-      const Beginning beginning = beginning_of(line, with_seed(config, s), path);
-      if (config.eval.examples == 0 && beginning.eval_examples > 0) begun = beginning.eval_examples;
+      const ResumeDecision decision = resume_decision(line, with_seed(config, s), path);
+      if (config.eval.examples == 0 && decision.eval_examples > 0) begun = decision.eval_examples;
     }
   }
   warn_of_idle_options(line, given_runs(line, arms));

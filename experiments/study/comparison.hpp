@@ -14,7 +14,7 @@ namespace onebit::experiments {
 struct ArmRuns {
   std::string name;
   std::vector<analysis::Summary> runs;
-  std::vector<std::vector<analysis::Stretch>> exchanges;  ///< of the runs
+  std::vector<std::vector<analysis::StepRange>> exchanges;  ///< of the runs
 };
 
 /// The runs of a comparison in seconds.

@@ -36,8 +36,8 @@ Replay::Replay(const sim::GradientTrace& trace, const ReplayPlan& plan)
     : trace_(trace),
       config_(plan.config),
       penalty_(plan.penalty),
-      team_(device::parse_devices(config_.device, config_.threads), workers()) {
-  for (Index rank = 0; rank < team_.size(); ++rank) seats_.push_back(make_seat(team_.shard(rank)));
+      group_(device::parse_devices(config_.device, config_.threads), workers()) {
+  for (Index rank = 0; rank < group_.size(); ++rank) seats_.push_back(make_seat(group_.shard(rank)));
 }
 
 Replay::Seat Replay::make_seat(const device::Shard& shard) const {
@@ -63,11 +63,11 @@ void Replay::run(const std::function<void(Index step, const std::vector<float>& 
   for (Index now = 1; now <= trace_.steps(); ++now) {
     read_step(now - 1, gradients);
     const double lr = config_.optimizer.lr * schedule.factor(now);
-    team_.run([&](Index rank) { step(seats_[static_cast<std::size_t>(rank)], now, lr, gradients); });
+    group_.run([&](Index rank) { step(seats_[static_cast<std::size_t>(rank)], now, lr, gradients); });
     use(now, parameters());
   }
-  const std::string unfulfilled = seats_.front().optimizer->unfulfilled();
-  if (!unfulfilled.empty()) throw Error(unfulfilled, "replay");
+  const std::string failed_expectation = seats_.front().optimizer->failed_expectation();
+  if (!failed_expectation.empty()) throw Error(failed_expectation, "replay");
 }
 
 /// What the workers get in a step, counted from 0.

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "sim/run/config.hpp"
 #include "sim/run/trace.hpp"
 
@@ -44,7 +44,7 @@ class Replay {
   const sim::GradientTrace& trace_;
   sim::RunConfig config_;
   double penalty_;
-  device::Team team_;
+  device::DeviceGroup group_;
   std::vector<Seat> seats_;
 };
 

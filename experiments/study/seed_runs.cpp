@@ -4,12 +4,12 @@
 #include <cmath>
 #include <filesystem>
 
-#include "analysis/log/summary.hpp"
 #include "analysis/compare/target.hpp"
+#include "analysis/log/summary.hpp"
 #include "device/base/error.hpp"
-#include "experiments/study/price.hpp"
 #include "experiments/cli/resume.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/study/price.hpp"
 #include "optim/parent.hpp"
 #include "sim/run/checkpoint.hpp"
 
@@ -99,11 +99,11 @@ SeedRuns::SeedRuns(const CommandLine& line, Index seed, double target)
 }
 
 bool SeedRuns::run_dense() {
-  const Beginning beginning = beginning_of(line_, config_, dense_);
-  const sim::RunResult result = beginning.done ? result_of(dense_)
-                                               : run_and_log(sim::prepare(continued(config_, beginning)), dense_,
-                                                             beginning.existing, line_, label("dense"))
-                                                     .result;
+  const ResumeDecision decision = resume_decision(line_, config_, dense_);
+  const sim::RunResult result = decision.done ? result_of(dense_)
+                                              : run_and_log(sim::prepare(continued(config_, decision)), dense_,
+                                                            decision.existing, line_, label("dense"))
+                                                    .result;
   if (result.status == sim::RunStatus::stopped) return false;
   if (!std::isfinite(dense().outcome.loss))
     throw NumericError("the dense run has no final loss: " + result.reason, dense_,
@@ -157,7 +157,7 @@ sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
 bool SeedRuns::is_done(const Arm& arm, Index step) const {
   const std::string path = path_of(arm, step);
   if (!fs::exists(path)) return false;
-  if (beginning_of(line_, branch_config(arm, step), path).done) return true;
+  if (resume_decision(line_, branch_config(arm, step), path).done) return true;
   fs::remove(path);
   sim::prune_checkpoints(path, 0);
   return false;

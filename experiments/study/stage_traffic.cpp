@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "device/memory/buffer.hpp"
-#include "device/device.hpp"
+#include "compress/channels/exchange_pattern.hpp"
 #include "device/base/error.hpp"
 #include "device/base/system.hpp"
 #include "device/base/text.hpp"
+#include "device/device.hpp"
+#include "device/memory/buffer.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/stages.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr Index kLeastSteps = 12;
 constexpr Index kLongestPeriod = 4096;
 
-optim::OptimizerConfig hurried(optim::OptimizerConfig config) {
+optim::OptimizerConfig with_short_stages(optim::OptimizerConfig config) {
   if (config.freeze.policy != "never") config.freeze.policy = "fixed:2";
   config.exchange.dense_steps = std::min<Index>(config.exchange.dense_steps, 2);
   config.zeroone.var_freeze_step = std::min<Index>(config.zeroone.var_freeze_step, 2);
@@ -39,12 +40,11 @@ Index period_of(const optim::OptimizerConfig& config) {
 
 /// What sends as much as the data say, or needs to know the tensors, cannot be planned for one vector.
 void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
-  const std::string& codec = config.exchange.up.name;
   const bool compresses =
       config.name.find("adam") == std::string::npos && config.name.find("lamb") == std::string::npos;
-  for (const char* name : {"threshold", "dct", "power-sgd"}) {
-    if (!compresses || (codec != name && config.exchange.down != name)) continue;
-    throw ConfigError("what codec " + std::string(name) + " sends depends on the data and the tensors", "codec",
+  for (const compress::CodecConfig& codec : {config.exchange.up, compress::down_of(config.exchange)}) {
+    if (!compresses || compress::make_codec(codec)->traits().fixed_volume) continue;
+    throw ConfigError("what codec " + codec.name + " sends depends on the data and the tensors", "codec",
                       "train a small run and price its log");
   }
   if (config.name.starts_with("cada")) {
@@ -64,10 +64,10 @@ void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
 }
 
 /// Of the last stage the last period alone.
-std::vector<analysis::Stretch> settled(std::vector<analysis::Stretch> steps, Index period) {
+std::vector<analysis::StepRange> settled(std::vector<analysis::StepRange> steps, Index period) {
   const Index from = steps.back().last - period;
   const optim::Phase last = steps.back().phase;
-  std::erase_if(steps, [&](const analysis::Stretch& step) { return step.phase == last && step.first <= from; });
+  std::erase_if(steps, [&](const analysis::StepRange& step) { return step.phase == last && step.first <= from; });
   return steps;
 }
 
@@ -75,7 +75,7 @@ std::vector<analysis::Stretch> settled(std::vector<analysis::Stretch> steps, Ind
 
 std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
   check_plannable(config, parameters);
-  config = hurried(config);
+  config = with_short_stages(config);
   const device::Device device = device::parse_devices("cpu", 1).front().plan();
   const Index period = period_of(config);
   const Index steps = (kLeastSteps / period + 3) * period;
@@ -85,7 +85,7 @@ std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, I
   const Index rows = optimizer->local_weights() ? workers : 1;
   device::Buffer<float> weights(device, rows * parameters);
   device::Buffer<float> gradients(device, workers * parameters);
-  std::vector<analysis::Stretch> all;
+  std::vector<analysis::StepRange> all;
   for (Index step = 1; step <= steps; ++step) {
     optimizer->begin(step, config.lr);
     optimizer->absorb({0, workers}, gradients.data(), parameters);

@@ -48,29 +48,29 @@ std::optional<std::string> PointPlanner::data_hash(const Point& point) const {
 
 PointPlan PointPlanner::make_plan(const sim::RunConfig& config) {
   sim::RunConfig limited = config;
-  const sim::Site& site = site_of(config);
-  if (memory_ == 0) memory_ = sim::memory_limit(config, site);
+  const sim::RunResources& resources = resources_of(config);
+  if (memory_ == 0) memory_ = sim::memory_limit(config, resources);
   limited.memory = memory_;
   try {
-    const sim::MemoryPlan plan = sim::plan_memory(limited, site);
-    return {plan.total(), plan.worker_group, site.data->train_size(), ""};
+    const sim::MemoryPlan plan = sim::plan_memory(limited, resources);
+    return {plan.total(), plan.worker_group, resources.data->train_size(), ""};
   } catch (const ConfigError& refusal) {
     // Memory was the reason if it can be planned with any amount of it.
     limited.memory = Index{1} << 60;
-    sim::plan_memory(limited, site);
-    return {0, 0, site.data->train_size(), refusal.what()};
+    sim::plan_memory(limited, resources);
+    return {0, 0, resources.data->train_size(), refusal.what()};
   }
 }
 
-const sim::Site& PointPlanner::site_of(const sim::RunConfig& config) {
+const sim::RunResources& PointPlanner::resources_of(const sim::RunConfig& config) {
   const std::string key = data_key(config);
-  if (!site_ || site_key_ != key) {
-    site_.reset();
-    site_ = sim::make_site(config);
-    site_key_ = key;
-    hashes_[key] = site_->data->hash();
+  if (!resources_ || resources_key_ != key) {
+    resources_.reset();
+    resources_ = sim::make_resources(config);
+    resources_key_ = key;
+    hashes_[key] = resources_->data->hash();
   }
-  return *site_;
+  return *resources_;
 }
 
 }  // namespace onebit::experiments

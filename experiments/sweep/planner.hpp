@@ -29,20 +29,20 @@ class PointPlanner {
   Index memory() const { return memory_; }
 
   /// Lets go of data that was read.
-  void release_data() { site_.reset(); }
+  void release_data() { resources_.reset(); }
 
   /// Hash of the data that the point reads, if a plan has read it.
   std::optional<std::string> data_hash(const Point& point) const;
 
  private:
   PointPlan make_plan(const sim::RunConfig& config);
-  const sim::Site& site_of(const sim::RunConfig& config);
+  const sim::RunResources& resources_of(const sim::RunConfig& config);
 
   Index memory_;
   std::map<std::string, PointPlan> plans_;     ///< by the configuration without seed
   std::map<std::string, std::string> hashes_;  ///< by the options that say what is read
-  std::string site_key_;
-  std::optional<sim::Site> site_;  ///< the last one: neighbours mostly read the same data
+  std::string resources_key_;
+  std::optional<sim::RunResources> resources_;  ///< the last one: neighbours mostly read the same data
 };
 
 }  // namespace onebit::experiments

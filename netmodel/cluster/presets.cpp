@@ -31,18 +31,18 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
 }  // namespace
 
 std::span<const Gpu> gpus() {
-  static constexpr std::array<Gpu, 4> table = {{
+  static constexpr auto table = std::to_array<Gpu>({
       // 176 bytes an element of the released 1-bit codec took 99 ms for BERT-Large on the V100s of DeepSpeed's figures
       {"v100-pcie", "V100 on PCIe, as in paper-ethernet", Source::fitted, gigabytes_per_second(600), 0.95},
       {"v100", "V100 with NVLink, as in paper-infiniband", Source::fitted, gigabytes_per_second(600), 1},
       {"a100", "A100 with NVLink", Source::estimated, gigabytes_per_second(1400), 2.5},
       {"h100", "H100 or H200 with NVLink", Source::estimated, gigabytes_per_second(2600), 6},
-  }};
+  });
   return table;
 }
 
 std::span<const GpuLink> gpu_links() {
-  static constexpr std::array<GpuLink, 8> table = {{
+  static constexpr auto table = std::to_array<GpuLink>({
       // name, doc, source, link {nominal GB/s, effective GB/s, us a step}, is it NVLink
       {"pcie3-paper", "PCIe 3 as 4 V100s of paper-ethernet share it", Source::fitted, link(15.75, 4.25, 5.7), false},
       {"pcie3", "PCIe 3 x16", Source::published, link(15.75, 12, 5.7), false},
@@ -52,12 +52,12 @@ std::span<const GpuLink> gpu_links() {
       {"nvlink2", "NVLink of a V100", Source::published, link(150, 120, 3.4), true},
       {"nvlink3", "NVLink of an A100", Source::published, link(300, 230, 3.4), true},
       {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true},
-  }};
+  });
   return table;
 }
 
 std::span<const Cluster> clusters() {
-  static const std::array<Cluster, 11> table = {{
+  static const auto table = std::to_array<Cluster>({
       single("eth1", "1 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(0.125, 0.117, 50)),
       // 40 GbE is sold as 5 GB/s; its dense all-reduces of BERT-Large in fp16 say 0.607 (six rows of Table 1, 3.3%)
       dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100 a node, as measured for 1-bit Adam (Table 1)",
@@ -78,7 +78,7 @@ std::span<const Cluster> clusters() {
       single("ib100", "100 Gb/s InfiniBand EDR, one GPU a node", Source::published, link(12.5, 12.0, 14)),
       single("ib200", "200 Gb/s InfiniBand HDR, one GPU a node", Source::published, link(25, 23.5, 14)),
       single("ib400", "400 Gb/s InfiniBand NDR, one GPU a node", Source::published, link(50, 48.5, 14)),
-  }};
+  });
   return table;
 }
 

@@ -56,7 +56,7 @@ BatchTimes at_batch(const std::vector<BatchTimes>& rows, std::string_view gpu, d
 }  // namespace
 
 std::span<const Workload> workloads() {
-  static const std::array<Workload, 13> table = {{
+  static const auto table = std::to_array<Workload>({
       {"bert-large",
        "BERT-Large, sequence 128, fp16; the V100 times of 1-bit Adam's Table 1",
        Source::published,
@@ -95,7 +95,7 @@ std::span<const Workload> workloads() {
        {{"v100", 2048, ms(3), ms(6)}},
        {}},
       {"none", "no computation: communication alone, of --step.parameters", Source::estimated, 0, {}, {}},
-  }};
+  });
   return table;
 }
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "device/base/error.hpp"
-#include "device/launch/stopwatch.hpp"
 #include "device/base/text.hpp"
+#include "device/launch/stopwatch.hpp"
 #include "optim/common/tensor_table.hpp"
 
 namespace onebit::optim {
@@ -132,8 +132,8 @@ void AdamCore::update(const AdamStep& step, device::Buffer<float>& x, StepReport
   report.seconds.update += watch.lap();
 }
 
-void AdamCore::move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
-                    const std::optional<device::SignVector>& packed, const std::uint8_t* moving) {
+void AdamCore::apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
+                     const std::optional<device::SignVector>& packed, const std::uint8_t* moving) {
   device::Stopwatch watch(device_);
   const MoveKernel kernel{step, device_rules_.data(), mask, x.data(), momentum_.data(), variance_.data(), moving};
   report.update_norm = norm_of(packed ? sums(device_, tensors_, *packed, kernel) : tensor_sums(1, kernel));

@@ -3,10 +3,10 @@
 
 #include "compress/channels/channel.hpp"
 #include "device/launch/chunks.hpp"
-#include "optim/common/clipping.hpp"
 #include "optim/adam/adam_kernels.hpp"
-#include "optim/optimizer.hpp"
+#include "optim/common/clipping.hpp"
 #include "optim/common/sums.hpp"
+#include "optim/optimizer.hpp"
 
 namespace onebit::optim {
 
@@ -65,8 +65,8 @@ class AdamCore {
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
   /// Applies the moments as they are; where the momentum comes packed it is unpacked on the way. moving [tensors]:
   /// whose variance moves, and masks nothing; null: none. Fills the report.
-  void move(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
-            const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
+  void apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
+             const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
   /// Takes note of the variance after an update of it. Fills the report.
   void watch_variance(StepReport& report);
 
@@ -78,7 +78,7 @@ class AdamCore {
 
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
   template <class Kernel>
-  device::Fetched<double> tensor_sums(Index rows, const Kernel& kernel) const {
+  device::Future<double> tensor_sums(Index rows, const Kernel& kernel) const {
     return sums(device_, rows, tensors_, kernel);
   }
 

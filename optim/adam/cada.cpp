@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
-#include "device/memory/grow.hpp"
 #include "device/launch/stopwatch.hpp"
+#include "device/memory/grow.hpp"
 #include "optim/adam/adam_core.hpp"
 #include "optim/adam/cada_kernels.hpp"
 
@@ -167,7 +167,7 @@ StepReport Cada::do_finish(device::Buffer<float>& parameters) {
   device::Stopwatch watch(device());
   netmodel::TrafficList all_reduce;  // what would have crossed, had everybody uploaded
   channel_.exchange(mean_.data(), all_reduce);
-  report.uploads = total(shard_.exchange->all_gather(std::vector<double>(uploads_.begin(), uploads_.end()))) /
+  report.uploads = total(shard_.communicator->all_gather(std::vector<double>(uploads_.begin(), uploads_.end()))) /
                    static_cast<double>(shard_.workers());
   report.traffic = traffic(report.uploads);
   report.seconds.exchange = watch.lap();

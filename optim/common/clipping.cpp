@@ -49,8 +49,8 @@ const float* LocalClipping::factors(Range group, const float* gradients, Index s
 void LocalClipping::report(StepReport& report) const {
   if (bound_ == 0) return;
   std::vector<double> own;
-  for (const device::Fetched<double>& group : squares_) own.insert(own.end(), group.begin(), group.end());
-  const std::vector<double> squares = shard_.exchange->all_gather(own);
+  for (const device::Future<double>& group : squares_) own.insert(own.end(), group.begin(), group.end());
+  const std::vector<double> squares = shard_.communicator->all_gather(own);
   const auto n = static_cast<double>(squares.size());
   const auto clipped = std::count_if(squares.begin(), squares.end(),
                                      [&](double square) { return clip_factor(std::sqrt(square), bound_) < 1; });

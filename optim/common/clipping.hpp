@@ -20,7 +20,7 @@ class MeanClipping {
   double bound_;
   device::Chunks whole_;
   device::Buffer<float> factor_;
-  device::Fetched<double> square_;  ///< of the norm
+  device::Future<double> square_;  ///< of the norm
 };
 
 /// Clipping before an exchange: every worker by its own norm (no other norm is known then).
@@ -40,7 +40,7 @@ class LocalClipping {
   double bound_;
   device::Chunks row_;
   device::Buffer<float> factors_;
-  std::vector<device::Fetched<double>> squares_;  ///< of the norms of this device's workers, by groups
+  std::vector<device::Future<double>> squares_;  ///< of the norms of this device's workers, by groups
 };
 
 }  // namespace onebit::optim

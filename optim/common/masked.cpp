@@ -55,7 +55,7 @@ void MaskedCoordinates::report(StepReport& report) {
   const auto first = std::find_if(counts_.begin(), counts_.end(), [](double n) { return n > 0; });
   std::array<double, 2> own = {0, 0};
   if (first != counts_.end()) own = {static_cast<double>(shard_.own().first + (first - counts_.begin())), *first};
-  const std::vector<double> all = shard_.exchange->all_gather(own);
+  const std::vector<double> all = shard_.communicator->all_gather(own);
   for (std::size_t i = 0; i < all.size() && !reported_; i += 2) {
     if (all[i + 1] == 0) continue;
     reported_ = true;

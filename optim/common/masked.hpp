@@ -32,8 +32,8 @@ class MaskedCoordinates {
 
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
-  device::Buffer<double> found_;    ///< [workers of this device]: coordinates with a gradient in the running step
-  device::Fetched<double> counts_;  ///< the same on the host
+  device::Buffer<double> found_;   ///< [workers of this device]: coordinates with a gradient in the running step
+  device::Future<double> counts_;  ///< the same on the host
   bool reported_ = false;
 };
 

@@ -6,7 +6,7 @@
 namespace onebit::optim {
 
 double root_mean_square(const device::Shard& shard, std::span<const double> own_squares) {
-  const std::vector<double> squares = shard.exchange->all_gather(own_squares);
+  const std::vector<double> squares = shard.communicator->all_gather(own_squares);
   return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(squares.size()));
 }
 

@@ -14,7 +14,7 @@ double total(const Values& values) {
 }
 
 /// The norm of which these are squares, in parts.
-inline device::Number norm_of(const device::Fetched<double>& squares) {
+inline device::Number norm_of(const device::Future<double>& squares) {
   return device::Number([squares] { return std::sqrt(total(squares)); });
 }
 

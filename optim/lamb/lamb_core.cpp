@@ -47,7 +47,7 @@ std::vector<double> lamb_update(AdamCore& core, const LambConfig& config, Index 
                  [&config](double x_square, double u_square) { return trust_ratio(config, x_square, u_square); });
   core.set_coefficients(ratios);
   report.seconds.update += watch.lap();
-  core.move(step, /*mask=*/false, x, report);
+  core.apply(step, /*mask=*/false, x, report);
   core.watch_variance(report);
   return ratios;
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compress/channels/meeting.hpp"
+#include "compress/channels/exchange_pattern.hpp"
 #include "device/base/error.hpp"
 #include "device/launch/stopwatch.hpp"
 
@@ -102,7 +102,7 @@ compress::ExchangeConfig majority_vote(const OptimizerConfig& config) {
   exchange.up.name = "sign";
   exchange.down = "sign";
   exchange.feedback = compress::Feedback::none;
-  exchange.meeting = compress::Meeting::server;
+  exchange.pattern = compress::ExchangePattern::server;
   return exchange;
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
-#include "device/launch/launch.hpp"
 #include "device/base/text.hpp"
+#include "device/launch/launch.hpp"
 #include "optim/sgd/dgc_kernels.hpp"
 
 namespace onebit::optim {
@@ -57,13 +57,13 @@ void Dgc::do_begin() {
 }
 
 void Dgc::after_exchange() {
-  const compress::Side& side = exchange().layout().worker();
-  device::Buffer<double> sent(device(), own_workers() * side.count());
+  const compress::SegmentTable& table = exchange().layout().worker();
+  device::Buffer<double> sent(device(), own_workers() * table.count());
   exchange().worker_errors().read([&](Range rows, const float* errors) {
-    reduce(device(), rows.count, side.real(),
-           ForgetSentKernel{side.device_segments(), errors, exchange().error_stride(),
+    reduce(device(), rows.count, table.real(),
+           ForgetSentKernel{table.device_segments(), errors, exchange().error_stride(),
                             worker_momentum().data() + rows.first * parameters(), parameters()},
-           sent.data() + rows.first * side.count());
+           sent.data() + rows.first * table.count());
   });
 }
 

@@ -1,7 +1,7 @@
 #include "optim/two_stage/onebit_adam.hpp"
 
-#include "device/memory/grow.hpp"
 #include "device/launch/launch.hpp"
+#include "device/memory/grow.hpp"
 
 namespace onebit::optim {
 
@@ -44,7 +44,7 @@ void OnebitAdam::receive(StepReport& report) {
 }
 
 void OnebitAdam::frozen_update(device::Buffer<float>& x, StepReport& report) {
-  core().move(frozen_step(), /*mask=*/!deepspeed(), x, report, packed_momentum(), moving());
+  core().apply(frozen_step(), /*mask=*/!deepspeed(), x, report, packed_momentum(), moving());
 }
 
 std::optional<device::SignVector> OnebitAdam::packed_momentum() const {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
-#include "device/memory/grow.hpp"
 #include "device/launch/stopwatch.hpp"
+#include "device/memory/grow.hpp"
 #include "optim/lamb/lamb_kernels.hpp"
 
 namespace onebit::optim {
@@ -169,7 +169,7 @@ void OnebitLamb::frozen_update(device::Buffer<float>& x, StepReport& report) {
   refresh(step);
   update_factors(step, x);
   report.seconds.update += watch.lap();
-  core().move(step, /*mask=*/false, x, report);
+  core().apply(step, /*mask=*/false, x, report);
 }
 
 void OnebitLamb::refreshing_update(const AdamStep& step, device::Buffer<float>& x, StepReport& report) {
@@ -180,7 +180,7 @@ void OnebitLamb::refreshing_update(const AdamStep& step, device::Buffer<float>& 
   for_each(device(), core().parameters(), VarianceKernel{step, gradient, fresh_.data()});
   update_factors(step, x);
   report.seconds.update += watch.lap();
-  core().move(step, /*mask=*/false, x, report);
+  core().apply(step, /*mask=*/false, x, report);
 }
 
 void OnebitLamb::refresh(const AdamStep& step) {
@@ -190,7 +190,7 @@ void OnebitLamb::refresh(const AdamStep& step) {
 }
 
 /// (sqrt(v) + eps) / (sqrt(fresh) + eps) where it is largest, in kLanes parts of every chunk of the tensors.
-device::Fetched<float> OnebitLamb::largest_parts(const AdamStep& step) const {
+device::Future<float> OnebitLamb::largest_parts(const AdamStep& step) const {
   const Index count = core().tensors().count();
   device::Buffer<float> lanes(device(), count * LargestRatioKernel::kLanes);
   const float fresh_correction = core().numbers(updates(), updates(), lr()).root_correction;
@@ -202,7 +202,7 @@ device::Fetched<float> OnebitLamb::largest_parts(const AdamStep& step) const {
 }
 
 /// Of every tensor; 1 where nothing counts.
-std::vector<double> OnebitLamb::largest_ratios(const device::Fetched<float>& parts) const {
+std::vector<double> OnebitLamb::largest_ratios(const device::Future<float>& parts) const {
   std::vector<double> ratios;
   const float* next = parts.begin();
   for (const compress::Tensor& tensor : problem().tensors) {
@@ -215,8 +215,8 @@ std::vector<double> OnebitLamb::largest_ratios(const device::Fetched<float>& par
 }
 
 void OnebitLamb::update_factors(const AdamStep& step, const device::Buffer<float>& x) {
-  const device::Fetched<float> parts = largest_parts(step);
-  device::Fetched<double> squares;  // of the whole directions, then of their adaptive parts
+  const device::Future<float> parts = largest_parts(step);
+  device::Future<double> squares;  // of the whole directions, then of their adaptive parts
   if (core().decays()) {
     squares = core().tensor_sums(
         2, DirectionTerm{step, core().rules().data(), x.data(), core().momentum().data(), core().variance().data()});

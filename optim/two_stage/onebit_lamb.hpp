@@ -59,8 +59,8 @@ class OnebitLamb : public TwoStage {
   void fix_scaling();
   void send_padded(Range group, const float* gradients, Index stride, const float* factors);
   void refresh(const AdamStep& step);
-  device::Fetched<float> largest_parts(const AdamStep& step) const;
-  std::vector<double> largest_ratios(const device::Fetched<float>& parts) const;
+  device::Future<float> largest_parts(const AdamStep& step) const;
+  std::vector<double> largest_ratios(const device::Future<float>& parts) const;
   void update_factors(const AdamStep& step, const device::Buffer<float>& x);
 
   const LambConfig lamb_;

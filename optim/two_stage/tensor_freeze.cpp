@@ -49,11 +49,11 @@ std::vector<Range> TensorFreeze::frozen() const {
   return ranges;
 }
 
-device::Fetched<double> TensorFreeze::norms(const AdamCore& core) const {
+device::Future<double> TensorFreeze::norms(const AdamCore& core) const {
   return core.tensor_sums(1, TensorAbsoluteTerm{core.rules().data(), core.variance().data()});
 }
 
-device::Fetched<double> TensorFreeze::follow(AdamCore& core, Index t) const {
+device::Future<double> TensorFreeze::follow(AdamCore& core, Index t) const {
   const AdamStep step = core.numbers(t, t, 0);
   const double before = bias_.weight(t - 1), now = bias_.weight(t);
   const auto kept = static_cast<float>(config_.beta2 * before / now);
@@ -71,7 +71,7 @@ void TensorFreeze::remove_bias(device::Buffer<float>& variance, Index updates) {
   biased_ = false;
 }
 
-bool TensorFreeze::freeze_stable(Index t, const device::Fetched<double>& norms) {
+bool TensorFreeze::freeze_stable(Index t, const device::Future<double>& norms) {
   const double weight = biased_ ? 1 : bias_.weight(t);  // what is watched is the norm with its bias
   for (std::size_t i = 0; i < watched_.size(); ++i) {
     Watched& each = watched_[i];

@@ -35,15 +35,15 @@ class TensorFreeze {
   std::vector<Range> frozen() const;
 
   /// The l1 norms [tensors] of the variance as dense updates store it.
-  device::Fetched<double> norms(const AdamCore& core) const;
+  device::Future<double> norms(const AdamCore& core) const;
   /// Takes the momenta of update t, exchanged to core.mean(), and moves the variance. Returns the norms [tensors] of
   /// what moves.
-  device::Fetched<double> follow(AdamCore& core, Index t) const;
+  device::Future<double> follow(AdamCore& core, Index t) const;
   /// The variance after so many dense updates, from now on without bias.
   void remove_bias(device::Buffer<float>& variance, Index updates);
 
   /// Freezes the tensors that are stable after update t; norms: of that update. Returns whether there are any.
-  bool freeze_stable(Index t, const device::Fetched<double>& norms);
+  bool freeze_stable(Index t, const device::Future<double>& norms);
   /// An event for each tensor that was frozen by this update.
   void tell(Index update, StepReport& report) const;
   /// How many are frozen, of how many: "2 of 6 tensors".

@@ -76,7 +76,7 @@ void TwoStage::visit_state(device::StateVisitor& visitor) {
   if (exchange_) exchange_->visit_state(visitor);
 }
 
-std::string TwoStage::unfulfilled() const {
+std::string TwoStage::failed_expectation() const {
   const FreezePolicy& policy = core_.freeze_policy();
   const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
   if (policy.kind() == FreezePolicy::Kind::never || compressed) return "";
@@ -218,7 +218,7 @@ void TwoStage::finish_compression(device::Buffer<float>& parameters, StepReport&
   if (exchanges()) receive(report);
   report.seconds.encode = encode_seconds_;
   clipping_.report(report);
-  device::Fetched<double> norms;
+  device::Future<double> norms;
   if (moves()) norms = tensors_->follow(core_, updates_);
   frozen_update(parameters, report);
   if (masked_) masked_->report(report);

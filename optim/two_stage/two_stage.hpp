@@ -33,7 +33,7 @@ class TwoStage : public Optimizer {
  public:
   StateView state() const override;
   void visit_state(device::StateVisitor& visitor) override;
-  std::string unfulfilled() const override;
+  std::string failed_expectation() const override;
 
  protected:
   TwoStage(const Problem& problem, const OptimizerConfig& config);

@@ -110,7 +110,7 @@ void ZeroOneAdam::finish_one_bit(device::Buffer<float>& x, StepReport& report) {
                                     static_cast<float>(config_.beta1), share_.data()};
     for_each_row(device(), 1, core_.parameters(), kernel);
   }
-  core_.move(numbers(), /*mask=*/!deepspeed(), x, report);
+  core_.apply(numbers(), /*mask=*/!deepspeed(), x, report);
   spread(x);
 }
 

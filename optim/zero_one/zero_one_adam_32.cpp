@@ -67,7 +67,7 @@ void ZeroOneAdam32::move_by_momentum(AdamStep step, device::Buffer<float>& x, St
   step.one_minus_beta2 = 0;
   for_each(core_.device(), core_.parameters(),
            MomentKernel{step, core_.momentum().data(), core_.variance().data(), core_.mean().data()});
-  core_.move(step, /*mask=*/true, x, report);
+  core_.apply(step, /*mask=*/true, x, report);
 }
 
 void ZeroOneAdam32::freeze(StepReport& report) {

@@ -1,7 +1,7 @@
 #pragma once
 // What one device of a run holds.
 
-#include "device/comm/exchange.hpp"
+#include "device/comm/communicator.hpp"
 #include "optim/optimizer.hpp"
 #include "sim/data/example_table.hpp"
 #include "sim/models/model.hpp"

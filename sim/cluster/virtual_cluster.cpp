@@ -49,13 +49,13 @@ std::string bad_in(const Replica& replica) {
 
 }  // namespace
 
-Site make_site(const RunConfig& config) {
+RunResources make_resources(const RunConfig& config) {
   const RunConfig complete = completed(config);
-  const std::shared_ptr<device::World>& world = device::world();
-  const int threads = complete.threads == 0 ? world->threads() : complete.threads;
+  const std::shared_ptr<device::ProcessGroup>& processes = device::processes();
+  const int threads = complete.threads == 0 ? processes->threads() : complete.threads;
   std::vector<device::Device> devices = device::parse_devices(complete.device, threads);
   for (device::Device& device : devices) device = device.with_recordings(complete.graphs);
-  return {make_data(data_config(complete)), std::move(devices), world};
+  return {make_data(data_config(complete)), std::move(devices), processes};
 }
 
 RunConfig with_evaluations(RunConfig config, const DataSource& data) {
@@ -64,14 +64,14 @@ RunConfig with_evaluations(RunConfig config, const DataSource& data) {
   return config;
 }
 
-VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
-    : config_(with_evaluations(completed(config), *site.data)),
-      team_(site.devices, config.workers, site.world),
-      data_(site.data),
+VirtualCluster::VirtualCluster(const RunConfig& config, const RunResources& resources)
+    : config_(with_evaluations(completed(config), *resources.data)),
+      group_(resources.devices, config.workers, resources.processes),
+      data_(resources.data),
       steps_(total_steps(config, data_->train_size())),
       schedule_(schedule_config(config, steps_)) {
-  for (Index device = 0; device < team_.size(); ++device) {
-    replicas_.push_back(make_replica(team_.shard(device), site.keeps_examples));
+  for (Index device = 0; device < group_.size(); ++device) {
+    replicas_.push_back(make_replica(group_.shard(device), resources.keeps_examples));
   }
   for (const Replica& replica : replicas_) {
     if (config_.probe.every == 0) break;
@@ -79,7 +79,7 @@ VirtualCluster::VirtualCluster(const RunConfig& config, const Site& site)
   }
   const std::string& file = config_.model.init;
   if (!file.empty()) check_weights(file, model().tensors());
-  if (site.devices.front().plans()) return;
+  if (resources.devices.front().plans()) return;
   const std::vector<float> weights =
       file.empty() ? model().initial_weights(config_.seed) : read_weights(file, model().tensors());
   for (Replica& replica : replicas_) {
@@ -129,14 +129,14 @@ std::string VirtualCluster::devices() const {
   Index threads = 0;
   for (const Replica& replica : replicas_) threads += replica.shard.device.threads();
   text += ", " + std::to_string(threads) + " threads";
-  const Index ranks = team_.world().size();
+  const Index ranks = group_.processes().size();
   return ranks == 1 ? text : std::to_string(ranks) + " ranks of " + text + " each";
 }
 
-Index VirtualCluster::leaders(Index own) {
+Index VirtualCluster::broadcast(Index own) {
   const auto number = static_cast<double>(own);
   on_each_device([&](const Replica& replica) {
-    const std::vector<double> all = replica.shard.exchange->all_gather({&number, 1});
+    const std::vector<double> all = replica.shard.communicator->all_gather({&number, 1});
     if (&replica == &replicas_.front()) own = static_cast<Index>(all.front());
   });
   return own;
@@ -145,8 +145,8 @@ Index VirtualCluster::leaders(Index own) {
 std::vector<RankShare> VirtualCluster::shares() {
   std::vector<RankShare> shares;
   on_each_device([&](const Replica& replica) {
-    const double own = static_cast<double>(replica.shard.exchange->bytes_received());
-    const std::vector<double> bytes = replica.shard.exchange->all_gather({&own, 1});
+    const double own = static_cast<double>(replica.shard.communicator->bytes_received());
+    const std::vector<double> bytes = replica.shard.communicator->all_gather({&own, 1});
     if (&replica != &replicas_.front()) return;
     for (std::size_t rank = 0; rank < bytes.size(); ++rank) {
       shares.push_back({replica.shard.ranges[rank], static_cast<Index>(bytes[rank])});
@@ -156,7 +156,7 @@ std::vector<RankShare> VirtualCluster::shares() {
 }
 
 void VirtualCluster::on_each_device(const std::function<void(Replica&)>& work) {
-  team_.run([&](Index device) { work(replicas_[static_cast<std::size_t>(device)]); });
+  group_.run([&](Index device) { work(replicas_[static_cast<std::size_t>(device)]); });
 }
 
 std::string VirtualCluster::first_bad_tensor() const {
@@ -180,7 +180,7 @@ void VirtualCluster::visit_state(const std::function<void(const device::Shard&, 
 StepOutcome VirtualCluster::advance() {
   ++step_;
   std::vector<StepOutcome> outcomes(replicas_.size());
-  team_.run([&](Index device) {
+  group_.run([&](Index device) {
     const auto at = static_cast<std::size_t>(device);
     advance_probed(at, outcomes[at]);
   });
@@ -209,7 +209,7 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   for (Index first = own.first; first < own.end(); first += group) {
     run_group(replica, {first, std::min(group, own.end() - first)}, outcome);
   }
-  outcome.worker_losses = replica.shard.exchange->all_gather(outcome.worker_losses);
+  outcome.worker_losses = replica.shard.communicator->all_gather(outcome.worker_losses);
   outcome.report = replica.optimizer->finish(replica.weights);
   replica.optimizer->require_finite();
   if (outcome.report.phase != optim::Phase::dry_run && !std::isfinite(double{outcome.report.update_norm})) {
@@ -231,7 +231,7 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
     outcome.seconds.sample += watch.lap();
     passes.push_back(run_part(replica, replica.weights_from(group.first), replica.gradients, place, outcome.seconds));
     if (extra.data == nullptr) continue;
-    replica.batch.again = true;
+    replica.batch.freeze_running_stats = true;
     const Weights weights{extra.data + (group.first - replica.shard.own().first) * extra.stride, extra.stride};
     run_part(replica, weights, replica.extra_gradients, place, outcome.seconds);
   }
@@ -326,7 +326,7 @@ Evaluation VirtualCluster::evaluate() {
       total = evaluate_first({optimizer().local_weights() ? mean.data() : replica.weights.data(), 0});
       numbers = {total.loss, static_cast<double>(total.correct), static_cast<double>(total.examples)};
     }
-    numbers = replica.shard.exchange->all_gather(numbers);
+    numbers = replica.shard.communicator->all_gather(numbers);
     if (&replica != &replicas_.front()) return;
     total = {numbers[0], static_cast<Index>(numbers[1]), static_cast<Index>(numbers[2])};
   });

@@ -4,11 +4,11 @@
 
 #include <functional>
 
-#include "device/launch/mark.hpp"
-#include "device/comm/team.hpp"
-#include "sim/run/config.hpp"
+#include "device/comm/device_group.hpp"
+#include "device/launch/event.hpp"
 #include "sim/cluster/replica.hpp"
 #include "sim/probe/theory_probe.hpp"
+#include "sim/run/config.hpp"
 
 namespace onebit::sim {
 
@@ -33,10 +33,10 @@ struct StepOutcome {
 };
 
 /// What a run stands on.
-struct Site {
+struct RunResources {
   std::shared_ptr<const DataSource> data;
   std::vector<device::Device> devices;  ///< of this process
-  std::shared_ptr<device::World> world = device::alone();
+  std::shared_ptr<device::ProcessGroup> processes = device::single_process();
   bool keeps_examples = true;  ///< a GPU has all of the data's, where they fit in a table
 };
 
@@ -50,13 +50,13 @@ struct RankShare {
 RunConfig with_evaluations(RunConfig config, const DataSource& data);
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
-Site make_site(const RunConfig& config);
+RunResources make_resources(const RunConfig& config);
 
 class VirtualCluster {
  public:
-  explicit VirtualCluster(const RunConfig& config) : VirtualCluster(config, make_site(config)) {}
+  explicit VirtualCluster(const RunConfig& config) : VirtualCluster(config, make_resources(config)) {}
   /// Makes model, weights and optimizer; on devices that plan, without a value in them. Throws ConfigError, IoError.
-  VirtualCluster(const RunConfig& config, const Site& site);
+  VirtualCluster(const RunConfig& config, const RunResources& resources);
 
   Index steps() const { return steps_; }
   Index step() const { return step_; }
@@ -64,17 +64,17 @@ class VirtualCluster {
   /// With what the configuration left open.
   const EvalConfig& evaluations() const { return config_.eval; }
   /// Whether this process has the first device: it alone logs, prints and writes files.
-  bool leads() const { return replicas_.front().shard.rank() == 0; }
+  bool is_root() const { return replicas_.front().shard.rank() == 0; }
   /// Whether steps may have a probe.
   bool probed() const { return !probes_.empty(); }
   /// Processes of the run.
-  Index ranks() const { return team_.world().size(); }
+  Index ranks() const { return group_.processes().size(); }
   /// Whether a process says so. Collective.
-  bool any(bool own) { return team_.world().any(own); }
+  bool any(bool own) { return group_.processes().any(own); }
   /// What the process that leads says. Collective.
-  Index leaders(Index own);
+  Index broadcast(Index own);
   /// Calls work in every process; an error in one is thrown in all. Collective.
-  void together(const std::function<void()>& work) { team_.world().run(work); }
+  void together(const std::function<void()>& work) { group_.processes().run(work); }
   /// Of every device of the run, by rank.
   std::vector<RankShare> shares();
   /// Model, optimizer and weights (worker 0's first) of the first device; those of the others are copies, but for the
@@ -130,7 +130,7 @@ class VirtualCluster {
   std::vector<double> take_losses(const Replica& replica, Range group, const std::vector<GradientPass>& passes) const;
 
   RunConfig config_;
-  device::Team team_;
+  device::DeviceGroup group_;
   std::shared_ptr<const DataSource> data_;
   Index steps_;
   optim::Schedule schedule_;

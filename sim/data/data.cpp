@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "device/base/error.hpp"
-#include "device/math/philox.hpp"
 #include "device/base/text.hpp"
+#include "device/math/philox.hpp"
 #include "sim/data/features/cifar.hpp"
 #include "sim/data/features/idx.hpp"
 #include "sim/data/features/libsvm.hpp"
@@ -48,7 +48,7 @@ void DataSource::resize(Index workers, Index batch, Batch& out) const {
   out.workers = workers;
   out.batch = batch;
   out.targets = facts_.targets;
-  out.again = false;
+  out.freeze_running_stats = false;
   out.on_device = nullptr;
   out.features.resize(out.with_features ? static_cast<std::size_t>(out.rows() * facts_.features) : 0);
   out.examples.resize(out.with_features ? 0 : static_cast<std::size_t>(out.rows()));

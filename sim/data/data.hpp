@@ -36,7 +36,7 @@ struct Batch {
   std::vector<std::int32_t> tokens;     ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
   std::vector<std::int32_t> labels;     ///< [rows x targets], in [0, classes), or kNoLabel
   DrawPlace place;
-  bool again = false;  ///< a pass beside the step's own: running statistics of a model stay as they are
+  bool freeze_running_stats = false;  ///< a pass beside the step's own: running statistics of a model stay as they are
 
   Index rows() const { return workers * batch; }
 };

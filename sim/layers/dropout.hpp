@@ -24,21 +24,21 @@ void drop(const Pass& pass, const DropoutMask& mask, Index size, const float* ba
 /// output = mask * input.
 class Dropout final : public Layer {
  public:
-  Dropout(Index size, DropoutSite site) : Layer(size, size), site_(site) {}
+  Dropout(Index size, DropoutSite resources) : Layer(size, size), resources_(resources) {}
 
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
 
  private:
-  DropoutSite site_;
+  DropoutSite resources_;
 };
 
 /// output = input + mask * body(input).
 class Branch final : public Layer {
  public:
   /// The body's outputs are as many as its inputs.
-  Branch(std::unique_ptr<Layer> body, DropoutSite site);
+  Branch(std::unique_ptr<Layer> body, DropoutSite resources);
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override;
@@ -49,7 +49,7 @@ class Branch final : public Layer {
 
  private:
   std::unique_ptr<Layer> body_;
-  DropoutSite site_;
+  DropoutSite resources_;
   device::Buffer<float> values_;  ///< what the body returned
 };
 

@@ -2,8 +2,8 @@
 // A differentiable piece of a network. Layers are put together at construction (Sequential, Residual); each adds its
 // tensors to the model's Parameters there, and owns what it keeps from the forward to the backward pass.
 
-#include "device/memory/grow.hpp"
 #include "device/comm/state.hpp"
+#include "device/memory/grow.hpp"
 #include "sim/layers/parameters.hpp"
 #include "sim/models/model.hpp"
 
@@ -17,7 +17,7 @@ struct Pass {
   Index batch = 0;                       ///< examples per worker
   const std::int32_t* tokens = nullptr;  ///< on the device, [examples x context]; null for dense data
   bool training = false;                 ///< dropout and batch statistics; else running statistics
-  bool again = false;                    ///< running statistics stay as they are
+  bool freeze_running_stats = false;     ///< running statistics stay as they are
   DrawPlace place = {};                  ///< but for its step
   const Index* step = nullptr;           ///< that, on the device: launches of one step are also those of the next
   GradientRows gradients = {};           ///< backward only

@@ -86,8 +86,8 @@ void ExternalProgram::load(const Batch& batch, Index weight_rows, bool with_grad
 void ExternalProgram::compute(const Batch& batch) {
   const DrawPlace& place = batch.place;
   ask_done("gradients step=" + std::to_string(place.step) + " seed=" + std::to_string(place.seed) +
-           " first=" + std::to_string(place.first_worker) + " draw=" + std::to_string(place.first_draw) +
-           " again=" + (batch.again ? "yes" : "no") + batch_words(batch, weight_rows_) + arrays_.words());
+           " first=" + std::to_string(place.first_worker) + " draw=" + std::to_string(place.first_draw) + " again=" +
+           (batch.freeze_running_stats ? "yes" : "no") + batch_words(batch, weight_rows_) + arrays_.words());
 }
 
 Evaluation ExternalProgram::evaluate(const Batch& batch) {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "device/memory/buffer.hpp"
-#include "device/launch/mark.hpp"
-#include "device/math/precision.hpp"
 #include "device/comm/state.hpp"
-#include "sim/models/constants.hpp"
+#include "device/launch/event.hpp"
+#include "device/math/precision.hpp"
+#include "device/memory/buffer.hpp"
 #include "sim/data/data.hpp"
+#include "sim/models/constants.hpp"
 #include "sim/models/tensor_info.hpp"
 
 namespace onebit::sim {

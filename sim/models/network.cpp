@@ -36,7 +36,7 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
           .workers = batch.workers,
           .batch = batch.batch,
           .tokens = tokens_.data(),
-          .again = batch.again,
+          .freeze_running_stats = batch.freeze_running_stats,
           .place = place,
           .step = step_.data()};
 }
@@ -124,7 +124,7 @@ GradientPass Network::gradients(const Weights& weights, const Batch& batch, cons
                 .input = input,
                 .workers = batch.workers,
                 .batch = batch.batch,
-                .again = batch.again,
+                .freeze_running_stats = batch.freeze_running_stats,
                 .seed = batch.place.seed,
                 .first_worker = batch.place.first_worker,
                 .first_draw = batch.place.first_draw};

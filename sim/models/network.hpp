@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "device/launch/replay.hpp"
+#include "device/launch/graph_cache.hpp"
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
@@ -14,7 +14,7 @@ struct HalfPass {
   GradientRows rows;
   const float* input = nullptr;
   Index workers = 0, batch = 0;
-  bool again = false;
+  bool freeze_running_stats = false;
   std::uint32_t seed = 0;
   Index first_worker = 0, first_draw = 0;
   friend bool operator==(const HalfPass&, const HalfPass&) = default;
@@ -60,7 +60,7 @@ class Network final : public Model {
   device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]
   std::vector<float> host_factors_;
   std::vector<Index> label_counts_;  ///< [workers]
-  device::Replay<HalfPass> replay_;
+  device::GraphCache<HalfPass> replay_;
 };
 
 }  // namespace onebit::sim

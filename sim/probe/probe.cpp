@@ -23,7 +23,7 @@ using Wanted = std::array<Measured, MeasureTerm::most>;
 
 /// Sums over the parameters of several vectors, or of the first worker's where there is one for each: all in one pass,
 /// because to start one takes as long as to read a small vector. Nothing for those that are not.
-device::Fetched<double> measure(const Replica& replica, const Wanted& wanted) {
+device::Future<double> measure(const Replica& replica, const Wanted& wanted) {
   MeasureTerm term{};
   Index count = 0;
   for (const Measured& one : wanted) {
@@ -33,7 +33,7 @@ device::Fetched<double> measure(const Replica& replica, const Wanted& wanted) {
 }
 
 /// The sums in the places of what was wanted.
-std::array<double, MeasureTerm::most> placed(const Wanted& wanted, const device::Fetched<double>& measured) {
+std::array<double, MeasureTerm::most> placed(const Wanted& wanted, const device::Future<double>& measured) {
   std::array<double, MeasureTerm::most> result;
   const double* sum = measured.begin();
   std::ranges::transform(wanted, result.begin(),
@@ -154,7 +154,7 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
     const device::Number distance = local ? replica_distance(replica, mean) : device::Number(not_applicable);
     const Wanted wanted =
         replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
-    const device::Fetched<double> measured = measure(replica, wanted);
+    const device::Future<double> measured = measure(replica, wanted);
     const std::array<double, 2> of_all = {server_error, distance};  // the first wait: all is under way
     if (replica.shard.rank() > 0) return;
     row.server_error_norm = of_all[0];
@@ -193,7 +193,7 @@ WorkerRow measure_workers(VirtualCluster& cluster, const StepOutcome& outcome) {
         norms.push_back(std::sqrt(square));
       }
     });
-    norms = replica.shard.exchange->all_gather(norms);
+    norms = replica.shard.communicator->all_gather(norms);
     if (replica.shard.rank() == 0) row.error_norm = std::move(norms);
   });
   return row;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/math/philox.hpp"
 #include "device/launch/sums.hpp"
+#include "device/math/philox.hpp"
 #include "optim/adam/adam_kernels.hpp"
 #include "sim/probe/probe_kernels.hpp"
 #include "sim/probe/theory_kernels.hpp"
@@ -71,7 +71,7 @@ void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& 
     const Index first_draw = (first_part + part) * config_.batch;
     replica.draw(*data_, step, group, config_.batch, first_draw, replica.batch);
     replica.place_batch();
-    replica.batch.again = true;
+    replica.batch.freeze_running_stats = true;
     replica.model->gradients({point.data(), 0}, replica.batch, {rows.data(), parameters_, part > 0, share});
   }
 }
@@ -127,7 +127,7 @@ ProbeRow TheoryProbe::after(Replica& replica, Index step) {
 /// With s^2 the noise of one gradient, a worker's mean of two has s^2/2 about its expectation, and the mean over n
 /// workers takes 1/n of that away again.
 void TheoryProbe::measure_noise(const Replica& replica, const std::vector<double>& own, ProbeRow& row) const {
-  const std::vector<double> all = replica.shard.exchange->all_gather(own);
+  const std::vector<double> all = replica.shard.communicator->all_gather(own);
   const auto n = static_cast<double>(shard_.workers());
   double difference = 0, sum = 0, square = 0;
   for (std::size_t i = 0; i < all.size(); i += GradientPairTerm::kinds) {

@@ -93,7 +93,7 @@ std::vector<CheckpointFile> checkpoints_of(const std::string& log) {
 }
 
 void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState state) {
-  if (!cluster.leads()) return visit(nullptr, cluster, state);
+  if (!cluster.is_root()) return visit(nullptr, cluster, state);
   const std::string path = checkpoint_path(log, cluster.step());
   const std::string part = path + std::string(kUnfinished);
   unlink(part.c_str());

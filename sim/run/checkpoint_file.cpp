@@ -212,14 +212,14 @@ void StateWriter::gather(const std::string& path, const device::Elements& elemen
   const Index size = device::bytes_of(elements.type);
   const std::vector<device::Piece> parts = cut(pieces, kParcel / size);
   const auto own = static_cast<double>(parts.size());
-  const std::vector<double> counts = shard().exchange->all_gather({&own, 1});
+  const std::vector<double> counts = shard().communicator->all_gather({&own, 1});
   const auto rounds = static_cast<std::size_t>(*std::max_element(counts.begin(), counts.end()));
   std::optional<h5::Object> target;
   if (file_ != nullptr) target = dataset(path, elements.type, total);
   for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<double> parcel;
     if (round < parts.size()) parcel = packed(elements, parts[round]);
-    const std::vector<double> all = shard().exchange->all_gather(parcel);
+    const std::vector<double> all = shard().communicator->all_gather(parcel);
     for (std::size_t at = 0; target && at < all.size();) {
       const auto global = static_cast<Index>(all[at]), count = static_cast<Index>(all[at + 1]);
       h5::write_rows(*target, h5_type(elements.type), &all[at + 2], count, global);

@@ -55,7 +55,7 @@ void validate(const RunConfig& config) {
   }
 }
 
-RunConfig hurried(RunConfig config, Index steps) {
+RunConfig with_short_stages(RunConfig config, Index steps) {
   optim::OptimizerConfig& optimizer = config.optimizer;
   if (optimizer.freeze.policy != "never") {
     optimizer.freeze.policy = optimizer.semantics == optim::Semantics::deepspeed ? "fixed:2" : "fixed:1";

@@ -21,7 +21,8 @@ struct LogConfig {
   Index compression = 0;      ///< of the columns once the run has finished: deflate level 1 to 9; 0: none
 };
 
-/// What costs passes of its own, to hold a run against theory (sim/probe/theory_probe.hpp). The run itself stays as it is.
+/// What costs passes of its own, to hold a run against theory (sim/probe/theory_probe.hpp). The run itself stays as it
+/// is.
 struct ProbeConfig {
   Index every = 0;      ///< steps between rows of /probes; 0: none
   Index curvature = 0;  ///< gradients for a power iteration, two a step, for the largest curvature; 0: none
@@ -68,7 +69,7 @@ struct RunConfig {
 void validate(const RunConfig& config);
 
 /// The same run with its stages one right after another: the optimizer is in its last one after the first few steps.
-RunConfig hurried(RunConfig config, Index steps);
+RunConfig with_short_stages(RunConfig config, Index steps);
 
 /// The configuration with what follows from it: the model's own sizes, and how many workers there are. Throws what
 /// validate throws.

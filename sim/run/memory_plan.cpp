@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
-#include "device/plan/memory.hpp"
 #include "device/base/system.hpp"
 #include "device/base/text.hpp"
+#include "device/plan/memory.hpp"
 #include "sim/probe/probe.hpp"
 
 namespace onebit::sim {
@@ -27,7 +27,7 @@ Index total_of(const Rows& rows) {
 
 /// Reaches every stage of the optimizer that the run will reach.
 RunConfig first_steps(const RunConfig& config, Index steps) {
-  RunConfig run = hurried(config, kSteps);
+  RunConfig run = with_short_stages(config, kSteps);
   optim::ZeroOneConfig& zeroone = run.optimizer.zeroone;
   zeroone.var_update_scaler = 1;
   zeroone.var_freeze_step = zeroone.var_freeze_step < steps ? std::min<Index>(zeroone.var_freeze_step, 3) : kSteps;
@@ -99,10 +99,11 @@ Index host_bytes(const Replica& replica) {
 }
 
 /// A site whose devices count, those of all processes: every process plans for all of them.
-Site planned(const Site& site) {
-  Site plan{.data = site.data, .devices = {}, .keeps_examples = site.keeps_examples};
-  for (const device::Device& device : site.devices) plan.devices.push_back(device.plan());
-  while (std::ssize(plan.devices) < site.world->size()) plan.devices.push_back(site.devices.front().plan());
+RunResources planned(const RunResources& resources) {
+  RunResources plan{.data = resources.data, .devices = {}, .keeps_examples = resources.keeps_examples};
+  for (const device::Device& device : resources.devices) plan.devices.push_back(device.plan());
+  while (std::ssize(plan.devices) < resources.processes->size())
+    plan.devices.push_back(resources.devices.front().plan());
   return plan;
 }
 
@@ -120,44 +121,45 @@ Rows joined(const std::vector<Rows>& devices, bool separate) {
 }
 
 /// What no run with this model does without.
-Rows least_rows(const RunConfig& config, const Site& site) {
-  const Index row =
-      make_model(site.devices.front(), completed(config).model, *site.data)->parameters() * Index{sizeof(float)};
+Rows least_rows(const RunConfig& config, const RunResources& resources) {
+  const Index row = make_model(resources.devices.front(), completed(config).model, *resources.data)->parameters() *
+                    Index{sizeof(float)};
   return {{"weights", row}, {"gradients", row}};
 }
 
 /// Plans one run at several worker groups.
 class Planner {
  public:
-  Planner(const RunConfig& config, const Site& site)
+  Planner(const RunConfig& config, const RunResources& resources)
       : renews_(config.optimizer.freeze.by_tensor()),
-        config_(first_steps(with_evaluations(config, *site.data), total_steps(config, site.data->train_size()))),
-        site_(planned(site)),
-        world_(site.world),
-        on_host_(!site.devices.front().is_gpu()),
-        separate_(!on_host_ || world_->size() > 1),
-        limit_(memory_limit(config, site)),
+        config_(
+            first_steps(with_evaluations(config, *resources.data), total_steps(config, resources.data->train_size()))),
+        resources_(planned(resources)),
+        processes_(resources.processes),
+        on_host_(!resources.devices.front().is_gpu()),
+        separate_(!on_host_ || processes_->size() > 1),
+        limit_(memory_limit(config, resources)),
         own_(device::resident_memory().own) {
-    MemoryPlan least{.rows = least_rows(config, site_), .limit = limit_};
+    MemoryPlan least{.rows = least_rows(config, resources_), .limit = limit_};
     agree(least);
     if (!least.fits()) refuse(least);
-    VirtualCluster(config, site_);  // refuses what no memory would help
+    VirtualCluster(config, resources_);  // refuses what no memory would help
   }
 
   /// Steps are not taken where already what they start from does not fit.
   MemoryPlan at(Index group) const {
     RunConfig config = config_;
     config.worker_group = group;
-    const Site site = planned(site_);
-    VirtualCluster cluster(config, site);
-    MemoryPlan plan{.rows = {}, .limit = limit_, .keeps_examples = site_.keeps_examples};
+    const RunResources resources = planned(resources_);
+    VirtualCluster cluster(config, resources);
+    MemoryPlan plan{.rows = {}, .limit = limit_, .keeps_examples = resources_.keeps_examples};
     plan.worker_group = cluster.replicas().front().gradients.size() / cluster.model().parameters();
     Index host = on_host_ ? batch_bytes(cluster, config) : 0;
-    if (held(site) <= limit_ - host) take_steps(cluster, config.log, config.eval);
+    if (held(resources) <= limit_ - host) take_steps(cluster, config.log, config.eval);
     Index taken = 0;
     for (const Replica& replica : cluster.replicas()) add(host_bytes(replica), taken);
     host = std::max(host, taken);
-    std::vector<Rows> devices(site.devices.size());
+    std::vector<Rows> devices(resources.devices.size());
     cluster.on_each_device([&](Replica& replica) {
       devices[static_cast<std::size_t>(replica.shard.rank())] = device_rows(replica, renews_);
     });
@@ -173,7 +175,7 @@ class Planner {
 
   /// From now on plans without examples on the devices. Returns whether a plan has any.
   bool leave_examples(const MemoryPlan& plan) {
-    site_.keeps_examples = false;
+    resources_.keeps_examples = false;
     return std::ranges::find(plan.rows, "examples", &MemoryPlan::Row::name)->bytes > 0;
   }
 
@@ -182,7 +184,7 @@ class Planner {
     std::vector<double> own = {static_cast<double>(plan.worker_group), -static_cast<double>(plan.limit)};
     for (const auto& row : plan.rows) own.push_back(static_cast<double>(row.bytes));
     std::vector<double> most = own;
-    const std::vector<double> all = world_->exchange()->all_gather(own);
+    const std::vector<double> all = processes_->communicator()->all_gather(own);
     for (std::size_t i = 0; i < all.size(); ++i) most[i % own.size()] = std::max(most[i % own.size()], all[i]);
     plan.worker_group = static_cast<Index>(most[0]);
     plan.limit = static_cast<Index>(-most[1]);
@@ -204,24 +206,24 @@ class Planner {
   }
 
   /// Of all devices; of those with memory of their own the most that one holds.
-  Index held(const Site& site) const {
+  Index held(const RunResources& resources) const {
     Index sum = 0;
-    for (const device::Device& device : site.devices) add(device.memory().use().held, sum);
+    for (const device::Device& device : resources.devices) add(device.memory().use().held, sum);
     return sum;
   }
 
   [[noreturn]] void refuse(const MemoryPlan& plan) const {
     std::string hint = plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
                                              : "fewer workers, a smaller batch or a smaller model";
-    if (site_.devices.front().records()) hint += "; on GPUs --graphs false takes less";
+    if (resources_.devices.front().records()) hint += "; on GPUs --graphs false takes less";
     throw ConfigError("the run does not fit in memory", "it needs at least " + plan.text(), hint);
   }
 
  private:
   bool renews_;
   RunConfig config_;
-  Site site_;  ///< counts
-  std::shared_ptr<device::World> world_;
+  RunResources resources_;  ///< counts
+  std::shared_ptr<device::ProcessGroup> processes_;
   bool on_host_;   ///< devices compute in host memory
   bool separate_;  ///< devices have memory of their own, or are processes: the plan is of the one that holds most
   Index limit_;
@@ -233,21 +235,21 @@ class Planner {
 namespace {
 
 /// What a device may take of what is free: several of one GPU share it.
-Index share_of_memory(const device::Device& device, const Site& site) {
+Index share_of_memory(const device::Device& device, const RunResources& resources) {
   const Index free = device.memory().available();
   if (!device.is_gpu()) return free;
-  return free / std::count_if(site.devices.begin(), site.devices.end(),
+  return free / std::count_if(resources.devices.begin(), resources.devices.end(),
                               [&](const device::Device& other) { return other.name() == device.name(); });
 }
 
 }  // namespace
 
-Index memory_limit(const RunConfig& config, const Site& site) {
+Index memory_limit(const RunConfig& config, const RunResources& resources) {
   if (config.memory > 0) return config.memory;
-  Index least = site.devices.front().memory().available();
-  for (const device::Device& device : site.devices) least = std::min(least, share_of_memory(device, site));
-  least /= site.world->neighbours();
-  if (!site.devices.front().is_gpu()) least += device::resident_memory().total();
+  Index least = resources.devices.front().memory().available();
+  for (const device::Device& device : resources.devices) least = std::min(least, share_of_memory(device, resources));
+  least /= resources.processes->neighbours();
+  if (!resources.devices.front().is_gpu()) least += device::resident_memory().total();
   return least - least / 10;  // the plan is that exact
 }
 
@@ -266,7 +268,7 @@ VirtualCluster PreparedRun::start() const {
   RunConfig fitting = config;
   fitting.worker_group = plan.worker_group;
   try {
-    return VirtualCluster(fitting, site);
+    return VirtualCluster(fitting, resources);
   } catch (const std::bad_alloc&) {
     throw Error(out_of_memory(plan.text()));
   }
@@ -277,8 +279,8 @@ std::string out_of_memory(const std::string& plan) {
          "; other programs may have taken some: look what runs, or take a smaller --worker-group or --memory";
 }
 
-MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
-  Planner planner(config, site);
+MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources) {
+  Planner planner(config, resources);
   MemoryPlan plan = planner.at(config.worker_group);
   if (plan.fits()) return plan;
   Index too_large = plan.worker_group;
@@ -300,10 +302,10 @@ MemoryPlan plan_memory(const RunConfig& config, const Site& site) {
 }
 
 PreparedRun prepare(const RunConfig& config) {
-  PreparedRun run{config, make_site(config), {}};
-  run.config = with_evaluations(config, *run.site.data);
-  run.plan = plan_memory(run.config, run.site);
-  run.site.keeps_examples = run.plan.keeps_examples;
+  PreparedRun run{config, make_resources(config), {}};
+  run.config = with_evaluations(config, *run.resources.data);
+  run.plan = plan_memory(run.config, run.resources);
+  run.resources.keeps_examples = run.plan.keeps_examples;
   return run;
 }
 

@@ -14,7 +14,7 @@ struct MemoryPlan {
   std::vector<Row> rows;       ///< of all devices and the program; of GPUs or processes, of the one that holds most
   Index limit = 0;             ///< what the run may take; a process of several, what it may
   Index worker_group = 0;      ///< workers of a device whose gradients exist at a time
-  bool keeps_examples = true;  ///< Site::keeps_examples
+  bool keeps_examples = true;  ///< RunResources::keeps_examples
 
   Index total() const;
   bool fits() const { return total() <= limit; }
@@ -25,7 +25,7 @@ struct MemoryPlan {
 /// A run that fits.
 struct PreparedRun {
   RunConfig config;  ///< as it was asked for, with the evaluations that it left open
-  Site site;
+  RunResources resources;
   MemoryPlan plan;
 
   /// Ready for the first step. Throws Error with the plan where there is less memory than there was.
@@ -36,11 +36,11 @@ struct PreparedRun {
 std::string out_of_memory(const std::string& plan);
 
 /// Bytes that the run may take: what it was given, else nine tenths of what its devices have free.
-Index memory_limit(const RunConfig& config, const Site& site);
+Index memory_limit(const RunConfig& config, const RunResources& resources);
 
 /// Plans the run at its worker group; where none is asked for, at the largest that fits. Throws ConfigError with the
 /// numbers where it does not fit, before anything large is allocated.
-MemoryPlan plan_memory(const RunConfig& config, const Site& site);
+MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources);
 
 /// Reads the data, opens the devices and plans the memory. Throws ConfigError, IoError.
 PreparedRun prepare(const RunConfig& config);

@@ -89,7 +89,7 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
   std::optional<LogReader> log;
   Index step = kNone;
   cluster.together([&] {
-    if (!cluster.leads()) return;
+    if (!cluster.is_root()) return;
     log.emplace(path);
     require_same_problem(*log, cluster);
     resumption.header = log->header();
@@ -97,7 +97,7 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
     resumption.state.log = identity_of(log->header());
     step = newest_good(path, *log, resumption.refused);
   });
-  step = cluster.leaders(step);
+  step = cluster.broadcast(step);
   cluster.together([&] {
     if (!replace || step != kNone || resumption.refused.empty()) return;
     throw ConfigError(resumption.refused.front(), "",
@@ -109,7 +109,7 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
       throw ConfigError("the run would end before the checkpoint that it goes on from", checkpoint_path(path, step),
                         "give at least --steps " + std::to_string(step));
     }
-    if (!cluster.leads()) return;
+    if (!cluster.is_root()) return;
     if (replace) keep_up_to(cluster.step(), *log, resumption);
     if (!replace) resumption.expected = rows_beyond(*log, resumption.state.rows, cluster.step());
   });

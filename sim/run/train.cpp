@@ -10,8 +10,8 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "sim/run/memory_plan.hpp"
 #include "sim/probe/probe.hpp"
+#include "sim/run/memory_plan.hpp"
 #include "sim/run/resume.hpp"
 #include "sim/run/run_log.hpp"
 
@@ -99,8 +99,8 @@ class Run {
     } catch (const std::bad_alloc&) {
       return end(RunStatus::failed, out_of_memory(control_.memory_plan), "failure");
     }
-    const std::string unfulfilled = cluster_.optimizer().unfulfilled();
-    if (!unfulfilled.empty()) return end(RunStatus::failed, unfulfilled, "failure");
+    const std::string failed_expectation = cluster_.optimizer().failed_expectation();
+    if (!failed_expectation.empty()) return end(RunStatus::failed, failed_expectation, "failure");
     return {RunStatus::finished, ""};
   }
 
@@ -336,8 +336,8 @@ RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::st
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control) {
   const bool may_resume = existing == Existing::resume || existing == Existing::resume_replacing;
-  const bool resumes = cluster.any(cluster.leads() && may_resume && std::filesystem::exists(path));
-  if (!cluster.leads()) return follow(cluster, config, path, existing, resumes, control);
+  const bool resumes = cluster.any(cluster.is_root() && may_resume && std::filesystem::exists(path));
+  if (!cluster.is_root()) return follow(cluster, config, path, existing, resumes, control);
   return (resumes ? resume : start)(cluster, config, path, existing, identity, control);
 }
 

@@ -104,6 +104,8 @@ TEST_CASE("arm figures: a curve has the steps that all runs evaluated, at the me
   const ArmFigures result = figures(arm);
   REQUIRE(result.curves[2].points.size() == 2);
   CHECK(result.curves[2].points[1].x == 3600);
+  CHECK(result.curves[0].points[1].x == 10);
+  CHECK(result.curves[0].points[1].loss.mean == 2.5);
 }
 
 TEST_CASE("arm figures: runs that did not finish are counted and named, and stand in no mean") {

@@ -131,19 +131,23 @@ TEST_CASE("how a run ended is told") {
 
 namespace {
 
-/// Of a log written by hand: 200 steps, the loss is the number of the step up to 100 and 300 from there on.
+/// Of a log written by hand: 200 steps, the loss is the number of the step up to 100 and 300 from there on. Of 16
+/// coordinates 7 are masked: an update of norm 3 is one learning rate in the root mean square over the others.
 struct Written {
   Index freeze = 40;
   double update_after = 1;  ///< norm of updates after the freeze; before it 1
   double codec_error = 0.5;
   std::string feedback = "none";
   std::vector<sim::ProbeRow> probes = {};
+  std::string optimizer = "onebit-adam";
+  Index masked = 7;
+  std::function<double(Index step)> loss = [](Index step) { return step <= 100 ? static_cast<double>(step) : 300.0; };
 };
 
 std::vector<Finding> findings_of(const Written& what) {
   const Folder folder;
   sim::LogHeader header = sample_header();
-  header.config = {{"optimizer", "onebit-adam"}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
+  header.config = {{"optimizer", what.optimizer}, {"optimizer.beta2", "0.999"}, {"feedback", what.feedback}};
   header.probed = !what.probes.empty();
   {
     sim::LogWriter log(folder / "run.h5", header, false);
@@ -151,7 +155,8 @@ std::vector<Finding> findings_of(const Written& what) {
       sim::StepRow row;
       row.step = step;
       row.lr = 1;
-      row.loss = step <= 100 ? static_cast<double>(step) : 300.0;
+      row.loss = what.loss(step);
+      row.masked = what.masked;
       row.update_norm = step > what.freeze ? what.update_after : 1;
       if (step > what.freeze) row.worker_codec_error = what.codec_error;
       row.worker_error_norm = 1;
@@ -192,10 +197,70 @@ TEST_CASE("steps explode from a hundred times the longest before the freeze on")
   CHECK_FALSE(has(findings_of({.freeze = 1, .update_after = 99}), Cause::compressed_steps_explode));
 }
 
+TEST_CASE("steps that explode are told in learning rates over the coordinates that move, with delta and the losses") {
+  const Finding both =
+      finding(findings_of({.freeze = 50, .update_after = 600, .codec_error = 1.5}), Cause::compressed_steps_explode);
+  CHECK(both.text ==
+        "what the codec adds is divided by small frozen denominators: after the freeze at step 50 steps are up to 200 "
+        "learning rates long in the root mean square over coordinates (step 51), before it at most 0.333; the codec "
+        "leaves more than it takes (delta -1.25: its vectors are far from even); the loss goes from 40.5 to 300");
+  CHECK(both.hint.find("--freeze-at 50 --arm floor:optimizer.variance-floor=mean:0.01") != std::string::npos);
+  // The momentum is not compressed: no codec is blamed. The loss falls: a warning.
+  const Finding alone = finding(findings_of({.freeze = 50,
+                                             .update_after = 600,
+                                             .codec_error = 0,
+                                             .optimizer = "onebit-adam-32",
+                                             .loss = [](Index step) { return 1000.0 - static_cast<double>(step); }}),
+                                Cause::frozen_steps_explode);
+  CHECK(alone.severity == Severity::warning);
+  CHECK(alone.text ==
+        "momenta are divided by small frozen denominators: after the freeze at step 50 steps are up to 200 learning "
+        "rates long in the root mean square over coordinates (step 51), before it at most 0.333");
+  CHECK(alone.hint == "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps bounds the steps");
+}
+
+TEST_CASE("a loss has risen from a tenth of what it was on, whatever its sign") {
+  const auto rises = [](double before, double after) {
+    return has(findings_of({.freeze = 100, .loss = [=](Index step) { return step <= 100 ? before : after; }}),
+               Cause::loss_rose_at_freeze);
+  };
+  CHECK(rises(10, 11.01));
+  CHECK_FALSE(rises(10, 10.99));
+  CHECK(rises(-10, -8.99));
+  CHECK_FALSE(rises(-10, -9.01));
+}
+
+TEST_CASE("more than half of the coordinates masked are many") {
+  CHECK(finding(findings_of({.masked = 9}), Cause::many_masked).text.starts_with("56.2% of the coordinates are"));
+  CHECK_FALSE(has(findings_of({.masked = 8}), Cause::many_masked));
+}
+
 TEST_CASE("a compressing run without feedback says so, one with errors that are carried does not") {
   CHECK(has(findings_of({}), Cause::no_feedback));
   CHECK_FALSE(has(findings_of({.codec_error = 0}), Cause::no_feedback));
   CHECK_FALSE(has(findings_of({.feedback = "auto"}), Cause::no_feedback));
+}
+
+TEST_CASE("a run that diverged while it compressed is not said to have had too high a rate, nor bad data") {
+  for (const double codec_error : {0.0, 0.5}) {
+    const Folder folder;
+    {
+      sim::LogWriter log(folder / "run.h5", sample_header(), false);
+      for (Index step = 1; step <= 2; ++step) {
+        sim::StepRow row;
+        row.step = step;
+        row.lr = 0.5;
+        row.loss = 7;
+        if (codec_error > 0) row.worker_codec_error = codec_error;
+        log.append(row);
+      }
+      log.append(sim::Event{2, "diverged", "the loss is not finite"});
+      log.close(sim::RunStatus::diverged);
+    }
+    const std::vector<Finding> found = diagnose(sim::LogReader(folder / "run.h5"));
+    CHECK(has(found, Cause::diverged) == (codec_error > 0));
+    CHECK(has(found, Cause::rate_too_high) == (codec_error == 0));
+  }
 }
 
 TEST_CASE("a first loss that is not finite is told from a rate that is too high") {
@@ -231,6 +296,27 @@ TEST_CASE("errors are lost from a ten thousandth of what entered the exchange on
   const Finding lost = finding(lost_by(1.01e-4), Cause::errors_lost);
   CHECK(lost.text.find("misses 0.0101% of what entered the exchange at step 200") != std::string::npos);
   CHECK_FALSE(has(lost_by(0.99e-4), Cause::errors_lost));
+}
+
+TEST_CASE("lost errors are told at the probe that misses the largest share, with whose they are") {
+  const auto lost_with = [](double without_workers, double without_servers) {
+    std::vector<sim::ProbeRow> probes;
+    for (const auto& [step, size, residual] :
+         {std::tuple{100, 100.0, 2.0}, std::tuple{120, 10.0, 1.0}, std::tuple{140, 100.0, 3.0}}) {
+      probes.push_back({.step = step});
+      probes.back().feedback_size = size;
+      probes.back().feedback_residual = residual;
+      probes.back().residual_without_workers = without_workers * residual;
+      probes.back().residual_without_servers = without_servers * residual;
+    }
+    return findings_of({.feedback = "auto", .probes = probes}).front();
+  };
+  CHECK(lost_with(1, 1).cause == Cause::errors_lost);
+  CHECK(lost_with(1, 1).text.ends_with("misses 10% of what entered the exchange at step 120"));
+  CHECK(lost_with(0.049, 1).cause == Cause::worker_errors_not_carried);
+  CHECK(lost_with(0.051, 1).cause == Cause::errors_lost);
+  CHECK(lost_with(1, 0.049).cause == Cause::server_errors_dropped);
+  CHECK(lost_with(1, 0.051).cause == Cause::errors_lost);
 }
 
 TEST_CASE("the furthest drift after the freeze is told, from a factor of two on") {

@@ -19,8 +19,8 @@ struct WrittenStep {
   std::optional<Phase> phase = {};  ///< of its row; none: it has no row
 };
 
-std::vector<Stretch> written(const std::vector<WrittenStep>& steps, const std::string& optimizer = "onebit-adam",
-                             Index freeze = 0) {
+std::vector<StepRange> written(const std::vector<WrittenStep>& steps, const std::string& optimizer = "onebit-adam",
+                               Index freeze = 0) {
   const Folder folder;
   {
     sim::LogWriter log(folder / "run.h5", run_header({{"optimizer", optimizer}}, 1), false);
@@ -38,12 +38,12 @@ std::vector<Stretch> written(const std::vector<WrittenStep>& steps, const std::s
 }
 
 /// "1-2 warmup dense, 3-4 compression compressed"
-std::string text_of(const std::vector<Stretch>& stretches) {
+std::string text_of(const std::vector<StepRange>& ranges) {
   std::string text;
-  for (const Stretch& stretch : stretches) {
-    text += (text.empty() ? "" : ", ") + std::to_string(stretch.first) + "-" + std::to_string(stretch.last) + " " +
-            std::string(optim::name(stretch.phase)) + (stretch.compressed ? " compressed" : " dense") +
-            (stretch.each.empty() ? " silent" : "");
+  for (const StepRange& range : ranges) {
+    text += (text.empty() ? "" : ", ") + std::to_string(range.first) + "-" + std::to_string(range.last) + " " +
+            std::string(optim::name(range.phase)) + (range.compressed ? " compressed" : " dense") +
+            (range.each.empty() ? " silent" : "");
   }
   return text;
 }
@@ -52,19 +52,19 @@ const TrafficList dense = dense_exchange(), packed = compressed_exchange();
 
 }  // namespace
 
-TEST_CASE("exchanges: steps in a row that exchange the same in one stage are one stretch") {
-  const auto stretches = written({{1, dense, Phase::warmup},
-                                  {2, dense, Phase::warmup},
-                                  {3, packed, Phase::compression},
-                                  {4, packed, Phase::compression},
-                                  {5, {}, Phase::compression},
-                                  {6, packed, Phase::compression},
-                                  {7, dense, Phase::compression}});
-  CHECK(text_of(stretches) ==
+TEST_CASE("exchanges: steps in a row that exchange the same in one stage are one range") {
+  const auto ranges = written({{1, dense, Phase::warmup},
+                               {2, dense, Phase::warmup},
+                               {3, packed, Phase::compression},
+                               {4, packed, Phase::compression},
+                               {5, {}, Phase::compression},
+                               {6, packed, Phase::compression},
+                               {7, dense, Phase::compression}});
+  CHECK(text_of(ranges) ==
         "1-2 warmup dense, 3-4 compression compressed, 5-5 compression compressed silent, 6-6 compression compressed, "
         "7-7 compression compressed");
-  CHECK((stretches[0].each == dense && stretches[1].each == packed && stretches[4].each == dense));
-  CHECK(stretches[0].steps() == 2);
+  CHECK((ranges[0].each == dense && ranges[1].each == packed && ranges[4].each == dense));
+  CHECK(ranges[0].steps() == 2);
   CHECK(written({}).empty());
 }
 
@@ -83,16 +83,16 @@ TEST_CASE("exchanges: the stage is what the optimizer reported, whatever crossed
 
 TEST_CASE("exchanges: a step without a row has the phase of those that exchanged the same") {
   // 0/1 Adam: full and 1-bit rounds take turns.
-  const auto stretches = written({{1, dense, Phase::warmup},
-                                  {2, packed},
-                                  {3, dense},
-                                  {4, packed, Phase::compression},
-                                  {5, packed},
-                                  {6, dense},
-                                  {7, packed},
-                                  {8, packed, Phase::compression}},
-                                 "zeroone-adam");
-  CHECK(text_of(stretches) ==
+  const auto ranges = written({{1, dense, Phase::warmup},
+                               {2, packed},
+                               {3, dense},
+                               {4, packed, Phase::compression},
+                               {5, packed},
+                               {6, dense},
+                               {7, packed},
+                               {8, packed, Phase::compression}},
+                              "zeroone-adam");
+  CHECK(text_of(ranges) ==
         "1-1 warmup dense, 2-2 compression compressed, 3-3 warmup dense, 4-5 compression compressed, 6-6 warmup dense, "
         "7-8 compression compressed");
 }
@@ -113,9 +113,9 @@ TEST_CASE("exchanges: exchanges that differ with the data have the phase of the 
     each[0].payload_bytes += step;
     steps.push_back({step, each, step % 3 == 1 ? std::optional(Phase::compression) : std::nullopt});
   }
-  const auto stretches = written(steps, "ef-sgd");
-  REQUIRE(stretches.size() == 7);
-  for (const Stretch& stretch : stretches) CHECK(stretch.compressed);
+  const auto ranges = written(steps, "ef-sgd");
+  REQUIRE(ranges.size() == 7);
+  for (const StepRange& range : ranges) CHECK(range.compressed);
 }
 
 TEST_CASE("exchanges: a step's own row says its phase, though of many kinds of exchanges the first are forgotten") {

@@ -113,7 +113,7 @@ OptionValues adam(const std::string& workers, const std::string& rate, const std
 
 }  // namespace
 
-TEST_CASE("a rate that each setting has for itself is part of the fit; several of one setting are fitted apart") {
+TEST_CASE("a rate that each setting has for itself is part of the fit, and several of one setting are fitted apart") {
   ProbedRuns coupled;
   coupled.add(adam("4", "0.002"), 4, 3);
   coupled.add(adam("1", "0.001"), 1, 6);

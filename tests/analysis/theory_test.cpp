@@ -99,7 +99,9 @@ TheoryView written(const std::string& optimizer) {
     sim::ProbeRow probe;
     probe.step = step;
     probe.path_smoothness = first ? 2 : 3;
+    probe.smoothness = first ? 1 : 1.5;  // the larger of the two is that along the path
     probe.noise_square = first ? 4 : 9;
+    probe.heterogeneity_square = first ? 0.25 : 0.49;
     probe.worker_gradient_square = first ? 7 : 5;
     probe.scaled_gradient_square = first ? 10 : 20;
     probe.least_denominator = first ? 2 : 2.5;
@@ -118,6 +120,12 @@ TEST_CASE("both sides of Theorem 1, term by term, are what a hand computes") {
   const TheoryView view = written("onebit-adam");
   // g 0.1, b 0.5, n 3, L 3, s^2 = (4 + 9) / 2, e twice worker 1's 3 at step 4, f(x0) - f* = 5 - 1.
   CHECK(view.constants.epsilon == 6);
+  CHECK(view.constants.noise.value == Approx(std::sqrt(6.5)));
+  CHECK((view.constants.noise.least == 2 && view.constants.noise.most == 3));
+  CHECK(view.constants.heterogeneity.value == Approx(std::sqrt(0.37)));
+  CHECK((view.constants.heterogeneity.least == 0.5 && view.constants.heterogeneity.most == 0.7));
+  CHECK((view.constants.smoothness.value == 1.5 && view.constants.path_smoothness.value == 3));
+  CHECK((view.constants.path_smoothness.least == 2 && view.constants.least_denominator.value == 2.25));
   REQUIRE(view.bound.size() == 2);
   const BoundRow& first = view.bound[0];  // T 2, v 2: g L / v = 0.15
   CHECK(first.start == Approx(80));

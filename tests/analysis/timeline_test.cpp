@@ -23,13 +23,12 @@ netmodel::Cluster ring_cluster() {
 }
 
 /// Four workers, 80 parameters, 3 ms of computing a step; the update takes no time.
-Timeline timeline(const std::vector<Stretch>& stretches, PriceRules rules = {}) {
+Timeline timeline(const std::vector<StepRange>& ranges, PriceRules rules = {}) {
   if (std::isnan(rules.optimizer.value)) rules.optimizer = netmodel::Seconds(0);
   netmodel::CostModelConfig config;
   config.name = "closed-form";
   const auto model = netmodel::make_cost_model(config);
-  return {
-      {.workers = 4, .parameters = 80, .batch = 1, .compute_seconds = 3e-3}, stretches, ring_cluster(), *model, rules};
+  return {{.workers = 4, .parameters = 80, .batch = 1, .compute_seconds = 3e-3}, ranges, ring_cluster(), *model, rules};
 }
 
 /// A codec touches 14 bytes of 80 numbers in the memory of the cluster's GPU.
@@ -41,7 +40,7 @@ double codec_seconds() {
 // bytes up, 3 and 15 down.
 const double dense_seconds = 6e-3 + 480e-9, packed_seconds = 6e-3 + 30e-9;
 
-std::vector<Stretch> two_stages() {
+std::vector<StepRange> two_stages() {
   return {{1, 2, dense_exchange(), optim::Phase::warmup},
           {3, 6, compressed_exchange(), optim::Phase::compression, true}};
 }
@@ -69,12 +68,12 @@ TEST_CASE("timeline: seconds of a run, computed by hand") {
 }
 
 TEST_CASE("timeline: a stage's mean counts steps without an exchange, which have no codec") {
-  std::vector<Stretch> stretches;
+  std::vector<StepRange> ranges;
   for (Index step = 1; step <= 9; step += 3) {
-    stretches.push_back({step, step + 1, {}, optim::Phase::local, true});
-    stretches.push_back({step + 2, step + 2, compressed_exchange(), optim::Phase::local, true});
+    ranges.push_back({step, step + 1, {}, optim::Phase::local, true});
+    ranges.push_back({step + 2, step + 2, compressed_exchange(), optim::Phase::local, true});
   }
-  const Timeline run = timeline(stretches);
+  const Timeline run = timeline(ranges);
   REQUIRE(run.stages().size() == 1);
   CHECK(run.stages()[0].steps == 9);
   CHECK(run.stages()[0].step.communication.value == Approx(packed_seconds / 3).epsilon(1e-12));
@@ -88,11 +87,11 @@ TEST_CASE("timeline: a stage's mean counts steps without an exchange, which have
 }
 
 TEST_CASE("timeline: stages that take turns are one each") {
-  const std::vector<Stretch> stretches = {{1, 1, dense_exchange(), optim::Phase::warmup},
-                                          {2, 3, compressed_exchange(), optim::Phase::compression, true},
-                                          {4, 4, dense_exchange(), optim::Phase::warmup},
-                                          {5, 8, compressed_exchange(), optim::Phase::compression, true}};
-  const Timeline run = timeline(stretches);
+  const std::vector<StepRange> ranges = {{1, 1, dense_exchange(), optim::Phase::warmup},
+                                         {2, 3, compressed_exchange(), optim::Phase::compression, true},
+                                         {4, 4, dense_exchange(), optim::Phase::warmup},
+                                         {5, 8, compressed_exchange(), optim::Phase::compression, true}};
+  const Timeline run = timeline(ranges);
   REQUIRE(run.stages().size() == 2);
   CHECK((run.stages()[0].steps == 2 && run.stages()[1].steps == 6));
 }

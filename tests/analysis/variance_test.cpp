@@ -116,6 +116,36 @@ TEST_CASE("stability ratios for several lags, and where each threshold would hav
   CHECK(view.drift.steps.empty());
 }
 
+TEST_CASE("without lags asked for, they go up to the run's own, or to a tenth of a run that is too short for it") {
+  const auto lags_of = [](Index own) {
+    const Folder folder;
+    sim::LogHeader with_lag = header();
+    with_lag.variance_lag = own;
+    {
+      sim::LogWriter log(folder / "run.h5", with_lag, false);
+      for (Index step = 1; step <= kSteps; ++step) {
+        sim::StepRow row;
+        row.step = step;
+        row.variance_l1 = row.variance_l2 = 1;
+        log.append(row);
+      }
+      log.close(sim::RunStatus::finished);
+    }
+    const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"));
+    std::vector<Index> lags;
+    for (const StabilitySeries& series : view.stability) {
+      if (series.norm == "l1" && !series.raw) lags.push_back(series.lag);
+    }
+    CHECK(view.rule_lag == lags.back());
+    CHECK(view.rule_dwell == std::max<Index>(1, lags.back() / 10));
+    return lags;
+  };
+  CHECK(lags_of(20) == std::vector<Index>{2, 6, 20});
+  CHECK(lags_of(6) == std::vector<Index>{2, 6});
+  CHECK(lags_of(21) == std::vector<Index>{1, 4});
+  CHECK(lags_of(0) == std::vector<Index>{1, 4});
+}
+
 TEST_CASE("behind the freeze the shadow speaks, at the steps of its probes") {
   const Folder folder;
   write_log(folder / "run.h5", true);

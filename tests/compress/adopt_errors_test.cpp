@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "compress/channels/compressed_mean.hpp"
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 
@@ -27,7 +27,7 @@ Rows rows_of(Index step) {
 ExchangeConfig config_of(const std::string& codec, const std::vector<char>& dense) {
   ExchangeConfig config;
   config.up.name = codec;
-  config.meeting = Meeting::server;
+  config.pattern = ExchangePattern::server;
   config.feedback = Feedback::ef;
   config.dense_tensors = dense;
   config.audit_every = 1;
@@ -37,15 +37,15 @@ ExchangeConfig config_of(const std::string& codec, const std::vector<char>& dens
 /// An exchange on every device of a team.
 class Seats {
  public:
-  Seats(device::Team& team, const ExchangeConfig& config) : team_(team) {
-    for (Index rank = 0; rank < team.size(); ++rank) seats_.emplace_back(team.shard(rank), kTensors, config);
+  Seats(device::DeviceGroup& group, const ExchangeConfig& config) : group_(group) {
+    for (Index rank = 0; rank < group.size(); ++rank) seats_.emplace_back(group.shard(rank), kTensors, config);
   }
 
   std::vector<float> step(Index number) {
     Rows results(seats_.size());
     const Rows rows = rows_of(number);
-    team_.run([&](Index rank) {
-      const device::Shard& shard = team_.shard(rank);
+    group_.run([&](Index rank) {
+      const device::Shard& shard = group_.shard(rank);
       CompressedMean& seat = seats_[static_cast<std::size_t>(rank)];
       std::vector<float> flat;
       for (Index w = shard.own().first; w < shard.own().end(); ++w) {
@@ -71,7 +71,7 @@ class Seats {
   const CompressedMean& first() const { return seats_.front(); }
 
  private:
-  device::Team& team_;
+  device::DeviceGroup& group_;
   std::deque<CompressedMean> seats_;
 };
 
@@ -85,10 +85,10 @@ TEST_CASE("a tensor's errors go over to an exchange with other dense tensors, on
   for (const char* devices : {"cpu", "cpu:2", "cpu:3", "debug"}) {
     for (const char* codec : {"sign-l2", "sign-l1", "int8", "top-k"}) {
       CAPTURE(devices, codec);
-      device::Team team(device::parse_devices(devices, 1), kWorkers);
-      Seats one(team, config_of(codec, {1, 0, 1, 0})), two(team, config_of(codec, {1, 0, 0, 0}));
-      Seats three(team, config_of(codec, {0, 0, 0, 0})), always(team, config_of(codec, {1, 0, 1, 0}));
-      Seats late(team, config_of(codec, {1, 0, 0, 1}));
+      device::DeviceGroup group(device::parse_devices(devices, 1), kWorkers);
+      Seats one(group, config_of(codec, {1, 0, 1, 0})), two(group, config_of(codec, {1, 0, 0, 0}));
+      Seats three(group, config_of(codec, {0, 0, 0, 0})), always(group, config_of(codec, {1, 0, 1, 0}));
+      Seats late(group, config_of(codec, {1, 0, 0, 1}));
       const auto check = [&](Seats& seats, Index step) {
         const std::vector<float> result = seats.step(step), expected = always.step(step);
         CHECK(part(result, 130, 77) == part(expected, 130, 77));  // as if there had been one exchange
@@ -138,7 +138,7 @@ TEST_CASE("an exchange whose errors cannot go over is refused with the reason") 
   CHECK_THAT(refused([](auto& c) { c.padding = Padding::as_data; }), Contains("padding has errors"));
   CHECK_THAT(refused([](auto& c) { c.error_type = ErrorType::int8; }), Contains("they are kept rounded"));
   CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec keeps numbers of its own"));
-  for (const Meeting meeting : {Meeting::gather, Meeting::linear, Meeting::tree}) {
-    CHECK_THAT(refused([&](auto& c) { c.meeting = meeting; }), Contains("vectors do not meet at servers"));
+  for (const ExchangePattern pattern : {ExchangePattern::gather, ExchangePattern::linear, ExchangePattern::tree}) {
+    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("vectors do not meet at servers"));
   }
 }

@@ -99,17 +99,17 @@ TEST_CASE("a payload occupies what its codec says") {
     const auto codec = entry.make({});
     for (const Setting& setting : settings()) {
       const Encoding encoding(*codec, setting, 1, kWorkers);
-      for (const Side* side : {&encoding.layout.worker(), &encoding.layout.server()}) {
-        const Payload payload = codec->make_payload(encoding.device, *side, 3);
+      for (const SegmentTable* table : {&encoding.layout.worker(), &encoding.layout.server()}) {
+        const Payload payload = codec->make_payload(encoding.device, *table, 3);
         Index body = 0, scales = 0;
-        for (const Segment& segment : side->segments()) {
+        for (const Segment& segment : table->segments()) {
           body += codec->body_bytes(segment);
           scales += codec->scale_bytes(segment);
         }
         CHECK(payload.body_bytes == body);
         CHECK(payload.scale_bytes == scales);
         CHECK(payload.body.size() == 3 * body);
-        CHECK(payload.scales.size() == 3 * side->count() * codec->scales_per_segment());
+        CHECK(payload.scales.size() == 3 * table->count() * codec->scales_per_segment());
         CHECK(payload.wire_bytes() == body + scales);
       }
     }

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "compress/channels/server_mean.hpp"
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/compressed_mean.hpp"
@@ -29,7 +29,7 @@ struct ExchangeOptions {
   Index group = 0;  ///< workers encoded at once; 0: all
   std::string devices = "cpu";
   /// Stands between a device and its exchange.
-  std::function<std::shared_ptr<device::Exchange>(std::shared_ptr<device::Exchange>)> wrap = {};
+  std::function<std::shared_ptr<device::Communicator>(std::shared_ptr<device::Communicator>)> wrap = {};
 };
 
 /// What one device holds of an exchange.
@@ -68,7 +68,7 @@ struct Seat {
     double sum = 0;
     std::vector<double> ratios;
     for (const compress::CodecSquares& s : channel.worker_squares(worker_errors)) ratios.push_back(ratio(s));
-    for (const double value : shard.exchange->all_gather(ratios)) sum += value;
+    for (const double value : shard.communicator->all_gather(ratios)) sum += value;
     return sum / static_cast<double>(shard.workers());
   }
   double server_codec_error() const { return ratio(channel.server_squares(server_error)); }
@@ -88,7 +88,7 @@ class Exchange {
  public:
   explicit Exchange(ExchangeOptions exchange_options)
       : options(std::move(exchange_options)),
-        team(device::parse_devices(options.devices, options.threads), options.workers),
+        group(device::parse_devices(options.devices, options.threads), options.workers),
         seats(make_seats()),
         layout(seats.front().layout),
         channel(seats.front().channel),
@@ -110,7 +110,7 @@ class Exchange {
   FloatRows on_each_device(const FloatRows& rows) {
     FloatRows results(seats.size());
     records.assign(seats.size(), {});
-    team.run([&](Index rank) {
+    group.run([&](Index rank) {
       const auto r = static_cast<std::size_t>(rank);
       Seat& seat = seats[r];
       ++seat.step;
@@ -133,9 +133,9 @@ class Exchange {
  private:
   std::deque<Seat> make_seats() const {
     std::deque<Seat> result;
-    for (Index rank = 0; rank < team.size(); ++rank) {
-      device::Shard shard = team.shard(rank);
-      if (options.wrap) shard.exchange = options.wrap(shard.exchange);
+    for (Index rank = 0; rank < group.size(); ++rank) {
+      device::Shard shard = group.shard(rank);
+      if (options.wrap) shard.communicator = options.wrap(shard.communicator);
       result.emplace_back(options, shard);
     }
     return result;
@@ -143,7 +143,7 @@ class Exchange {
 
  public:
   ExchangeOptions options;
-  device::Team team;
+  device::DeviceGroup group;
   std::deque<Seat> seats;  ///< by rank; a deque, because a channel holds its layout's address
   const compress::ExchangeLayout& layout;
   compress::ServerMean& channel;

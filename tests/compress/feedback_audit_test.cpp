@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "compress/channels/compressed_mean.hpp"
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/drop_state.hpp"
@@ -25,10 +25,10 @@ std::vector<compress::Tensor> tensors() {
 class Run {
  public:
   explicit Run(compress::ExchangeConfig config, const std::string& devices = "cpu")
-      : team_(device::parse_devices(devices, 1), kWorkers) {
+      : group_(device::parse_devices(devices, 1), kWorkers) {
     config.audit_every = std::max<Index>(1, config.audit_every);
-    for (Index d = 0; d < team_.size(); ++d) {
-      shards_.push_back(team_.shard(d));
+    for (Index d = 0; d < group_.size(); ++d) {
+      shards_.push_back(group_.shard(d));
       means_.push_back(std::make_unique<CompressedMean>(shards_.back(), tensors(), config));
     }
   }
@@ -37,7 +37,7 @@ class Run {
   std::optional<FeedbackBalance> operator()() {
     ++step_;
     std::vector<std::optional<FeedbackBalance>> balances(means_.size());
-    team_.run([&](Index d) {
+    group_.run([&](Index d) {
       const auto at = static_cast<std::size_t>(d);
       balances[at] = exchange(*means_[at], shards_[at]);
     });
@@ -71,7 +71,7 @@ class Run {
     return mean.balance();
   }
 
-  device::Team team_;
+  device::DeviceGroup group_;
   std::vector<device::Shard> shards_;
   std::vector<std::unique_ptr<CompressedMean>> means_;
   Index step_ = 0;
@@ -109,11 +109,12 @@ TEST_CASE("the balance closes for every codec") {
 }
 
 TEST_CASE("the balance closes however the vectors meet") {
-  for (const auto meeting : {compress::Meeting::server, compress::Meeting::gather, compress::Meeting::tree}) {
+  for (const auto pattern :
+       {compress::ExchangePattern::server, compress::ExchangePattern::gather, compress::ExchangePattern::tree}) {
     compress::ExchangeConfig config;
     config.up.name = "top-k";
     config.up.k = 0.1;
-    config.meeting = meeting;
+    config.pattern = pattern;
     Run run(config);
     for (int step = 1; step <= 4; ++step) CHECK(relative(*run()) < 2e-6);
   }

@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "compress/channels/compressed_mean.hpp"
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 
@@ -28,9 +28,9 @@ struct Setting {
 class Rounds {
  public:
   explicit Rounds(const Setting& setting)
-      : setting_(setting), team_(device::parse_devices(setting.devices, setting.threads), setting.workers) {
-    for (Index rank = 0; rank < team_.size(); ++rank) {
-      seats_.emplace_back(team_.shard(rank), kTensors, setting.config);
+      : setting_(setting), group_(device::parse_devices(setting.devices, setting.threads), setting.workers) {
+    for (Index rank = 0; rank < group_.size(); ++rank) {
+      seats_.emplace_back(group_.shard(rank), kTensors, setting.config);
     }
   }
 
@@ -38,11 +38,11 @@ class Rounds {
     std::vector<std::vector<float>> results(seats_.size());
     traffic.assign(seats_.size(), {});
     ++step_;
-    team_.run([&](Index rank) {
+    group_.run([&](Index rank) {
       const auto r = static_cast<std::size_t>(rank);
       seats_[r].begin(step_);
-      absorb(seats_[r], team_.shard(rank), rows);
-      device::Buffer<float> result(team_.shard(rank).device, kParameters);
+      absorb(seats_[r], group_.shard(rank), rows);
+      device::Buffer<float> result(group_.shard(rank).device, kParameters);
       seats_[r].exchange(result.data(), traffic[r]);
       seats_[r].require_finite();
       results[r] = result.to_host();
@@ -90,7 +90,7 @@ class Rounds {
   }
 
   Setting setting_;
-  device::Team team_;
+  device::DeviceGroup group_;
   std::deque<CompressedMean> seats_;
   Index step_ = 0;
 };
@@ -158,7 +158,7 @@ bool can_be_rounded(const CodecConfig& up) {
 
 ExchangeConfig merged_in_a_tree(double k) {
   ExchangeConfig config = with_feedback({.name = "top-k", .k = k});
-  config.meeting = Meeting::tree;
+  config.pattern = ExchangePattern::tree;
   return config;
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("a pattern that fits no tensor is refused") {
 TEST_CASE("a codec that does not fit its channel is refused with the reason") {
   for (const std::string& name : names()) {
     ExchangeConfig config = with_feedback({.name = name});
-    config.meeting = Meeting::linear;
+    config.pattern = ExchangePattern::linear;
     CAPTURE(name);
     if (make_codec({.name = name})->traits().linear) {
       CHECK_NOTHROW(Rounds({config}));
@@ -274,7 +274,7 @@ TEST_CASE("a codec that does not fit its channel is refused with the reason") {
     }
   }
   ExchangeConfig config = with_feedback({.name = "sign-l1"});
-  config.meeting = Meeting::gather;
+  config.pattern = ExchangePattern::gather;
   config.down = "fp32";
   CHECK_THROWS_WITH(Rounds({config}), Contains("on the way down"));
   ExchangeConfig tree = merged_in_a_tree(3);
@@ -357,7 +357,7 @@ TEST_CASE("errors cannot be kept rounded where an exchange comes back to them, o
   ExchangeConfig tree = merged_in_a_tree(3);
   tree.error_type = ErrorType::int8;
   CHECK_THAT(refused(tree), Contains("codec top-k, feedback.dtype int8"));
-  tree.meeting = Meeting::gather;
+  tree.pattern = ExchangePattern::gather;
   CHECK(refused(tree).empty());
   ExchangeConfig none = rounded({.name = "sign-l2"}, ErrorType::bf16);
   none.feedback = Feedback::none;

@@ -16,7 +16,7 @@ using FloatRows = std::vector<std::vector<float>>;
 ExchangeConfig tree(double k) {
   ExchangeConfig config;
   config.up = {.name = "top-k", .k = k};
-  config.meeting = Meeting::tree;
+  config.pattern = ExchangePattern::tree;
   config.granularity = Granularity::fused;
   return config;
 }

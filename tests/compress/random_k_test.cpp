@@ -183,6 +183,6 @@ TEST_CASE("random-k takes recorded indices, a row for every step and worker, and
   config.recorded = recorded({2, 2, 2}, std::vector<double>(8));
   refused("wanted: [3, 2, 2]");
   config.recorded = recorded({3, 2, 2}, std::vector<double>(12));
-  config.meeting = Meeting::server;
+  config.pattern = ExchangePattern::server;
   CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("whole vectors of workers"));
 }

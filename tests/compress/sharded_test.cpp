@@ -29,7 +29,7 @@ Outcome run(ExchangeOptions options, const std::string& devices) {
   for (Index call = 0; call < 3; ++call) {
     outcome.results.push_back(exchange(normal_rows(options, call)));
     std::vector<std::vector<double>> measures(exchange.seats.size());
-    exchange.team.run([&](Index rank) {
+    exchange.group.run([&](Index rank) {
       const Seat& seat = exchange.seats[static_cast<std::size_t>(rank)];
       measures[static_cast<std::size_t>(rank)] = {seat.worker_codec_error(), seat.server_codec_error(),
                                                   std::sqrt(seat.channel.server_error_square(seat.server_error))};
@@ -41,13 +41,13 @@ Outcome run(ExchangeOptions options, const std::string& devices) {
 }
 
 /// Lets every copy through but one: block `block` from rank `peer` in the `call`-th all_to_all goes nowhere.
-class Forgetful final : public device::Exchange {
+class Forgetful final : public device::Communicator {
  public:
   struct Copy {
     Index rank, call;
     std::size_t peer, block;
   };
-  Forgetful(std::shared_ptr<device::Exchange> real, Copy left_out) : real_(std::move(real)), left_out_(left_out) {}
+  Forgetful(std::shared_ptr<device::Communicator> real, Copy left_out) : real_(std::move(real)), left_out_(left_out) {}
 
   Index rank() const override { return real_->rank(); }
   Index size() const override { return real_->size(); }
@@ -67,7 +67,7 @@ class Forgetful final : public device::Exchange {
   }
 
  private:
-  std::shared_ptr<device::Exchange> real_;
+  std::shared_ptr<device::Communicator> real_;
   Copy left_out_;
   Index calls_ = 0;
 };
@@ -110,7 +110,7 @@ TEST_CASE("devices hold their workers' rows and their servers' chunks, and excha
     server_elements += seat.channel.server_state_size();
     const Index from_workers = theirs * (own * chunk + vectors * 4);  // their rows of our chunks, and their scales
     const Index from_servers = theirs * (chunk + vectors * 4);        // their servers' chunks and scales
-    CHECK(seat.shard.exchange->bytes_received() == from_workers + from_servers);
+    CHECK(seat.shard.communicator->bytes_received() == from_workers + from_servers);
   }
   CHECK(server_elements == real);
 }
@@ -129,7 +129,7 @@ TEST_CASE("a copy left out on purpose is noticed, whichever it is") {
         for (std::size_t block = 0; block < blocks_of_call[call]; ++block) {
           CAPTURE(rank, call, peer, block);
           ExchangeOptions forgetful = options;
-          forgetful.wrap = [&](std::shared_ptr<device::Exchange> real) {
+          forgetful.wrap = [&](std::shared_ptr<device::Communicator> real) {
             return std::make_shared<Forgetful>(real, Forgetful::Copy{rank, static_cast<Index>(call), peer, block});
           };
           const FloatRows results = Exchange(forgetful).on_each_device(rows);

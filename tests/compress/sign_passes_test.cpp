@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "compress/feedback/feed.hpp"
 #include "compress/codecs/quantized/sign.hpp"
+#include "compress/feedback/error_feedback.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
@@ -59,26 +59,26 @@ class Rows {
 
   Outcome together(ScaleNorm norm) {
     const SignCodec codec(norm);
-    Payload payload = codec.make_payload(device_, side(), rows_);
-    codec.encode(device_, side(), {0, rows_}, input_, {}, errors_.data(), layout_.state_size(), payload);
+    Payload payload = codec.make_payload(device_, table(), rows_);
+    codec.encode(device_, table(), {0, rows_}, input_, {}, errors_.data(), layout_.state_size(), payload);
     return {payload.body.to_host(), payload.scales.to_host(), errors_.to_host()};
   }
 
   Outcome one_after_the_other(ScaleNorm norm) {
-    Payload payload = SignCodec(norm).make_payload(device_, side(), rows_);
+    Payload payload = SignCodec(norm).make_payload(device_, table(), rows_);
     const Index stride = layout_.state_size();
-    device::Buffer<double> sums(device_, rows_ * side().count());
-    feed_terms(device_, side(), rows_, input_, errors_.data(), stride, ScaleTerm{norm}, sums.data());
-    const Segment* table = side().device_segments();
-    for_each(device_, sums.size(), ScaleKernel{table, side().count(), sums.data(), payload.scales.data(), {norm}});
-    pack_bits(device_, side().active(),
-              device::SignRows{rows_, payload.body.data(), payload.body_bytes, side().device_byte_offsets()},
-              SignKernel{table, side().count(), payload.scales.data(), errors_.data(), stride});
+    device::Buffer<double> sums(device_, rows_ * table().count());
+    feed_terms(device_, table(), rows_, input_, errors_.data(), stride, ScaleTerm{norm}, sums.data());
+    const Segment* segments = table().device_segments();
+    for_each(device_, sums.size(), ScaleKernel{segments, table().count(), sums.data(), payload.scales.data(), {norm}});
+    pack_bits(device_, table().active(),
+              device::SignRows{rows_, payload.body.data(), payload.body_bytes, table().device_byte_offsets()},
+              SignKernel{segments, table().count(), payload.scales.data(), errors_.data(), stride});
     return {payload.body.to_host(), payload.scales.to_host(), errors_.to_host()};
   }
 
  private:
-  const Side& side() const { return layout_.worker(); }
+  const SegmentTable& table() const { return layout_.worker(); }
 
   device::Device device_;
   ExchangeLayout layout_;

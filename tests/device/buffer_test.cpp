@@ -32,7 +32,7 @@ TEST_CASE("what is fetched is as it was then, whatever becomes of the buffer, on
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
     const Device device = device_of(backend);
-    std::vector<Fetched<float>> fetched;
+    std::vector<Future<float>> fetched;
     for (const float first : {1.0f, 2.0f, 3.0f}) {
       Buffer<float> buffer = on<float>(device, {first, 5, 6});
       fetched.push_back(buffer.fetch());
@@ -45,7 +45,7 @@ TEST_CASE("what is fetched is as it was then, whatever becomes of the buffer, on
       CHECK(fetched[2 * k + 1].size() == 1);
       CHECK(fetched[2 * k + 1][0] == first);
     }
-    const Fetched<float> nothing = Buffer<float>(device, 0).fetch();
+    const Future<float> nothing = Buffer<float>(device, 0).fetch();
     CHECK(nothing.begin() == nothing.end());
   }
 }

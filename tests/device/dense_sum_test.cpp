@@ -1,6 +1,6 @@
 #include "device/comm/dense_sum.hpp"
 
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/oracle/random.hpp"
@@ -24,22 +24,22 @@ std::vector<Index> all_workers() {
 /// Sums on the devices of an option value, each absorbing its shard in groups; all must have the same mean.
 class Sum {
  public:
-  Sum(const std::string& devices, Index workers, int threads = 2) : team_(parse_devices(devices, threads), workers) {
-    for (Index rank = 0; rank < team_.size(); ++rank) sums_.emplace_back(team_.shard(rank), kColumns);
+  Sum(const std::string& devices, Index workers, int threads = 2) : group_(parse_devices(devices, threads), workers) {
+    for (Index rank = 0; rank < group_.size(); ++rank) sums_.emplace_back(group_.shard(rank), kColumns);
   }
 
   std::vector<float> operator()(const std::vector<float>& rows, Index group) {
     std::vector<std::vector<float>> means(sums_.size());
-    team_.run([&](Index rank) { means[static_cast<std::size_t>(rank)] = mean_of(rank, rows, group); });
+    group_.run([&](Index rank) { means[static_cast<std::size_t>(rank)] = mean_of(rank, rows, group); });
     for (const std::vector<float>& other : means) CHECK(other == means[0]);
     return means[0];
   }
 
-  Index bytes_received(Index rank) const { return team_.shard(rank).exchange->bytes_received(); }
+  Index bytes_received(Index rank) const { return group_.shard(rank).communicator->bytes_received(); }
 
  private:
   std::vector<float> mean_of(Index rank, const std::vector<float>& rows, Index group) {
-    const Shard& shard = team_.shard(rank);
+    const Shard& shard = group_.shard(rank);
     const auto data = on(shard.device, rows);
     DenseSum& sum = sums_[static_cast<std::size_t>(rank)];
     const Range own = shard.own();
@@ -51,7 +51,7 @@ class Sum {
     return mean.to_host();
   }
 
-  Team team_;
+  DeviceGroup group_;
   std::vector<DenseSum> sums_;
 };
 

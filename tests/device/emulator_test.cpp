@@ -1,9 +1,9 @@
 // The emulated GPU itself: threads of a block that wait for each other, streams, memory.
 #include <numeric>
 
-#include "device/cuda/grid.cuh"
 #include "device/base/error.hpp"
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
+#include "device/cuda/grid.cuh"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 #include "tests/emulator/stream.hpp"
@@ -101,16 +101,16 @@ TEST_CASE("emulated GPU: work waits in the stream until somebody waits for it") 
 }
 
 TEST_CASE("the host waits for no exchange between GPUs") {
-  Team team(parse_devices("cuda:0,1", 1), 8);
+  DeviceGroup group(parse_devices("cuda:0,1", 1), 8);
   std::vector<Buffer<float>> received(2);
   const Index before = emulator::drains();
-  team.run([&](Index rank) {
-    const Device& device = team.shard(rank).device;
+  group.run([&](Index rank) {
+    const Device& device = group.shard(rank).device;
     auto source = on(device, std::vector<float>{1.0f + static_cast<float>(rank)});
     auto& own = received[static_cast<std::size_t>(rank)] = Buffer<float>(device, 2);
     const std::vector<Blocks> to(2, {{source.data(), 1, 4, 4}});
     const std::vector<Blocks> from = {{{own.data(), 1, 4, 4}}, {{own.data() + 1, 1, 4, 4}}};
-    team.shard(rank).exchange->all_to_all(device, to, from);
+    group.shard(rank).communicator->all_to_all(device, to, from);
   });
   CHECK(emulator::drains() == before);
   for (const auto& own : received) CHECK(own.to_host() == std::vector<float>{1, 2});

@@ -24,23 +24,23 @@ const std::vector<Index> kSizes = {1, 7, 8, 15, 16, 17, 31, 33, 511, 512, 513, 2
 
 using Values = std::vector<double>;
 
-/// Items of these sizes, for crews of as many members as a device has: launches take sizes at their word.
+/// Items of these sizes, for groups of as many members as a device has: launches take sizes at their word.
 constexpr ItemSizes shared_out(Index items) {
   constexpr Index huge = Index{1} << 30;
   return {.count = items, .longest = huge, .total = huge};
 }
-/// Items for several crews of several members each.
+/// Items for several groups of several members each.
 constexpr ItemSizes in_crews(Index items) {
   constexpr Index huge = Index{1} << 30;
   return {.count = items, .longest = huge, .total = items * huge};
 }
-/// Items for crews of one.
+/// Items for groups of one.
 constexpr ItemSizes alone(Index items) {
   return {.count = items, .longest = 1, .total = items};
 }
 
 /// Devices with one thread, with a few, and, which are more, as many as an emulated GPU has blocks.
-std::vector<Device> crew_devices() {
+std::vector<Device> group_devices() {
   std::vector<Device> devices;
   for (const std::string& backend : backends()) devices.push_back(device_of(backend));
   for (const int threads : {1, 2, 3, 7}) devices.push_back(Device::cpu(threads));
@@ -158,8 +158,8 @@ TEST_CASE("lanes sum in the documented order and agree on what they find, on eve
   }
 }
 
-TEST_CASE("crews of any size sum in the documented order and agree on what they find, on every backend") {
-  for (const Device& device : crew_devices()) {
+TEST_CASE("groups of any size sum in the documented order and agree on what they find, on every backend") {
+  for (const Device& device : group_devices()) {
     for (const ItemSizes& sizes : {alone(kRows), shared_out(kRows), in_crews(kRows)}) {
       for (const Index n : {Index{1}, Index{8}, Index{513}, Index{9001}, kTile, kTile + 1, 5 * kTile + 7}) {
         CAPTURE(device.name(), device.threads(), sizes.longest, n);
@@ -170,7 +170,7 @@ TEST_CASE("crews of any size sum in the documented order and agree on what they 
   }
 }
 
-TEST_CASE("crews of one do the work where OpenMP gives fewer threads than asked for") {
+TEST_CASE("groups of one do the work where OpenMP gives fewer threads than asked for") {
   const Device device = Device::cpu(3);
   const int levels = omp_get_max_active_levels();
   omp_set_max_active_levels(0);
@@ -180,8 +180,8 @@ TEST_CASE("crews of one do the work where OpenMP gives fewer threads than asked 
   omp_set_max_active_levels(levels);
 }
 
-TEST_CASE("crews select elements in ascending order and by rank, on every backend") {
-  for (const Device& device : crew_devices()) {
+TEST_CASE("groups select elements in ascending order and by rank, on every backend") {
+  for (const Device& device : group_devices()) {
     for (const Index n : kSizes) {
       const std::vector<std::uint8_t> bytes = some_bytes(n);
       for (const int least : {0, 120, 160, 255}) {
@@ -195,8 +195,8 @@ TEST_CASE("crews select elements in ascending order and by rank, on every backen
   }
 }
 
-TEST_CASE("crews share pieces out, on every backend") {
-  for (const Device& device : crew_devices()) {
+TEST_CASE("groups share pieces out, on every backend") {
+  for (const Device& device : group_devices()) {
     for (const ItemSizes& sizes : {alone(1), shared_out(1)}) {
       for (const auto& [n, size] : std::vector<std::pair<Index, Index>>{{1, 1},
                                                                         {100, 7},
@@ -226,8 +226,8 @@ TEST_CASE("crews share pieces out, on every backend") {
   }
 }
 
-TEST_CASE("crews visit every element once with its run, on every backend") {
-  for (const Device& device : crew_devices()) {
+TEST_CASE("groups visit every element once with its run, on every backend") {
+  for (const Device& device : group_devices()) {
     for (const ItemSizes& sizes : {alone(1), shared_out(1)}) {
       for (const Index n : kSizes) {
         for (const Index run : {Index{1}, Index{3}, Index{64}, Index{1000}, n}) {
@@ -243,14 +243,14 @@ TEST_CASE("crews visit every element once with its run, on every backend") {
   }
 }
 
-TEST_CASE("crews are as large as an item's share of the work") {
-  CHECK(crew_size({.count = 0, .longest = 0, .total = 0}, 8) == 1);
-  CHECK(crew_size({.count = 8, .longest = 10 * kTile, .total = 80 * kTile}, 8) == 1);
-  CHECK(crew_size({.count = 1, .longest = 100 * kTile, .total = 100 * kTile}, 8) == 8);
-  CHECK(crew_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 8) == 2);
-  CHECK(crew_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one beside small ones
-  CHECK(crew_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // not worth more
-  CHECK(crew_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
-  CHECK(crew_size({.count = 9, .longest = 70 * kTile, .total = 100 * kTile}, 8) == 8);  // 5 would leave 3 without work
-  CHECK(crew_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 7) == 2);
+TEST_CASE("groups are as large as an item's share of the work") {
+  CHECK(group_size({.count = 0, .longest = 0, .total = 0}, 8) == 1);
+  CHECK(group_size({.count = 8, .longest = 10 * kTile, .total = 80 * kTile}, 8) == 1);
+  CHECK(group_size({.count = 1, .longest = 100 * kTile, .total = 100 * kTile}, 8) == 8);
+  CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 8) == 2);
+  CHECK(group_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one beside small ones
+  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // not worth more
+  CHECK(group_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
+  CHECK(group_size({.count = 9, .longest = 70 * kTile, .total = 100 * kTile}, 8) == 8);  // 5 would leave 3 without work
+  CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 7) == 2);
 }

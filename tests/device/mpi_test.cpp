@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
-#include "device/comm/mpi/exchange.hpp"
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
+#include "device/comm/mpi/communicator.hpp"
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"
 
@@ -34,8 +34,8 @@ Output output_of(const std::string& command) {
   return output;
 }
 
-mpi::MpiWorld& ranks() {
-  return dynamic_cast<mpi::MpiWorld&>(*world());
+mpi::MpiProcessGroup& ranks() {
+  return dynamic_cast<mpi::MpiProcessGroup&>(*processes());
 }
 
 /// What rank `from` sends to rank `to`: two blocks, the first of rows that lie apart.
@@ -78,16 +78,16 @@ TEST_CASE("mpi: what processes exchange, in three ranks") {
 }
 
 TEST_CASE("mpi: a process that mpirun has not started is alone") {
-  CHECK(launch().size == 1);
-  CHECK(world()->size() == 1);
-  CHECK(world()->any(true));
-  CHECK_FALSE(world()->any(false));
-  CHECK(world()->exchange()->all_gather(std::vector<double>{1, 2}) == std::vector<double>{1, 2});
+  CHECK(mpi_environment().size == 1);
+  CHECK(processes()->size() == 1);
+  CHECK(processes()->any(true));
+  CHECK_FALSE(processes()->any(false));
+  CHECK(processes()->communicator()->all_gather(std::vector<double>{1, 2}) == std::vector<double>{1, 2});
 }
 
 TEST_CASE("rank: places", "[.mpi-rank]") {
   CHECK(ranks().size() == 3);
-  CHECK(ranks().rank() == launch().rank);
+  CHECK(ranks().rank() == mpi_environment().rank);
   CHECK(ranks().hosts() == 1);
   CHECK(ranks().neighbours() == 3);
   CHECK(ranks().threads() == 1);
@@ -111,17 +111,17 @@ TEST_CASE("rank: blocks reach their rank, whole and in pieces, and are counted",
         to.push_back(blocks_at(source, r * kPlace, r + 2, r + 4));
         from.push_back(blocks_at(target, r * kPlace, own + 2, own + 3));
       }
-      mpi::MpiExchange exchange(ranks(), piece);
-      ranks().run([&] { exchange.all_to_all(device, to, from); });
+      mpi::MpiCommunicator communicator(ranks(), piece);
+      ranks().run([&] { communicator.all_to_all(device, to, from); });
       CHECK(target.to_host() == expected);
-      CHECK(exchange.bytes_received() == 2 * (3 * (own + 2) + 5));
+      CHECK(communicator.bytes_received() == 2 * (3 * (own + 2) + 5));
     }
   }
 }
 
 TEST_CASE("rank: numbers are gathered in rank order, also where ranks have none", "[.mpi-rank]") {
   std::vector<double> own(static_cast<std::size_t>(ranks().rank()), 10.0 * static_cast<double>(ranks().rank()));
-  ranks().run([&] { CHECK(ranks().exchange()->all_gather(own) == std::vector<double>{10, 20, 20}); });
+  ranks().run([&] { CHECK(ranks().communicator()->all_gather(own) == std::vector<double>{10, 20, 20}); });
   ranks().run([&] {
     CHECK(ranks().any(ranks().rank() == 2));
     CHECK_FALSE(ranks().any(false));
@@ -132,7 +132,7 @@ TEST_CASE("rank: what one throws all throw, whatever exchange they are in", "[.m
   bool after = false;
   const auto failing = [&](Index failed, const auto& fail) {
     if (ranks().rank() == failed) fail();
-    ranks().exchange()->all_gather({});
+    ranks().communicator()->all_gather({});
     after = true;
   };
   for (const Index failed : {0, 1, 2}) {
@@ -156,7 +156,7 @@ TEST_CASE("rank: an error outside of the others' work takes them out of it", "[.
   const auto work = [&] {
     if (ranks().rank() == 1) throw IoError("disk full", "");
     try {
-      ranks().run([&] { ranks().exchange()->all_gather({}); });
+      ranks().run([&] { ranks().communicator()->all_gather({}); });
     } catch (const Error&) {
       caught_inside = true;
     }
@@ -172,7 +172,7 @@ TEST_CASE("rank: an error of work that all are in can be handled", "[.mpi-rank]"
   ranks().run([&] {
     CHECK_THROWS_AS(ranks().run([] {
       if (ranks().rank() == 2) throw NumericError("diverged", "");
-      ranks().exchange()->all_gather({});
+      ranks().communicator()->all_gather({});
     }),
                     NumericError);
     CHECK(ranks().any(ranks().rank() == 0));
@@ -181,7 +181,7 @@ TEST_CASE("rank: an error of work that all are in can be handled", "[.mpi-rank]"
 
 TEST_CASE("rank: exchanges that do not match are an error, not a wait for ever", "[.mpi-rank]") {
   const auto uneven = [](Index absent) {
-    if (ranks().rank() != absent) ranks().exchange()->all_gather({});
+    if (ranks().rank() != absent) ranks().communicator()->all_gather({});
   };
   for (const Index absent : {0, 1, 2}) {
     CHECK_THROWS_WITH(ranks().run([&] { uneven(absent); }), "processes do not take part in the same exchanges (mpi)");
@@ -194,20 +194,21 @@ TEST_CASE("rank: blocks of different shapes are refused by all", "[.mpi-rank]") 
   auto memory = Buffer<std::uint8_t>::zeros(device, 16);
   const Index sent = ranks().rank() == 1 ? 4 : 3;
   const std::vector<Blocks> to(3, {{memory.data(), 1, sent, sent}}), from(3, {{memory.data() + 8, 1, 3, 3}});
-  CHECK_THROWS_WITH(ranks().run([&] { ranks().exchange()->all_to_all(device, to, from); }),
+  CHECK_THROWS_WITH(ranks().run([&] { ranks().communicator()->all_to_all(device, to, from); }),
                     "blocks sent and received differ in shape (rank 1 to rank 0)");
 }
 
-TEST_CASE("rank: a team holds the workers of its rank", "[.mpi-rank]") {
-  Team team({device_of("cpu", 1)}, 14, world());
-  CHECK(team.size() == 1);
-  CHECK(team.shard(0).own().first == std::array<Index, 3>{0, 4, 8}[static_cast<std::size_t>(ranks().rank())]);
-  CHECK(team.shard(0).workers() == 14);
-  CHECK_THROWS_WITH(team.run([&](Index) {
+TEST_CASE("rank: a group holds the workers of its rank", "[.mpi-rank]") {
+  DeviceGroup group({device_of("cpu", 1)}, 14, processes());
+  CHECK(group.size() == 1);
+  CHECK(group.shard(0).own().first == std::array<Index, 3>{0, 4, 8}[static_cast<std::size_t>(ranks().rank())]);
+  CHECK(group.shard(0).workers() == 14);
+  CHECK_THROWS_WITH(group.run([&](Index) {
     if (ranks().rank() == 2) throw NumericError("rank 2 failed", "");
-    team.shard(0).exchange->all_gather({});
+    group.shard(0).communicator->all_gather({});
   }),
                     "rank 2 failed");
-  CHECK_THROWS_WITH(Team(parse_devices("cpu:2", 2), 14, world()), Contains("several devices in each"));
-  CHECK_THROWS_WITH(Team({device_of("cpu", 1)}, 8, world()), Contains("more devices than shards of workers"));
+  CHECK_THROWS_WITH(DeviceGroup(parse_devices("cpu:2", 2), 14, processes()), Contains("several devices in each"));
+  CHECK_THROWS_WITH(DeviceGroup({device_of("cpu", 1)}, 8, processes()),
+                    Contains("more devices than shards of workers"));
 }

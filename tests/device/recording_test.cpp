@@ -2,9 +2,9 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
-#include "device/math/gemm.hpp"
+#include "device/launch/graph_cache.hpp"
 #include "device/launch/launch.hpp"
-#include "device/launch/replay.hpp"
+#include "device/math/gemm.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("what is replayed is done with what the memory holds by then, on every
     const Device device = device_of(backend);
     auto a = on(device, numbers(0)), b = on(device, numbers(1)), other = on(device, numbers(2));
     Buffer<float> out(device, kSize * kSize);
-    Replay<const float*> replay;
+    GraphCache<const float*> replay;
     Index calls = 0;
     const auto run = [&](const Buffer<float>& left) {
       replay.run(device, left.data(), [&] {
@@ -148,8 +148,8 @@ TEST_CASE("keys beyond the most are done as usual, the others still replayed") {
     CAPTURE(backend);
     const Device device = device_of(backend);
     Buffer<float> room(device, 4);
-    constexpr Index keys = Index{Replay<Index>::kMost} + 5;
-    Replay<Index> replay;
+    constexpr Index keys = Index{GraphCache<Index>::kMost} + 5;
+    GraphCache<Index> replay;
     Index calls = 0;
     for (int round = 0; round < 4; ++round) {
       for (Index key = 0; key < keys; ++key) {
@@ -168,7 +168,7 @@ TEST_CASE("a device that is told not to record does everything again") {
     CAPTURE(backend);
     const Device device = device_of(backend).with_recordings(false);
     CHECK_FALSE(device.records());
-    Replay<int> replay;
+    GraphCache<int> replay;
     int calls = 0;
     for (int round = 0; round < 4; ++round) replay.run(device, 1, [&] { ++calls; });
     CHECK(calls == 4);
@@ -182,7 +182,7 @@ TEST_CASE("a plan counts what recordings hold for buffers that come and go, once
     if (!device.records()) continue;
     CAPTURE(backend);
     const Device plan = device.plan();
-    Replay<int> replay;
+    GraphCache<int> replay;
     const auto held = [&] { return plan.memory().use().held; };
     const auto work = [&] { const Buffer<std::uint8_t> room(plan, bytes); };
     for (const int key : {1, 2}) replay.run(plan, key, work);

@@ -369,7 +369,7 @@ TEST_CASE("external: what is no worker program is refused before the run", "[onc
   check_refused(bench, external("echo broken >&2; exit 3"), {"ended with exit status 3: broken"});
   check_refused(bench, external("kill -9 $$"), {"was ended by signal 9"});
   check_refused(bench, external("true"), {"ended with exit status 0"});
-  check_refused(bench, external("echo Hello, world"), {"answers 'Hello, world' to hello"});
+  check_refused(bench, external("echo Hello, processes"), {"answers 'Hello, processes' to hello"});
   check_refused(bench, external("cat"), {"answers 'hello version=1", "initial=yes|no"});
   check_refused(bench, external("exec >&-; sleep 100 # " + bench.folder().path()), {"closed its standard output"});
   check_refused(bench, external("sleep 100 # " + bench.folder().path(), {"--model.timeout", "0.3"}),

@@ -86,7 +86,7 @@ TEST_CASE("1-bit Adam in 32 bits sends what Adam sends, and freezes") {
   }
   CHECK(training.optimizer->state().variance->to_host() == frozen);
   CHECK(training.optimizer->state().exchange == nullptr);
-  CHECK(training.optimizer->unfulfilled().empty());
+  CHECK(training.optimizer->failed_expectation().empty());
 }
 
 TEST_CASE("naive error-compensated Adam follows the oracle") {

@@ -58,7 +58,7 @@ TEST_CASE("auto freezes where what preconditions has stayed") {
       if (step > 10 && step <= freeze) CHECK(report.stability.corrected == Approx(1).epsilon(1e-5));
       if (step <= 10 || step > freeze) CHECK(std::isnan(report.stability.corrected));
     }
-    CHECK(training.optimizer->unfulfilled().empty());
+    CHECK(training.optimizer->failed_expectation().empty());
   }
 }
 
@@ -94,10 +94,10 @@ TEST_CASE("a run that was to compress and never did says so") {
   options.total_steps = 2000;
   Training training(options);
   for (int step = 1; step <= 5; ++step) training.step(FloatRows(2, kRow));
-  CHECK(contains(training.optimizer->unfulfilled(), "asked to compress but never did"));
+  CHECK(contains(training.optimizer->failed_expectation(), "asked to compress but never did"));
   Training never(onebit_adam(2, "never"));
   never.step(FloatRows(2, kRow));
-  CHECK(never.optimizer->unfulfilled().empty());
+  CHECK(never.optimizer->failed_expectation().empty());
 }
 
 TEST_CASE("a coordinate without variance is masked, stays, and a gradient there is one event") {

@@ -98,7 +98,7 @@ TEST_CASE("1-bit Adam that is never frozen is Adam, bit for bit") {
     CHECK(report.phase == Phase::warmup);
     REQUIRE(onebit.parameters() == adam.parameters());
   }
-  CHECK(onebit.optimizer->unfulfilled().empty());
+  CHECK(onebit.optimizer->failed_expectation().empty());
 }
 
 TEST_CASE("error feedback matters") {

@@ -1,6 +1,6 @@
 // 1-bit Adam unpacks the exchanged momentum on the way through its update. Steps that are audited need it as numbers
 // before, and so both ways are compared by an audit of every step.
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "optim/optimizer.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
@@ -51,11 +51,11 @@ std::vector<Outcome> train(Setting setting, const std::vector<FloatRows>& gradie
                            bool packs) {
   setting.config.exchange.audit_every = packs ? 0 : 1;
   const Index columns = setting.parameters();
-  device::Team team(device::parse_devices(devices, 2), setting.workers);
-  std::vector<Outcome> outcomes(static_cast<std::size_t>(team.size()));
+  device::DeviceGroup group(device::parse_devices(devices, 2), setting.workers);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(group.size()));
   std::vector<char> packed(outcomes.size(), 0);
-  team.run([&](Index rank) {
-    const device::Shard& shard = team.shard(rank);
+  group.run([&](Index rank) {
+    const device::Shard& shard = group.shard(rank);
     Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
     const auto optimizer = make_optimizer({shard, compress::unnamed(setting.tensors), kSteps, 0}, setting.config);
     auto x = on(shard.device, oracle::normals(columns, 1));
@@ -150,7 +150,7 @@ TEST_CASE("the momentum is decoded where it is not signs alone") {
     setting.config.exchange.down = "int8";
   }
   SECTION("another channel") {
-    setting.config.exchange.meeting = compress::Meeting::gather;
+    setting.config.exchange.pattern = compress::ExchangePattern::gather;
   }
   Training training({.config = setting.config, .tensors = setting.tensors, .workers = setting.workers});
   for (const FloatRows& rows : setting.gradients()) training.step(rows);

@@ -1,5 +1,5 @@
 // What holds for every optimizer of the table when its workers are spread over devices.
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 
@@ -26,10 +26,10 @@ OptimizerConfig config_of(const OptimizerEntry& entry) {
 /// Parameters of every worker after a step for each of the gradients: its own, or what its device has for all.
 std::vector<std::vector<float>> train(const OptimizerConfig& config, const std::string& devices,
                                       const std::vector<FloatRows>& gradients_of) {
-  device::Team team(device::parse_devices(devices, 2), kWorkers);
+  device::DeviceGroup group(device::parse_devices(devices, 2), kWorkers);
   std::vector<std::vector<float>> results(kWorkers);
-  team.run([&](Index rank) {
-    const device::Shard& shard = team.shard(rank);
+  group.run([&](Index rank) {
+    const device::Shard& shard = group.shard(rank);
     const Range own = shard.own();
     const auto optimizer = make_optimizer({shard, {{"a", 4000}, {"b", kParameters - 4000}}, 5, 0}, config);
     const std::vector<float> x0 = oracle::normals(kParameters, 1);

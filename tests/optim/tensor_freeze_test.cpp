@@ -1,7 +1,7 @@
 // 1-bit Adam whose tensors are frozen one by one.
 #include "optim/two_stage/tensor_freeze.hpp"
 
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/tensor_freeze.hpp"
@@ -122,11 +122,11 @@ Followed follow(const TrainingOptions& options, const std::vector<Index>& silent
 
 /// All bits that a run leaves, over several devices or one.
 std::vector<float> bits(const TrainingOptions& options, const std::string& devices) {
-  device::Team team(device::parse_devices(devices, options.threads), options.workers);
+  device::DeviceGroup group(device::parse_devices(devices, options.threads), options.workers);
   std::vector<float> result;
-  std::vector<std::vector<float>> others(static_cast<std::size_t>(team.size()));
-  team.run([&](Index rank) {
-    const device::Shard& shard = team.shard(rank);
+  std::vector<std::vector<float>> others(static_cast<std::size_t>(group.size()));
+  group.run([&](Index rank) {
+    const device::Shard& shard = group.shard(rank);
     const auto optimizer = make_optimizer({shard, compress::unnamed(kTensors), 1000, 0}, options.config);
     auto x = on(shard.device, oracle::normals(kParameters, 3));
     std::vector<float>& all = others[static_cast<std::size_t>(rank)];
@@ -246,7 +246,7 @@ TEST_CASE("a run of one tensor has the bits of a freeze of the run, where no bia
       CHECK(report.phase == by_run.step(rows).phase);
       CHECK(by_tensor.parameters() == by_run.parameters());
     }
-    CHECK(by_tensor.optimizer->unfulfilled().empty());
+    CHECK(by_tensor.optimizer->failed_expectation().empty());
   }
 }
 
@@ -323,7 +323,7 @@ TEST_CASE("the first freeze begins the compression stage, every tensor's is an e
   CHECK(contains(second.events[1].text, "2 of 4 tensors are frozen"));
   CHECK(std::isnan(second.stability.corrected));
   CHECK(contains(run_to_freeze(training, step).events.back().text, "3 of 4 tensors are frozen"));
-  CHECK(training.optimizer->unfulfilled().empty());
+  CHECK(training.optimizer->failed_expectation().empty());
 }
 
 TEST_CASE("what is sent becomes less by every tensor that is frozen") {
@@ -444,7 +444,7 @@ TEST_CASE("what cannot be frozen by tensors is refused in one line") {
   }
   const auto remembering = [](auto& c) {
     c.exchange.up.name = "dct";
-    c.exchange.meeting = compress::Meeting::server;
+    c.exchange.pattern = compress::ExchangePattern::server;
   };
   CHECK(contains(message(remembering, adam), "numbers of its own"));
   // Where nothing is watched the scope says nothing.

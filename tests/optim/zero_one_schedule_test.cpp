@@ -75,7 +75,7 @@ TEST_CASE("0/1 Adam's schedule: round counts of published configurations") {
         Counts{{Round::full, 96}, {Round::one_bit, 904}, {Round::sync, 7813}, {Round::silent, 91187}});
 }
 
-TEST_CASE("0/1 Adam's schedule: a run whose last step is not silent ends with one meeting more") {
+TEST_CASE("0/1 Adam's schedule: a run whose last step is not silent ends with one pattern more") {
   const ZeroOneConfig bert{.var_freeze_step = 12500};
   for (const auto& [steps, one_bit] : std::vector<std::pair<Index, Index>>{{118000, 70468}, {152000, 74169}}) {
     Counts with = counts(bert, steps, steps), without = counts(bert, steps);

@@ -93,7 +93,7 @@ std::vector<std::vector<Index>> bytes_by_step(VirtualCluster& cluster) {
     cluster.advance();
     steps.emplace_back();
     for (std::size_t rank = 0; rank < before.size(); ++rank) {
-      const Index now = cluster.replicas()[rank].shard.exchange->bytes_received();
+      const Index now = cluster.replicas()[rank].shard.communicator->bytes_received();
       steps.back().push_back(now - before[rank]);
       before[rank] = now;
     }

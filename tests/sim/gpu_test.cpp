@@ -4,8 +4,8 @@
 #include "device/base/error.hpp"
 #include "optim/optimizer.hpp"
 #include "sim/log/reader.hpp"
-#include "sim/run/memory_plan.hpp"
 #include "sim/probe/probe.hpp"
+#include "sim/run/memory_plan.hpp"
 #include "sim/run/train.hpp"
 #include "tests/catch.hpp"
 #include "tests/emulator/stream.hpp"
@@ -300,7 +300,7 @@ TEST_CASE("a GPU that is too small for the examples gets them batch by batch") {
 TEST_CASE("logical devices of one GPU share its memory") {
   RunConfig config = compressed(mlp_config());
   config.device = "cuda:0";
-  const Index whole = memory_limit(config, make_site(config));
+  const Index whole = memory_limit(config, make_resources(config));
   config.device = "cuda:0,0";
-  CHECK(memory_limit(config, make_site(config)) == Approx(static_cast<double>(whole) / 2).epsilon(0.01));
+  CHECK(memory_limit(config, make_resources(config)) == Approx(static_cast<double>(whole) / 2).epsilon(0.01));
 }

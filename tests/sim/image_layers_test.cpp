@@ -293,14 +293,15 @@ class Runner {
  public:
   explicit Runner(const device::Device& device) : device_(device), norm_(parameters_, "norm", kBatchNorm) {}
 
-  Values pass(const Values& images, Index first_worker, Index workers, bool training, bool again = false) {
+  Values pass(const Values& images, Index first_worker, Index workers, bool training,
+              bool freeze_running_stats = false) {
     const auto weights = on(device_, parameters_.initial(1)), input = on(device_, images);
     const Pass pass{.device = device_,
                     .weights = {weights.data(), 0},
                     .workers = workers,
                     .batch = static_cast<Index>(images.size()) / (workers * norm_.inputs()),
                     .training = training,
-                    .again = again,
+                    .freeze_running_stats = freeze_running_stats,
                     .place = {.first_worker = first_worker}};
     device::Buffer<float> output(device_, input.size());
     norm_.reserve(pass);

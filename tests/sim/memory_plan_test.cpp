@@ -44,9 +44,9 @@ void step(VirtualCluster& cluster) {
 }
 
 /// Of all devices.
-Index sum(const Site& site, Index device::MemoryUse::*number) {
+Index sum(const RunResources& resources, Index device::MemoryUse::*number) {
   Index total = 0;
-  for (const device::Device& device : site.devices) total += device.memory().use().*number;
+  for (const device::Device& device : resources.devices) total += device.memory().use().*number;
   return total;
 }
 
@@ -78,16 +78,16 @@ struct Counted {
 };
 
 Counted count(const RunConfig& config) {
-  const Site site = make_site(config);
-  VirtualCluster cluster(config, site);
+  const RunResources resources = make_resources(config);
+  VirtualCluster cluster(config, resources);
   cluster.evaluate();
   while (cluster.step() < 3) step(cluster);
   Counted counted;
-  counted.late_allocations = -sum(site, &device::MemoryUse::allocations);
+  counted.late_allocations = -sum(resources, &device::MemoryUse::allocations);
   while (cluster.step() < 12) step(cluster);
-  counted.late_allocations += sum(site, &device::MemoryUse::allocations);
+  counted.late_allocations += sum(resources, &device::MemoryUse::allocations);
   while (cluster.step() < cluster.steps()) step(cluster);
-  counted.peak = sum(site, &device::MemoryUse::peak);
+  counted.peak = sum(resources, &device::MemoryUse::peak);
   return counted;
 }
 

@@ -10,6 +10,7 @@
 #include "device/comm/state.hpp"
 #include "sim/probe/probe.hpp"
 #include "sim/run/train.hpp"
+#include "sim/run/weights_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/oracle/quadratic.hpp"
 #include "tests/sim/log_fixture.hpp"
@@ -157,6 +158,26 @@ TEST_CASE("gradients without noise have none, and workers with the same gradient
     CHECK(row.noise_square == 0);
     CHECK(row.heterogeneity_square == Approx(0).margin(1e-6 * row.gradient_square));
     CHECK(row.worker_gradient_square == Approx(row.gradient_square).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("where no coordinate has a gradient no rate drifts") {
+  const Folder folder;
+  RunConfig config = quadratic();
+  config.model.noise = 0;
+  config.model.heterogeneity = 0;
+  config.steps = 8;
+  std::vector<float> optimum;
+  for (const double x : oracle::Quadratic{.eigenvalues = oracle::Vector(400, 1.0)}.optimum())
+    optimum.push_back(static_cast<float>(x));
+  write_weights(folder / "optimum.h5", VirtualCluster(config).model().tensors(), optimum);
+  config.model.init = folder / "optimum.h5";
+  const std::vector<ProbeRow> rows = probes_of(config);
+  REQUIRE(rows.size() == 4);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    CHECK(rows[i].gradient_square == 0);
+    CHECK(rows[i].rate_drift == 0);
+    CHECK(rows[i].moved_share == 0);
   }
 }
 

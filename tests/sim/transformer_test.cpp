@@ -89,8 +89,8 @@ class Comparison {
     double sum = 0;
     Index labels = 0;
     for (Index b = 0; b < kBatch; ++b) {
-      const auto masks = [&](Index site) {
-        return oracle::dropout(config_.dropout, kSeed, kStep, kFirst + worker, kFirstDraw + b, site);
+      const auto masks = [&](Index resources) {
+        return oracle::dropout(config_.dropout, kSeed, kStep, kFirst + worker, kFirstDraw + b, resources);
       };
       const oracle::Tokens own = row(batch_.labels, worker * kBatch + b);
       sum += oracle::loss_of(network_, weights, row(batch_.tokens, worker * kBatch + b), own, masks);

@@ -32,7 +32,8 @@ std::unique_ptr<Codec> make_qsgd_with(const CodecConfig& config) {
 }  // namespace
 
 std::unique_ptr<Codec> make_sign_block(const CodecConfig& config) {
-  return make_segment_codec(config.name, {.deterministic = true}, BlockSigns{block_of(config)});
+  return make_segment_codec(config.name, {.deterministic = true, .wire = netmodel::WireType::bits},
+                            BlockSigns{block_of(config)});
 }
 
 std::unique_ptr<Codec> make_int8(const CodecConfig& config) {

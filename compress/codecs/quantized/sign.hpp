@@ -24,19 +24,19 @@ class SignCodec final : public Codec {
   Index scales_per_segment() const override { return 1; }
   bool refuses() const override { return norm_ == ScaleNorm::unit; }
   std::optional<double> delta(Index n) const override;
-  void encode(const device::Device& device, const Side& side, Range range, const EncodeInput& input, const Draw& draw,
-              float* errors, Index stride, Payload& payload) const override;
-  void add_mean(const device::Device& device, const Side& side, const Payload& payload, Target where,
+  void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
+              const RngKey& draw, float* errors, Index stride, Payload& payload) const override;
+  void add_mean(const device::Device& device, const SegmentTable& table, const Payload& payload, Target where,
                 float* target) const override;
-  void serve(const device::Device& device, const Side& chunks, const Codec& up, const Payload& arrived,
-             const Draw& draw, float* errors, Index stride, Payload& payload) const override;
-  void decode(const device::Device& device, const Side& side, const Payload& payload, Index row,
+  void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
+             const RngKey& draw, float* errors, Index stride, Payload& payload) const override;
+  void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
               float* parameters) const override;
 
  private:
-  SecondPass second_pass(const Side& side, Range range, float* errors, Index stride, const double* sums,
+  SecondPass second_pass(const SegmentTable& table, Range range, float* errors, Index stride, const double* sums,
                          Payload& payload) const;
-  void finish(const device::Device& device, const Side& side, Range range, const SecondPass& pass,
+  void finish(const device::Device& device, const SegmentTable& table, Range range, const SecondPass& pass,
               Payload& payload) const;
 
   ScaleNorm norm_;

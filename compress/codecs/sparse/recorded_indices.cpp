@@ -4,13 +4,13 @@
 
 namespace onebit::compress {
 
-std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const Side& side, Index workers,
+std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const SegmentTable& table, Index workers,
                                                    const SentCount& count) {
   constexpr const char* kName = "mask_indices";
-  const Index n = side.state_end();
+  const Index n = table.state_end();
   const std::optional<RecordedArray> found = find_recorded(draws, kName, {draws.steps(), workers, count.of(n)});
   if (!found) return std::nullopt;
-  if (side.count() != 1) {
+  if (table.count() != 1) {
     throw ConfigError("recorded indices are of all tensors as one vector", kName, "use --optimizer.granularity fused");
   }
   std::vector<Index> indices;

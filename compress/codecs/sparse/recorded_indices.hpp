@@ -1,9 +1,9 @@
 #pragma once
 // Which elements another program's random codec sent.
 
-#include "compress/layout/layout.hpp"
 #include "compress/codecs/recorded_draws.hpp"
 #include "compress/codecs/sparse/sent_count.hpp"
+#include "compress/layout/layout.hpp"
 
 namespace onebit::compress {
 
@@ -24,7 +24,7 @@ struct RecordedIndices {
 
 /// `mask_indices` [steps, workers, elements sent] of a recording, if it has them. Throws ConfigError where they are not
 /// of one vector of the side's size, or beyond it.
-std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const Side& side, Index workers,
+std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const SegmentTable& table, Index workers,
                                                    const SentCount& count);
 
 }  // namespace onebit::compress

@@ -1,8 +1,8 @@
 #include "compress/codecs/sparse/sparse_codecs.hpp"
 
 #include "compress/codecs/codec_options.hpp"
-#include "compress/codecs/sparse/random_k.hpp"
 #include "compress/codecs/segment_codec.hpp"
+#include "compress/codecs/sparse/random_k.hpp"
 #include "compress/codecs/sparse/threshold.hpp"
 #include "compress/codecs/sparse/top_k.hpp"
 #include "device/base/text.hpp"
@@ -47,13 +47,13 @@ std::unique_ptr<Codec> make_threshold(const CodecConfig& config) {
   require_option(config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
                  "a float32, 0 or above");
   const Threshold method{static_cast<float>(config.threshold), counted(config)};
-  return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
+  return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .fixed_volume = false}, method);
 }
 
 std::unique_ptr<Codec> make_dct(const CodecConfig& config) {
   require_option(config.renew >= 1, "renew", std::to_string(config.renew), "at least 1 step");
   const Dct method{sent_count(config), config.renew, counted(config)};
-  return make_segment_codec(config.name, {.deterministic = true, .sparse = true}, method);
+  return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .fixed_volume = false}, method);
 }
 
 }  // namespace onebit::compress

@@ -10,19 +10,19 @@
 
 namespace {
 
-MPI_Comm world() {
+MPI_Comm processes() {
   return MPI_COMM_WORLD;
 }
 
 int rank() {
   int value = 0;
-  MPI_Comm_rank(world(), &value);
+  MPI_Comm_rank(processes(), &value);
   return value;
 }
 
 int size() {
   int value = 0;
-  MPI_Comm_size(world(), &value);
+  MPI_Comm_size(processes(), &value);
   return value;
 }
 
@@ -39,18 +39,18 @@ void finish() {
 void gather(const void* own, const int* bytes, void* all) {
   const int ranks = size();
   if (std::all_of(bytes, bytes + ranks, [&](int count) { return count == bytes[0]; })) {
-    MPI_Allgather(own, bytes[0], MPI_BYTE, all, bytes[0], MPI_BYTE, world());
+    MPI_Allgather(own, bytes[0], MPI_BYTE, all, bytes[0], MPI_BYTE, processes());
     return;
   }
   std::vector<int> offsets(static_cast<std::size_t>(ranks));
   for (int r = 1; r < ranks; ++r) {
     offsets[static_cast<std::size_t>(r)] = offsets[static_cast<std::size_t>(r - 1)] + bytes[r - 1];
   }
-  MPI_Allgatherv(own, bytes[rank()], MPI_BYTE, all, bytes, offsets.data(), MPI_BYTE, world());
+  MPI_Allgatherv(own, bytes[rank()], MPI_BYTE, all, bytes, offsets.data(), MPI_BYTE, processes());
 }
 
 void broadcast(void* data, int bytes, int root) {
-  MPI_Bcast(data, bytes, MPI_BYTE, root, world());
+  MPI_Bcast(data, bytes, MPI_BYTE, root, processes());
 }
 
 int peer(int rank_or_nobody) {
@@ -59,16 +59,16 @@ int peer(int rank_or_nobody) {
 
 void swap(const void* to, int to_bytes, int to_rank, void* from, int from_bytes, int from_rank) {
   constexpr int tag = 0;
-  MPI_Sendrecv(to, to_bytes, MPI_BYTE, peer(to_rank), tag, from, from_bytes, MPI_BYTE, peer(from_rank), tag, world(),
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(to, to_bytes, MPI_BYTE, peer(to_rank), tag, from, from_bytes, MPI_BYTE, peer(from_rank), tag,
+               processes(), MPI_STATUS_IGNORE);
 }
 
 void all_reduce(float* values, int count) {
-  MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_FLOAT, MPI_SUM, world());
+  MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_FLOAT, MPI_SUM, processes());
 }
 
 void all_to_all(const void* to, void* from, int bytes) {
-  MPI_Alltoall(to, bytes, MPI_BYTE, from, bytes, MPI_BYTE, world());
+  MPI_Alltoall(to, bytes, MPI_BYTE, from, bytes, MPI_BYTE, processes());
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void Norm::find_statistics(const Pass& pass, const float* input) {
     return;
   }
   sum_channels(pass, input, input);
-  const bool keeps = shape_.batch && !pass.again;
+  const bool keeps = shape_.batch && !pass.freeze_running_stats;
   const NormStatisticsKernel kernel{.shape = shape_,
                                     .images = set_images(pass),
                                     .own_sets = own_sets(pass),

@@ -8,8 +8,8 @@
 
 namespace onebit::sim {
 
-SelfAttention::SelfAttention(const Shape& shape, DropoutSite site)
-    : Layer(shape.positions * 3 * shape.width, shape.positions * shape.width), shape_(shape), site_(site) {}
+SelfAttention::SelfAttention(const Shape& shape, DropoutSite resources)
+    : Layer(shape.positions * 3 * shape.width, shape.positions * shape.width), shape_(shape), resources_(resources) {}
 
 float SelfAttention::scale() const {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(head_width())));
@@ -35,7 +35,7 @@ void SelfAttention::reserve(const Pass& pass) {
 
 void SelfAttention::forward(const Pass& pass, const float* input, float* output) {
   device::Buffer<float> room;
-  if (site_.active(pass)) room = {pass.device, together(pass) * scores()};
+  if (resources_.active(pass)) room = {pass.device, together(pass) * scores()};
   for_each_group(pass, [&](Range group) {
     forward(pass, group, input + group.first * inputs(), output + group.first * outputs(), room.data());
   });
@@ -58,7 +58,7 @@ void SelfAttention::multiply(const Pass& pass, Range group, const device::GemmSh
 }
 
 void SelfAttention::dropout(const Pass& pass, Range group, const float* input, float* output) const {
-  DropoutMask mask = site_.mask(pass);
+  DropoutMask mask = resources_.mask(pass);
   mask.first = group.first;
   mask.parts = shape_.heads;
   const Index square = scores() / shape_.heads;
@@ -69,7 +69,7 @@ void SelfAttention::dropout(const Pass& pass, Range group, const float* input, f
 /// The group's probabilities after dropout, in `room` where there is one.
 const float* SelfAttention::dropped(const Pass& pass, Range group, float* room) const {
   const float* p = probabilities_.data() + group.first * scores();
-  if (!site_.active(pass)) return p;
+  if (!resources_.active(pass)) return p;
   dropout(pass, group, p, room);
   return room;
 }
@@ -93,7 +93,7 @@ void SelfAttention::backward(const Pass& pass, Range group, const float* input, 
            columns(input_delta + 2 * d, 3 * d));
   multiply(pass, group, {.m = t, .n = t, .k = own, .transpose_b = true}, out, columns(input + 2 * d, 3 * d),
            squares(room));
-  if (site_.active(pass)) dropout(pass, group, room, room);
+  if (resources_.active(pass)) dropout(pass, group, room, room);
   const float* p = probabilities_.data() + group.first * scores();
   for_each_item(pass.device, group.count * shape_.heads * t, AttentionDeltaKernel{t, shape_.causal, scale(), p, room});
   multiply(pass, group, {.m = t, .n = own, .k = t}, delta, columns(input + d, 3 * d), columns(input_delta, 3 * d));

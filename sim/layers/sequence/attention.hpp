@@ -16,7 +16,7 @@ class SelfAttention final : public Layer {
     Index positions = 0, width = 0, heads = 0;
     bool causal = false;
   };
-  SelfAttention(const Shape& shape, DropoutSite site);
+  SelfAttention(const Shape& shape, DropoutSite resources);
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override;
@@ -53,7 +53,7 @@ class SelfAttention final : public Layer {
                 float* room) const;
 
   Shape shape_;
-  DropoutSite site_;
+  DropoutSite resources_;
   device::Buffer<float> probabilities_;  ///< [examples][heads][positions][positions], before dropout
 };
 

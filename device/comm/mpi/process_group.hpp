@@ -5,7 +5,7 @@
 #include <string>
 
 #include "device/comm/mpi/abi.hpp"
-#include "device/comm/world.hpp"
+#include "device/comm/process_group.hpp"
 
 namespace onebit::device::mpi {
 
@@ -23,19 +23,19 @@ struct Note {
   Index depth = 0;              ///< calls of run() that it is in; filled in as it is shown
 };
 
-class MpiWorld final : public World {
+class MpiProcessGroup final : public ProcessGroup {
  public:
-  MpiWorld(const OnebitMpi& mpi, const Launch& launch);
-  ~MpiWorld() override;
-  MpiWorld(const MpiWorld&) = delete;
-  MpiWorld& operator=(const MpiWorld&) = delete;
+  MpiProcessGroup(const OnebitMpi& mpi, const MpiEnvironment& launch);
+  ~MpiProcessGroup() override;
+  MpiProcessGroup(const MpiProcessGroup&) = delete;
+  MpiProcessGroup& operator=(const MpiProcessGroup&) = delete;
 
   Index rank() const override { return rank_; }
   Index size() const override { return size_; }
   Index hosts() const override { return hosts_; }
   Index neighbours() const override { return neighbours_; }
   int threads() const override { return threads_; }
-  std::shared_ptr<Exchange> exchange() override;
+  std::shared_ptr<Communicator> communicator() override;
   void run(const std::function<void()>& work) override;
   bool any(bool own) override;
   void all_reduce(std::span<float> values) override;
@@ -64,6 +64,6 @@ class MpiWorld final : public World {
 };
 
 /// Joins. Throws NotCompiled where there is no plugin, Error where MPI sees other processes than `launch`.
-std::shared_ptr<World> join(const Launch& launch);
+std::shared_ptr<ProcessGroup> join(const MpiEnvironment& launch);
 
 }  // namespace onebit::device::mpi

@@ -8,19 +8,19 @@
 namespace onebit::device {
 
 /// A point in a device's work, at which the device notes the time.
-class Mark {
+class Event {
  public:
-  virtual ~Mark() = default;
+  virtual ~Event() = default;
   /// Seconds from an earlier mark of the same device to this one; waits until the device has passed it. Throws
   /// DeviceError.
-  virtual double since(const Mark& earlier) const = 0;
+  virtual double since(const Event& earlier) const = 0;
 };
 
 /// A sum of times, of which some may not be over yet: whoever wants the number waits.
 class Seconds {
  public:
   Seconds(double known = 0) : known_(known) {}
-  Seconds(std::shared_ptr<const Mark> begin, std::shared_ptr<const Mark> end) {
+  Seconds(std::shared_ptr<const Event> begin, std::shared_ptr<const Event> end) {
     open_.emplace_back(std::move(begin), std::move(end));
   }
   Seconds& operator+=(const Seconds& other) {
@@ -36,7 +36,7 @@ class Seconds {
 
  private:
   double known_ = 0;
-  std::vector<std::pair<std::shared_ptr<const Mark>, std::shared_ptr<const Mark>>> open_;
+  std::vector<std::pair<std::shared_ptr<const Event>, std::shared_ptr<const Event>>> open_;
 };
 
 }  // namespace onebit::device

@@ -1,4 +1,4 @@
-#include "device/comm/mpi/exchange.hpp"
+#include "device/comm/mpi/communicator.hpp"
 
 #include <algorithm>
 
@@ -64,11 +64,11 @@ class Cursor {
 }  // namespace
 
 /// Every rank sees the shapes of all, so that all refuse what does not fit.
-void MpiExchange::meet(std::span<const Blocks> to, std::span<const Blocks> from) {
+void MpiCommunicator::meet(std::span<const Blocks> to, std::span<const Blocks> from) {
   Note own{Act::blocks, 0, {}, {}};
   for (const Blocks& blocks : to) own.to.push_back(fingerprint(blocks));
   for (const Blocks& blocks : from) own.from.push_back(fingerprint(blocks));
-  const std::vector<Note> notes = world_.meet(own);
+  const std::vector<Note> notes = processes_.meet(own);
   for (std::size_t target = 0; target < notes.size(); ++target) {
     for (std::size_t source = 0; source < notes.size(); ++source) {
       if (notes[source].to[target] == notes[target].from[source]) continue;
@@ -78,7 +78,7 @@ void MpiExchange::meet(std::span<const Blocks> to, std::span<const Blocks> from)
   }
 }
 
-void MpiExchange::all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) {
+void MpiCommunicator::all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) {
   device.synchronize();
   meet(to, from);
   const auto own = static_cast<std::size_t>(rank());
@@ -92,11 +92,11 @@ void MpiExchange::all_to_all(const Device& device, std::span<const Blocks> to, s
     swap(device, to[static_cast<std::size_t>(target)], target, from[static_cast<std::size_t>(source)], source, failure);
   }
   failure.guard([&] { device.synchronize(); });
-  world_.run([&] { failure.rethrow(); });  // before anyone makes use of what a failing rank has sent
+  processes_.run([&] { failure.rethrow(); });  // before anyone makes use of what a failing rank has sent
 }
 
-void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,
-                       Deferred& failure) {
+void MpiCommunicator::swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,
+                           Deferred& failure) {
   Memory& memory = device.memory();
   Cursor out(to), in(from);
   bytes_received_ += in.left();
@@ -109,8 +109,9 @@ void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, co
       failure.guard([&] { memory.download(target, data, bytes); });
       target += bytes;
     });
-    world_.mpi().swap(sent_.data(), static_cast<int>(out_bytes), out_bytes > 0 ? static_cast<int>(to_rank) : -1,
-                      received_.data(), static_cast<int>(in_bytes), in_bytes > 0 ? static_cast<int>(from_rank) : -1);
+    processes_.mpi().swap(sent_.data(), static_cast<int>(out_bytes), out_bytes > 0 ? static_cast<int>(to_rank) : -1,
+                          received_.data(), static_cast<int>(in_bytes),
+                          in_bytes > 0 ? static_cast<int>(from_rank) : -1);
     const std::byte* source = received_.data();
     in.next(in_bytes, [&](void* data, Index bytes) {
       failure.guard([&] { memory.upload(data, source, bytes); });
@@ -119,8 +120,8 @@ void MpiExchange::swap(const Device& device, const Blocks& to, Index to_rank, co
   }
 }
 
-std::vector<double> MpiExchange::all_gather(std::span<const double> own) {
-  return world_.gather(own);
+std::vector<double> MpiCommunicator::all_gather(std::span<const double> own) {
+  return processes_.gather(own);
 }
 
 }  // namespace onebit::device::mpi

@@ -1,7 +1,7 @@
 #pragma once
-// How the devices of a run reach each other. A rank is one device: a thread of this process (team.hpp), or a process of
-// its own (world.hpp); peer copies and NCCL fit behind the same interface. The calls are collective: every rank makes
-// the same ones in the same order.
+// How the devices of a run reach each other. A rank is one device: a thread of this process (device_group.hpp), or a
+// process of its own (process_group.hpp); peer copies and NCCL fit behind the same interface. The calls are collective:
+// every rank makes the same ones in the same order.
 
 #include <span>
 #include <vector>
@@ -12,9 +12,9 @@ namespace onebit::device {
 
 using Blocks = std::vector<Block>;
 
-class Exchange {
+class Communicator {
  public:
-  virtual ~Exchange() = default;
+  virtual ~Communicator() = default;
 
   virtual Index rank() const = 0;
   virtual Index size() const = 0;
@@ -35,16 +35,16 @@ class Exchange {
 struct Shard {
   Device device;
   std::vector<Range> ranges;  ///< workers held by each rank: contiguous, whole blocks (DenseSum::kBlock)
-  std::shared_ptr<Exchange> exchange;
+  std::shared_ptr<Communicator> communicator;
 
-  Index rank() const { return exchange->rank(); }
-  Index ranks() const { return exchange->size(); }
+  Index rank() const { return communicator->rank(); }
+  Index ranks() const { return communicator->size(); }
   Index workers() const { return ranges.back().end(); }
   Range own() const { return ranges[static_cast<std::size_t>(rank())]; }
 };
 
 /// Of the only rank there is.
-std::shared_ptr<Exchange> solo_exchange();
+std::shared_ptr<Communicator> solo_communicator();
 
 /// The only device of a run.
 Shard whole(const Device& device, Index workers);

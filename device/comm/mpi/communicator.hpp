@@ -1,17 +1,17 @@
 #pragma once
 
 #include "device/comm/deferred.hpp"
-#include "device/comm/mpi/world.hpp"
+#include "device/comm/mpi/process_group.hpp"
 
 namespace onebit::device::mpi {
 
 /// Copies blocks between the devices of processes by way of host memory, `piece` bytes at a time.
-class MpiExchange final : public Exchange {
+class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiExchange(MpiWorld& world, Index piece = kPiece) : world_(world), piece_(piece) {}
+  explicit MpiCommunicator(MpiProcessGroup& processes, Index piece = kPiece) : processes_(processes), piece_(piece) {}
 
-  Index rank() const override { return world_.rank(); }
-  Index size() const override { return world_.size(); }
+  Index rank() const override { return processes_.rank(); }
+  Index size() const override { return processes_.size(); }
   Index bytes_received() const override { return bytes_received_; }
   void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override;
   std::vector<double> all_gather(std::span<const double> own) override;
@@ -21,7 +21,7 @@ class MpiExchange final : public Exchange {
   void swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,
             Deferred& failure);
 
-  MpiWorld& world_;
+  MpiProcessGroup& processes_;
   Index piece_;
   Index bytes_received_ = 0;
   std::vector<std::byte> sent_, received_;  ///< a piece each

@@ -1,4 +1,4 @@
-#include "device/comm/mpi/world.hpp"
+#include "device/comm/mpi/process_group.hpp"
 
 #include <omp.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include <set>
 
 #include "device/base/error.hpp"
-#include "device/comm/mpi/exchange.hpp"
+#include "device/comm/mpi/communicator.hpp"
 #include "device/comm/mpi/library.hpp"
 
 namespace onebit::device::mpi {
@@ -81,7 +81,7 @@ int count(Index bytes) {
 
 }  // namespace
 
-MpiWorld::MpiWorld(const OnebitMpi& mpi, const Launch& launch) : mpi_(mpi) {
+MpiProcessGroup::MpiProcessGroup(const OnebitMpi& mpi, const MpiEnvironment& launch) : mpi_(mpi) {
   mpi_.start();
   rank_ = mpi_.rank();
   size_ = mpi_.size();
@@ -93,12 +93,12 @@ MpiWorld::MpiWorld(const OnebitMpi& mpi, const Launch& launch) : mpi_(mpi) {
   find_places();
 }
 
-MpiWorld::~MpiWorld() {
+MpiProcessGroup::~MpiProcessGroup() {
   mpi_.finish();
 }
 
 /// Who shares this machine, and these cores.
-void MpiWorld::find_places() {
+void MpiProcessGroup::find_places() {
   struct Place {
     char host[64];
     cpu_set_t cores;
@@ -124,11 +124,11 @@ void MpiWorld::find_places() {
   threads_ = chosen ? omp_get_max_threads() : std::max(1, CPU_COUNT(&own.cores) / sharing);
 }
 
-std::shared_ptr<Exchange> MpiWorld::exchange() {
-  return std::make_shared<MpiExchange>(*this);
+std::shared_ptr<Communicator> MpiProcessGroup::communicator() {
+  return std::make_shared<MpiCommunicator>(*this);
 }
 
-void MpiWorld::run(const std::function<void()>& work) {
+void MpiProcessGroup::run(const std::function<void()>& work) {
   ++depth_;
   try {
     try {
@@ -146,12 +146,12 @@ void MpiWorld::run(const std::function<void()>& work) {
   }
 }
 
-void MpiWorld::meet_failing(const std::exception_ptr& failure) {
+void MpiProcessGroup::meet_failing(const std::exception_ptr& failure) {
   reason_ = packed(failure);
   meet({Act::failed, static_cast<Index>(reason_.size()), {}, {}});
 }
 
-std::vector<Note> MpiWorld::meet(const Note& own) {
+std::vector<Note> MpiProcessGroup::meet(const Note& own) {
   const std::vector<Note> notes = show(own);
   const auto lowest = std::ranges::min(notes, {}, &Note::depth);
   const auto failed = std::ranges::find(notes, Act::failed, &Note::act);
@@ -170,7 +170,7 @@ std::vector<Note> MpiWorld::meet(const Note& own) {
   return notes;
 }
 
-std::vector<Note> MpiWorld::show(const Note& own) {
+std::vector<Note> MpiProcessGroup::show(const Note& own) {
   const auto ranks = static_cast<std::size_t>(size_), words = 3 + 2 * ranks;
   std::vector<Index> shown = {static_cast<Index>(own.act), depth_, own.length};
   shown.insert(shown.end(), own.to.begin(), own.to.end());
@@ -188,7 +188,7 @@ std::vector<Note> MpiWorld::show(const Note& own) {
   return notes;
 }
 
-std::vector<double> MpiWorld::gather(std::span<const double> own) {
+std::vector<double> MpiProcessGroup::gather(std::span<const double> own) {
   Index sum = 0;
   std::vector<int> bytes;
   for (const Note& note : meet({Act::numbers, static_cast<Index>(own.size()), {}, {}})) {
@@ -201,27 +201,27 @@ std::vector<double> MpiWorld::gather(std::span<const double> own) {
   return all;
 }
 
-bool MpiWorld::any(bool own) {
+bool MpiProcessGroup::any(bool own) {
   const double number = own ? 1 : 0;
   const std::vector<double> all = gather({&number, 1});
   return std::accumulate(all.begin(), all.end(), 0.0) > 0;
 }
 
-void MpiWorld::all_reduce(std::span<float> values) {
+void MpiProcessGroup::all_reduce(std::span<float> values) {
   mpi_.all_reduce(values.data(), count(std::ssize(values)));
 }
 
-void MpiWorld::all_to_all(std::span<const float> to, std::span<float> from) {
+void MpiProcessGroup::all_to_all(std::span<const float> to, std::span<float> from) {
   mpi_.all_to_all(to.data(), from.data(), count(std::ssize(to) / size_ * Index{sizeof(float)}));
 }
 
-void MpiWorld::all_gather(std::span<const float> own, std::span<float> all) {
+void MpiProcessGroup::all_gather(std::span<const float> own, std::span<float> all) {
   const std::vector<int> bytes(static_cast<std::size_t>(size_), count(std::ssize(own) * Index{sizeof(float)}));
   mpi_.gather(own.data(), bytes.data(), all.data());
 }
 
-std::shared_ptr<World> join(const Launch& launch) {
-  return std::make_shared<MpiWorld>(load(), launch);
+std::shared_ptr<ProcessGroup> join(const MpiEnvironment& launch) {
+  return std::make_shared<MpiProcessGroup>(load(), launch);
 }
 
 }  // namespace onebit::device::mpi

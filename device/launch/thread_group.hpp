@@ -1,6 +1,6 @@
 #pragma once
-// How a kernel shares a large item out among lanes: those of a crew, whose members are threads of the CPU or blocks of
-// a GPU. A crew has one member where there are items enough, and more where they are few. A member is all of its lanes
+// How a kernel shares a large item out among lanes: those of a group, whose members are threads of the CPU or blocks of
+// a GPU. A group has one member where there are items enough, and more where they are few. A member is all of its lanes
 // in turn on the CPU, where loops vectorise (cpu/lanes.hpp); on a GPU each lane is a thread (cuda/lanes.cuh). Results
 // have the same bits for any number of members, on both.
 
@@ -8,7 +8,7 @@
 
 namespace onebit::device {
 
-/// What members of a crew tell each other. Numbers that every call writes anew are there twice: a member that is one
+/// What members of a group tell each other. Numbers that every call writes anew are there twice: a member that is one
 /// call ahead leaves those of the call before alone. Counts are there three times: those of the next call become zeros.
 struct CrewScratch {
   Index tiles;
@@ -20,8 +20,8 @@ struct CrewScratch {
   float* largest;  ///< [2][members]
 };
 
-/// The memory of a crew for items of so many tiles; a member alone needs none for them, nor counts.
-struct CrewRoom {
+/// The memory of a group for items of so many tiles; a member alone needs none for them, nor counts.
+struct GroupRoom {
   Index tiles = 0;
   Index members = 1;
 
@@ -42,12 +42,12 @@ struct CrewRoom {
 /// Of an item. All lanes have to reach each call, with the same n, rank and count. `Member` has the same calls for
 /// itself.
 template <class Member>
-class CrewLanes {
+class GroupLanes {
  public:
-  ONEBIT_DEVICE CrewLanes(const Member& member, Index index, Index members, const CrewScratch& scratch)
+  ONEBIT_DEVICE GroupLanes(const Member& member, Index index, Index members, const CrewScratch& scratch)
       : member_(member), index_(index), members_(members), scratch_(scratch) {}
-  CrewLanes(const CrewLanes&) = delete;  // a copy would not know whose turn it is
-  CrewLanes& operator=(const CrewLanes&) = delete;
+  GroupLanes(const GroupLanes&) = delete;  // a copy would not know whose turn it is
+  GroupLanes& operator=(const GroupLanes&) = delete;
 
   /// Calls visit(i) for i in [0, n), always by the same lane for the same i and n.
   template <class Visit>

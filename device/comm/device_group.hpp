@@ -3,23 +3,23 @@
 
 #include <functional>
 
-#include "device/comm/world.hpp"
+#include "device/comm/process_group.hpp"
 
 namespace onebit::device {
 
-class Team {
+class DeviceGroup {
  public:
-  /// Shards `workers` over the devices, which are of one backend; where the world has several processes, over their
+  /// Shards `workers` over the devices, which are of one backend; where there are several processes, over their
   /// devices, one each. Throws ConfigError where a device would hold none, or a process several.
-  Team(std::vector<Device> devices, Index workers, std::shared_ptr<World> world = alone());
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  DeviceGroup(std::vector<Device> devices, Index workers, std::shared_ptr<ProcessGroup> processes = single_process());
+  ~DeviceGroup();
+  DeviceGroup(const DeviceGroup&) = delete;
+  DeviceGroup& operator=(const DeviceGroup&) = delete;
 
   /// Devices of this process.
   Index size() const { return static_cast<Index>(shards_.size()); }
   const Shard& shard(Index device) const { return shards_[static_cast<std::size_t>(device)]; }
-  World& world() const { return *world_; }
+  ProcessGroup& processes() const { return *processes_; }
 
   /// Calls work(device) for every device at the same time, the first on the calling thread, and waits for those of all
   /// processes. If some throw, the others leave their exchanges, and the first rank's error is rethrown, in every
@@ -27,10 +27,10 @@ class Team {
   void run(const std::function<void(Index device)>& work);
 
  private:
-  class Board;
+  class Rendezvous;
   class Threads;
-  std::shared_ptr<World> world_;
-  std::shared_ptr<Board> board_;
+  std::shared_ptr<ProcessGroup> processes_;
+  std::shared_ptr<Rendezvous> rendezvous_;
   std::vector<Shard> shards_;
   std::unique_ptr<Threads> threads_;
 };

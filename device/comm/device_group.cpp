@@ -1,45 +1,45 @@
-#include "device/comm/team.hpp"
+#include "device/comm/device_group.hpp"
 
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 
-#include "device/comm/deferred.hpp"
 #include "device/base/error.hpp"
+#include "device/comm/deferred.hpp"
 
 namespace onebit::device {
 namespace {
 
-/// Thrown where a rank waits for one that has failed. Never leaves the team.
+/// Thrown where a rank waits for one that has failed. Never leaves the group.
 struct Abandoned {};
 
 }  // namespace
 
 /// Where the ranks meet: each shows what it has, waits for the others, takes what is for it, and waits again.
-class Team::Board {
+class DeviceGroup::Rendezvous {
  public:
-  explicit Board(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}
+  explicit Rendezvous(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}
 
-  struct Shown {
+  struct Posted {
     const Device* device = nullptr;
-    const Mark* ready = nullptr;  ///< behind what fills the blocks
+    const Event* ready = nullptr;  ///< behind what fills the blocks
     std::span<const Blocks> blocks;
     std::span<const double> numbers;
   };
 
-  void show(Index rank, const Shown& shown) {
+  void show(Index rank, const Posted& shown) {
     shown_[static_cast<std::size_t>(rank)] = shown;
     wait();
   }
-  const Shown& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
+  const Posted& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
 
   /// A rank's mark behind all that it has taken; between a show and the wait after it.
-  void leave_mark(Index rank, std::shared_ptr<const Mark> mark) {
-    taken_[static_cast<std::size_t>(rank)] = std::move(mark);
+  void leave_event(Index rank, std::shared_ptr<const Event> event) {
+    taken_[static_cast<std::size_t>(rank)] = std::move(event);
   }
   /// After that wait and before the next show.
-  const Mark* mark_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
+  const Event* event_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
 
   /// Returns when every rank has come; throws Abandoned when one will not come any more.
   void wait() {
@@ -80,8 +80,8 @@ class Team::Board {
   }
 
  private:
-  std::vector<Shown> shown_;
-  std::vector<std::shared_ptr<const Mark>> taken_;
+  std::vector<Posted> shown_;
+  std::vector<std::shared_ptr<const Event>> taken_;
   std::mutex mutex_;
   std::condition_variable all_came_;
   std::size_t waiting_ = 0;
@@ -92,9 +92,9 @@ class Team::Board {
 };
 
 /// One thread for each rank but the first, which is the caller's.
-class Team::Threads {
+class DeviceGroup::Threads {
  public:
-  Threads(Index ranks, Board& board) : board_(board), errors_(static_cast<std::size_t>(ranks)) {
+  Threads(Index ranks, Rendezvous& rendezvous) : rendezvous_(rendezvous), errors_(static_cast<std::size_t>(ranks)) {
     for (Index rank = 1; rank < ranks; ++rank) threads_.emplace_back([this, rank] { serve(rank); });
   }
   ~Threads() {
@@ -111,11 +111,11 @@ class Team::Threads {
       std::unique_lock lock(mutex_);
       finished_.wait(lock, [&] { return running_ == 0; });
     }
-    const bool mismatch = board_.reset();
+    const bool mismatch = rendezvous_.reset();
     for (std::exception_ptr& error : errors_) {
       if (error) std::rethrow_exception(std::exchange(error, nullptr));
     }
-    if (mismatch) throw Error("devices do not take part in the same exchanges", "team");
+    if (mismatch) throw Error("devices do not take part in the same exchanges", "device group");
   }
 
  private:
@@ -131,11 +131,11 @@ class Team::Threads {
   void attempt(Index rank, const std::function<void(Index)>& work) {
     try {
       work(rank);
-      board_.leave();
+      rendezvous_.leave();
     } catch (const Abandoned&) {
     } catch (...) {
       errors_[static_cast<std::size_t>(rank)] = std::current_exception();
-      board_.abandon();
+      rendezvous_.abandon();
     }
   }
 
@@ -155,7 +155,7 @@ class Team::Threads {
     }
   }
 
-  Board& board_;
+  Rendezvous& rendezvous_;
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
@@ -167,48 +167,48 @@ class Team::Threads {
 
 namespace {
 
-/// A rank's exchange over the board: it shows its blocks and pulls what the others show for it. Devices wait for each
-/// other by their marks, the host does not: a copy is behind what the source's device does before, and what any device
-/// does next is behind the copies of all.
-template <class Board>
-class TeamExchange final : public Exchange {
+/// A rank's exchange over the rendezvous: it shows its blocks and pulls what the others show for it. Devices wait for
+/// each other by their marks, the host does not: a copy is behind what the source's device does before, and what any
+/// device does next is behind the copies of all.
+template <class Rendezvous>
+class GroupCommunicator final : public Communicator {
  public:
-  TeamExchange(std::shared_ptr<Board> board, Index rank, Index size)
-      : board_(std::move(board)), rank_(rank), size_(size) {}
+  GroupCommunicator(std::shared_ptr<Rendezvous> rendezvous, Index rank, Index size)
+      : rendezvous_(std::move(rendezvous)), rank_(rank), size_(size) {}
 
   Index rank() const override { return rank_; }
   Index size() const override { return size_; }
   Index bytes_received() const override { return bytes_received_; }
 
   void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
-    const std::shared_ptr<const Mark> ready = device.mark();
-    board_->show(rank_, {&device, ready.get(), to, {}});
+    const std::shared_ptr<const Event> ready = device.record_event();
+    rendezvous_->show(rank_, {&device, ready.get(), to, {}});
     Deferred pulled, marked, behind;  // a rank that fails goes on until the others have read what it shows
     pulled.guard([&] { pull_all(device, from); });
-    marked.guard([&] { board_->leave_mark(rank_, device.mark()); });
-    board_->wait();
+    marked.guard([&] { rendezvous_->leave_event(rank_, device.record_event()); });
+    rendezvous_->wait();
     behind.guard([&] {
-      for (Index peer = 0; peer < size_; ++peer) device.start_behind(board_->mark_of(peer));
+      for (Index peer = 0; peer < size_; ++peer) device.start_after(rendezvous_->event_of(peer));
     });
     for (const Deferred* part : {&pulled, &marked, &behind}) part->rethrow();
   }
 
   std::vector<double> all_gather(std::span<const double> own) override {
-    board_->show(rank_, {nullptr, nullptr, {}, own});
+    rendezvous_->show(rank_, {nullptr, nullptr, {}, own});
     std::vector<double> all;
     for (Index peer = 0; peer < size_; ++peer) {
-      const auto numbers = board_->of(peer).numbers;
+      const auto numbers = rendezvous_->of(peer).numbers;
       all.insert(all.end(), numbers.begin(), numbers.end());
     }
-    board_->wait();
+    rendezvous_->wait();
     return all;
   }
 
  private:
   void pull_all(const Device& device, std::span<const Blocks> from) {
     for (Index peer = 0; peer < size_; ++peer) {
-      const auto& shown = board_->of(peer);
-      device.start_behind(shown.ready);
+      const auto& shown = rendezvous_->of(peer);
+      device.start_after(shown.ready);
       pull(device, from[static_cast<std::size_t>(peer)], *shown.device, shown.blocks[static_cast<std::size_t>(rank_)],
            peer);
     }
@@ -229,7 +229,7 @@ class TeamExchange final : public Exchange {
                 "rank " + std::to_string(peer) + " to rank " + std::to_string(rank_));
   }
 
-  std::shared_ptr<Board> board_;
+  std::shared_ptr<Rendezvous> rendezvous_;
   Index rank_;
   Index size_;
   Index bytes_received_ = 0;
@@ -237,11 +237,12 @@ class TeamExchange final : public Exchange {
 
 }  // namespace
 
-Team::Team(std::vector<Device> devices, Index workers, std::shared_ptr<World> world) : world_(std::move(world)) {
+DeviceGroup::DeviceGroup(std::vector<Device> devices, Index workers, std::shared_ptr<ProcessGroup> processes)
+    : processes_(std::move(processes)) {
   const auto ranks = static_cast<Index>(devices.size());
-  if (world_->size() > 1) {
+  if (processes_->size() > 1) {
     if (ranks > 1) throw ConfigError("several devices in each of several processes", "devices", "start more ranks");
-    shards_.push_back({devices.front(), shard_ranges(workers, world_->size()), world_->exchange()});
+    shards_.push_back({devices.front(), shard_ranges(workers, processes_->size()), processes_->communicator()});
     return;
   }
   if (ranks == 1) {
@@ -249,21 +250,21 @@ Team::Team(std::vector<Device> devices, Index workers, std::shared_ptr<World> wo
     return;
   }
   const std::vector<Range> ranges = shard_ranges(workers, ranks);
-  board_ = std::make_shared<Board>(ranks);
+  rendezvous_ = std::make_shared<Rendezvous>(ranks);
   for (Index rank = 0; rank < ranks; ++rank) {
-    shards_.push_back(
-        {devices[static_cast<std::size_t>(rank)], ranges, std::make_shared<TeamExchange<Board>>(board_, rank, ranks)});
+    shards_.push_back({devices[static_cast<std::size_t>(rank)], ranges,
+                       std::make_shared<GroupCommunicator<Rendezvous>>(rendezvous_, rank, ranks)});
   }
-  threads_ = std::make_unique<Threads>(ranks, *board_);
+  threads_ = std::make_unique<Threads>(ranks, *rendezvous_);
 }
 
-Team::~Team() = default;
+DeviceGroup::~DeviceGroup() = default;
 
-void Team::run(const std::function<void(Index device)>& work) {
+void DeviceGroup::run(const std::function<void(Index device)>& work) {
   if (threads_) {
     threads_->run(work);
   } else {
-    world_->run([&] { work(0); });
+    processes_->run([&] { work(0); });
   }
 }
 

@@ -11,19 +11,19 @@
 namespace onebit::device {
 
 /// A copy of device memory that has been started.
-class Arrival {
+class AsyncCopy {
  public:
-  virtual ~Arrival() = default;
+  virtual ~AsyncCopy() = default;
   /// Waits until it is there; it stays as long as this object. Throws DeviceError.
   virtual const void* wait() const = 0;
 };
 
 /// Elements as they were when they were fetched. Whoever looks at them waits for the device.
 template <class T>
-class Fetched {
+class Future {
  public:
-  Fetched() = default;
-  Fetched(std::shared_ptr<const Arrival> arrival, Index size) : arrival_(std::move(arrival)), size_(size) {}
+  Future() = default;
+  Future(std::shared_ptr<const AsyncCopy> arrival, Index size) : arrival_(std::move(arrival)), size_(size) {}
 
   Index size() const { return size_; }
   const T* begin() const { return size_ == 0 ? nullptr : static_cast<const T*>(arrival_->wait()); }
@@ -32,7 +32,7 @@ class Fetched {
   operator std::vector<T>() const { return {begin(), end()}; }
 
  private:
-  std::shared_ptr<const Arrival> arrival_;
+  std::shared_ptr<const AsyncCopy> arrival_;
   Index size_ = 0;
 };
 

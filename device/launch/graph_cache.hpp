@@ -14,7 +14,7 @@ namespace onebit::device {
 /// Recordings by key. A key says all that launches depend on, so that equal keys launch the same: numbers and the
 /// addresses of memory that comes from outside. Memory that the work keeps stays where it is, or forget() is called.
 template <class Key>
-class Replay {
+class GraphCache {
  public:
   /// Has the device do what `work` launches. The first time with a key that is as usual, the second time it is
   /// recorded, then `work` is not called again. What it launches may neither wait for the device nor copy from or to

@@ -1,11 +1,8 @@
-#include "compress/channels/meeting.hpp"
+#include "compress/channels/exchange_pattern.hpp"
 
-#include "compress/codecs/codec_options.hpp"
 #include "compress/channels/gather_mean.hpp"
 #include "compress/channels/global_top_k.hpp"
-#include "compress/channels/power_sgd.hpp"
 #include "compress/channels/server_mean.hpp"
-#include "compress/channels/sketch_mean.hpp"
 
 namespace onebit::compress {
 namespace {
@@ -18,12 +15,12 @@ namespace {
 
 }  // namespace
 
-Meeting meeting_of(const Codec& up, const ExchangeConfig& config) {
-  if (config.meeting != Meeting::automatic) return config.meeting;
-  if (!config.down.empty()) return Meeting::server;
+ExchangePattern pattern_of(const Codec& up, const ExchangeConfig& config) {
+  if (config.pattern != ExchangePattern::automatic) return config.pattern;
+  if (!config.down.empty()) return ExchangePattern::server;
   const Traits traits = up.traits();
-  if (traits.linear) return Meeting::linear;
-  return traits.sparse ? Meeting::gather : Meeting::server;
+  if (traits.linear) return ExchangePattern::linear;
+  return traits.sparse ? ExchangePattern::gather : ExchangePattern::server;
 }
 
 CodecConfig down_of(const ExchangeConfig& config) {
@@ -37,21 +34,16 @@ CodecConfig down_of(const ExchangeConfig& config) {
 std::unique_ptr<Channel> make_channel(const device::Shard& shard, const ExchangeLayout& layout,
                                       std::span<const Tensor> tensors, const Codec& up, const Codec& down,
                                       const ExchangeConfig& config) {
-  switch (meeting_of(up, config)) {
-    case Meeting::linear:
+  switch (pattern_of(up, config)) {
+    case ExchangePattern::linear:
       if (!config.down.empty()) {
         refuse(down, "linear", "nothing is compressed on the way down of an all-reduce", "use --channel server");
       }
-      if (up.name() == "power-sgd") {
-        return std::make_unique<PowerSgdMean>(shard, layout, tensors, config);
-      }
-      if (up.name() == "count-sketch") {
-        return std::make_unique<SketchMean>(
-            shard, layout,
-            CountSketch{sent_count(config.up), config.up.sketch_rows, config.up.sketch_columns, config.seed});
+      if (const auto make = codec_entry(up.name()).linear_channel; make != nullptr) {
+        return make(shard, layout, tensors, config);
       }
       refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
-    case Meeting::gather:
+    case ExchangePattern::gather:
       if (!config.down.empty()) {
         refuse(down, "gather", "nothing is compressed on the way down of an all-gather", "use --channel server");
       }
@@ -59,7 +51,7 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
         refuse(up, "gather", "its scale is agreed on by all workers before", "use --channel server");
       }
       return std::make_unique<GatherMean>(shard, layout, up);
-    case Meeting::tree:
+    case ExchangePattern::tree:
       if (!config.down.empty()) {
         refuse(down, "tree", "what the workers' rows merge to is sent down as it is", "use --channel server");
       }

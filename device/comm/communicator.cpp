@@ -1,12 +1,12 @@
-#include "device/comm/exchange.hpp"
+#include "device/comm/communicator.hpp"
 
-#include "device/comm/dense_sum.hpp"
 #include "device/base/error.hpp"
+#include "device/comm/dense_sum.hpp"
 
 namespace onebit::device {
 namespace {
 
-class SoloExchange final : public Exchange {
+class SoloCommunicator final : public Communicator {
  public:
   Index rank() const override { return 0; }
   Index size() const override { return 1; }
@@ -19,12 +19,12 @@ class SoloExchange final : public Exchange {
 
 }  // namespace
 
-std::shared_ptr<Exchange> solo_exchange() {
-  return std::make_shared<SoloExchange>();
+std::shared_ptr<Communicator> solo_communicator() {
+  return std::make_shared<SoloCommunicator>();
 }
 
 Shard whole(const Device& device, Index workers) {
-  return {device, {{0, workers}}, solo_exchange()};
+  return {device, {{0, workers}}, solo_communicator()};
 }
 
 std::vector<Range> shard_ranges(Index workers, Index ranks) {

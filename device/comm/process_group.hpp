@@ -3,22 +3,22 @@
 
 #include <functional>
 
-#include "device/comm/exchange.hpp"
+#include "device/comm/communicator.hpp"
 
 namespace onebit::device {
 
 /// The place that mpirun has given this process, by its environment: nothing is joined yet.
-struct Launch {
+struct MpiEnvironment {
   Index rank = 0;
   Index size = 1;
 };
-Launch launch();
+MpiEnvironment mpi_environment();
 
 /// Every process runs the same program on its own workers. What is called collective all processes call, in the same
 /// order.
-class World {
+class ProcessGroup {
  public:
-  virtual ~World() = default;
+  virtual ~ProcessGroup() = default;
 
   virtual Index rank() const = 0;
   virtual Index size() const = 0;
@@ -27,7 +27,7 @@ class World {
   virtual int threads() const = 0;       ///< of this process: the cores that it may use, shared with those that may too
 
   /// Between the devices of the processes, of which each has one.
-  virtual std::shared_ptr<Exchange> exchange() = 0;
+  virtual std::shared_ptr<Communicator> communicator() = 0;
 
   /// Calls work in every process and waits for all. Where it throws in some, what it threw in the lowest rank is thrown
   /// in all of them, whatever exchanges those were in. Collective; calls may be nested.
@@ -43,11 +43,11 @@ class World {
   virtual void all_gather(std::span<const float> own, std::span<float> all) = 0;
 };
 
-/// A world of this process.
-std::shared_ptr<World> alone();
+/// The group of this process alone.
+std::shared_ptr<ProcessGroup> single_process();
 
 /// The processes of this program, joined at the first call. Throws NotCompiled where mpirun has started several and
 /// this build has no MPI.
-const std::shared_ptr<World>& world();
+const std::shared_ptr<ProcessGroup>& processes();
 
 }  // namespace onebit::device

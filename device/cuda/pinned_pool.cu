@@ -1,4 +1,4 @@
-#include "device/cuda/landing.cuh"
+#include "device/cuda/pinned_pool.cuh"
 
 #include <algorithm>
 #include <bit>
@@ -8,14 +8,14 @@
 namespace onebit::device::cuda {
 namespace {
 
-void release(const Landing::Spot& spot) {
+void release(const PinnedPool::Slot& spot) {
   if (spot.memory != nullptr) ignore(cudaFreeHost(spot.memory));
   if (spot.arrived != nullptr) ignore(cudaEventDestroy(spot.arrived));
 }
 
-Landing::Spot make(Index bytes) {
-  Landing::Spot spot{.bytes =
-                         static_cast<Index>(std::bit_ceil(static_cast<std::size_t>(std::max<Index>(bytes, 4096))))};
+PinnedPool::Slot make(Index bytes) {
+  PinnedPool::Slot spot{.bytes =
+                            static_cast<Index>(std::bit_ceil(static_cast<std::size_t>(std::max<Index>(bytes, 4096))))};
   try {
     check(cudaMallocHost(&spot.memory, static_cast<std::size_t>(spot.bytes)), "cudaMallocHost");
     check(cudaEventCreateWithFlags(&spot.arrived, cudaEventDisableTiming), "cudaEventCreateWithFlags");
@@ -28,21 +28,21 @@ Landing::Spot make(Index bytes) {
 
 }  // namespace
 
-Landing::~Landing() {
-  for (const Spot& spot : free_) release(spot);
+PinnedPool::~PinnedPool() {
+  for (const Slot& spot : free_) release(spot);
 }
 
-void Landing::give_back(const Spot& spot) noexcept {
-  free_.insert(std::ranges::upper_bound(free_, spot.bytes, {}, &Spot::bytes), spot);
+void PinnedPool::give_back(const Slot& spot) noexcept {
+  free_.insert(std::ranges::upper_bound(free_, spot.bytes, {}, &Slot::bytes), spot);
 }
 
-Landing::Spot Landing::take(Index bytes) {
-  const auto fits = std::ranges::lower_bound(free_, bytes, {}, &Spot::bytes);
+PinnedPool::Slot PinnedPool::take(Index bytes) {
+  const auto fits = std::ranges::lower_bound(free_, bytes, {}, &Slot::bytes);
   if (fits == free_.end()) {
     free_.reserve(++made_);
     return make(bytes);
   }
-  const Spot spot = *fits;
+  const Slot spot = *fits;
   free_.erase(fits);
   return spot;
 }

@@ -1,4 +1,4 @@
-#include "device/comm/world.hpp"
+#include "device/comm/process_group.hpp"
 
 #include <omp.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "device/comm/mpi/world.hpp"
+#include "device/comm/mpi/process_group.hpp"
 
 namespace onebit::device {
 namespace {
@@ -22,14 +22,14 @@ Index number_in(const char* variable) {
   return error == std::errc{} && stop == end ? value : -1;
 }
 
-class Alone final : public World {
+class SingleProcess final : public ProcessGroup {
  public:
   Index rank() const override { return 0; }
   Index size() const override { return 1; }
   Index hosts() const override { return 1; }
   Index neighbours() const override { return 1; }
   int threads() const override { return omp_get_max_threads(); }
-  std::shared_ptr<Exchange> exchange() override { return solo_exchange(); }
+  std::shared_ptr<Communicator> communicator() override { return solo_communicator(); }
   void run(const std::function<void()>& work) override { work(); }
   bool any(bool own) override { return own; }
   void all_reduce(std::span<float>) override {}
@@ -39,7 +39,7 @@ class Alone final : public World {
 
 }  // namespace
 
-Launch launch() {
+MpiEnvironment mpi_environment() {
   constexpr std::pair<const char*, const char*> kinds[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI
       {"PMI_RANK", "PMI_SIZE"},                          // MPICH and its kin
@@ -50,12 +50,13 @@ Launch launch() {
   return {};
 }
 
-std::shared_ptr<World> alone() {
-  return std::make_shared<Alone>();
+std::shared_ptr<ProcessGroup> single_process() {
+  return std::make_shared<SingleProcess>();
 }
 
-const std::shared_ptr<World>& world() {
-  static const std::shared_ptr<World> joined = launch().size > 1 ? mpi::join(launch()) : alone();
+const std::shared_ptr<ProcessGroup>& processes() {
+  static const std::shared_ptr<ProcessGroup> joined =
+      mpi_environment().size > 1 ? mpi::join(mpi_environment()) : single_process();
   return joined;
 }
 
