@@ -56,13 +56,13 @@ class Device {
     return std::visit(std::forward<Work>(work), queue_);
   }
 
-  /// A mark behind all that was launched; null for a device that has done it when a launch returns.
+  /// A mark after all that was launched; null for a device that has done it when a launch returns.
   std::shared_ptr<const Event> record_event() const {
     return run([](const auto& queue) { return queue.record_event(); });
   }
 
-  /// What is launched from now on starts behind another device's mark, a device of the same backend; the host does not
-  /// wait. Null is behind it already.
+  /// What is launched from now on starts after another device's mark, a device of the same backend; the host does not
+  /// wait. Null is after it already.
   void start_after(const Event* event) const {
     run([&](const auto& queue) { queue.start_after(event); });
   }

@@ -69,7 +69,7 @@ struct OptimizerConfig {
   CadaConfig cada;
   double ef21_momentum = 0.1;  ///< EF21 with momentum: share of the fresh gradient, eta
   Index ramp = 0;              ///< dgc: steps over which the density falls from 1/4 to k
-  bool shadow = false;         ///< two-stage optimizers: keep a ShadowVariance behind the freeze, for probes
+  bool shadow = false;         ///< two-stage optimizers: keep a ShadowVariance after the freeze, for probes
   compress::ExchangeConfig exchange;
 };
 

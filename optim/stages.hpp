@@ -10,7 +10,7 @@ namespace onebit::optim {
 
 /// Whether what crosses the wire in a step of this phase comes from a codec. Warm-up steps and dry runs exchange dense
 /// vectors, as do the optimizers that compress nothing (Codecs::none) in every phase: local-adam when its workers meet,
-/// onebit-adam-32 behind its freeze.
+/// onebit-adam-32 after its freeze.
 bool compresses(std::string_view optimizer, Phase phase);
 
 /// Gradients that every worker takes of its batch in a step: the CADA rules look at a second point.

@@ -166,7 +166,7 @@ kernels() {
   done
 }
 
-# step NAME SECONDS DEVICES OPTIONS...: a step of 1-bit Adam's compression stage beside its floor
+# step NAME SECONDS DEVICES OPTIONS...: a step of 1-bit Adam's compression stage next to its floor
 step() {
   local name=$1 limit=$2 devices=$3
   shift 3

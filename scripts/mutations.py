@@ -6,7 +6,7 @@ test noticed.
 
 mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--only 3,17] [--jobs N] [--list]: the copy, of what is committed,
 and its build are in FOLDER, which is made where it is not there. The number of a change is its place in the order drawn;
-one that does not compile keeps its number, is none of the count, and another one is drawn. --from goes on behind so many
+one that does not compile keeps its number, is none of the count, and another one is drawn. --from goes on after so many
 changes of a run that was broken off, --only makes the ones of these numbers alone. Data of tests are in ONEBIT_SHARED, or
 in ../shared of this tree: a test that is skipped for lack of them notices nothing, and the script says so.
 A change under which the tests run ten times as long as they do, or take more than MEMORY, is noticed too: "hangs".

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   device::DeviceGroup group(device::parse_devices("cpu:4", 1), 16);
   std::atomic<Index> started = 0;
   group.run([&](Index rank) {
-    // A rank that starts after another has finished would be ordered behind it by the team's locks.
+    // A rank that starts after another has finished would be ordered after it by the group's locks.
     started.fetch_add(1, std::memory_order_relaxed);
     while (started.load(std::memory_order_relaxed) < 4) std::this_thread::yield();
     ranks[race == "team" ? 0 : static_cast<std::size_t>(rank)] += rank;

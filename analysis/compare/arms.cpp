@@ -69,7 +69,7 @@ void take(Run run, std::map<std::pair<OptionValues, std::uint32_t>, std::size_t>
   set.left_out.push_back(twin_line(run.summary.path, there.summary.path));
 }
 
-/// Without the seed behind it: the name that `compare` gave the arm. Nothing where the file is called otherwise.
+/// Without the seed after it: the name that `compare` gave the arm. Nothing where the file is called otherwise.
 std::optional<std::string> name_in_path(const Run& run) {
   const std::string stem = fs::path(run.summary.path).stem().string();
   const std::string seed = std::to_string(run.summary.seed);

@@ -30,7 +30,7 @@ Interval paired_relative_difference(std::span<const double> a, std::span<const d
 /// 1 where all differences are 0; NaN for none, or where one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
-/// What paired values say of a difference. t decides whether it is one; p is evidence beside it.
+/// What paired values say of a difference. t decides whether it is one; p is further evidence.
 struct Difference {
   Interval relative = {};  ///< (b - a) / |a|, mean over the pairs; negative: b is lower
   double p = 0;            ///< sign_flip_p of the relative differences
@@ -38,7 +38,7 @@ struct Difference {
   double deviation = 0;  ///< standard deviation of the relative differences; NaN for fewer than two
 };
 
-/// The spans have one length, a pair at each place. A value that is not finite, or an a of 0 beside another b, makes
+/// The spans have one length, a pair at each place. A value that is not finite, or an a of 0 with another b, makes
 /// interval, p and deviation NaN. The interval is one of `level`.
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level = 0.95);
 

@@ -24,7 +24,7 @@ class RecordedPhases {
   /// Takes note of what the steps first to last, those that have rows, exchanged.
   void learn(Index first, Index last, const netmodel::TrafficList& each);
   optim::Phase at(Index step, const netmodel::TrafficList& exchanges) const;
-  /// The first step behind `step` that may be of another phase than it, among steps that exchange the same.
+  /// The first step after `step` that may be of another phase than it, among steps that exchange the same.
   Index next_change(Index step) const;
 
  private:

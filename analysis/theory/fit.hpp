@@ -27,7 +27,7 @@ PowerFit fit_power(std::span<const double> x, std::span<const double> y);
 /// What is fitted against: T, n, or epsilon as it was measured (TheoryConstants).
 enum class Variable { steps, workers, errors };
 
-/// One run: its number, and the mean of ||grad f(x)||^2 over its steps behind the freeze (all steps where nothing
+/// One run: its number, and the mean of ||grad f(x)||^2 over its steps after the freeze (all steps where nothing
 /// freezes), as its probes measured it.
 struct RatePoint {
   double x = 0;

@@ -5,7 +5,7 @@
 
 namespace onebit::compress {
 
-/// Rows of floats, each `stride` behind the one before; 0: all the same.
+/// Rows of floats, each `stride` after the one before; 0: all the same.
 struct FloatRows {
   const float* values;
   Index stride;

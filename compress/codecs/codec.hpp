@@ -70,7 +70,7 @@ class Codec {
 
   /// Bytes of a segment's body on the wire, per row: what it occupies, or at most occupies where rows differ in size.
   virtual Index body_bytes(const Segment& segment) const = 0;
-  /// Bytes of the scales that are sent beside the body.
+  /// Bytes of the scales that are sent besides the body.
   virtual Index scale_bytes(const Segment&) const { return 0; }
   virtual Index scales_per_segment() const { return 0; }
   /// Rows of one length occupy different numbers of bytes: Payload::sizes says how many.

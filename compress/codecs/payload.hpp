@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// `rows` encoded rows. A row is a body, segment after segment, and scales beside it (float, sent whole where the body
+/// `rows` encoded rows. A row is a body, segment after segment, and scales next to it (float, sent whole where the body
 /// is cut into the servers' chunks). The wire size of a row is what it occupies here.
 struct Payload {
   Index rows = 0;

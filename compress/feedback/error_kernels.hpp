@@ -50,7 +50,7 @@ struct FeedKernel {
   }
 };
 
-/// term(y) where y is in the error already; `skip_real` starts behind a segment's real elements (the padding).
+/// term(y) where y is in the error already; `skip_real` starts after a segment's real elements (the padding).
 template <class Term>
 struct TermKernel {
   const Segment* segments;

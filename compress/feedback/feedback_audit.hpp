@@ -23,7 +23,7 @@ struct FeedbackBalance {
   double rounding = 0;
 };
 
-/// Stands beside an exchange and is told what goes in and what comes out. Its sums do not depend on how workers are
+/// Watches an exchange: it is told what goes in and what comes out. Its sums do not depend on how workers are
 /// spread over devices.
 class FeedbackAudit {
  public:

@@ -35,7 +35,7 @@ Index StoredErrors::rows_to_edit() const {
   return std::max<Index>(device_.threads(), 1 + values_at_once / (1 + stride_));
 }
 
-/// Few: what is measured costs little beside a step.
+/// Few: what is measured costs little compared with a step.
 Index StoredErrors::rows_to_read() const {
   constexpr Index values_at_once = Index{1} << 18;
   return 1 + values_at_once / (1 + stride_);

@@ -5,7 +5,7 @@
 namespace onebit {
 namespace {
 
-/// The next place at or behind one where no UTF-8 character is cut.
+/// The next place at or after one where no UTF-8 character is cut.
 std::size_t between_characters(const std::string& text, std::size_t place) {
   while (place < text.size() && (static_cast<unsigned char>(text[place]) & 0xC0U) == 0x80U) ++place;
   return place;

@@ -21,7 +21,7 @@ class Communicator {
 
   /// Copies the blocks to[r] to rank r, whose from[rank()] must list blocks of the same shapes. Both have size()
   /// entries; the own entry is copied too. Sees the results of every kernel launched before, on every rank; what is
-  /// launched next, on any, comes behind the copies. Throws Error where shapes do not fit.
+  /// launched next, on any, comes after the copies. Throws Error where shapes do not fit.
   virtual void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) = 0;
 
   /// Numbers in host memory, those of all ranks one after the other.

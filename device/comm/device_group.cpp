@@ -23,7 +23,7 @@ class DeviceGroup::Rendezvous {
 
   struct Posted {
     const Device* device = nullptr;
-    const Event* ready = nullptr;  ///< behind what fills the blocks
+    const Event* ready = nullptr;  ///< recorded after what fills the blocks
     std::span<const Blocks> blocks;
     std::span<const double> numbers;
   };
@@ -34,7 +34,7 @@ class DeviceGroup::Rendezvous {
   }
   const Posted& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
 
-  /// A rank's mark behind all that it has taken; between a show and the wait after it.
+  /// A rank's mark after all that it has taken; between a show and the wait after it.
   void leave_event(Index rank, std::shared_ptr<const Event> event) {
     taken_[static_cast<std::size_t>(rank)] = std::move(event);
   }
@@ -168,8 +168,8 @@ class DeviceGroup::Threads {
 namespace {
 
 /// A rank's exchange over the rendezvous: it shows its blocks and pulls what the others show for it. Devices wait for
-/// each other by their marks, the host does not: a copy is behind what the source's device does before, and what any
-/// device does next is behind the copies of all.
+/// each other by their marks, the host does not: a copy is after what the source's device does before, and what any
+/// device does next is after the copies of all.
 template <class Rendezvous>
 class GroupCommunicator final : public Communicator {
  public:

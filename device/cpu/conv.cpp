@@ -53,7 +53,7 @@ struct Packing {
   }
 };
 
-/// Packs every set of filters of a batch behind the zeros in the plan's scratch memory.
+/// Packs every set of filters of a batch after the zeros in the plan's scratch memory.
 const float* pack(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, bool transposed) {
   const Packing packing{plan.shape(), transposed};
   const Panels panels = packing.panels();

@@ -14,7 +14,7 @@ namespace onebit::device::cpu {
 namespace {
 
 constexpr Index kPanel = 2 * kLanes;                    ///< columns of B that are used together
-constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;  ///< sums of two packets each, beside two of B and one of A
+constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;  ///< sums of two packets each, next to two of B and one of A
 constexpr Index kTerms = 128;                           ///< of k: a panel of them stays in the first cache
 constexpr Index kUnitRows = 256;                        ///< about as many
 constexpr Index kManyRows = 128;                        ///< for as many, copying B's panels in order pays
@@ -112,7 +112,7 @@ struct Columns {
   const float* data;
   Index term, column, count;
 
-  /// k terms into rows of packets * kLanes numbers, zeros beside.
+  /// k terms into rows of packets * kLanes numbers, padded with zeros.
   template <Index packets>
   void pack(Index k, float* to) const {
     constexpr Index width = packets * kLanes;

@@ -144,7 +144,7 @@ void* Context::workspace(Index bytes) {
   return workspace_;
 }
 
-/// Kernels that were launched with it may still run: the stream frees it behind them.
+/// Kernels that were launched with it may still run: the stream frees it after them.
 void Context::release_workspace() noexcept {
   if (workspace_bytes_ > 0) ignore(cudaFreeAsync(workspace_, stream()));
   workspace_ = nullptr;

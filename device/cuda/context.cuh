@@ -53,7 +53,7 @@ struct Context {
   /// it current would take memory there.
   void make_current() const;
 
-  /// `bytes` bytes for the kernels launched next; the next call may hand out the same ones, behind them in the stream.
+  /// `bytes` bytes for the kernels launched next; the next call may hand out the same ones, after them in the stream.
   void* workspace(Index bytes);
   /// How often the workspace has moved.
   Index workspaces() const { return workspaces_; }

@@ -25,7 +25,7 @@ class PinnedPool {
 
   /// Of at least so many bytes. The GPU that is current is the spot's.
   Slot take(Index bytes);
-  /// A copy to it may still be under way, as long as the next one is behind it in the same stream.
+  /// A copy to it may still be under way, as long as the next one is after it in the same stream.
   void give_back(const Slot& spot) noexcept;
 
  private:

@@ -13,7 +13,7 @@ struct Fold {
   const double* from;
   double* to;    ///< a segment's sums at the place of its first chunk, or at that of the segment where it is the last
   bool last;     ///< to one number a segment
-  Index folded;  ///< chunks behind a number of `from`
+  Index folded;  ///< chunks after a number of `from`
   Index most;    ///< blocks for the longest segment
 };
 

@@ -88,7 +88,7 @@ class ChunkMeans {
   }
 
  private:
-  /// sums = block of rows + the block behind it.
+  /// sums = block of rows + the block after it.
   __device__ static void pair_of_blocks(const ScaledSignRows& rows, const std::uint8_t* bits, const double* weights,
                                         Index row, double* sums) {
     double second[8];
@@ -223,7 +223,7 @@ class ChunkSigns {
   }
 
   const std::uint8_t* bits_;  ///< the byte with the chunk's first sign
-  const float* scales_;       ///< of the chunk's first element, and those behind
+  const float* scales_;       ///< of the chunk's first element, and those after
   std::uint32_t to_bit_;      ///< from an element's index to that of its bit
   std::uint32_t to_run_;      ///< to that in the runs that share a scale; of a longer one as if it had a chunk's length
   std::uint32_t reciprocal_;  ///< 2^32 over a run's length, rounded up: exact for numbers as small as these

@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "device/base/types.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/owned.cuh"
-#include "device/base/types.hpp"
 
 namespace onebit::device::cuda {
 
@@ -18,7 +18,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Copies to memory of the GPU that is current, behind the stream's work.
+  /// Copies to memory of the GPU that is current, after the stream's work.
   void upload(void* target, const void* source, Index bytes, cudaStream_t stream);
 
  private:

@@ -76,7 +76,7 @@ struct TilePlace {
   Index row = 0, column = 0;
 };
 
-/// Tiles of several products of the same size; those beside each other share rows.
+/// Tiles of several products of the same size; those next to each other share rows.
 struct TileGrid {
   Index sets = 0;
   Index down = 0, across = 0;  ///< tiles of a set

@@ -10,7 +10,7 @@ class Recording {
   /// Whether what the device itself has lent to the launches is still where it was. If not, they have to be recorded
   /// again.
   virtual bool valid() const = 0;
-  /// Starts it all again, behind what the device has been given before. Throws DeviceError, std::bad_alloc.
+  /// Starts it all again, after what the device has been given before. Throws DeviceError, std::bad_alloc.
   virtual void start() const = 0;
 };
 

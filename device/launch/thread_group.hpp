@@ -180,7 +180,7 @@ class GroupLanes {
     if (index_ == 0) member_.once(write);
   }
 
-  /// What any lane wrote before, every lane can read behind this.
+  /// What any lane wrote before, every lane can read after this.
   ONEBIT_DEVICE void meet() const { member_.meet(members_); }
 
  private:

@@ -62,7 +62,7 @@ struct LogPart {
   double of_a_step() const { return seconds / every; }
 };
 
-/// One step of all workers in the stage that the run would stay in, by parts, beside its floor and beside one step of
+/// One step of all workers in the stage that the run would stay in, by parts, next to its floor and next to one step of
 /// the plain optimizer on one batch of the same size.
 struct StepBench {
   double step = 0;

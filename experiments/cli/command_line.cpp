@@ -66,7 +66,7 @@ const std::vector<ExtraOption>& extra_options() {
       {"resume.allow", "options that may differ from those of the log, separated by commas; bits: what is computed",
        true},
       {"csv", "export: a line a row, fields separated by commas; report: its curves as one such table", false},
-      {"png", "report: its pictures as files too, SVG and PNG, beside it", false},
+      {"png", "report: its pictures as files too, SVG and PNG, next to it", false},
       {"jsonl", "export: a JSON object a row", false},
       {"baseline", "analyze, report: the arm that the others are compared with; none: each with its parent", true},
       {"margin",
@@ -93,7 +93,7 @@ const std::vector<ExtraOption>& extra_options() {
   return table;
 }
 
-/// Without the letter behind it.
+/// Without the letter that follows it.
 std::string long_name(const std::string& name) {
   return name.substr(0, name.find(','));
 }

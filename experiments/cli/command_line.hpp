@@ -60,7 +60,7 @@ struct Accepted {
   std::string preset = {};  ///< taken where none is named
 };
 
-/// Parses the arguments behind the command. Throws ConfigError: unknown option (nearest named), missing value,
+/// Parses the arguments after the command. Throws ConfigError: unknown option (nearest named), missing value,
 /// unreadable file.
 CommandLine parse_command_line(const std::string& command, const std::vector<std::string>& arguments,
                                const Accepted& accepted);

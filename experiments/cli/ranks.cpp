@@ -80,7 +80,7 @@ class Report {
   }
 
   const std::optional<Death>& death() const { return death_; }
-  /// What mpirun complains of, beside how the ranks ended.
+  /// What mpirun complains of, besides how the ranks ended.
   const std::string& complaint() const { return complaint_; }
   /// Whether the ranks have written anything.
   bool said() const { return said_; }

@@ -4,10 +4,10 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "experiments/commands/commands.hpp"
-#include "experiments/study/price.hpp"
-#include "experiments/report/report.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/report/report.hpp"
+#include "experiments/study/price.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -17,7 +17,7 @@ void check_output(const CommandLine& line) {
   files::check_output(line.out, line.overwrite);
 }
 
-/// <name of the report>-<figure>, of files beside it.
+/// <name of the report>-<figure>, of files next to it.
 std::string stem_of(const Figure& figure, const std::string& out) {
   std::string name = figure.name;
   for (char& c : name) c = c == '/' || c == ' ' ? '_' : c;

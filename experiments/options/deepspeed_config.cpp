@@ -158,7 +158,8 @@ class Reader {
   void check_unused(const Type& type, const std::string& key, const Tree& value, const Tree& parameters) {
     if (has_key(type.parameters, key)) return;
     const std::string place = "optimizer.params." + key;
-    if (key == "max_grad_norm") fail("not a parameter of the optimizer", place, "say gradient_clipping beside it");
+    if (key == "max_grad_norm")
+      fail("not a parameter of the optimizer", place, "use gradient_clipping, next to the optimizer section");
     const auto known = find_key(type.unused, key);
     if (known == type.unused.end()) {
       std::vector<std::string_view> names;

@@ -36,7 +36,7 @@ struct Condition {
   const char* selector;  ///< the other one
 };
 
-/// Steps of 0/1 Adam behind its freeze; without a bound where only the data say how many steps there are.
+/// Steps of 0/1 Adam after its freeze; without a bound where only the data say how many steps there are.
 Index local_steps(const sim::RunConfig& run) {
   const Index most = std::numeric_limits<Index>::max();
   return run.epochs > 0 ? most : sim::total_steps(run, 0) - run.optimizer.zeroone.var_freeze_step;
@@ -112,7 +112,7 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
   const optim::Codecs codecs = optim::codecs_of(config);
   if (codecs == optim::Codecs::none) return "optimizer";
   const bool freezes = optim::takes_option(config.name, "freeze");
-  if (freezes && config.freeze.policy == "never") return "freeze";  // it compresses behind its freeze
+  if (freezes && config.freeze.policy == "never") return "freeze";  // it compresses after its freeze
   const std::string prefix = "codec.";
   const bool parameter = option.starts_with(prefix) && !holds("codec.down codec.dense codec.dense-steps", option);
   if (!parameter || codec_reads(config.exchange, option.substr(prefix.size()))) return nullptr;

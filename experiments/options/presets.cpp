@@ -57,14 +57,14 @@ std::string find_preset(const std::string& name) {
     names.push_back(preset.name);
   }
   throw ConfigError("unknown preset", name,
-                    names.empty() ? "no presets found beside the program" : suggestion(name, names));
+                    names.empty() ? "no presets found next to the program" : suggestion(name, names));
 }
 
 std::string find_expected(const std::string& name) {
   const fs::path path = fs::path(find_preset(name)).replace_extension(".csv");
   if (!fs::exists(path))
     throw ConfigError("no runs of this preset were recorded", name,
-                      "record some: keep the runs.csv of 'onebit compare' beside it");
+                      "record some: keep the runs.csv of 'onebit compare' next to it");
   return path.string();
 }
 

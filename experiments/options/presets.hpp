@@ -1,5 +1,5 @@
 #pragma once
-// Named INI files, found beside the program: in its build folder, in share/onebit/presets of its installation, or in
+// Named INI files, found next to the program: in its build folder, in share/onebit/presets of its installation, or in
 // the folder that the environment variable ONEBIT_PRESETS names.
 
 #include <string>
@@ -19,7 +19,7 @@ std::vector<Preset> presets();
 /// Path of a preset's file. Throws ConfigError with the nearest names.
 std::string find_preset(const std::string& name);
 
-/// Path of the runs that were recorded of a preset, beside it. Throws ConfigError where there are none.
+/// Path of the runs that were recorded of a preset, next to it. Throws ConfigError where there are none.
 std::string find_expected(const std::string& name);
 
 }  // namespace onebit::experiments

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "device/base/files.hpp"
-#include "experiments/options/option_fields.hpp"
 #include "experiments/cli/parse_error.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/options/option_fields.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -261,14 +261,14 @@ const std::vector<Option<PriceConfig>>& price_options() {
         background_option(),
         field<PriceConfig>("cost-table", "measured times for the cost model table: CSV, or of nccl-tests",
                            ONEBIT_PLACE(cost_model.table)),
-        choice<PriceConfig>("step.overlap", "dense gradients beside the backward pass", ONEBIT_PLACE(step.overlap),
+        choice<PriceConfig>("step.overlap", "dense gradients during the backward pass", ONEBIT_PLACE(step.overlap),
                             std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
         {"step.bucket", "bytes of a bucket of gradients",
          [](PriceConfig& config, const std::string& text) {
            config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
          },
          [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
-        field<PriceConfig>("step.stretch", "by how much communication slows the backward pass beside it",
+        field<PriceConfig>("step.stretch", "by how much communication slows the backward pass down",
                            ONEBIT_PLACE(step.stretch)),
         choice<PriceConfig>(
             "step.codec", "kernels of the codec: 14 or 176 bytes touched for each element", ONEBIT_PLACE(step.codec),

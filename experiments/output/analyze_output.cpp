@@ -19,7 +19,7 @@ void print_findings(const std::vector<analysis::Finding>& findings, std::ostream
   }
 }
 
-/// With an empty line behind it, where there is something in it.
+/// With an empty line after it, where there is something in it.
 void print_table(const Table& table, std::ostream& out) {
   if (table.empty()) return;
   out << "\n";

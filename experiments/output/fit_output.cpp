@@ -89,7 +89,7 @@ std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, c
   if (fits.empty()) return {};
   analysis::Plot plot{.title = "Rates of convergence",
                       .x_label = variable,
-                      .y_label = "mean ||grad f||^2 behind the freeze",
+                      .y_label = "mean ||grad f||^2 after the freeze",
                       .log_x = true,
                       .x_unit = "",
                       .log_y = true,

@@ -14,7 +14,7 @@ namespace onebit::experiments {
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
 Json to_json(const std::vector<analysis::RateFit>& fits);
 
-/// <stem>.svg and .png: runs and lines on logarithmic axes, beside the exponent of the theory. None without gnuplot.
+/// <stem>.svg and .png: runs and lines on logarithmic axes, next to the exponent of the theory. None without gnuplot.
 std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable,
                                    const std::string& stem);
 

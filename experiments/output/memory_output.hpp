@@ -8,7 +8,7 @@
 
 namespace onebit::experiments {
 
-/// A row for each purpose, and the total beside what the run may take.
+/// A row for each purpose, and the total next to what the run may take.
 void print_memory(const sim::PreparedRun& run, std::ostream& out);
 
 /// Bytes by purpose, total, limit, and the worker group.

@@ -161,7 +161,7 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   Figure figure{.name = "bound-" + arm,
                 .caption =
-                    "Sums over the steps behind the freeze. A left side that is not positive is not drawn: at such a "
+                    "Sums over the steps after the freeze. A left side that is not positive is not drawn: at such a "
                     "learning rate the theorem says nothing."};
   figure.plot = {.title = "Both sides of the bound of 1-bit Adam, " + arm,
                  .x_label = "step",

@@ -1,6 +1,6 @@
 #pragma once
 // What a preset gave when it was recorded, and whether runs of now agree. The record is the runs.csv of `compare`,
-// kept as presets/NAME.csv beside presets/NAME.ini.
+// kept as presets/NAME.csv next to presets/NAME.ini.
 
 #include <string>
 #include <vector>

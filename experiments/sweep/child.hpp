@@ -1,5 +1,5 @@
 #pragma once
-// A program that runs beside this one, and ends with it.
+// A child process that runs while this program does, and ends with it.
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What `onebit sweep` is asked for beside the options of a run.
+// What `onebit sweep` is asked for besides the options of a run.
 
 #include <string>
 #include <vector>

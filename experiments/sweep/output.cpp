@@ -40,7 +40,7 @@ std::vector<std::string> with(std::vector<std::string> cells, const std::vector<
   return cells;
 }
 
-/// Best first; points without a loss keep their order behind.
+/// Best first; points without a loss come last, in their order.
 std::vector<std::size_t> by_loss(const std::vector<PointResult>& results) {
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

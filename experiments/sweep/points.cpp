@@ -120,7 +120,7 @@ Combination at(const Combination& combination, const std::string& key, const std
   return result;
 }
 
-/// How points are run, behind which the combination's own settings win. What they have in common may name a backend, as
+/// How points are run, after which the combination's own settings win. What they have in common may name a backend, as
 /// definitions do: which of its devices is up to how points are run.
 Settings with_execution(const Settings& execution, const Combination& combination) {
   const auto is_devices = [](const auto& setting) { return setting.first == "devices"; };
@@ -231,7 +231,7 @@ std::string name_of(const Settings& values) {
   sim::Fnv1a hash;
   for (const auto& [name, value] : std::map<std::string, std::string>(values.begin(), values.end())) {
     const auto usual = default_of.find(name);
-    if (usual == default_of.end()) continue;  // no option: the log has others beside them
+    if (usual == default_of.end()) continue;  // no option: the log has others besides
     const std::string counted = name == "devices" ? sim::backend_of(value) : value;
     const bool same = name == "devices" ? counted.empty() : value == usual->second || !sim::decides_results(name);
     if (same) continue;

@@ -11,9 +11,9 @@
 #include "device/base/files.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/points.hpp"
-#include "sim/run/checkpoint.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/run/checkpoint.hpp"
 #include "sim/run/run_log.hpp"
 
 namespace onebit::experiments {
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr PointStatus kStatuses[] = {PointStatus::waiting, PointStatus::done, PointStatus::diverged,
                                      PointStatus::failed, PointStatus::timeout};
-constexpr const char* kCheckpoint = ".h5.checkpoint-";  // behind the name of the point, before the step
+constexpr const char* kCheckpoint = ".h5.checkpoint-";  // after the name of the point, before the step
 constexpr const char* kStatusNames[] = {"waiting", "done", "diverged", "failed", "timeout"};
 
 struct ForeignLog : ConfigError {

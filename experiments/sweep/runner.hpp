@@ -27,7 +27,7 @@ struct RunJob {
   Index bytes = 0;    ///< that it takes
 };
 
-/// Points are started in the order in which they were added; where one has to wait for memory, so do those behind it. A
+/// Points are started in the order in which they were added; where one has to wait for memory, so do those after it. A
 /// point whose log another program is writing waits for that, and lets others pass.
 class Runner {
  public:

@@ -162,7 +162,7 @@ Collective NcclTests::collective_of(const Words& row, const Layout& layout, doub
   bool fits = agree(busbw, factor * algbw, 1 + factor);
   if (program_.empty()) {
     bool reduces = false;
-    for (std::size_t i = 3; i < layout.time; ++i) {  // behind size, count and type: redop, root
+    for (std::size_t i = 3; i < layout.time; ++i) {  // after size, count and type: redop, root
       const std::optional<double> root = as_number(row[i]);
       if (root ? *root >= 0 : row[i] == "none") fits = false;
       reduces = reduces || !root;

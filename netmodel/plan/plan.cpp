@@ -139,7 +139,7 @@ Phases double_tree(const Request& r, const Fabric& fabric) {
   return {phase};
 }
 
-/// Ranks 0 to pairs-1 have one of the ranks behind them as their other half, where the number is no power of two.
+/// Ranks 0 to pairs-1 have one of the ranks after them as their other half, where the number is no power of two.
 struct PowerOfTwo {
   Index ranks = 1, extra = 0;
 };

@@ -8,7 +8,7 @@ namespace onebit::netmodel {
 
 enum class Overlap : std::uint8_t {
   none,     ///< communication follows the backward pass, as in the papers' measurements
-  buckets,  ///< dense gradients travel in buckets beside the last backward pass, as DDP does
+  buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
 
 /// How a codec is implemented: bytes of memory that it touches for each element.
@@ -20,7 +20,7 @@ enum class CodecKernels : std::uint8_t {
 struct StepOptions {
   Overlap overlap = Overlap::none;
   Bytes bucket{25e6};
-  /// By how much the backward pass slows down beside communication; 2 to 10% are seen.
+  /// By how much communication slows the backward pass down; 2 to 10% are seen.
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
   bool hierarchical = false;  ///< the compressed exchange is dense within nodes and 1-bit between them

@@ -34,7 +34,7 @@ struct Workload {
 /// Of a step: `accumulation` micro-batches, one update.
 struct ComputeTimes {
   Seconds forward, backward, optimizer;
-  Seconds last_backward;  ///< of the last micro-batch, beside which gradients may travel
+  Seconds last_backward;  ///< of the last micro-batch, during which gradients may travel
   std::string basis;      ///< for people: measured on what, or scaled from what
 };
 

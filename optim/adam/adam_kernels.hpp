@@ -51,7 +51,7 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// A coordinate before its step, with the moments behind it.
+/// A coordinate before its step, with the moments after it.
 struct Moved {
   float x, momentum, variance, move;
 };

@@ -57,7 +57,7 @@ struct DirectionTerm {
   }
 };
 
-/// A fused vector that is longer than the parameters: scaled local momenta, and behind them the tail as it is.
+/// A fused vector that is longer than the parameters: scaled local momenta, and after them the tail as it is.
 struct PaddedMomentaKernel {
   LocalMomentaKernel local;
   const float* scaling;

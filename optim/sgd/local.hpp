@@ -11,7 +11,7 @@ namespace onebit::optim {
 /// Throws ConfigError naming the hyper-parameter that is out of range.
 void check_local(const LocalConfig& config);
 
-/// The rhythm of local steps and meetings. A step that meets is not taken in the parameters but beside them, so that
+/// The rhythm of local steps and meetings. A step that meets is not taken in the parameters but in a copy, so that
 /// the length of the whole move is known.
 class LocalOptimizer : public Optimizer {
  public:

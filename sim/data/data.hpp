@@ -36,7 +36,7 @@ struct Batch {
   std::vector<std::int32_t> tokens;     ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
   std::vector<std::int32_t> labels;     ///< [rows x targets], in [0, classes), or kNoLabel
   DrawPlace place;
-  bool freeze_running_stats = false;  ///< a pass beside the step's own: running statistics of a model stay as they are
+  bool freeze_running_stats = false;  ///< a pass besides the step's own: running statistics of a model stay as they are
 
   Index rows() const { return workers * batch; }
 };
@@ -97,8 +97,8 @@ class DataSource {
 
   /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, drawn with replacement from the
   /// training examples, or from the worker's own where they are split among workers: uniform_index({seed, sampling},
-  /// {step, worker, draw}), so a worker's examples do not depend on who is beside it. Buffers are reused: no allocation
-  /// while the size stays the same. Throws Error if a number is negative or a worker has no examples.
+  /// {step, worker, draw}), so a worker's examples do not depend on who is next to it. Buffers are reused: no
+  /// allocation while the size stays the same. Throws Error if a number is negative or a worker has no examples.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   /// What sample makes of `out` but for the examples, which are whatever they were.

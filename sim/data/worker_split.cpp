@@ -19,7 +19,7 @@ using Parts = std::vector<std::vector<std::uint32_t>>;
                     "iid, label, dirichlet:A with A from 1e-6 to 1e6, size or size:P with P >= 0");
 }
 
-/// The number behind the colon of a rule.
+/// The number after the colon of a rule.
 double number_of(const std::string& rule, std::size_t colon) {
   double value = 0;
   const char* end = rule.data() + rule.size();

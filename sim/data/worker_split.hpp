@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device/math/philox.hpp"
 #include "device/base/types.hpp"
+#include "device/math/philox.hpp"
 
 namespace onebit::sim {
 
@@ -37,7 +37,7 @@ class WorkerSplit {
   Index draw_own(device::RandomKey key, device::RandomCounter counter) const;
 
   std::vector<std::uint32_t> order_;
-  std::vector<Index> first_;  // and one behind the last; empty: iid
+  std::vector<Index> first_;  // and one after the last; empty: iid
 };
 
 /// The split of `train` examples that `rule` names:

@@ -17,7 +17,7 @@ void check_replaceable(const std::string& path, bool overwrite);
 /// Throws ConfigError.
 h5::Object create_output(const std::string& path, bool overwrite);
 
-/// Creates the file of a log beside its place, PATH.part, so that nobody sees it before it is complete. Throws
+/// Creates the file of a log next to its place, PATH.part, so that nobody sees it before it is complete. Throws
 /// ConfigError where something is in the way of either. Messages name PATH.
 h5::Object create_unnamed(const std::string& path, bool overwrite);
 /// Gives that file its name; overwrite: instead of the one that is there, unless a program has it open. Throws

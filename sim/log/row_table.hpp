@@ -42,7 +42,7 @@ class RowTable {
     }
   }
 
-  /// Opens the datasets of a log that is continued, behind the rows that they all have: after a loss of power the count
+  /// Opens the datasets of a log that is continued, after the rows that they all have: after a loss of power the count
   /// may be ahead of them. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
       : header_(header), committed_(h5::open_dataset(file, group.committed)) {

@@ -7,7 +7,7 @@ namespace onebit::sim {
 /// A model in a program of the user's (docs/external-model.md), one process for each device: weights and batches go to
 /// it, gradients and losses come back, through shared memory. What it computes in is its own affair, so are its bits:
 /// those of a run are the same for any worker group and any devices where a worker's gradient in the program does not
-/// depend on who is beside it. On a device that plans, the program is asked for its layout alone.
+/// depend on who is next to it. On a device that plans, the program is asked for its layout alone.
 class ExternalModel final : public Model {
  public:
   /// Throws ConfigError where the program cannot be started or is no worker program.

@@ -1,5 +1,5 @@
 #pragma once
-// A shell command that runs beside the program, line by line: we write its standard input and read its output.
+// A shell command that runs while the program does, line by line: we write its standard input and read its output.
 
 #include <sys/types.h>
 

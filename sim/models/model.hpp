@@ -75,7 +75,7 @@ class Model {
   /// Loss and hits of a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 
-  /// What a step leaves to the next ones beside the weights: running statistics.
+  /// What a step leaves to the next ones besides the weights: running statistics.
   virtual void visit_state(device::StateVisitor&) {}
 
   /// What is known of the mean loss over all workers and the training split, for problems that theory speaks of.

@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// What the launches of one half of a pass depend on, beside the model's own memory.
+/// What the launches of one half of a pass depend on, besides the model's own memory.
 struct HalfPass {
   bool backward = false;
   Weights weights;

@@ -1,16 +1,16 @@
 #pragma once
-// Checkpoints: the whole state of a run between two steps, in a file of its own beside the log. See docs/checkpoints.md
-// for the file.
+// Checkpoints: the whole state of a run between two steps, in a file of its own next to the log. See
+// docs/checkpoints.md for the file.
 
 #include <string>
 #include <vector>
 
-#include "sim/log/schema.hpp"
 #include "sim/cluster/virtual_cluster.hpp"
+#include "sim/log/schema.hpp"
 
 namespace onebit::sim {
 
-/// What a checkpoint holds beside the cluster.
+/// What a checkpoint holds besides the cluster.
 struct RunState {
   Index log = 0;            ///< identity of the log
   LogRows rows;             ///< of the log, up to the checkpoint
@@ -38,7 +38,7 @@ void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState 
 /// Throws ConfigError where the file is truncated, damaged (its checksum is not that of its bytes) or none.
 void verify_checkpoint(const std::string& path);
 
-/// What a verified checkpoint says beside the cluster. Throws ConfigError.
+/// What a verified checkpoint says besides the cluster. Throws ConfigError.
 RunState run_state_of(const std::string& path);
 
 /// Brings a cluster of the same configuration to the state of a verified checkpoint, on any number of devices. Throws

@@ -32,12 +32,12 @@ constexpr const char* kContents = "contents %08lx\n";  // the line after them; e
 }
 
 struct Seal {
-  Index bytes = 0;  ///< behind the first block
+  Index bytes = 0;  ///< after the first block
   unsigned long crc = 0;
   std::optional<unsigned long> contents = {};  ///< of the values before HDF5 got them
 };
 
-/// Of what is in the file behind its first block.
+/// Of what is in the file after its first block.
 Seal seal_of(int fd, const std::string& path) {
   Seal seal;
   std::vector<unsigned char> piece(kPiece);

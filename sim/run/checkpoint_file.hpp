@@ -1,5 +1,5 @@
 #pragma once
-// The file of a checkpoint: an HDF5 file behind a block of text that holds its length and checksum. Internal to sim.
+// The file of a checkpoint: a block of text that holds length and checksum, and an HDF5 file after it. Internal to sim.
 
 #include "device/comm/state.hpp"
 #include "sim/log/h5.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 // What a run will hold in memory, known before it starts: its first steps are taken on devices that only count, so what
-// allocates is asked, and no formula stands beside it.
+// allocates is asked, and no formula is kept besides.
 
 #include "sim/cluster/virtual_cluster.hpp"
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "sim/cluster/virtual_cluster.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/log/writer.hpp"
-#include "sim/cluster/virtual_cluster.hpp"
 
 namespace onebit::sim {
 
@@ -40,7 +40,7 @@ struct RunResult {
   std::string reason;  ///< why it did not finish; empty for finished
 };
 
-/// Trains `cluster` to its end, to a stop request or to a divergence, and logs to `path`, with checkpoints beside it.
+/// Trains `cluster` to its end, to a stop request or to a divergence, and logs to `path`, with checkpoints next to it.
 /// Whatever happens the log is complete up to there. Over several processes the one that leads writes both.
 ///
 /// Existing::resume continues the log from its newest good checkpoint, or from the start where there is none: what

@@ -125,7 +125,7 @@ TEST_CASE("comparison: clusters are priced, and computing added") {
   CHECK(result.arms[0].to_target.seconds.size() == 2);
 }
 
-TEST_CASE("comparison: learning rates stand behind each verdict, and grids are compared at their best") {
+TEST_CASE("comparison: learning rates stand with each verdict, and grids are compared at their best") {
   const std::vector<Arm> arms = {with_rate("adam", "0.001", {2, 2.1}), with_rate("adam", "0.01", {1, 1.1}),
                                  with_rate("adam", "0.1", {3, 3.1}), with_rate("onebit", "0.01", {1.5, 1.6}),
                                  with_rate("onebit", "0.1", {1.2, 1.32})};

@@ -194,7 +194,7 @@ TEST_CASE("both sides of the bound of 1-bit Adam, one row a probe of the compres
 
 namespace {
 
-/// Mean squared gradient behind the freeze of a run of T steps with n workers on a quadratic where noise dominates, the
+/// Mean squared gradient after the freeze of a run of T steps with n workers on a quadratic where noise dominates, the
 /// learning rate being c d sqrt(n / T). eps is far above sqrt(v), so that d is eps. H is the identity: the squared
 /// gradient is twice the loss above the minimum, which is known without noise.
 double mean_square(const std::string& optimizer, Index workers, Index steps) {

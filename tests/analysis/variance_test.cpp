@@ -146,7 +146,7 @@ TEST_CASE("without lags asked for, they go up to the run's own, or to a tenth of
   CHECK(lags_of(0) == std::vector<Index>{1, 4});
 }
 
-TEST_CASE("behind the freeze the shadow speaks, at the steps of its probes") {
+TEST_CASE("after the freeze the shadow speaks, at the steps of its probes") {
   const Folder folder;
   write_log(folder / "run.h5", true);
   const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25, 0.64, 0.75}});

@@ -1,4 +1,4 @@
-// PowerSGD: its bytes as published, and its factors beside plain ones.
+// PowerSGD: its bytes as published, and its factors against plain ones.
 #include "compress/channels/power_sgd.hpp"
 
 #include "compress/channels/compressed_mean.hpp"

@@ -18,7 +18,7 @@ RowOutcome encode(const CodecConfig& config, const std::vector<float>& row) {
   return codec(row);
 }
 
-/// The body behind `skip` bytes of scales.
+/// The body after `skip` bytes of scales.
 Bytes behind(const RowOutcome& outcome, std::ptrdiff_t skip) {
   return {outcome.body.begin() + skip, outcome.body.end()};
 }

@@ -35,7 +35,7 @@ const std::vector<ConvShape>& shapes() {
   return all;
 }
 
-/// Numbers of a pass: rows of filters with gaps, a bias behind the filters of each row.
+/// Numbers of a pass: rows of filters with gaps, a bias after the filters of each row.
 struct Problem {
   ConvShape shape;
   Index workers, images;

@@ -65,7 +65,7 @@ double worst_error(const Device& device, const GemmShape& shape, Precision preci
       exact.magnitude += 1 + std::fabs(old);
       worst = std::max(worst, std::fabs(static_cast<double>(c[at(i * ldc + j)]) - exact.value) / exact.magnitude);
     }
-    if (c[at(i * ldc + shape.n)] != before[at(i * ldc + shape.n)]) return 1;  // wrote beside the matrix
+    if (c[at(i * ldc + shape.n)] != before[at(i * ldc + shape.n)]) return 1;  // wrote outside the matrix
   }
   return worst;
 }
@@ -164,7 +164,7 @@ TEST_CASE("products of rounded operands agree with sums in double for all transp
 
 namespace {
 
-/// Numbers between and beside those of the formats, and what is none.
+/// Numbers between and beyond those of the formats, and what is none.
 Values special_numbers() {
   constexpr float inf = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
   Values values = {0.0f,
@@ -308,7 +308,7 @@ TEST_CASE("a row among other rows keeps its bits") {
 
 namespace {
 
-/// How a batch of two levels lies: the inner matrices beside each other in the same rows, as heads do in their
+/// How a batch of two levels lies: the inner matrices next to each other in the same rows, as heads do in their
 /// example's, or all one after the other; or one for all of a level.
 enum class Lie { beside, in_line, outer_shared, inner_shared };
 

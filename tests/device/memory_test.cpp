@@ -1,8 +1,8 @@
 // Memory that is counted: blocks that come back, scratch that stays, and devices that only plan.
 
-#include "device/memory/block_pool.hpp"
-#include "device/launch/launch.hpp"
 #include "device/base/system.hpp"
+#include "device/launch/launch.hpp"
+#include "device/memory/block_pool.hpp"
 #include "tests/catch.hpp"
 #include "tests/device/test_kernels.hpp"
 #include "tests/devices.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("a buffer that went is counted on every backend") {
       CHECK(device.memory().use().used >= before + 40000);
       CHECK(device.memory().use().peak >= before + 40000);
     }
-    device.synchronize();  // a GPU frees memory behind the kernels that use it
+    device.synchronize();  // a GPU frees memory after the kernels that use it
     CHECK(device.memory().use().used == before);
     CHECK(device.memory().available() > 0);
   }

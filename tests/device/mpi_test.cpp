@@ -45,7 +45,7 @@ std::vector<std::uint8_t> message(Index from, Index to) {
   return bytes;
 }
 
-/// Where a message lies in memory: rows of `width` bytes, `pitch` apart, and five bytes behind them.
+/// Where a message lies in memory: rows of `width` bytes, `pitch` apart, and five bytes after them.
 Blocks blocks_at(Buffer<std::uint8_t>& memory, Index at, Index width, Index pitch) {
   return {{memory.data() + at, 3, width, pitch}, {memory.data() + at + 3 * pitch, 1, 5, 5}};
 }

@@ -121,7 +121,7 @@ TEST_CASE("products wherever they lie, fills and copies of rectangles are record
     constexpr Index half = kSize / 2;
     const auto a = on(device, numbers(3)), b = on(device, numbers(4));
     Buffer<float> out(device, kSize * kSize), copied(device, half * half);
-    // Four products of the quarters, beside each other in the same rows.
+    // Four products of the quarters, next to each other in the same rows.
     const auto work = [&] {
       out.zero();
       gemm_batched(device, {.m = half, .n = half, .k = half, .accumulate = true}, {a.data(), kSize, half * kSize, half},

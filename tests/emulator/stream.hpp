@@ -8,7 +8,7 @@
 
 namespace onebit::emulator {
 
-/// Puts work behind that of the stream. It is done when the stream is waited for.
+/// Puts work after that of the stream. It is done when the stream is waited for.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
 /// Bytes that a GPU can give from now on.

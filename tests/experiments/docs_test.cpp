@@ -1,5 +1,5 @@
 // Commands in the documentation run as they are written: those in fenced blocks marked `console`, after "$ ". A page is
-// played in one folder, with the sample data as data/ and the scripts of docs/ beside it.
+// played in one folder, with the sample data as data/ and the scripts of docs/ next to it.
 
 #include <optional>
 #include <sstream>

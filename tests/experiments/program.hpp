@@ -189,7 +189,7 @@ inline std::string find_python(const std::string& module) {
   return "";
 }
 
-/// Whether runs can be started over MPI: the plugin lies beside the program, and there is an mpirun.
+/// Whether runs can be started over MPI: the plugin lies next to the program, and there is an mpirun.
 inline bool mpi_is_here() {
   static const bool here =
       std::filesystem::exists(std::filesystem::path(ONEBIT_PROGRAM).parent_path() / "libonebit_mpi.so") &&

@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Runs a script beside the recorder.
+/// Runs a script that uses the recorder.
 Outcome python(const Folder& folder, const std::string& script) {
   std::filesystem::copy(source_path("docs/onebit_recorder.py"), folder / "",
                         std::filesystem::copy_options::overwrite_existing);

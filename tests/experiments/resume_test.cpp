@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "sim/run/checkpoint.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/run/checkpoint.hpp"
 #include "tests/experiments/killed.hpp"
 #include "tests/small_disk.hpp"
 
@@ -164,7 +164,7 @@ TEST_CASE("resume: what is allowed to differ still needs a checkpoint, as many w
   check_refused(folder, with({"--steps", "35"}, "steps"), {"end before the checkpoint", "checkpoint-40", "--steps 40"});
 }
 
-TEST_CASE("resume: events behind the checkpoint go with its rows where other options are allowed") {
+TEST_CASE("resume: events after the checkpoint go with its rows where other options are allowed") {
   const Folder folder;
   const Arguments late = {"--freeze", "fixed:20", "--log.flush-every", "1", "--log.flush", "100"};
   killed_at(folder, "log.flushed:35", checkpointing(joined(late, {"--checkpoint.every", "0"})));

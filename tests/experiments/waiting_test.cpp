@@ -50,7 +50,7 @@ TEST_CASE("the program that started anew has its arguments, its name and its sta
   std::filesystem::create_symlink(ONEBIT_PROGRAM, folder / "a link");
   const Outcome link = run_in(folder, joined(kPlain, {folder / "a link", "list", "presets"}));
   CHECK(link.status == 0);
-  CHECK_THAT(link.out, Contains("quickstart"));  // which lies beside the program
+  CHECK_THAT(link.out, Contains("quickstart"));  // which lies next to the program
 }
 
 TEST_CASE("the run-time library reads what was set") {

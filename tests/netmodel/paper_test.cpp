@@ -155,7 +155,7 @@ TEST_CASE("buckets hide communication behind the backward pass, the 1-bit exchan
   const StepEstimate hidden = estimate_step(compute, gradients, fabric, LinkLoad(), buckets);
   CHECK(plain.communication == plain.all_communication);
   CHECK(hidden.communication < 0.2 * plain.communication);
-  CHECK(hidden.communication.value > 0);  // the last bucket has nothing beside it
+  CHECK(hidden.communication.value > 0);  // nothing hides the last bucket
   CHECK(hidden.all_communication >= plain.all_communication);
   CHECK(hidden.backward.value == Approx(1.05 * plain.backward.value));
   CHECK(hidden.step < plain.step);

@@ -1,4 +1,4 @@
-// Local SGD, local Adam and DiLoCo beside sequential ones in double.
+// Local SGD, local Adam and DiLoCo against sequential ones in double.
 #include "optim/sgd/local.hpp"
 
 #include "tests/catch.hpp"

@@ -95,7 +95,7 @@ struct Followed {
   std::map<std::string, Index> freezes;
 };
 
-/// Trains beside the oracle, which has to freeze the same tensors at the same steps.
+/// Trains together with the oracle, which has to freeze the same tensors at the same steps.
 Followed follow(const TrainingOptions& options, const std::vector<Index>& silent = {}) {
   const std::vector<float> x0 = oracle::normals(kParameters, 3);
   Training training(options, x0);

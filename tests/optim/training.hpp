@@ -116,7 +116,7 @@ inline oracle::Rows wide(const FloatRows& rows) {
   return result;
 }
 
-/// Largest relative difference of the displacement from x0 over `steps` steps beside an oracle.
+/// Largest relative difference of the displacement from x0 over `steps` steps from an oracle's.
 template <class Oracle>
 double worst_displacement(Training& training, Oracle& oracle, const GradientStream& gradients, Index steps) {
   const std::vector<float> x0 = training.parameters();

@@ -26,7 +26,7 @@ TrainingOptions zero_one_adam(Index workers) {
   return options;
 }
 
-/// Largest relative difference of all workers' displacements beside the oracle.
+/// Largest relative difference of all workers' displacements from the oracle's.
 double difference(const TrainingOptions& options, const std::vector<Index>& silent = {}) {
   const OptimizerConfig& c = options.config;
   const bool released = c.semantics == Semantics::deepspeed;

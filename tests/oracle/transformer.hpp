@@ -157,7 +157,7 @@ inline Vector logits_of(const Transformer& model, const Vector& parameters, cons
   if (!model.pre) x = layer_norm(x, d, read);
   x = masked(x, masks(site++));
   const auto add = [&](const std::function<Vector(const Vector&)>& body) {
-    // A pre-norm's parameters stand before the body's, a post-norm's behind.
+    // A pre-norm's parameters stand before the body's, a post-norm's after.
     Vector branch = body(model.pre ? layer_norm(x, d, read) : x);
     branch = masked(branch, masks(site++));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += branch[i];

@@ -14,7 +14,7 @@ namespace onebit::compress {
 /// constant segment, or one of a single element, to nothing.
 ///
 /// Payload: s (float32; also with the payloads on the way up, where every receiver has it), then five elements a byte
-/// in base 3, the first one lowest, 0 for -s, 1 for 0, 2 for +s; places behind the last element are 0.
+/// in base 3, the first one lowest, 0 for -s, 1 for 0, 2 for +s; places after the last element are 0.
 ///
 /// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. There is no omega: another worker's s may be as large as
 /// it likes. For a worker alone it is (sqrt(n) - 1) / 2.

@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of a vector are the largest, without memory beside it.
+// Which elements of a vector are the largest, without extra memory.
 
 #include "compress/codecs/bytes.hpp"
 #include "device/launch/lanes.hpp"
