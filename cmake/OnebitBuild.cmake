@@ -74,15 +74,25 @@ function(onebit_add_cuda target)
   target_sources(${target} PRIVATE ${ARGN})
 endfunction()
 
-# onebit_room(<name> [NO_SPEED] SOURCES a.cpp ... CUDA a.cu ... STUB a.cpp ... DEPENDS other-rooms-or-libraries ...)
-# CUDA: compiled where there is nvcc, STUB where there is not. NO_SPEED: nothing in it takes time.
+# onebit_sources(<to> <glob> ...): the files below this folder, by paths relative to it. A new file needs no line anywhere.
+macro(onebit_sources to)
+  file(GLOB_RECURSE ${to} CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
+endmacro()
+
+# onebit_room(<name> [NO_SPEED] [EXCEPT a.cpp ...] [STUB a.cpp ...] DEPENDS other-rooms-or-libraries ...): the library of
+# all sources in a room's folder. EXCEPT: files that are built otherwise. STUB: compiled in place of the .cu files where
+# there is no nvcc. NO_SPEED: nothing in it takes time.
 function(onebit_room name)
-  cmake_parse_arguments(ROOM "NO_SPEED" "" "SOURCES;CUDA;STUB;DEPENDS" ${ARGN})
-  add_library(onebit_${name} STATIC ${ROOM_SOURCES})
+  cmake_parse_arguments(ROOM "NO_SPEED" "" "EXCEPT;STUB;DEPENDS" ${ARGN})
+  onebit_sources(sources *.cpp)
+  onebit_sources(cuda *.cu)
+  list(REMOVE_ITEM sources ${ROOM_EXCEPT} ${ROOM_STUB})
+  list(REMOVE_ITEM cuda ${ROOM_EXCEPT})
+  add_library(onebit_${name} STATIC ${sources})
   add_library(onebit::${name} ALIAS onebit_${name})
   target_link_libraries(onebit_${name} PUBLIC onebit_build ${ROOM_DEPENDS})
   if(ONEBIT_HAS_CUDA)
-    onebit_add_cuda(onebit_${name} ${ROOM_CUDA})
+    onebit_add_cuda(onebit_${name} ${cuda})
   else()
     target_sources(onebit_${name} PRIVATE ${ROOM_STUB})
   endif()

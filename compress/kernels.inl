@@ -1,4 +1,4 @@
-// Every kernel of this room: compiled once for each backend.
+// All kernels of this library, compiled once per backend.
 #include "compress/feedback/audit_kernels.hpp"
 #include "compress/channels/count_sketch.hpp"
 #include "compress/feedback/error_kernels.hpp"

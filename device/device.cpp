@@ -6,9 +6,9 @@
 #include <charconv>
 #include <sstream>
 
+#include "device/base/error.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/cuda/cuda.hpp"
-#include "device/base/error.hpp"
 #include "device/plan/memory.hpp"
 
 namespace onebit::device {
@@ -41,7 +41,7 @@ std::vector<int> parse_ordinals(const std::string& list, const std::string& text
   return ordinals;
 }
 
-/// `count` logical devices that share the threads; none has less than one.
+/// `count` logical devices that share the threads; each has at least one.
 std::vector<Device> split_cpu(const std::string& text, bool debug, int count, int threads) {
   if (count < 1 || count > kMostDevices) refuse(text);
   const int all = threads_of(threads);

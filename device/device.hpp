@@ -1,5 +1,6 @@
 #pragma once
-// Where kernels run and buffers live. device/launch/launch.hpp runs kernels on a device; each backend has a queue type.
+// A device: kernels run on it, buffers live in its memory. device/launch/launch.hpp launches kernels; each backend has
+// a queue type.
 
 #include <functional>
 #include <memory>
@@ -25,25 +26,28 @@ class Device {
   /// The CPU with memory that only kernels and copies may touch (debug/memory.hpp).
   static Device debug(int threads);
 
-  /// A GPU. Throws NotCompiled in a build without CUDA, ConfigError where there is no such GPU or it is too old.
+  /// The GPU of this ordinal. Throws NotCompiled in a build without CUDA, ConfigError if there is no such GPU or it is
+  /// too old.
   static Device cuda(int ordinal);
 
   /// A device like this one on which nothing is computed or stored, only counted (plan/memory.hpp).
   Device plan() const;
   bool plans() const;
 
-  /// This device, with matrix products of operands rounded so. A new device's are not.
+  /// Returns this device with the operands of its matrix products rounded to `precision`. A new device does not round.
   Device with_precision(Precision precision) const;
   Precision precision() const;
 
-  /// This device, where GPUs record launches (replay.hpp), or never. A new device's do.
+  /// Returns this device with recording of launches (graph_cache.hpp) allowed or forbidden. Only GPUs record; a new one
+  /// may.
   Device with_recordings(bool allowed) const;
   bool records() const { return is_gpu() && records_; }
-  /// What `work` launches, without doing it. See GraphCache for what it may launch. For a device that records.
+  /// Records what `work` launches, without running it. GraphCache says what `work` may launch. Only for a device that
+  /// records().
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
   const std::string& name() const { return name_; }
-  /// Has memory of its own, and goes on by itself until the host waits.
+  /// Whether it has its own memory and works asynchronously to the host.
   bool is_gpu() const { return name_.starts_with("cuda"); }
   /// OpenMP threads of its kernels; 1 for a GPU.
   int threads() const;
@@ -56,13 +60,13 @@ class Device {
     return std::visit(std::forward<Work>(work), queue_);
   }
 
-  /// A mark after all that was launched; null for a device that has done it when a launch returns.
+  /// Records an event after everything launched so far; null for a device whose launches are complete when they return.
   std::shared_ptr<const Event> record_event() const {
     return run([](const auto& queue) { return queue.record_event(); });
   }
 
-  /// What is launched from now on starts after another device's mark, a device of the same backend; the host does not
-  /// wait. Null is after it already.
+  /// Makes everything launched from now on start after the event of another device of the same backend; the host does
+  /// not wait. Null has no effect.
   void start_after(const Event* event) const {
     run([&](const auto& queue) { queue.start_after(event); });
   }
@@ -88,11 +92,11 @@ class Device {
 };
 
 /// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",
-/// "cuda" (the first GPU), "cuda:0,1". threads: OpenMP threads of all together, 0 for one per core. Throws ConfigError
-/// for anything else, NotCompiled for backends that this build lacks.
+/// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all together; 0 means one per core.
+/// Throws ConfigError for anything else, NotCompiled for backends that this build lacks.
 std::vector<Device> parse_devices(const std::string& text, int threads);
 
-/// What `parse_devices` can give here: option value and one line about it.
+/// Devices that parse_devices can return on this machine: option value and a line of description.
 std::vector<std::pair<std::string, std::string>> list_devices();
 
 }  // namespace onebit::device

@@ -1,4 +1,4 @@
-// Every kernel of this room: compiled once for each backend.
+// All kernels of this room, compiled once for each backend.
 #include "device/comm/dense_sum_kernels.hpp"
 #include "device/math/fill.hpp"
 

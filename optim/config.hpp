@@ -1,5 +1,5 @@
 #pragma once
-// Hyper-parameters as the user gave them, and what an optimizer is made for.
+// Hyper-parameters as given by the user, and the problem that an optimizer is made for.
 
 #include <string>
 #include <vector>
@@ -11,14 +11,15 @@
 
 namespace onebit::optim {
 
-/// `paper`: the published algorithm in its sane variant (DESIGN 6). `deepspeed`: the released code with its quirks.
+/// `paper`: the published algorithm, with the deviations that each optimizer lists (DESIGN 6). `deepspeed`: the
+/// released code with its quirks.
 enum class Semantics { paper, deepspeed };
 
 /// LAMB and 1-bit LAMB (Li et al. 2021).
 struct LambConfig {
   double max_coeff = 10;  ///< bounds of the trust ratio
   double min_coeff = 0.01;
-  double coeff_beta = 0.9;  ///< decay of the average that is frozen
+  double coeff_beta = 0.9;  ///< decay of the average trust ratio, which is frozen
   double factor_max = 4;    ///< bounds of the factor r on the frozen coefficient
   double factor_min = 0.5;
   double factor_threshold = 0.1;  ///< largest relative change of r in a step
@@ -43,10 +44,10 @@ struct LocalConfig {
 struct CadaConfig {
   double threshold = 1;   ///< c of the upload rule
   Index window = 10;      ///< past steps that the rule looks at, d_max
-  Index max_delay = 100;  ///< longest time without an upload, and the period of rule 1's snapshot, D
+  Index max_delay = 100;  ///< most steps without an upload, and the period of rule 1's snapshot, D
 };
 
-/// An optimizer uses every one that its table row names.
+/// All options of optimizers. Each optimizer reads those that its table row names.
 struct OptimizerConfig {
   std::string name = "adam";
   double lr = 1e-3;
@@ -57,8 +58,8 @@ struct OptimizerConfig {
   bool nesterov = false;              ///< SGD family
   double weight_decay = 0;            ///< decoupled
   bool bias_correction = true;        ///< paper semantics; the released code has none
-  std::string variance_floor = "0";   ///< two-stage: of the frozen variance, as parse_variance_floor takes it
-  Index variance_refresh = 0;         ///< two-stage: steps of the compression stage from one dense step to the next
+  std::string variance_floor = "0";   ///< two-stage: floor of the frozen variance, see parse_variance_floor
+  Index variance_refresh = 0;         ///< two-stage: period of dense steps in the compression stage; 0: none
   double clip = 0;                    ///< global gradient norm; 0: no clipping
   std::vector<std::string> no_decay;  ///< patterns of the tensors without weight decay
   Semantics semantics = Semantics::paper;
@@ -67,14 +68,14 @@ struct OptimizerConfig {
   ZeroOneConfig zeroone;
   LocalConfig local;
   CadaConfig cada;
-  double ef21_momentum = 0.1;  ///< EF21 with momentum: share of the fresh gradient, eta
+  double ef21_momentum = 0.1;  ///< EF21 with momentum: share of the new gradient, eta
   Index ramp = 0;              ///< dgc: steps over which the density falls from 1/4 to k
   bool shadow = false;         ///< two-stage optimizers: keep a ShadowVariance after the freeze, for probes
   compress::ExchangeConfig exchange;
 };
 
-/// What an optimizer is made for. With several devices each has an optimizer of its own, which holds the rows of its
-/// workers and a copy of what all workers share; their channels are collective.
+/// The problem that an optimizer is made for. With several devices, each has its own optimizer, which holds the rows of
+/// its workers and a copy of what all workers share; their channels are collective.
 struct Problem {
   device::Shard shard;
   std::vector<compress::Tensor> tensors;

@@ -1,4 +1,4 @@
-// Every kernel of this room: compiled once for each backend.
+// All kernels of this library, compiled once per backend.
 #include "optim/adam/cada_kernels.hpp"
 #include "optim/sgd/dgc_kernels.hpp"
 #include "optim/adam/adam_kernels.hpp"

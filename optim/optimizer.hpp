@@ -1,6 +1,6 @@
 #pragma once
-// The optimizer over N workers. Gradient rows come in groups and are consumed where they were made; finish() exchanges,
-// updates the parameters, and reports what happened.
+// The optimizer of N workers. Gradient rows come in groups and are consumed in place; finish() exchanges, updates the
+// parameters, and reports what happened.
 
 #include <limits>
 #include <memory>
@@ -20,23 +20,23 @@ namespace onebit::optim {
 
 inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
-/// Which stage a step belongs to. Numbers are what the log's phase column holds.
+/// The phase that a step belongs to. The log's phase column holds these numbers.
 enum class Phase : int { dense = 0, warmup = 1, compression = 2, dry_run = 3, local = 4 };
 
 std::string_view name(Phase phase);
 
-/// Something worth a line in the log.
+/// An event that is logged on a line of its own.
 struct Event {
   std::string kind;
   std::string text;
 };
 
-/// Where the time of an optimizer's step went, on this device.
+/// How an optimizer's step spent its time, on this device.
 struct StageSeconds {
-  device::Seconds encode = 0;    ///< workers: feedback and compression, or the dense sum over them
+  device::Seconds encode = 0;    ///< workers: error feedback and compression, or the dense sum over them
   device::Seconds exchange = 0;  ///< moving bytes between devices
-  device::Seconds server = 0;    ///< mean, second compression, decoding if the update does not do it on its way
-  device::Seconds update = 0;    ///< of the parameters
+  device::Seconds server = 0;    ///< mean, second compression, and decoding unless the update does it
+  device::Seconds update = 0;    ///< updating the parameters
   double codec() const { return encode + exchange + server; }
 };
 
@@ -44,10 +44,10 @@ struct StepReport {
   Phase phase = Phase::dense;
   netmodel::TrafficList traffic;
   device::Number grad_norm = kNotMeasured;  ///< of the mean gradient; compressed steps: root mean square over workers,
-                                            ///< where clipping needs it
+                                            ///< if clipping computes it
   device::Number clip_share = 0.0;          ///< share of the clipped gradients: 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  Stability stability;                        ///< of ||v||_1, where the variance moved
+  Stability stability;                        ///< of ||v||_1, if the variance was updated
   bool synchronised = true;                   ///< all workers have the same weights now
   double uploads = kNotMeasured;              ///< CADA: share of the workers that sent their gradient
   Index masked = 0;                           ///< coordinates with v = 0 at the freeze
@@ -55,7 +55,7 @@ struct StepReport {
   std::vector<Event> events;
 };
 
-/// Numbers per tensor that an optimizer wants logged; empty where it has none.
+/// Numbers per tensor that an optimizer logs; empty if it has none.
 struct TensorNumbers {
   std::vector<double> trust_ratio;          ///< LAMB: ||x|| / ||update||, clipped; 1-bit LAMB: the coefficient used
   std::vector<double> frozen_coefficient;   ///< 1-bit LAMB: c_avg
@@ -65,59 +65,59 @@ struct TensorNumbers {
 
 /// What an update divides the momentum by: d = sqrt(v) * correction + eps.
 struct Denominator {
-  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null: an optimizer without one that all share
+  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null: there is none that all workers share
   float correction = 1;
   float eps = 0;
 };
 
-/// Read-only view of the state for probes; null or empty where an optimizer has none.
+/// Read-only view of the state for probes. Members are null or empty if an optimizer has no such state.
 struct StateView {
-  /// [parameters], or, where workers differ, a row for each worker of this device.
+  /// [parameters], or a row for each worker of this device if workers differ.
   const device::Buffer<float>* momentum = nullptr;
   const device::Buffer<float>* variance = nullptr;
-  const compress::CompressedMean* exchange = nullptr;  ///< once it exists
-  bool exchanged = false;                              ///< the last step used it
+  const compress::CompressedMean* exchange = nullptr;  ///< null until it is made
+  bool exchanged = false;                              ///< whether the last step used it
   const TensorNumbers* tensors = nullptr;
   Denominator denominator = {};  ///< of the last update
-  Denominator shadow = {};       ///< as it would be if the variance had not been frozen, where that is known
+  Denominator shadow = {};       ///< the same had the variance not been frozen, if known
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Starts step 1, 2, ... with a learning rate.
+  /// Starts step 1, 2, ... with its learning rate.
   void begin(Index step, double lr);
-  /// Weights that this optimizer wants gradients at besides the current ones, on the same samples; null data: none in
-  /// this step. Row of this device's worker w at data + w * stride.
+  /// A second point at which an optimizer needs gradients on the same samples; null data: none in this step. The
+  /// weights of this device's worker w are at data + w * stride.
   struct Point {
     const float* data = nullptr;
     Index stride = 0;
   };
   virtual bool wants_extra_gradients() const { return false; }
   virtual Point extra_point() const { return {}; }
-  /// Takes the gradients at the extra point; called right before absorb for the same group.
+  /// Takes the gradients at the extra point. Called right before absorb() for the same group.
   virtual void absorb_extra(Range, const float*, Index) {}
 
-  /// Whether every worker has weights of its own: then `parameters` are [workers of this device][P], else [P].
+  /// Whether every worker has its own weights: `parameters` are then [workers of this device][P], else [P].
   virtual bool local_weights() const { return false; }
 
-  /// Consumes the gradients of a group of this device's workers; row g at gradients + g * stride. Groups come in worker
-  /// order.
+  /// Consumes the gradients of a group of this device's workers; row g is at gradients + g * stride. Groups come in
+  /// worker order.
   void absorb(Range group, const float* gradients, Index stride);
   /// Exchanges and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
-  /// Waits for the last step. Throws NumericError naming worker and tensor where a vector could not be exchanged
-  /// because it was not finite; the parameters then mean nothing.
+  /// Waits for the last step. Throws NumericError, naming worker and tensor, if a vector was not finite and could not
+  /// be exchanged; the parameters are then meaningless.
   void require_finite() const;
 
   virtual StateView state() const = 0;
 
-  /// Everything that the next step depends on, between two steps.
+  /// Visits everything that the next step depends on. Called between two steps.
   virtual void visit_state(device::StateVisitor& visitor) = 0;
 
-  /// Whether the run, now over, did what its name promises; a text that says why not, or empty.
+  /// Says why a finished run did not do what its options asked for; empty if it did.
   virtual std::string failed_expectation() const { return ""; }
 
  protected:
@@ -133,26 +133,28 @@ class Optimizer {
   double lr_ = 0;
 };
 
-/// Which codecs an optimizer takes.
+/// The codecs that an optimizer accepts.
 enum class Codecs { any, its_own, none };
 
 struct OptimizerEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Optimizer> (*make)(const Problem&, const OptimizerConfig&);
-  std::string_view codec = "";  ///< of its own, where it is not the usual default
+  std::string_view codec = "";  ///< its own default codec; empty: the usual one
   Codecs codecs = Codecs::any;
 };
 
 const std::vector<OptimizerEntry>& optimizers();
 
-/// The codec that an optimizer uses; chosen: whether the configured one was asked for.
+/// The codec that an optimizer uses. chosen: whether the user asked for the configured one.
 std::string codec_of(const OptimizerConfig& config, bool chosen);
 
-/// its_own: codecs, feedback and channel are part of the algorithm; none: it compresses nothing.
+/// The codecs that the configured optimizer accepts. its_own: codecs, feedback and channel are part of the algorithm;
+/// none: it compresses nothing.
 Codecs codecs_of(const OptimizerConfig& config);
 
-/// Throws ConfigError for an unknown name (with the nearest ones) or a hyper-parameter out of range.
+/// Makes an optimizer. Throws ConfigError for an unknown name (with the nearest ones) or a hyper-parameter out of
+/// range.
 std::unique_ptr<Optimizer> make_optimizer(const Problem& problem, const OptimizerConfig& config);
 
 }  // namespace onebit::optim

@@ -1,5 +1,5 @@
 #pragma once
-// What an optimizer is held against.
+// The optimizers that an optimizer is compared with.
 
 #include <string>
 #include <string_view>
@@ -8,27 +8,28 @@
 
 namespace onebit::optim {
 
-/// The dense optimizer that an optimizer approximates and is to be compared with, by name: 1-bit LAMB's is LAMB. Empty
-/// for one that is dense itself, and for a name that the registry does not have.
+/// Name of the dense optimizer that an optimizer approximates and is compared with: that of 1-bit LAMB is LAMB. Empty
+/// for dense optimizers and for names that the registry does not have.
 std::string_view parent_of(std::string_view optimizer);
 
-/// The optimizer that freezes its variance as this one does and then exchanges what it does, uncompressed, by name:
-/// 1-bit Adam's is onebit-adam-32, 0/1 Adam's zeroone-adam-32. What it costs against the dense optimizer is what the
-/// freeze alone changes. Empty where nothing is frozen once, or nothing is compressed.
+/// Name of the optimizer that freezes its variance as this one does and then exchanges the same vectors uncompressed:
+/// onebit-adam-32 for 1-bit Adam, zeroone-adam-32 for 0/1 Adam. Its difference from the dense optimizer is the effect
+/// of the freeze alone. Empty if the optimizer freezes or compresses nothing.
 std::string_view uncompressed_twin_of(std::string_view optimizer);
 
-/// Whether a run that freezes its variance has, up to that step, the bits of one that never does, so that it can branch
-/// off: those that take a freeze policy. 0/1 Adam updates its variance rarely and compresses from the start.
+/// Whether a run that freezes its variance is bitwise equal, up to the freeze, to one that never does, and so can
+/// branch off from it. That holds for optimizers with a freeze policy. It does not for 0/1 Adam, which updates its
+/// variance rarely and compresses from the start.
 bool is_dense_until_freeze(std::string_view optimizer);
 
-/// The dense run that freezes are held against: the same optimizer, never frozen, or its parent where it is not dense
-/// until the freeze.
+/// Configuration of the dense run that freezes are compared with: the same optimizer, never frozen, or its parent if it
+/// is not dense until the freeze.
 OptimizerConfig never_frozen(OptimizerConfig config);
 
-/// The same with its variance frozen after so many steps.
+/// Returns the configuration with the variance frozen after `steps` steps.
 OptimizerConfig frozen_after(OptimizerConfig config, Index steps);
 
-/// What frozen_after changes, as a user writes it: "--freeze fixed:154".
+/// The option that frozen_after sets, as a user writes it: "--freeze fixed:154".
 std::string freeze_option(std::string_view optimizer, Index steps);
 
 }  // namespace onebit::optim

@@ -1,5 +1,5 @@
 #pragma once
-// Which options an optimizer and a schedule read, as their table rows say. The others change nothing.
+// The options that an optimizer or a schedule reads, as its table row says. Other options change nothing.
 
 #include <string_view>
 
@@ -9,10 +9,11 @@ namespace onebit::optim {
 /// the stability ratio, "granularity" that of an exchange. Empty: unknown optimizer.
 std::string_view options_of_optimizer(std::string_view optimizer);
 
-/// Whether an optimizer reads an option of such a name.
+/// Whether an optimizer reads an option of this name.
 bool takes_option(std::string_view optimizer, std::string_view option);
 
-/// Names of options without "schedule."; every schedule reads warmup besides. Empty also for an unknown one.
+/// Names of options without "schedule.", separated by blanks; every schedule also reads warmup. Empty for an unknown
+/// schedule, too.
 std::string_view options_of_schedule(std::string_view schedule);
 
 }  // namespace onebit::optim

@@ -6,16 +6,16 @@
 #include "optim/adam/adam.hpp"
 #include "optim/adam/adam_naive_ec.hpp"
 #include "optim/adam/cada.hpp"
-#include "optim/sgd/dgc.hpp"
-#include "optim/sgd/ef21.hpp"
 #include "optim/lamb/lamb.hpp"
-#include "optim/sgd/local.hpp"
-#include "optim/two_stage/onebit_adam.hpp"
-#include "optim/two_stage/onebit_lamb.hpp"
 #include "optim/parent.hpp"
 #include "optim/read_options.hpp"
-#include "optim/two_stage/variance_floor.hpp"
+#include "optim/sgd/dgc.hpp"
+#include "optim/sgd/ef21.hpp"
+#include "optim/sgd/local.hpp"
 #include "optim/sgd/worker_momentum.hpp"
+#include "optim/two_stage/onebit_adam.hpp"
+#include "optim/two_stage/onebit_lamb.hpp"
+#include "optim/two_stage/variance_floor.hpp"
 #include "optim/zero_one/zero_one_adam.hpp"
 #include "optim/zero_one/zero_one_adam_32.hpp"
 
@@ -27,7 +27,7 @@ std::unique_ptr<Optimizer> make(const Problem& problem, const OptimizerConfig& c
   return std::make_unique<Algorithm>(problem, config);
 }
 
-/// What is wrong is wrong for every optimizer, also for one that would not use it: arms share options.
+/// Checks all options, also those that the optimizer does not read, because arms share options.
 void check_common(const OptimizerConfig& config) {
   check_adam(config);
   check_lamb(config.lamb);
@@ -48,7 +48,7 @@ struct Row {
   std::string_view parent;
   OptimizerEntry entry;
   std::string options;
-  std::string_view uncompressed = "";  ///< the optimizer that freezes as it does and compresses nothing
+  std::string_view uncompressed = "";  ///< its uncompressed twin (uncompressed_twin_of)
 };
 
 std::vector<Row> make_rows() {

@@ -1,5 +1,5 @@
 #pragma once
-// Learning-rate schedules: a factor of the base rate, a pure function of the step.
+// Learning-rate schedules: a factor of the base rate, as a pure function of the step.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ struct ScheduleConfig {
   double decay = 0.99;      ///< factor per decay_steps (exponential, step)
   Index decay_steps = 520;  ///< steps per factor (exponential, step)
   double final = 0;         ///< factor at the last step (cosine)
-  Index total_steps = 0;    ///< of the run
+  Index total_steps = 0;    ///< steps of the run
 };
 
 class Schedule {

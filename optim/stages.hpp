@@ -1,5 +1,5 @@
 #pragma once
-// What an optimizer says of its steps, for those who read its log: by its name and the phase that it reported.
+// Facts about the steps in a log, from the optimizer's name and the phase that it reported.
 
 #include <optional>
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace onebit::optim {
 
-/// Whether what crosses the wire in a step of this phase comes from a codec. Warm-up steps and dry runs exchange dense
-/// vectors, as do the optimizers that compress nothing (Codecs::none) in every phase: local-adam when its workers meet,
-/// onebit-adam-32 after its freeze.
+/// Whether the vectors exchanged in a step of this phase are compressed. Warm-up steps and dry runs exchange dense
+/// vectors; optimizers that compress nothing (Codecs::none) do so in every phase: local-adam when its workers
+/// synchronise, onebit-adam-32 after its freeze.
 bool compresses(std::string_view optimizer, Phase phase);
 
-/// Gradients that every worker takes of its batch in a step: the CADA rules look at a second point.
+/// Number of gradients that every worker computes of its batch in a step: 2 for CADA, whose rules need a second point.
 Index gradients_per_step(std::string_view optimizer);
 
-/// The phase that a log means by a number; none: it is of no phase.
+/// The phase that a number in a log stands for; none if it is not one.
 std::optional<Phase> phase_of(Index number);
 
 }  // namespace onebit::optim

@@ -1,4 +1,4 @@
-// Every kernel of this room: compiled once for each backend.
+// Every kernel of sim, compiled once for each backend.
 #include "optim/adam/adam_kernels.hpp"
 #include "sim/data/example_kernels.hpp"
 #include "sim/layers/sequence/attention_kernels.hpp"

@@ -63,7 +63,7 @@ bool has_finished(const TimedRun& run) {
   return run.outcome == Outcome::finished;
 }
 
-/// Over the runs.
+/// Returns the interval of a value over the runs.
 Interval interval_of(const Runs& runs, const std::function<double(const TimedRun&)>& value) {
   std::vector<double> values;
   for (const TimedRun* run : runs) values.push_back(value(*run));
@@ -74,7 +74,7 @@ Interval interval_of(const Runs& runs, double Summary::*figure) {
   return interval_of(runs, [&](const TimedRun& run) { return run.run->summary.*figure; });
 }
 
-/// The evaluation at a step; `guess` is where it stands if runs are evaluated alike.
+/// Returns the evaluation at a step; `guess` is its index if all runs are evaluated alike.
 const sim::EvaluationRow* row_at(const TimedRun& run, Index step, std::size_t guess) {
   const std::vector<sim::EvaluationRow>& rows = run.run->evaluations;
   if (guess < rows.size() && rows[guess].step == step) return &rows[guess];
@@ -82,7 +82,7 @@ const sim::EvaluationRow* row_at(const TimedRun& run, Index step, std::size_t gu
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// The evaluations of all runs at each step that all of them evaluated.
+/// Returns the evaluations of all runs at each step that all of them evaluated.
 std::vector<std::vector<const sim::EvaluationRow*>> common_rows(const Runs& runs) {
   std::vector<std::vector<const sim::EvaluationRow*>> points;
   if (runs.empty()) return points;
@@ -119,7 +119,7 @@ std::vector<LossCurve> curves_of(const std::vector<TimedRun>& all, const std::ve
   return curves;
 }
 
-/// Along one axis; NaN: not reached.
+/// Returns where a run reached the target on one axis; NaN: not reached.
 double reached_along(const NamedAxis& axis, const TimedRun& run, double target) {
   std::vector<double> x, losses;
   for (const sim::EvaluationRow& row : run.run->evaluations) {

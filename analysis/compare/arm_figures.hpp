@@ -1,79 +1,79 @@
 #pragma once
-// An arm in figures: means over its seeds with intervals, curves, what it took to reach a loss.
+// Figures of an arm: means over its seeds with intervals, curves, and the cost of reaching a loss.
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "analysis/log/computing.hpp"
 #include "analysis/compare/paired.hpp"
 #include "analysis/compare/verdict.hpp"
+#include "analysis/log/computing.hpp"
 
 namespace onebit::analysis {
 
-/// What a curve's loss stands against. seconds: estimated, on a cluster.
+/// Quantity on a curve's x axis. seconds: estimated, on a cluster.
 enum class Axis { steps, samples, bytes, seconds };
 
-/// Evaluated loss of an arm over its runs that finished (where none did, over all that have evaluations), at the steps
-/// that all of them evaluated; loss.count says over how many.
+/// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all that have evaluations) at
+/// the steps that all of them evaluated; loss.count is their number.
 struct LossCurve {
   struct Point {
-    double x;  ///< mean over the runs: seeds may freeze at other steps, and so send other bytes
+    double x;  ///< mean over the runs: seeds may freeze at different steps and so send different numbers of bytes
     Interval loss;
   };
   Axis axis = Axis::steps;
-  std::string cluster;  ///< of seconds; else empty
+  std::string cluster;  ///< the cluster of the axis seconds; else empty
   std::vector<Point> points;
 };
 
-/// Estimated by the Timeline of each run, over the seeds.
+/// Seconds on one cluster, estimated by the Timeline of each run, over the seeds.
 struct ClusterSeconds {
   std::string cluster;
   Interval seconds;
 };
 
-/// How many times less one worker sent than it would have in the baseline.
+/// How many times fewer bytes one worker sent than it would have with the baseline.
 struct DenseRatio {
-  std::string baseline;  ///< in words
+  std::string baseline;  ///< the baseline in words
   Interval times;
 };
 
-/// What it took to reach the target, over the runs that finished or diverged; an interval is NaN where one of them did
-/// not reach it. See reached_at.
+/// Cost of reaching the target, over the runs that finished or diverged; an interval is NaN where one of them did not
+/// reach it. See reached_at.
 struct TargetCost {
   Index runs = 0, reached = 0;
   Interval steps, samples, bytes;
   std::vector<ClusterSeconds> seconds;
 };
 
-/// Intervals are over the seeds that finished.
+/// Figures of one arm. Intervals are over the seeds that finished.
 struct ArmFigures {
   std::string name;
   Rates rates;
   Index runs = 0, finished = 0, diverged = 0, failed = 0, unfinished = 0;
-  std::vector<std::string> unfinished_runs;      ///< a line for each run that did not finish, see unfinished_lines
-  Interval final_loss, best_loss, accuracy;      ///< of the evaluations
-  Interval bytes;                                ///< sent by one worker over the run
-  DenseRatio ratio_fp16, ratio_fp32;             ///< of bytes
-  std::vector<ClusterSeconds> seconds;           ///< of the run, on each cluster
-  std::vector<CommunicationTime> communication;  ///< of its first run, on each cluster
-  std::vector<LossCurve> curves;                 ///< against steps, samples, bytes, then seconds on each cluster
+  std::vector<std::string> unfinished_runs;      ///< one line per run that did not finish: see unfinished_lines
+  Interval final_loss, best_loss, accuracy;      ///< evaluated losses and accuracy
+  Interval bytes;                                ///< bytes sent by one worker over the run
+  DenseRatio ratio_fp16, ratio_fp32;             ///< ratios of bytes
+  std::vector<ClusterSeconds> seconds;           ///< time of the run on each cluster
+  std::vector<CommunicationTime> communication;  ///< communication of its first run on each cluster
+  std::vector<LossCurve> curves;                 ///< against steps, samples and bytes, then seconds on each cluster
   TargetCost to_target;
 };
 
-/// What arms are priced by.
+/// Everything that is needed to price arms.
 struct Pricing {
   std::span<const netmodel::Cluster> clusters;
   const netmodel::CostModel& model;
   const PriceRules& rules;
-  const SharedComputing& computing;  ///< of the arms' runs, and perhaps more
+  const SharedComputing& computing;  ///< covers the arms' runs, and possibly others
 };
 
-/// `rates` are left to the caller, who knows the other arms. Throws ConfigError where a cluster cannot hold the
-/// workers.
+/// Computes an arm's figures. `rates` are left to the caller, who knows the other arms. Throws ConfigError where a
+/// cluster cannot hold the workers.
 ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing);
 
-/// Of what computing takes in all their runs.
+/// Returns the computing times of all the arms' runs.
 SharedComputing computing_of(std::span<const Arm> arms);
 
 }  // namespace onebit::analysis

@@ -18,7 +18,7 @@ std::string value_in(const Options& arm, const std::string& option) {
   return found == arm.end() ? "unset" : found->second;
 }
 
-/// The optimizer first, its learning rate second.
+/// Ranks options: the optimizer first, its learning rate second.
 int rank_of(const std::string& option) {
   return option == "optimizer" ? 0 : option == "optimizer.lr" ? 1 : 2;
 }
@@ -48,7 +48,8 @@ std::size_t different_arms(std::span<const Options> arms, const std::vector<std:
   return different.size();
 }
 
-/// Of the options that differ; they are taken off from the end as long as the rest tells as many arms apart.
+/// Returns the differing options that are needed to distinguish the arms: an option is dropped, from the end on, as
+/// long as the rest distinguishes as many arms.
 std::vector<std::string> telling_options(std::span<const Options> arms) {
   std::vector<std::string> options = options_in(arms);
   std::erase_if(options, [&](const std::string& option) { return different_arms(arms, {option}) == 1; });

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options that decide rows of a log, or what its header says otherwise, and not what was learnt.
+// Options that decide the rows of a log, or that its header records elsewhere, but not what was learnt.
 constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log.workers-every", "log.tensors-every",
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test",       "data.read"};
@@ -47,7 +47,7 @@ void require_enough(const Run& run, Index rows) {
   if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
 }
 
-/// The message of an error with the file in it, which errors from below the log lack.
+/// Returns an error's message with the file in it, which errors from lower layers lack.
 std::string line_of(const Error& error, const std::string& path) {
   const std::string text = error.what();
   return text.find(path) == std::string::npos ? text + " (" + path + ")" : text;
@@ -57,7 +57,7 @@ std::string twin_line(const std::string& path, const std::string& kept) {
   return Error("a run of the same configuration and seed is there already", path, "taken: " + kept).what();
 }
 
-/// Of two runs of one arm and seed the first stays, or the one that finished.
+/// Adds a run. Of two runs of one arm and seed the first is kept, or the one that finished.
 void take(Run run, std::map<std::pair<OptionValues, std::uint32_t>, std::size_t>& places, LogSet& set) {
   const auto [place, is_new] = places.emplace(std::pair(arm_options(run), run.summary.seed), set.runs.size());
   if (is_new) {
@@ -69,7 +69,8 @@ void take(Run run, std::map<std::pair<OptionValues, std::uint32_t>, std::size_t>
   set.left_out.push_back(twin_line(run.summary.path, there.summary.path));
 }
 
-/// Without the seed after it: the name that `compare` gave the arm. Nothing where the file is called otherwise.
+/// Returns the name that `compare` gave the arm: the file's stem without the seed. None where the file is named
+/// differently.
 std::optional<std::string> name_in_path(const Run& run) {
   const std::string stem = fs::path(run.summary.path).stem().string();
   const std::string seed = std::to_string(run.summary.seed);
@@ -78,7 +79,7 @@ std::optional<std::string> name_in_path(const Run& run) {
   return stem.substr(0, dash);
 }
 
-/// Of all arms, by their files; empty where one has none, or two have the same.
+/// Returns the names of all arms from their files; empty where one has none, or two have the same.
 std::vector<std::string> names_in_paths(const std::vector<Arm>& arms) {
   std::vector<std::string> names;
   for (const Arm& arm : arms) {

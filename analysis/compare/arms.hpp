@@ -1,5 +1,5 @@
 #pragma once
-// Many logs: read once, with those that cannot be used named, and grouped into arms over seeds.
+// Many logs: each is read once, unusable ones are named, and the rest are grouped into arms over seeds.
 
 #include <map>
 #include <span>
@@ -12,59 +12,58 @@ namespace onebit::analysis {
 
 /// A run as the comparison sees it; its file is not opened again.
 struct Run {
-  Summary summary;  ///< without prices
+  Summary summary;  ///< without communication times
   sim::LogHeader header;
   std::vector<sim::EvaluationRow> evaluations;
   std::vector<StepRange> exchanges;
 };
 
 /// How a run counts. finished: to its end, with a finite loss in its last evaluation. diverged: by its status, or
-/// because that loss is not finite. failed: by its status. unfinished: stopped, killed or still at work.
+/// because that loss is not finite. failed: by its status. unfinished: stopped, killed or still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
 
-/// Why a run did not finish, for people: "diverged: the loss is not finite". Empty for one that did.
+/// Says in words why a run did not finish: "diverged: the loss is not finite". Empty for a run that finished.
 std::string reason_of(const Run& run);
 
 struct LogSet {
   std::vector<Run> runs;              ///< in the order of the paths, folders by file name
-  std::vector<std::string> left_out;  ///< a line each, with the file: damaged, empty, too short, or there twice
+  std::vector<std::string> left_out;  ///< one line per file: damaged, empty, too short, or a duplicate
 };
 
-/// Every file once, a folder being every *.h5 directly in it but the tables of this program (a sweep's index), by name.
-/// Throws ConfigError for a folder without a log.
+/// Returns every file once, in order. A folder stands for the *.h5 files directly in it, by name, except this program's
+/// tables (a sweep's index). Throws ConfigError for a folder without a log.
 std::vector<std::string> log_paths(std::span<const std::string> paths);
 
-/// Reads a log whole, however little there is in it. Throws what the reader and exchanges_of throw.
+/// Reads a whole log, however short. Throws what the reader and exchanges_of throw.
 Run load_run(const sim::LogReader& log);
 
-/// The same for one that is compared: ConfigError where there is too little, fewer than two rows of steps, or no
-/// evaluation with a finite loss. A run that diverged or failed needs neither: that it did is what it says.
+/// Reads a log for a comparison. Throws ConfigError where it holds too little: fewer than two rows of steps, or no
+/// evaluation with a finite loss. A run that diverged or failed needs neither, because that is its result.
 Run read_run(const std::string& path);
 
-/// The logs of log_paths. A log
-/// that cannot be read becomes a line of left_out; so does the second of two runs of one configuration and seed, the
-/// unfinished one where one has finished. A file that is named twice is read once. Throws ConfigError where no path is
-/// given, a folder has no such file, or no log is left.
+/// Reads the logs of log_paths. A log that cannot be read becomes a line of left_out; so does the second of two runs
+/// with the same configuration and seed, or the unfinished one of them if the other has finished. A file that is named
+/// twice is read once. Throws ConfigError where no path is given, a folder has no such file, or no log is left.
 LogSet read_logs(std::span<const std::string> paths);
 
-using OptionValues = std::map<std::string, std::string>;  ///< by option
+using OptionValues = std::map<std::string, std::string>;  ///< values by option
 
-/// The options that make a run's arm: those that decide results, without the seed, how often rows are logged, and where
-/// data lie, which their hash stands for. Of devices only the backend counts.
+/// Returns the options that define a run's arm: those that decide results, except the seed, how often rows are logged,
+/// and the location of the data, whose hash identifies them. For devices only the backend counts.
 OptionValues arm_options(const Run& run);
 
-/// Runs that differ in their seed alone.
+/// Runs that differ only in their seed.
 struct Arm {
   std::string name;
   OptionValues options;   ///< arm_options of its runs
   std::vector<Run> runs;  ///< in the order of their seeds; at least one
 };
 
-/// Called as their files are, <arm>-<seed>.h5, where that gives every arm a name of its own; else by the options in
-/// which they differ (arm_names), and then sorted by these. Otherwise in order of appearance. An option that one log
-/// has and another lacks, being of an older program, tells arms apart. Throws ConfigError for two runs of one arm and
-/// seed.
+/// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, where that gives distinct names, and then
+/// stay in order of appearance; else they are named by the options in which they differ (arm_names) and sorted by them.
+/// An option that one log has and another lacks, because an older program wrote it, makes two arms. Throws ConfigError
+/// for two runs of one arm and seed.
 std::vector<Arm> arms_of(std::vector<Run> runs);
 
 }  // namespace onebit::analysis

@@ -1,5 +1,5 @@
 #pragma once
-// Whether runs may stand in one table: one problem, measured in one way.
+// Whether runs may share a table: the same problem, measured in the same way.
 
 #include <span>
 
@@ -7,14 +7,14 @@
 
 namespace onebit::analysis {
 
-/// Throws ConfigError naming what differs, both values and both files, where two runs have other
-/// - data: their hash, or an option data.* that decides results; where files lie does not count,
+/// Throws ConfigError naming what differs, with both values and both files, where two runs have different
+/// - data: their hash, or an option data.* that decides results; the location of files does not count,
 /// - models: the tensors, or an option model.* that decides results,
 /// - evaluations: eval.split or eval.examples.
-/// An option that only one of the logs has, being of an older program, is not compared.
+/// An option that only one of the logs has, because the other is older, is not compared.
 void require_comparable(const Run& a, const Run& b);
 
-/// Each with the first.
+/// Compares each run with the first.
 void require_comparable(std::span<const Run> runs);
 
 }  // namespace onebit::analysis

@@ -14,7 +14,7 @@ void require_all_comparable(std::span<const Arm> arms) {
   }
 }
 
-/// The learning rates behind each arm.
+/// Returns the learning rates of each arm and of its grid.
 std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms) {
   std::vector<Rates> rates(arms);
   for (const RateGrid& grid : grids) {
@@ -23,7 +23,7 @@ std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms
   return rates;
 }
 
-/// By the arms at the best rates; by all where there are none.
+/// Uses the arms at the best rates; all arms where no rate is best.
 double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
   std::vector<const Arm*> best, all;
   for (const RateGrid& grid : grids) {
@@ -33,18 +33,18 @@ double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& gr
   return common_target(best.empty() ? all : best);
 }
 
-/// An arm against what it is compared with.
+/// An arm and its reference.
 struct Pair {
   std::size_t reference, arm;
 };
 
-/// At the best rate of its grid, against another grid.
+/// Whether an arm is at the best rate of its grid and its reference belongs to another grid.
 bool is_at_best(std::span<const RateGrid> grids, const Pair& pair) {
   const RateGrid& grid = grid_with(grids, pair.arm);
   return best_arm(grid) == pair.arm && &grid != &grid_with(grids, pair.reference);
 }
 
-/// One family of comparisons.
+/// Judges one family of comparisons.
 std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rates>& rates,
                                const std::vector<Pair>& pairs, double margin) {
   const Criterion criterion{.margin = margin, .comparisons = std::ssize(pairs)};
@@ -55,7 +55,7 @@ std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rate
   return verdicts;
 }
 
-/// Says of each verdict what the search for its rates was.
+/// Adds to each verdict how its learning rates were searched.
 void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& pairs, std::vector<Verdict>& verdicts) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const RateGrid& there = grid_with(grids, pairs[i].reference);

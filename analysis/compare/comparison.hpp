@@ -1,5 +1,5 @@
 #pragma once
-// Arms against each other: figures over seeds, curves, what it took to reach a loss, verdicts.
+// Arms against each other: figures over seeds, curves, the cost of reaching a loss, verdicts.
 
 #include <limits>
 #include <span>
@@ -15,42 +15,43 @@
 namespace onebit::analysis {
 
 struct ComparisonRequest {
-  std::string baseline = {};       ///< name of an arm that all others are compared with; empty: see References
+  std::string baseline = {};       ///< name of the arm with which all others are compared; empty: see References
   double margin = default_margin;  ///< see Criterion; above 0
   double target = std::numeric_limits<double>::quiet_NaN();  ///< loss to reach; NaN: see Comparison
-  std::vector<netmodel::Cluster> clusters = {};              ///< to price on; names differ
-  PriceRules rules = {};                                     ///< how steps become seconds there
+  std::vector<netmodel::Cluster> clusters = {};              ///< clusters to price on, with distinct names
+  PriceRules rules = {};                                     ///< how steps become seconds on them
 };
 
 struct Comparison {
-  std::string baseline;  ///< what arms without a parent among the runs are compared with
-  /// The one that was asked for; else the lowest loss that every finished run reached of the arms at the best learning
-  /// rate of their grid (common_target). Another rate, as one that learns nothing, need not have reached it.
+  std::string baseline;  ///< arm with which arms without a parent among the runs are compared
+  /// The requested loss; by default the lowest loss that every finished run reached, counting the arms at the best
+  /// learning rate of their grid (common_target). Arms at other rates, which may learn nothing, need not have reached
+  /// it.
   double target = std::numeric_limits<double>::quiet_NaN();
   std::vector<ArmFigures> arms;  ///< in the order given
-  /// Where the rules give no workload and not both passes: what stands for them.
+  /// The computing times used, where the rules give neither a workload nor both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;
-  /// Of every grid at its best rate, against what it is compared with (references_of). The best rates are chosen by the
-  /// seeds that judge them, which favours larger grids: with the warnings of the grids.
+  /// Verdicts on every grid at its best rate, against its reference (references_of). The seeds that judge the best
+  /// rates also chose them, which favours larger grids; the grids' warnings say so.
   std::vector<Verdict> verdicts;
-  /// Of all other arms: at other rates than the best of their grid, or of the baseline's own grid.
+  /// Verdicts on all other arms: at a rate that is not the best of their grid, or in the grid of their reference.
   std::vector<Verdict> other_rates;
-  std::vector<std::string> notes;  ///< of References
+  std::vector<std::string> notes;  ///< notes of References
 };
 
 /// Verdicts of one family, whose level is corrected for their number.
 struct VerdictSection {
-  std::string heading;  ///< empty where there is one section
+  std::string heading;  ///< empty if there is only one section
   std::string rule;     ///< text_of the family's criterion
   std::span<const Verdict> verdicts;
 };
 
-/// What is to be shown of a comparison's verdicts, which outlives it; none without verdicts.
+/// Returns the verdicts of a comparison in sections; none without verdicts. The comparison outlives them.
 std::vector<VerdictSection> sections_of(const Comparison& comparison);
 
-/// Throws ConfigError where runs cannot be compared (require_comparable), no arm is of the baseline's name (with the
-/// nearest), there is no arm, or a cluster cannot hold the workers.
+/// Compares arms. Throws ConfigError where runs cannot be compared (require_comparable), no arm has the baseline's name
+/// (with the nearest name), there is no arm, or a cluster cannot hold the workers.
 Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request,
                    const netmodel::CostModel& model = netmodel::LinkLoad());
 

@@ -14,10 +14,10 @@ namespace onebit::analysis {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kEnumerated = 16;    // differences, at most
-constexpr Index kDrawn = Index{1} << 16;   // assignments of signs, beyond
-constexpr Index kSignsADraw = 4 * 32;      // bits of Philox's four words
-constexpr double kRoundingOfSums = 1e-12;  // relative: sums of the same numbers in another order are equal
+constexpr std::size_t kEnumerated = 16;    // largest number of differences that is enumerated
+constexpr Index kDrawn = Index{1} << 16;   // sign assignments that are drawn beyond that
+constexpr Index kSignsADraw = 4 * 32;      // signs per draw: bits of Philox's four words
+constexpr double kRoundingOfSums = 1e-12;  // relative: sums of the same numbers in different orders are equal
 
 std::vector<double> relative_differences(std::span<const double> a, std::span<const double> b) {
   std::vector<double> differences;
@@ -28,7 +28,7 @@ std::vector<double> relative_differences(std::span<const double> a, std::span<co
   return differences;
 }
 
-/// The signs of one drawn assignment, applied and summed.
+/// Returns the sum of the differences under one drawn assignment of signs.
 double drawn_sum(std::span<const double> differences, Index draw) {
   double sum = 0;
   for (std::size_t i = 0; i < differences.size(); ++i) {
@@ -41,7 +41,7 @@ double drawn_sum(std::span<const double> differences, Index draw) {
   return sum;
 }
 
-/// Bit i of `flips` is the sign of difference i.
+/// Returns the sum of the differences where bit i of `flips` is the sign of difference i.
 double flipped_sum(std::span<const double> differences, std::size_t flips) {
   double sum = 0;
   for (std::size_t i = 0; i < differences.size(); ++i) {
@@ -50,7 +50,7 @@ double flipped_sum(std::span<const double> differences, std::size_t flips) {
   return sum;
 }
 
-/// Of a sample; NaN for fewer than two values.
+/// Returns the standard deviation of a sample; NaN for fewer than two values.
 double deviation_of(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
   if (values.size() < 2) return nan;
@@ -89,7 +89,7 @@ double sign_flip_p(std::span<const double> differences) {
   const auto as_far = [&](double sum) { return std::abs(sum) >= observed - kRoundingOfSums * sizes; };
   Index count = 0;
   if (differences.size() <= kEnumerated) {
-    // An assignment and its opposite lie equally far: half of them are enough, those that keep the last sign.
+    // An assignment and its opposite are equally far from 0, so the half that keeps the last sign is enough.
     const std::size_t half = std::size_t{1} << (differences.size() - 1);
     for (std::size_t flips = 0; flips < half; ++flips) count += as_far(flipped_sum(differences, flips));
     return static_cast<double>(count) / static_cast<double>(half);

@@ -1,6 +1,7 @@
 #pragma once
-// Means and paired differences over few seeds, with intervals that cover: Student's t, which holds from two values on.
-// A percentile bootstrap over so few values is too narrow (0.84 instead of 0.95 at five), so there is none.
+// Means and paired differences over few seeds, with Student's t intervals, which keep their coverage from two values
+// on. A percentile bootstrap over so few values is too narrow (it covers 0.84 instead of 0.95 at five) and is not
+// offered.
 
 #include <span>
 
@@ -8,29 +9,29 @@
 
 namespace onebit::analysis {
 
-/// A mean with its interval mean +- half_width by Student's t, of 95% where nothing else is said. half_width is NaN for
-/// fewer than two values.
+/// A mean with its Student's t interval mean +- half_width, at 95% by default. half_width is NaN for fewer than two
+/// values.
 struct Interval {
   double mean = 0;
   double half_width = 0;
   Index count = 0;
 };
 
-/// Interval of a mean that covers with a probability of `level`, in (0, 1). NaN values make it NaN.
+/// Returns an interval of the mean that covers with probability `level`, in (0, 1). NaN values make it NaN.
 Interval mean_interval(std::span<const double> values, double level = 0.95);
 
-/// Interval of the mean relative difference (b - a) / |a| of paired values, 0 where they are equal; the spans have one
-/// length.
+/// Returns the interval of the mean relative difference (b - a) / |a| of paired values, where equal values differ by 0.
+/// The spans have equal length.
 Interval paired_relative_difference(std::span<const double> a, std::span<const double> b);
 
-/// Two-sided p of the paired sign-flip permutation test: the share of all assignments of signs to the differences whose
-/// mean is at least as far from 0 as theirs. Exact, by enumeration, for up to 16 differences; of 65,536 assignments
-/// drawn by Philox with a fixed key beyond that (the observed one counted in). It assumes no distribution, but is at
-/// least 2 / 2^n for n differences that are not all 0: with five pairs 1/16, so that it cannot fall below 0.05 there.
-/// 1 where all differences are 0; NaN for none, or where one is not finite.
+/// Returns the two-sided p of the paired sign-flip permutation test: the share of all sign assignments to the
+/// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
+/// differences; beyond that it uses 65,536 assignments drawn by Philox with a fixed key (the observed one included). It
+/// assumes no distribution, but is at least 2 / 2^n for n differences that are not all 0: 1/16 for five pairs, so that
+/// it cannot fall below 0.05 there. 1 where all differences are 0; NaN for none, or where one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
-/// What paired values say of a difference. t decides whether it is one; p is further evidence.
+/// A difference as estimated from paired values. The t interval decides whether there is one; p is further evidence.
 struct Difference {
   Interval relative = {};  ///< (b - a) / |a|, mean over the pairs; negative: b is lower
   double p = 0;            ///< sign_flip_p of the relative differences
@@ -38,17 +39,18 @@ struct Difference {
   double deviation = 0;  ///< standard deviation of the relative differences; NaN for fewer than two
 };
 
-/// The spans have one length, a pair at each place. A value that is not finite, or an a of 0 with another b, makes
-/// interval, p and deviation NaN. The interval is one of `level`.
+/// Returns the difference of paired values; the spans have equal length. A value that is not finite, or an a of 0 with
+/// a different b, makes interval, p and deviation NaN. The interval has level `level`.
 Difference paired_difference(std::span<const double> a, std::span<const double> b, double level = 0.95);
 
-/// Pairs beyond which nobody counts: seeds_needed is at most this.
+/// Upper bound on seeds_needed.
 inline constexpr Index most_seeds = 1'000'000;
 
-/// Pairs that are needed to see a difference, where single pairs scatter by a standard deviation: the least n >= 2 with
-/// (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being quantiles of Student's t with n - 1
-/// degrees of freedom. Then a true difference of that size makes an interval of `level` without 0 in a share `power` of
-/// such experiments. Level and power in (0, 1), difference above 0. 0 where the deviation is NaN.
+/// Returns the number of pairs needed to detect a difference when single pairs scatter with a given standard deviation:
+/// the least n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being quantiles of
+/// Student's t with n - 1 degrees of freedom. A true difference of that size then yields an interval of `level` that
+/// excludes 0 in a share `power` of such experiments. Level and power are in (0, 1), difference is above 0. Returns 0
+/// where the deviation is NaN.
 Index seeds_needed(double deviation, double difference, double level, double power);
 
 }  // namespace onebit::analysis

@@ -23,7 +23,7 @@ OptionValues without_rate(const Arm& arm) {
   return options;
 }
 
-/// Mean final loss; infinite where a run diverged or none finished.
+/// Returns the mean final loss; infinite where a run diverged or none finished.
 double mean_loss(const Arm& arm) {
   double sum = 0, count = 0;
   for (const Run& run : arm.runs) {

@@ -1,5 +1,6 @@
 #pragma once
-// Learning-rate grids: arms that differ in optimizer.lr alone. A comparison is as fair as the search behind it.
+// Learning-rate grids: arms that differ in optimizer.lr alone. A comparison is only as fair as the search for each
+// rate.
 
 #include <optional>
 #include <span>
@@ -11,21 +12,21 @@
 namespace onebit::analysis {
 
 struct RateGrid {
-  std::string name;                 ///< of its arm, where it has one only; else as arm_names calls the rest of it
-  std::vector<std::size_t> arms;    ///< places in the list of arms, by rising rate
-  std::vector<double> rates;        ///< theirs; NaN: the log does not say
+  std::string name;  ///< its arm's name if there is only one; else the name that arm_names gives the other options
+  std::vector<std::size_t> arms;    ///< indices in the list of arms, by ascending rate
+  std::vector<double> rates;        ///< their rates; NaN: the log does not say
   std::optional<std::size_t> best;  ///< place in the two lists above: the lowest mean final loss among the rates with
                                     ///< no run that diverged and one that finished; none: there is no such rate
 
-  /// The best rate is the least or the largest of several: a better one may lie beyond.
+  /// Whether the best rate is the smallest or the largest of several: a better one may lie beyond it.
   bool best_at_edge() const;
 };
 
-/// Every arm is in one of them. In the order of their first arms.
+/// Groups arms into grids, in the order of their first arms; every arm is in exactly one grid.
 std::vector<RateGrid> rate_grids(std::span<const Arm> arms);
 
-/// What to know before two grids are compared by their best rates: one has more rates than the other, a best rate is at
-/// the edge. Both favour whoever was searched better.
+/// Returns warnings about comparing two grids by their best rates: one has more rates than the other, or a best rate is
+/// at the edge. Both favour the grid that was searched more thoroughly.
 std::vector<std::string> warnings_of(const RateGrid& baseline, const RateGrid& other);
 
 }  // namespace onebit::analysis

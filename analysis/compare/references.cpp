@@ -18,7 +18,7 @@ std::string optimizer_of(const Arm& arm) {
   return value_of(arm.options, "optimizer");
 }
 
-/// Options besides the optimizer and its learning rate in which two arms differ.
+/// Counts the options, besides the optimizer and its learning rate, in which two arms differ.
 Index distance(const OptionValues& a, const OptionValues& b) {
   const auto missing = [](const OptionValues& from, const OptionValues& in, bool count_values) {
     return std::ranges::count_if(from, [&](const auto& option) {
@@ -30,7 +30,7 @@ Index distance(const OptionValues& a, const OptionValues& b) {
   return missing(a, b, true) + missing(b, a, false);
 }
 
-/// The arm at the best rate of the nearest grid of an arm's parent; none where the parent is not there.
+/// Returns the arm at the best rate of the nearest grid of an arm's parent; none where the parent is missing.
 std::optional<std::size_t> parent_arm(std::span<const Arm> arms, std::span<const RateGrid> grids, const Arm& arm) {
   const std::string_view parent = optim::parent_of(optimizer_of(arm));
   std::optional<std::size_t> best;
@@ -54,7 +54,7 @@ std::size_t arm_called(std::span<const Arm> arms, const std::string& name) {
   throw ConfigError("no arm of this name", "baseline " + name, suggestion(name, names));
 }
 
-/// All others with the arm that was asked for.
+/// Compares all other arms with the requested one.
 References with_baseline(std::span<const Arm> arms, std::span<const RateGrid> grids, std::size_t baseline) {
   References references;
   references.baseline = baseline;

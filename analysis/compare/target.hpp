@@ -1,5 +1,5 @@
 #pragma once
-// When a run first reached a loss.
+// The point at which a run first reached a loss.
 
 #include <span>
 
@@ -7,13 +7,14 @@
 
 namespace onebit::analysis {
 
-/// Where a loss that was evaluated at rising x first came down to the target: on the straight line between the last
-/// evaluation above it and the first one at most the target. The first x where the loss begins there; the x of the
-/// evaluation itself where the one before is not finite. NaN: not reached. The spans have one length.
+/// Returns the x at which a loss, evaluated at ascending x, first came down to the target: interpolated linearly
+/// between the last evaluation above the target and the first one at or below it. That is the first x where the first
+/// loss is at or below the target, and the evaluation's own x where the preceding loss is not finite. NaN: not reached.
+/// The spans have equal length.
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 
-/// The lowest loss that every run of these arms reached, of those that finished: the best evaluated loss of the worst
-/// of them. NaN where none finished.
+/// Returns the lowest loss that every finished run of these arms reached: the best evaluated loss of the worst of them.
+/// NaN where none finished.
 double common_target(std::span<const Arm* const> arms);
 
 }  // namespace onebit::analysis

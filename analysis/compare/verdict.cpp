@@ -10,7 +10,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// A number with so many significant digits.
+/// Formats a number with `digits` significant digits.
 std::string figure(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -22,7 +22,7 @@ std::string percent(double share) {
   return (std::abs(value) < 999.5 ? figure(value, 3) : figure(std::round(value), 15)) + "%";
 }
 
-/// 95%, 98.3%, 99.995%: as many digits as what is left to 100% needs.
+/// Formats a level as 95%, 98.3%, 99.995%: with as many digits as its distance from 100% needs.
 std::string level_text(double level) {
   const double left = std::strtod(figure(100 * (1 - level), 2).c_str(), nullptr);
   return figure(100 - left, 8) + "%";
@@ -82,7 +82,7 @@ std::string scarcity(const Verdict& verdict) {
          needed;
 }
 
-/// Empty where none did.
+/// Names the seeds that diverged; empty where none did.
 std::string divergence_of(const Arm& arm) {
   const std::vector<std::uint32_t> seeds = seeds_with(arm, Outcome::diverged);
   if (seeds.empty()) return "";
@@ -153,7 +153,7 @@ void warn_of_lonely_seeds(const Arm& arm, const Arm& other, std::vector<std::str
   if (!seeds.empty()) warnings.push_back(seeds_text(seeds) + " of " + arm.name + " without a pair in " + other.name);
 }
 
-/// Samples seen when the last evaluation of the first run that finished was made; -1: none.
+/// Returns the samples seen at the last evaluation of the first run that finished; -1: there is none.
 Index samples_seen(const Arm& arm) {
   const auto run = std::ranges::find(arm.runs, Outcome::finished, outcome_of);
   return run == arm.runs.end() || run->evaluations.empty() ? -1 : run->evaluations.back().samples;
@@ -178,7 +178,7 @@ bool any_diverged(const Arm& arm) {
   return !seeds_with(arm, Outcome::diverged).empty();
 }
 
-/// What the difference says, by the criterion.
+/// Draws the conclusion from the difference, by the criterion.
 void conclude(Verdict& verdict) {
   const Criterion& criterion = verdict.criterion;
   verdict.judgement = judge(verdict.difference, criterion.margin);
@@ -187,7 +187,7 @@ void conclude(Verdict& verdict) {
   const auto needed = [&](double difference) {
     return seeds_needed(verdict.difference.deviation, difference, criterion.level_of_each(), verdict_power);
   };
-  // Enough seeds to see half of the margin make an interval that excludes 0 or lies within the margin: n is below that.
+  // With enough seeds to resolve half of the margin, the interval excludes 0 or lies within the margin, so n is less.
   verdict.visible = criterion.margin;
   if (needed(verdict.visible) <= verdict.difference.pairs) verdict.visible /= 2;
   verdict.seeds_needed = needed(verdict.visible);

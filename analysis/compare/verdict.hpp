@@ -1,5 +1,5 @@
 #pragma once
-// Whether one arm ends lower than another, in a word and in a sentence with its evidence.
+// Whether one arm ends at a lower loss than another, as a verdict and as a sentence with its evidence.
 
 #include <limits>
 #include <string>
@@ -11,45 +11,45 @@
 
 namespace onebit::analysis {
 
-/// Relative difference of final losses below which two arms are as good as each other, where nothing else is said.
+/// Relative difference of final losses below which two arms count as equally good, by default.
 inline constexpr double default_margin = 0.01;
 
-/// What verdicts that are given together are judged by.
+/// Criterion for a family of verdicts that are reported together.
 struct Criterion {
   double margin = default_margin;  ///< differences within +- this are equivalent; above 0
-  double level = 0.95;             ///< of all intervals of the family together
+  double level = 0.95;             ///< joint level of all intervals of the family
   Index comparisons = 1;           ///< verdicts in the family
 
-  /// Of one interval, by Bonferroni: 1 - (1 - level) / comparisons. So the probability that any of the intervals misses
-  /// its true difference is at most 1 - level.
+  /// Returns the level of one interval, by Bonferroni: 1 - (1 - level) / comparisons. The probability that any of the
+  /// intervals misses its true difference is then at most 1 - level.
   double level_of_each() const { return 1 - (1 - level) / static_cast<double>(comparisons > 1 ? comparisons : 1); }
 };
 
-/// The power that the number of seeds of an unresolved verdict is meant for.
+/// Power for which an unresolved verdict's number of seeds is computed.
 inline constexpr double verdict_power = 0.8;
 
-/// Of an arm against the baseline, by final loss: lower is better.
+/// Judgement of an arm against the baseline, by final loss: lower is better.
 enum class Judgement {
-  not_resolved,             ///< the interval holds 0 and reaches beyond the margin: the seeds do not tell
-  equivalent,               ///< it holds 0 and lies within the margin
+  not_resolved,             ///< the interval contains 0 and extends beyond the margin: the seeds do not decide
+  equivalent,               ///< it contains 0 and lies within the margin
   better,                   ///< it lies below 0
   worse,                    ///< it lies above 0
   too_few_seeds,            ///< fewer than two pairs
-  not_comparable_diverged,  ///< a run of either diverged: the seeds that did not would speak for those that did
+  not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
   undefined,                ///< the baseline has a final loss of 0: there is no relative difference
 };
 
-/// "not_resolved", "equivalent", ...
+/// Returns "not_resolved", "equivalent", ...
 std::string_view name(Judgement judgement);
 
-/// By the interval alone, which is one of the criterion's level_of_each.
+/// Judges by the interval alone, which has the criterion's level_of_each.
 Judgement judge(const Difference& difference, double margin = default_margin);
 
-/// Whether the interval lies wholly within +- margin. That is two one-sided tests (TOST), each at half of what the
-/// interval's level leaves; it may be so of a difference that is not 0.
+/// Whether the whole interval lies within +- margin. This is a pair of one-sided tests (TOST), each at half of what the
+/// interval's level leaves; it may hold for a difference that is not 0.
 bool within_margin(const Difference& difference, double margin);
 
-/// The learning rate of an arm and those of its grid, itself included, rising.
+/// Learning rate of an arm, and the ascending rates of its grid, itself included.
 struct Rates {
   double rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the log does not say
   std::vector<double> tried;
@@ -59,23 +59,23 @@ struct Verdict {
   std::string baseline, arm;
   Judgement judgement = Judgement::too_few_seeds;
   Criterion criterion;
-  std::vector<std::uint32_t> seeds;  ///< that finished in both, rising
-  Difference difference;             ///< of final losses, over these seeds; its interval is one of level_of_each
-  bool equivalent = false;           ///< within_margin, and nothing forbids to judge
-  double visible = 0;  ///< not resolved: the margin, or half of it where the seeds suffice to see the margin; else 0
-  Index seeds_needed = 0;  ///< not resolved: pairs to see a difference of `visible` with verdict_power; else 0
+  std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
+  Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
+  bool equivalent = false;           ///< within_margin, and the arms can be judged
+  double visible = 0;      ///< unresolved: the margin, or half of it where the seeds resolve the margin; else 0
+  Index seeds_needed = 0;  ///< unresolved: pairs needed to resolve `visible` with verdict_power; else 0
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed): final loss ...; ..."
-  std::vector<std::string> warnings;  ///< runs that are left out, arms of other lengths, seeds of one arm only
+  std::vector<std::string> warnings;  ///< runs that are left out, arms of different lengths, seeds of one arm only
 };
 
 Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates,
               const Criterion& criterion = {});
 
-/// How many comparisons there are and what they are judged by: "3 comparisons, each by its 98.3% interval (...)".
+/// Returns the number of comparisons and their criterion: "3 comparisons, each by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
-/// "seed 3 diverged: ... (out/adam-3.h5)", for every run that did not finish.
+/// Returns "seed 3 diverged: ... (out/adam-3.h5)" for every run that did not finish.
 std::vector<std::string> unfinished_lines(const Arm& arm);
 
 }  // namespace onebit::analysis

@@ -17,15 +17,15 @@
 namespace onebit::analysis {
 namespace {
 
-constexpr double kRounding = 1e-4;   ///< of what entered an exchange: more is no rounding of single precision
-constexpr double kExplained = 0.05;  ///< of a residual, where a cause explains it
-constexpr double kEarly = 0.1;       ///< of the variance's memory 1/(1 - beta2): fewer updates are no average
+constexpr double kRounding = 1e-4;   ///< share of an exchange's input: more is not rounding of single precision
+constexpr double kExplained = 0.05;  ///< share of a residual within which a cause explains it
+constexpr double kEarly = 0.1;       ///< share of the variance's memory 1/(1 - beta2): fewer updates are no average
 constexpr double kDrifted = 0.69;    ///< mean |ln| of rates: a factor of 2 for the typical coordinate
-constexpr double kLossRise = 0.1;    ///< of the training loss
+constexpr double kLossRise = 0.1;    ///< share of the training loss
 constexpr double kManyMasked = 0.5;
-constexpr double kExploded = 100;  ///< of the longest step before the freeze, in units of the learning rate
+constexpr double kExploded = 100;  ///< multiple of the longest step before the freeze, in units of the learning rate
 
-/// What all checks look at, read once.
+/// Inputs of all checks, read once.
 struct Facts {
   const sim::LogReader& log;
   std::vector<sim::StepRow> steps;
@@ -43,7 +43,7 @@ struct Facts {
     for (const sim::TensorInfo& tensor : log.header().tensors) parameters += static_cast<double>(tensor.size);
   }
 
-  /// Root mean square over coordinates of a step in units of its learning rate; Adam's stays about 1 or below.
+  /// Root mean square over coordinates of a step, in units of its learning rate; Adam's stays at about 1 or below.
   double rate_of(const sim::StepRow& row) const {
     const double moving = parameters - static_cast<double>(row.masked);
     return row.lr > 0 && moving > 0 ? row.update_norm / row.lr / std::sqrt(moving) : std::nan("");
@@ -62,7 +62,7 @@ std::string at_step(Index step) {
   return "step " + std::to_string(step);
 }
 
-/// The probe whose balance is furthest from closing; none where all close.
+/// Returns the probe with the largest residual of the error balance; none where all balances close.
 std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
   std::optional<sim::ProbeRow> worst;
   for (const sim::ProbeRow& probe : facts.probes) {
@@ -74,7 +74,7 @@ std::optional<sim::ProbeRow> worst_balance(const Facts& facts) {
   return worst;
 }
 
-/// What a side's vectors lack after an exchange, relative to them.
+/// What the vectors of one side (workers or servers) lose in an exchange, relative to their norm.
 using Lack = double (*)(const sim::StepRow& row);
 
 double lack_of_workers(const sim::StepRow& row) {
@@ -84,7 +84,7 @@ double lack_of_servers(const sim::StepRow& row) {
   return row.server_codec_error;
 }
 
-/// Whether a side leaves no error behind although its vectors lack something, wherever both are known.
+/// Whether a side keeps no error although its vectors lose something, at all steps where both are known.
 bool leaves_none(const Facts& facts, double sim::StepRow::*norm, Lack lack) {
   Index seen = 0;
   for (const sim::StepRow& row : facts.steps) {
@@ -101,7 +101,8 @@ Finding lost(Cause cause, const std::string& what, const std::string& evidence) 
   return {Severity::problem, cause, what + ": " + evidence, kCarryHint};
 }
 
-/// The telescoping identity names who lost errors; without probes only errors that are always zero show.
+/// The telescoping identity shows which side lost errors; without probes, only errors that are always zero can be
+/// detected.
 void check_feedback(const Facts& facts, Found& found) {
   const bool wanted = option_of(facts.log.header(), "feedback").value_or("auto") != "none";
   const bool workers_none = leaves_none(facts, &sim::StepRow::worker_error_norm, lack_of_workers);
@@ -131,7 +132,7 @@ void check_feedback(const Facts& facts, Found& found) {
     found.push_back(lost(Cause::server_errors_dropped, servers, "their norm is 0 although the codec is not exact"));
 }
 
-/// Median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN where none was measured.
+/// Returns the median of 1 - (relative error of the workers' codec)^2 after the freeze; NaN where none was measured.
 double delta_after(const Facts& facts) {
   std::vector<double> deltas;
   for (const sim::StepRow& row : facts.steps) {
@@ -141,7 +142,7 @@ double delta_after(const Facts& facts) {
   return deltas.empty() ? std::nan("") : median(deltas);
 }
 
-/// The longest step before the freeze, and the one after it that exceeds it most.
+/// The longest step before the freeze, and the step after it that exceeds it most.
 struct Explosion {
   double before = 0, after = 0;
   Index step = 0;
@@ -160,7 +161,7 @@ std::optional<Explosion> explosion_of(const Facts& facts) {
   return exploded ? std::optional(worst) : std::nullopt;
 }
 
-/// What mends steps that explode over small denominators (docs/freeze.md).
+/// Remedies for steps that explode over small denominators (docs/freeze.md).
 std::string explosion_hint(const std::string& optimizer, bool compressed, Index freeze_step) {
   const bool floor = optim::takes_option(optimizer, "variance-floor");
   const std::string bound =
@@ -173,8 +174,8 @@ std::string explosion_hint(const std::string& optimizer, bool compressed, Index 
          " --arm int8:codec=int8'";
 }
 
-/// Coordinates whose frozen variance is next to nothing move far where something large is divided by its root: the
-/// tensor-wide scale of one bit, or a gradient that has grown.
+/// Coordinates with a tiny frozen variance move far where something large is divided by its root: the tensor-wide scale
+/// of one-bit codes, or a gradient that has grown.
 void check_steps(const Facts& facts, Found& found) {
   const std::optional<Explosion> explosion = explosion_of(facts);
   if (!explosion) return;
@@ -190,7 +191,7 @@ void check_steps(const Facts& facts, Found& found) {
           " learning rates long in the root mean square over coordinates (" + at_step(explosion->step) +
           "), before it at most " + text_of(explosion->before);
   if (compressed && delta < 0)
-    text += "; the codec leaves more than it takes (delta " + text_of(delta) + ": its vectors are far from even)";
+    text += "; the codec adds more than it keeps (delta " + text_of(delta) + ": its vectors are far from even)";
   if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
   const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("onebit-adam");
   const std::string hint = explosion_hint(optimizer, compressed, facts.freeze_step);
@@ -199,7 +200,7 @@ void check_steps(const Facts& facts, Found& found) {
 }
 
 void check_freeze(const Facts& facts, Found& found) {
-  if (facts.freeze_step == 0 || explosion_of(facts)) return;  // what drifts then drifts because of the steps
+  if (facts.freeze_step == 0 || explosion_of(facts)) return;  // the drift is then a consequence of the exploding steps
   const double memory = 1 / (1 - number_of(facts.log.header(), "optimizer.beta2", 0.999));
   const auto updates = static_cast<double>(facts.freeze_step);
   double drift = 0;
@@ -234,7 +235,7 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// A run that diverged while it was dense is no matter of freeze or codec.
+/// The finding for a divergence. A run that diverged while dense is unrelated to the freeze and the codec.
 Finding divergence(const Facts& facts, const std::string& reason) {
   const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
   if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};

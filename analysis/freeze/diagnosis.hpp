@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a run, as far as its log shows, with the cause and the evidence.
+// What is wrong with a run as far as its log shows, with causes and evidence.
 
 #include <string>
 #include <vector>
@@ -12,17 +12,17 @@ enum class Severity { note, warning, problem };
 
 std::string_view name(Severity severity);
 
-/// A finding's cause; tests and programs go by it, people by the text.
+/// Cause of a finding, for tests and programs; people read the text.
 enum class Cause {
   worker_errors_not_carried,
   server_errors_dropped,
-  errors_lost,  ///< of unknown cause
+  errors_lost,  ///< lost for an unknown reason
   variance_frozen_early,
-  compressed_steps_explode,  ///< what the codec adds, over small frozen denominators
+  compressed_steps_explode,  ///< the codec's errors are divided by small frozen denominators
   frozen_steps_explode,      ///< the same without a codec
   loss_rose_at_freeze,
   never_compressed,
-  rate_too_high,  ///< it diverged before anything was frozen or compressed
+  rate_too_high,  ///< the run diverged before anything was frozen or compressed
   bad_data,       ///< the first loss is not finite
   diverged,
   not_finished,
@@ -34,11 +34,11 @@ enum class Cause {
 struct Finding {
   Severity severity = Severity::note;
   Cause cause = Cause::errors_lost;
-  std::string text;  ///< what, with its evidence in numbers
+  std::string text;  ///< what was found, with evidence in numbers
   std::string hint;  ///< what to do; may be empty
 };
 
-/// Worst first. Throws what the reader throws.
+/// Returns the findings, worst first. Throws what the reader throws.
 std::vector<Finding> diagnose(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

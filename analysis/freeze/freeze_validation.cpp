@@ -19,7 +19,7 @@ std::string seeds_text(const std::vector<std::uint32_t>& seeds) {
   return (seeds.size() == 1 ? "seed " : "seeds ") + join(words, ", ");
 }
 
-/// What one run costs against another.
+/// Measures the cost of one run against another.
 class Scale {
  public:
   Scale(std::span<const DenseTrial> dense, const FreezeCriterion& criterion) : measure_(criterion.measure) {
@@ -29,7 +29,7 @@ class Scale {
                                        [](double all, const DenseTrial& trial) { return all + trial.outcome.loss; });
     unit_ = sum / static_cast<double>(dense.size()) - criterion.reference;
     if (unit_ > 0) return;
-    throw ConfigError("the dense runs end at or below the reference, so that nothing is a share of the excess",
+    throw ConfigError("the dense runs end at or below the reference, so there is no excess to take a share of",
                       "target " + shortest(criterion.reference), "give a lower one");
   }
 
@@ -59,7 +59,7 @@ class Scale {
   double unit_ = 1;
 };
 
-/// The seeds that cannot be safe, in words; empty: none.
+/// Names the seeds that rule out safety; empty: none.
 std::string beyond(const FreezeCost& cost, std::span<const std::uint32_t> seeds, double margin) {
   std::vector<std::uint32_t> diverged, over;
   for (std::size_t s = 0; s < seeds.size(); ++s) {
@@ -126,7 +126,7 @@ class Judge {
     });
   }
 
-  /// Null: the candidate was not reached, or not run.
+  /// Returns null where the candidate was not reached, or not run.
   const FreezeTrial* trial_of(std::size_t candidate, std::uint32_t seed) const {
     const auto found = std::ranges::find_if(trials_, [&](const FreezeTrial& trial) {
       return trial.candidate == candidate && trial.seed == seed && trial.freeze_step > 0;
@@ -180,7 +180,8 @@ FreezeRow row_of(const Judge& judge, std::size_t candidate, const FreezeValidati
   return row;
 }
 
-/// The earliest candidate inside the margin for every choosing seed, as all later ones are that they reached.
+/// Returns the earliest candidate that lies within the margin for every choosing seed, provided that all later
+/// candidates that those seeds reached do, too.
 std::optional<std::size_t> chosen(const Judge& judge, const FreezeValidation& validation) {
   std::optional<std::size_t> row;
   for (std::size_t candidate = validation.rows.size(); candidate-- > 0;) {

@@ -1,5 +1,5 @@
 #pragma once
-// What freezing the variance costs, and what compressing costs on top: continuations from dense runs, over paired
+// What freezing the variance costs, and what compression costs in addition: continuations of dense runs, over paired
 // seeds.
 
 #include <cstdint>
@@ -13,59 +13,59 @@
 
 namespace onebit::analysis {
 
-/// What a cost is counted in.
+/// Unit in which a cost is measured.
 enum class FreezeMeasure {
-  loss,      ///< final evaluated loss above the reference, as a share of what the dense runs end above it
-  accuracy,  ///< difference of final evaluated accuracies; 0.01 is a point
-  steps      ///< steps to a target loss, as a share of the dense run's
+  loss,      ///< rise of the final evaluated loss, as a share of the dense runs' mean excess above the reference
+  accuracy,  ///< drop of the final evaluated accuracy; 0.01 is one percentage point
+  steps      ///< additional steps to a target loss, as a share of the dense run's
 };
 
 struct FreezeCriterion {
   FreezeMeasure measure = FreezeMeasure::loss;
-  double margin = default_margin;  ///< the largest cost that is small; above 0
-  double reference = 0;            ///< loss: what excess is counted from
-  Index choosing = 1;              ///< so many seeds, the first ones, choose a candidate; the others judge it
-  double level = 0.95;             ///< of all verdicts that are given together
+  double margin = default_margin;  ///< the largest cost that still counts as small; above 0
+  double reference = 0;            ///< measure loss: the loss from which the excess is counted
+  Index choosing = 1;              ///< number of seeds, the first ones, that choose a candidate; the others judge it
+  double level = 0.95;             ///< joint confidence level of all verdicts
 };
 
-/// How a run ended.
+/// How one run ended.
 struct FreezeOutcome {
   double loss = std::numeric_limits<double>::quiet_NaN();      ///< NaN: it diverged
   double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model has none
-  double steps = std::numeric_limits<double>::quiet_NaN();     ///< to the target; NaN: not reached
+  double steps = std::numeric_limits<double>::quiet_NaN();     ///< steps to the target; NaN: not reached
   double ratio_fp16 = 0;                                       ///< bytes of dense fp16 all-reduces over those sent
 };
 
-/// The dense run of a seed, which is not frozen.
+/// Dense run of one seed, whose variance is never frozen.
 struct DenseTrial {
   std::uint32_t seed = 0;
   FreezeOutcome outcome;
 };
 
-/// The continuations of a seed's dense run from the step that a candidate chose.
+/// Continuations of one seed's dense run from the step that a candidate chose.
 struct FreezeTrial {
   std::size_t candidate = 0;
   std::uint32_t seed = 0;
-  Index freeze_step = 0;  ///< 0: the candidate was not reached before the last step, and nothing was run
-  FreezeOutcome frozen;   ///< frozen, not compressed
+  Index freeze_step = 0;                  ///< 0: the candidate was not reached before the last step, so nothing was run
+  FreezeOutcome frozen;                   ///< frozen, not compressed
   std::vector<FreezeOutcome> compressed;  ///< [arms]: frozen and compressed
 };
 
 enum class FreezeVerdict {
-  safe,            ///< every seed lies inside the margin, and so does the interval
-  safe_but_worse,  ///< the same, and the interval lies above 0
+  safe,            ///< every seed and the interval lie within the margin
+  safe_but_worse,  ///< the same, but the interval lies above 0
   costs,           ///< a seed diverged or lies beyond the margin: more seeds cannot make it safe
-  unclear          ///< every seed lies inside the margin, the interval does not: more seeds would decide
+  unclear          ///< every seed lies within the margin, but the interval does not: more seeds would decide
 };
 
-/// Cost of an arm against another, positive: worse.
+/// Cost of one arm relative to another; positive means worse.
 struct FreezeCost {
-  std::vector<double> by_seed;  ///< infinite: it diverged; NaN: there is no such run
-  Interval interval;            ///< of the mean; NaN where a value is not finite
+  std::vector<double> by_seed;  ///< infinite: the run diverged; NaN: there is no such run
+  Interval interval;            ///< interval of the mean; NaN where a value is not finite
   double p = 0;                 ///< sign_flip_p, for this one comparison
   FreezeVerdict verdict = FreezeVerdict::unclear;
-  Index more_seeds = 0;  ///< unclear: about so many more would decide; 0: seeds are not what is missing
-  std::string reason;    ///< costs, unclear: why
+  Index more_seeds = 0;  ///< unclear: about how many more seeds would decide; 0: more seeds would not help
+  std::string reason;    ///< for costs and unclear: why
 };
 
 struct CompressedCost {
@@ -74,7 +74,7 @@ struct CompressedCost {
   double ratio_fp16 = 0;   ///< mean over the seeds that were run
 };
 
-/// A candidate over all seeds.
+/// Results of one candidate over all seeds.
 struct FreezeRow {
   std::string candidate;
   Index reached = 0;  ///< seeds that reached it
@@ -83,34 +83,36 @@ struct FreezeRow {
   std::vector<CompressedCost> arms;  ///< [arms]
 };
 
-/// The earliest candidate that the choosing seeds found safe with the first arm, no later one being otherwise.
+/// The earliest candidate that the choosing seeds found safe with the first arm, provided that all later candidates
+/// that they reached are safe as well.
 struct FreezeChoice {
   std::size_t row = 0;
-  FreezeCost freeze, together;  ///< judged by the other seeds, two verdicts together
+  FreezeCost freeze, together;  ///< as judged by the other seeds; the two verdicts hold jointly
 };
 
 struct FreezeValidation {
   FreezeCriterion criterion;
   std::vector<std::string> arms;                 ///< names of the compressed arms
-  std::vector<std::uint32_t> seeds;              ///< the rows are judged by all of them
-  std::vector<std::uint32_t> choosing, judging;  ///< those of the choice
-  Index comparisons = 0;                         ///< verdicts of the rows, which hold together
+  std::vector<std::uint32_t> seeds;              ///< all of them judge the rows
+  std::vector<std::uint32_t> choosing, judging;  ///< seeds that choose, and seeds that judge the choice
+  Index comparisons = 0;                         ///< number of the rows' verdicts, which hold jointly
   Interval dense_loss;                           ///< over all seeds
   double dense_ratio_fp16 = 0;
   std::vector<DenseTrial> dense;
-  std::vector<FreezeTrial> trials;  ///< as they were given
+  std::vector<FreezeTrial> trials;  ///< as given
   std::vector<FreezeRow> rows;      ///< [candidates]
   std::optional<FreezeChoice> choice;
 };
 
-/// Candidates are named from the earliest on, arms as in the trials. Trials of a seed without a dense run are left out.
-/// Intervals of the rows are by Bonferroni over all of their verdicts, 1 + arms for each row. Throws ConfigError where
-/// the measure says nothing of the dense runs: at or below the reference, without an accuracy, short of the target.
+/// Validates freezes. `candidates` are ordered from the earliest, `arms` as in the trials. Trials of a seed without a
+/// dense run are left out. The rows' intervals are corrected by Bonferroni over all of their verdicts, 1 + arms for
+/// each row. Throws ConfigError where the measure is undefined for the dense runs: their loss is at or below the
+/// reference, they have no accuracy, or they do not reach the target.
 FreezeValidation validate_freeze(const std::vector<std::string>& candidates, const std::vector<std::string>& arms,
                                  std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
                                  const FreezeCriterion& criterion);
 
-/// "safe", "safe, measurably worse", "costs", "unclear".
+/// Returns "safe", "safe, measurably worse", "costs" or "unclear".
 std::string_view name(FreezeVerdict verdict);
 
 }  // namespace onebit::analysis

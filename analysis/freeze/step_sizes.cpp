@@ -13,7 +13,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Rows of /tensors, as wide as there are tensors.
+/// Returns the rows of /tensors after checking that each has a value per tensor.
 std::vector<sim::TensorRow> wide_rows(const sim::LogReader& log) {
   std::vector<sim::TensorRow> rows = log.tensors();
   const std::size_t tensors = log.header().tensors.size();
@@ -25,7 +25,7 @@ std::vector<sim::TensorRow> wide_rows(const sim::LogReader& log) {
   return rows;
 }
 
-/// Root mean square of the momenta that share a tensor's scale.
+/// Returns the root mean square of the momenta that share a tensor's scale.
 double scale_of(const sim::TensorRow& row, const std::vector<sim::TensorInfo>& tensors, std::size_t tensor,
                 bool fused) {
   if (!fused) return row.momentum_l2[tensor] / std::sqrt(static_cast<double>(tensors[tensor].size));

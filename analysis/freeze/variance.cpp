@@ -8,16 +8,16 @@
 #include "analysis/log/log_options.hpp"
 #include "analysis/log/summary.hpp"
 #include "device/base/error.hpp"
-#include "optim/two_stage/freeze.hpp"
 #include "optim/optimizer.hpp"
 #include "optim/read_options.hpp"
+#include "optim/two_stage/freeze.hpp"
 
 namespace onebit::analysis {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// What the stored variance has to be divided by at a step to be the one that preconditions.
+/// Divisors that turn the stored variance of a step into the corrected one.
 class Weights {
  public:
   Weights(const sim::LogHeader& header, const std::vector<sim::StepRow>& rows, Index freeze_step)
@@ -33,16 +33,16 @@ class Weights {
     }
   }
 
-  /// Of the frozen variance, which refreshes update.
+  /// Returns the weight of the frozen variance, which refreshes update.
   double frozen_at(Index step) const {
     if (by_tensor_ || refresh_ == 0) return at(freeze_);
     return bias_.weight(freeze_ + (step - freeze_) / refresh_);
   }
 
-  /// Of the variance up to the freeze, of its shadow afterwards. NaN where the log does not tell how often the variance
-  /// moved.
+  /// Returns the weight of the variance up to the freeze, and of its shadow afterwards. NaN where the log does not tell
+  /// how often the variance was updated.
   double at(Index step) const {
-    if (by_tensor_ && step == freeze_) return 1;  // stored without bias from there on
+    if (by_tensor_ && step == freeze_) return 1;  // from here on it is stored without bias
     if (updates_.empty() || !bias_.removed) return bias_.weight(step);
     const Index updates =
         step <= static_cast<Index>(updates_.size()) ? updates_[static_cast<std::size_t>(step - 1)] : -1;
@@ -61,10 +61,10 @@ class Weights {
   Index freeze_;   // 0: never
   Index refresh_;  // steps after the freeze between two updates; 0: none
   bool by_tensor_;
-  std::vector<Index> updates_;  // of a variance that rarely moves: so far, at every step
+  std::vector<Index> updates_;  // for a variance that is not updated at every step: its updates so far, per step
 };
 
-/// At every step the ratio of a norm to that of `lag` steps before, where both are logged.
+/// Returns at every step the stability ratio of a norm and that of `lag` steps earlier, where both are logged.
 std::vector<double> ratios(const std::vector<Index>& steps, const std::vector<double>& norms, Index lag) {
   std::vector<double> result(steps.size(), nan);
   std::size_t before = 0;
@@ -75,13 +75,13 @@ std::vector<double> ratios(const std::vector<Index>& steps, const std::vector<do
   return result;
 }
 
-/// Norms without their bias.
+/// Returns norms corrected for their bias.
 std::vector<double> corrected(const std::vector<Index>& steps, std::vector<double> norms, const Weights& weights) {
   for (std::size_t i = 0; i < norms.size(); ++i) norms[i] /= weights.at(steps[i]);
   return norms;
 }
 
-/// Norms of the variance while it moves, of its shadow afterwards.
+/// Adds the norms of the variance up to the freeze, and of its shadow afterwards.
 void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::ProbeRow>& probes, const std::string& path,
                VarianceView& view) {
   std::map<Index, const sim::ProbeRow*> shadow;
@@ -98,7 +98,7 @@ void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::Pro
     throw ConfigError("the run has no variance to look at", path, "an optimizer of the Adam family has one");
 }
 
-/// For each lag of both norms; of the last lag, the rule's, the stored variance's too.
+/// Adds the corrected series for each lag and both norms, and the raw l1 series for the last lag, which is the rule's.
 void add_stability(const std::vector<Index>& lags, const Weights& weights, VarianceView& view) {
   const std::vector<double> l1 = corrected(view.steps, view.l1, weights), l2 = corrected(view.steps, view.l2, weights);
   for (const Index lag : lags) {
@@ -108,7 +108,7 @@ void add_stability(const std::vector<Index>& lags, const Weights& weights, Varia
   view.stability.push_back({"l1", lags.back(), true, ratios(view.steps, view.l1, lags.back())});
 }
 
-/// Of a ratio at the steps that the rule looks at.
+/// Finds where a ratio stays at the threshold, at the steps that the rule examines.
 Stay stay_of(double threshold, const StabilitySeries& series, const VarianceView& view, Index dwell) {
   Stay stay;
   optim::Dwell stretch(threshold, dwell);
@@ -141,21 +141,21 @@ Threshold apply(double threshold, const std::vector<sim::StepRow>& rows, const V
   return result;
 }
 
-/// The first row from which on every known ratio of the tensor holds.
+/// Returns the step of the first row from which every known ratio of the tensor stays at the threshold.
 Index stable_from(const std::vector<Index>& steps, const std::vector<double>& ratio, double threshold) {
   optim::Dwell stretch(threshold, 1);
   for (std::size_t i = 0; i < ratio.size(); ++i) stretch.push(steps[i], ratio[i]);
   return stretch.first();
 }
 
-/// A multiple of the cadence of /tensors, next to the rule's lag.
+/// Returns the multiple of the cadence of /tensors that is nearest to the rule's lag.
 Index tensor_lag(const std::vector<Index>& steps, Index lag) {
   if (steps.size() < 3) return lag;
   const Index cadence = std::max<Index>(1, steps[2] - steps[1]);
   return std::max<Index>(1, (lag + cadence / 2) / cadence) * cadence;
 }
 
-/// Rows of /tensors, as wide as there are tensors.
+/// Returns the rows of /tensors after checking that each has a value per tensor.
 std::vector<sim::TensorRow> tensor_rows(const sim::LogReader& log) {
   std::vector<sim::TensorRow> rows = log.tensors();
   const std::size_t tensors = log.header().tensors.size();
@@ -196,7 +196,7 @@ void add_tensors(const sim::LogReader& log, double threshold, const Weights& wei
 void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, const std::vector<sim::ProbeRow>& probes,
                VarianceView& view) {
   if (view.freeze_step == 0) return;
-  // Held against the variance as it was frozen, also where it is refreshed.
+  // Drift is measured against the variance at the freeze, even where it is refreshed later.
   const auto row = std::ranges::find_if(rows, [&](const sim::StepRow& each) { return each.step >= view.freeze_step; });
   if (row == rows.end()) return;
   const double frozen = row->variance_l1 / weights.at(view.freeze_step);
@@ -209,7 +209,8 @@ void add_drift(const Weights& weights, const std::vector<sim::StepRow>& rows, co
   }
 }
 
-/// The run's own lag, or a tenth of the run where that is too long to be seen twice.
+/// Returns the run's own lag, or a tenth of the run where two such lags do not fit into it, with a tenth and a third of
+/// it.
 std::vector<Index> lags_or_default(std::vector<Index> lags, Index own, Index last_step) {
   if (!lags.empty()) return lags;
   const Index rule = own > 0 && own <= last_step / 2 ? own : std::max<Index>(1, last_step / 10);

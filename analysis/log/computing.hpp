@@ -1,5 +1,5 @@
 #pragma once
-// What computing takes in runs that compute the same gradients: one time for all of them, so that noise ranks no arm.
+// One computing time for all runs that compute the same gradients, so that timing noise does not rank the arms.
 
 #include <map>
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace onebit::analysis {
 
-/// Runs whose steps compute the same gradients: of one model, data, batch, accumulation, number of workers and of
-/// gradients that each takes of its batch. Machines, devices, seeds and optimizers may differ.
+/// Runs whose steps compute the same gradients: same model, data, batch, accumulation, number of workers and number of
+/// gradients that each worker takes of its batch. Machines, devices, seeds and optimizers may differ.
 struct ComputingGroup {
-  std::vector<std::string> arms;  ///< names, each once
-  Index runs = 0;                 ///< that say how long they computed
-  /// Of a worker's step: the median over the runs of Summary::compute_seconds; 0: none says.
+  std::vector<std::string> arms;  ///< names, without repeats
+  Index runs = 0;                 ///< number of runs whose logs record a computing time
+  /// Median over the runs of Summary::compute_seconds, for one worker's step; 0 where no run records it.
   double seconds = 0;
 };
 
@@ -27,13 +27,13 @@ class SharedComputing {
   };
   explicit SharedComputing(std::span<const NamedRun> runs);
 
-  /// The size of one of the runs, with the computing time of its group.
+  /// Returns the size of one of the runs, with the computing time of its group.
   RunSize size_of(const Summary& run) const;
-  /// In the order of their first runs.
+  /// Returns the groups in the order of their first runs.
   const std::vector<ComputingGroup>& groups() const { return groups_; }
 
  private:
-  std::map<std::string, std::size_t> places_;  ///< by Summary::gradients
+  std::map<std::string, std::size_t> places_;  ///< index in groups_, by Summary::gradients
   std::vector<ComputingGroup> groups_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using netmodel::TrafficList;
 
-/// Ends the step that is being collected: one more of the last range, or the first of another.
+/// Ends the step that is being collected: it extends the last range, or begins a new one.
 void take_step(Index step, TrafficList& exchanges, std::vector<StepRange>& ranges) {
   if (exchanges.empty()) return;
   const Index last = ranges.empty() ? 0 : ranges.back().last;
@@ -26,7 +26,7 @@ void take_step(Index step, TrafficList& exchanges, std::vector<StepRange>& range
   exchanges.clear();
 }
 
-/// Prices are those of exchanges among all workers: what a log says otherwise is damage, found before it is priced.
+/// Prices assume exchanges among all workers. Any other group size in a log is damage, detected before it is priced.
 void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader& log) {
   if (exchange.group_size == log.header().workers) return;
   throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +
@@ -34,7 +34,7 @@ void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader
                 log.path() + ": /traffic");
 }
 
-/// From step 1 on, without stages.
+/// Reads ranges from step 1 on, without their stages.
 std::vector<StepRange> read_ranges(const sim::LogReader& log) {
   std::vector<StepRange> ranges;
   TrafficList exchanges;

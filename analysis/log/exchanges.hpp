@@ -1,5 +1,6 @@
 #pragma once
-// What a run exchanged, step by step, kept small: steps in a row that exchanged the same in one stage are one range.
+// What a run exchanged, step by step, stored compactly: consecutive steps of one stage with the same exchanges form one
+// range.
 
 #include <string>
 #include <vector>
@@ -10,20 +11,21 @@
 
 namespace onebit::analysis {
 
-/// Steps first to last, both included, each with these exchanges; none where workers stepped on their own.
+/// The steps from first to last, inclusive, each with the same exchanges; the list is empty for local steps.
 struct StepRange {
   Index first = 0, last = 0;
   netmodel::TrafficList each = {};
-  optim::Phase phase = optim::Phase::dense;  ///< as the optimizer reported it
-  bool compressed = false;                   ///< in a stage whose exchanges come from a codec (optim::compresses)
+  optim::Phase phase = optim::Phase::dense;  ///< as reported by the optimizer
+  bool compressed = false;                   ///< the stage exchanges encoded vectors (optim::compresses)
 
   double steps() const { return static_cast<double>(last - first + 1); }
 };
 
-/// Every step from 1 to the last that the log knows of, in step order. A step has the phase of its row in /steps. One
-/// without a row (log.every) has the phase of the rows whose steps exchanged the same, where that is one; else that of
-/// the rows around it, where these differ as the freeze in /events parts them. Throws what the reader throws; IoError
-/// where steps do not ascend from 1, a phase is none, or an exchange is of another number of workers than the run.
+/// Returns ranges that cover every step from 1 to the last one in the log, in step order. A step has the phase of its
+/// row in /steps. A step without a row (log.every) has the phase of the rows whose steps exchanged the same, if they
+/// agree on one; else the phase of the rows around it. Where those two differ, the freeze in /events separates them;
+/// without a freeze between them the later row counts. Throws what the reader throws, and IoError where steps do not
+/// ascend from 1, a phase is unknown, or an exchange has a different number of workers from the run.
 std::vector<StepRange> exchanges_of(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

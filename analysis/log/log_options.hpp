@@ -1,5 +1,5 @@
 #pragma once
-// Final values of a run's options, out of its log.
+// Final values of a run's options, read from its log.
 
 #include <optional>
 #include <string>
@@ -8,13 +8,15 @@
 
 namespace onebit::analysis {
 
-/// None where the log's program did not know the option.
+/// Returns the value of an option; none where the program that wrote the log did not know it.
 std::optional<std::string> option_of(const sim::LogHeader& header, const std::string& option);
 
-/// The same as a number. Throws ConfigError where it is none, or unknown and without a fallback.
+/// Returns an option's value as a number. Throws ConfigError where it is not a number, or is unknown and has no
+/// fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 
-/// Whether tensors freeze one by one (optim/two_stage/tensor_freeze.hpp): the option says nothing where no rule freezes.
+/// Whether each tensor freezes by itself (optim/two_stage/tensor_freeze.hpp). freeze.scope has no meaning where no rule
+/// freezes.
 bool freezes_by_tensor(const sim::LogHeader& header);
 
 }  // namespace onebit::analysis

@@ -7,15 +7,15 @@
 
 namespace onebit::analysis {
 
-/// Over a tenth of the run, ten steps at least; NaN where no step of it is logged.
+/// Mean losses over windows of a tenth of the run, at least ten steps; NaN where no step of a window is logged.
 struct LossChange {
   Index window = 0;   ///< steps
   double before = 0;  ///< up to the freeze
-  double after = 0;   ///< from the step after the freeze on
-  double at_end = 0;  ///< the last steps
+  double after = 0;   ///< from the first step after the freeze
+  double at_end = 0;  ///< over the last steps
 };
 
-/// Precondition: rows are not empty.
+/// Returns the means around the freeze and at the end. Precondition: rows are not empty.
 LossChange loss_change(const std::vector<sim::StepRow>& rows, Index freeze_step);
 
 }  // namespace onebit::analysis

@@ -11,7 +11,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// Of exchanges that differ with the data there are as many as steps.
+/// Kinds of exchanges that are remembered; exchanges that depend on the data may differ at every step.
 constexpr std::size_t kKinds = 64;
 
 std::optional<optim::Phase> phase_of(double number) {
@@ -27,7 +27,7 @@ RecordedPhases::RecordedPhases(const sim::LogReader& log) : freeze_(freeze_step_
     if (!(steps[i] > static_cast<double>(last()) && steps[i] <= static_cast<double>(kMostSteps)))
       throw IoError("cannot read log: its steps do not ascend", log.path() + ": /steps/step");
     const std::optional<optim::Phase> phase = phase_of(phases[i]);
-    if (!phase) throw IoError("cannot read log: a number that is no phase", log.path() + ": /steps/phase");
+    if (!phase) throw IoError("cannot read log: unknown phase number", log.path() + ": /steps/phase");
     rows_.push_back({static_cast<Index>(steps[i]), *phase});
   }
 }
@@ -51,7 +51,7 @@ void RecordedPhases::learn(Index first, Index last, const netmodel::TrafficList&
 }
 
 optim::Phase RecordedPhases::between(const Row& before, const Row& after, Index step) const {
-  // A dry run is one step; what follows it until the freeze is the warm-up stage.
+  // A dry run is a single step; the steps between it and the freeze belong to the warm-up stage.
   const optim::Phase earlier = before.phase == optim::Phase::dry_run ? optim::Phase::warmup : before.phase;
   const bool parted = before.step <= freeze_ && freeze_ < after.step;
   return parted && step <= freeze_ ? earlier : after.phase;

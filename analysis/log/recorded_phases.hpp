@@ -1,5 +1,5 @@
 #pragma once
-// The phase of every step of a log, also of steps between its rows.
+// The phase of every step of a log, including the steps between its rows.
 
 #include <deque>
 #include <vector>
@@ -10,21 +10,21 @@
 
 namespace onebit::analysis {
 
-/// More than any run has: a number beyond is damage.
+/// An upper bound on step numbers; a larger number means that the log is damaged.
 inline constexpr Index kMostSteps = Index{1} << 53;
 
-/// See exchanges_of for the rule. Steps are asked for in rising order.
+/// Determines the phase of each step by the rule of exchanges_of. Query steps in ascending order.
 class RecordedPhases {
  public:
-  /// Throws what the reader throws; IoError for a number that is no phase, and rows that do not ascend.
+  /// Throws what the reader throws, and IoError for an unknown phase number or rows that do not ascend.
   explicit RecordedPhases(const sim::LogReader& log);
 
-  /// The last step with a row; 0: there is none.
+  /// Returns the last step that has a row; 0 if there is none.
   Index last() const { return rows_.empty() ? 0 : rows_.back().step; }
-  /// Takes note of what the steps first to last, those that have rows, exchanged.
+  /// Records what the steps from first to last exchanged, as far as they have rows.
   void learn(Index first, Index last, const netmodel::TrafficList& each);
   optim::Phase at(Index step, const netmodel::TrafficList& exchanges) const;
-  /// The first step after `step` that may be of another phase than it, among steps that exchange the same.
+  /// Returns the first step after `step` that may be in another phase, provided that the exchanges stay the same.
   Index next_change(Index step) const;
 
  private:
@@ -42,7 +42,7 @@ class RecordedPhases {
 
   std::vector<Row> rows_;
   Index freeze_ = 0;
-  std::deque<Kind> kinds_;  ///< the last few
+  std::deque<Kind> kinds_;  ///< the most recent ones
 };
 
 }  // namespace onebit::analysis

@@ -5,7 +5,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// Kinds of steps that a period may have and still be counted by kind.
+/// Largest number of kinds of steps in a period that are still counted by kind.
 constexpr std::size_t kKinds = 16;
 
 }  // namespace

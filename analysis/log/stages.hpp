@@ -1,5 +1,5 @@
 #pragma once
-// Steps by stage: what a run, or a plan of one, sends in each.
+// Steps by stage: what a run or a planned run sends in each.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace onebit::analysis {
 
-/// Steps of one stage by kind; where they differ (local steps, sparse rounds) and are planned, a period of them.
+/// The steps of one stage, counted by kind. For a planned stage whose steps differ (local steps, sparse rounds) these
+/// are the steps of one period.
 struct StageTraffic {
   struct Run {
     netmodel::StepTraffic traffic;
@@ -17,18 +18,18 @@ struct StageTraffic {
   };
   std::string name;  ///< dense, warmup, compression, ...: optim::name of its phase
   std::vector<Run> runs;
-  bool compressed = false;  ///< its exchanges come from a codec
+  bool compressed = false;  ///< the stage exchanges encoded vectors
 
   void add(netmodel::StepTraffic step, Index count = 1);
   Index steps() const;
-  /// At most so many of its runs, evenly spaced: for what is asked of a stage again and again.
+  /// Returns at most `most` of its runs, evenly spaced, for quantities that are computed over and over.
   StageTraffic sample(std::size_t most) const;
 };
 
-/// A step of the range; parameters: of the model, which are what a codec takes of a worker.
+/// Returns the traffic of one step of the range. parameters: of the model, which is what a codec encodes per worker.
 netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters);
 
-/// In the order of their first steps.
+/// Returns the stages in the order of their first steps.
 std::vector<StageTraffic> stages_of(const std::vector<StepRange>& ranges, Index parameters);
 
 }  // namespace onebit::analysis

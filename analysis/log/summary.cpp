@@ -15,7 +15,7 @@ using netmodel::TrafficList;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Mean of the values that are there; NaN for none. Exact where all of them are the same.
+/// Mean of the values that are not NaN; NaN if there are none. Exact where all values are equal.
 struct Mean {
   double mean = nan;
   double count = 0;
@@ -27,7 +27,7 @@ struct Mean {
   double value() const { return mean; }
 };
 
-/// All-reduces count half up and half down.
+/// Bytes sent in one direction. All-reduces count half up and half down.
 double sent(const TrafficList& step, netmodel::Direction direction) {
   double bytes = 0;
   for (const netmodel::Traffic& exchange : step) bytes += netmodel::sent_bytes(exchange, direction).value;
@@ -98,14 +98,14 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
     summary.codec_seconds = codec / static_cast<double>(summary.steps);
     summary.batch = std::max<Index>(1, samples / summary.steps / std::max<Index>(1, summary.workers));
   }
-  // The machine computed for all workers.
+  // The measured time covers all workers.
   if (!compute.empty()) summary.compute_seconds = median(compute) / static_cast<double>(summary.workers);
   summary.worker_codec_error = worker.value();
   summary.server_codec_error = server.value();
   summary.worker_mean_distance = distance.value();
 }
 
-/// An option of what is computed, by how many a time: not of where it lies or how it is read.
+/// Whether an option decides what is computed and in which quantity, not where the data lies or how it is read.
 bool decides_gradients(const std::string& option) {
   const bool of_problem = option == "model" || option.starts_with("model.") || option == "data" ||
                           option.starts_with("data.") || option == "batch" || option == "accumulation";

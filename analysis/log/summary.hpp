@@ -1,5 +1,5 @@
 #pragma once
-// What one run came to, from its log alone.
+// The results of one run, from its log alone.
 
 #include <limits>
 #include <optional>
@@ -13,29 +13,30 @@
 
 namespace onebit::analysis {
 
-/// Communication time per step on a cluster: the mean over the steps of each stage, those without an exchange included,
-/// over all steps of dense stages, of compressed ones (StepRange::compressed), and over the run; NaN for no steps.
+/// Communication time per step on a cluster: the mean over the steps of each stage, including those without an
+/// exchange; over all steps of dense stages, of compressed ones (StepRange::compressed), and of the run; NaN where
+/// there are no steps.
 struct CommunicationTime {
   struct Stage {
-    std::string name;  ///< of its phase
+    std::string name;  ///< name of its phase
     Index steps;
     double seconds;
   };
   std::string cluster;
-  std::vector<Stage> stages;  ///< in the order of their first steps
+  std::vector<Stage> stages;  ///< ordered by first step
   double dense_seconds, compressed_seconds, mean_seconds;
 };
 
 struct Summary {
   std::string path;
   sim::RunStatus status = sim::RunStatus::running;
-  std::string reason;  ///< why a run ended that did not finish; may be empty
+  std::string reason;  ///< why the run did not finish; may be empty
   std::uint32_t seed = 0;
   Index workers = 0;
   Index parameters = 0;
-  Index batch = 1;        ///< samples of a worker in a step
-  std::string gradients;  ///< the same for runs whose steps compute the same gradients (ComputingGroup)
-  std::optional<sim::Constants> constants;  ///< of the model
+  Index batch = 1;        ///< samples per worker and step
+  std::string gradients;  ///< a key that is equal for runs whose steps compute the same gradients (ComputingGroup)
+  std::optional<sim::Constants> constants;  ///< constants of the model
   Index steps = 0;                          ///< the last logged step
   Index freeze_step = 0;                    ///< step after which the variance was frozen; 0: never
   Index masked = 0;
@@ -50,38 +51,39 @@ struct Summary {
   double up_bytes = std::numeric_limits<double>::quiet_NaN();    ///< the part of compressed_step_bytes on the way up
   double down_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... and down
   double codec_seconds =
-      std::numeric_limits<double>::quiet_NaN();  ///< encode, exchange and decode, mean over all steps
+      std::numeric_limits<double>::quiet_NaN();  ///< mean seconds per step for encode, exchange and decode
   double worker_codec_error = std::numeric_limits<double>::quiet_NaN();  ///< ||x - C[x]|| / ||x||, mean over the run
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
   double worker_mean_distance =
-      std::numeric_limits<double>::quiet_NaN();                  ///< payloads are summed: ||x - C(mean)|| / ||x||
+      std::numeric_limits<double>::quiet_NaN();                  ///< where payloads are summed: ||x - C(mean)|| / ||x||
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();  ///< bytes of dense fp16 all-reduces / bytes
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
-  double wall_seconds = 0;  ///< of the steps
-  /// Of a step, a worker's share of what this machine computed: the median over the rows of /steps.
+  double wall_seconds = 0;  ///< wall time of all steps
+  /// Computing time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
-  std::vector<CommunicationTime> communication;  ///< one per cluster asked for
+  std::vector<CommunicationTime> communication;  ///< one per requested cluster
 };
 
-/// The step after which the variance was frozen; 0: never.
+/// Returns the step after which the variance was frozen; 0 if it never was.
 Index freeze_step_of(const std::vector<sim::Event>& events);
 
-/// Of at least one value; of an even number the mean of the middle two.
+/// Returns the median of at least one value; for an even number of values, the mean of the middle two.
 double median(std::vector<double> values);
 
-/// Throws ConfigError, IoError as the reader and exchanges_of do, ConfigError where a cluster cannot hold the workers.
+/// Summarizes a log. Throws ConfigError and IoError as the reader and exchanges_of do, and ConfigError where a cluster
+/// cannot hold the workers.
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model = netmodel::LinkLoad());
 
-/// The same for a log whose exchanges have been read already.
+/// Summarizes a log whose exchanges have already been read.
 Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& exchanges,
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});
 
-/// What decides the seconds of a run that shares its computing time with none.
+/// Returns the size of a run that shares its computing time with no other run.
 RunSize size_of(const Summary& run);
 
-/// Communication of the stages of a timeline.
+/// Returns the communication times of a timeline's stages.
 CommunicationTime communication_of(const std::string& cluster, const Timeline& timeline);
 
 }  // namespace onebit::analysis

@@ -14,7 +14,7 @@ using netmodel::ComputeTimes;
 using netmodel::Seconds;
 using netmodel::StepEstimate;
 
-/// Adds the parts of a step, so many times.
+/// Adds the parts of a step `times` times.
 void add(StepEstimate& sum, const StepEstimate& step, double times) {
   for (const auto part :
        {&StepEstimate::step, &StepEstimate::forward, &StepEstimate::backward, &StepEstimate::optimizer,
@@ -30,7 +30,7 @@ void add(StepEstimate& sum, const StepEstimate& step, double times) {
   }
 }
 
-/// Seconds of a step of ranges that come again and again, each kind priced once.
+/// Seconds per step of recurring ranges; each kind is priced once.
 class StepSeconds {
  public:
   explicit StepSeconds(const StepPricer& pricer) : pricer_(pricer) {}

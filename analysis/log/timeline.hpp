@@ -1,5 +1,5 @@
 #pragma once
-// The one clock of this program: it maps the steps of a run to estimated seconds on a cluster.
+// The only clock of this program: it maps the steps of a run to estimated seconds on a cluster.
 
 #include <limits>
 #include <optional>
@@ -10,34 +10,36 @@
 
 namespace onebit::analysis {
 
-/// How steps become seconds, whatever the run and the cluster.
+/// How steps become seconds, independent of the run and the cluster.
 struct PriceRules {
-  std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: as the run measured it
-  /// Of a step, in place of the workload's; not numbers where they are not given.
+  std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
+  /// Times of a step that replace the workload's; NaN where not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   netmodel::StepOptions step = {.gradient_bytes = sizeof(float)};  ///< dense gradients as a log's run sent them
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Whether a run's own computing time counts under these rules.
+/// Whether these rules use the run's own computing time.
 bool measures_computing(const PriceRules& rules);
 
 /// What decides a run's seconds besides its exchanges.
 struct RunSize {
   Index workers = 1, parameters = 0;
-  Index batch = 1;             ///< samples of a worker in a step
-  double compute_seconds = 0;  ///< of a worker's step, where no workload gives them: see SharedComputing
+  Index batch = 1;             ///< samples per worker and step
+  double compute_seconds = 0;  ///< computing time of one worker's step, used without a workload: see SharedComputing
 };
 
-/// Throws ConfigError where exchanges of a model of so many parameters were to stand next to the computing times of a
-/// workload that has more than a tenth more or fewer. One without parameters goes with all. where: the log or the arm.
+/// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
+/// its computing times do not fit the exchanges. A workload without parameters fits every model. where: the log or the
+/// arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
-/// The workload of the rules with the run's parameters; without one the run's own times, a third of them forward.
+/// Returns the workload of the rules with the run's number of parameters; without a workload, the run's own computing
+/// time, one third of it forward.
 netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 
-/// Computing times on a cluster's GPUs, with what the rules replace.
+/// Returns the computing times on a cluster's GPUs, with the replacements that the rules give.
 netmodel::ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload& workload, Index batch,
                                 Index accumulation, const PriceRules& rules);
 
@@ -49,7 +51,7 @@ class StepPricer {
       : compute_(compute), fabric_(fabric), model_(model), options_(options) {}
 
   netmodel::StepEstimate of(const netmodel::StepTraffic& step) const;
-  /// The mean over the steps of a stage.
+  /// Returns the mean over the steps of a stage.
   netmodel::StepEstimate mean(const StageTraffic& stage) const;
 
  private:
@@ -59,27 +61,27 @@ class StepPricer {
   const netmodel::StepOptions& options_;
 };
 
-/// The mean over a stage's steps, those without an exchange included.
+/// Mean over a stage's steps, including those without an exchange.
 struct StageTime {
-  std::string stage;  ///< optim::name of its phase
+  std::string stage;  ///< name of its phase (optim::name)
   bool compressed = false;
   Index steps = 0;
   netmodel::StepEstimate step;
 };
 
-/// Computing, exchanges, codec and update, one after the other unless the rules overlap them. Codecs take time in
-/// steps that exchange something in a compressed stage (StepRange::compressed).
+/// Maps steps to seconds. Computing, exchange, codec and update add up unless the rules overlap them. A codec takes
+/// time in steps of a compressed stage (StepRange::compressed) that exchange something.
 class Timeline {
  public:
-  /// Throws ConfigError where the cluster cannot hold the workers, and what the rules do not fit.
+  /// Throws ConfigError where the cluster cannot hold the workers, or the workload of the rules does not fit the run.
   Timeline(const RunSize& run, const std::vector<StepRange>& ranges, const netmodel::Cluster& cluster,
            const netmodel::CostModel& model, const PriceRules& rules = {});
 
-  /// Seconds since the start of the run after `step` steps; the log's last steps for more than it has.
+  /// Returns the seconds from the start of the run to the end of `step` steps; beyond the log's last step, its end.
   double at(Index step) const;
-  /// In the order of their first steps.
+  /// Returns the stages in the order of their first steps.
   const std::vector<StageTime>& stages() const { return stages_; }
-  /// Where computing times are from, for people.
+  /// Says in words where the computing times come from.
   const std::string& basis() const { return basis_; }
 
  private:

@@ -20,7 +20,7 @@ namespace {
   throw IoError("cannot run gnuplot: " + std::string(std::strerror(errno)));
 }
 
-/// A file in memory, without a name.
+/// An unnamed file in memory.
 class Memory {
  public:
   Memory() : descriptor_(memfd_create("onebit-plot", MFD_CLOEXEC)) {
@@ -57,7 +57,7 @@ class Memory {
   int descriptor_;
 };
 
-/// Its exit status; 127 where there is none.
+/// Runs a program and returns its exit status; 127 where it has none.
 int run(std::initializer_list<const char*> words, const Memory& in, const Memory& out) {
   std::vector<char*> arguments;
   for (const char* word : words) arguments.push_back(const_cast<char*>(word));
@@ -88,7 +88,7 @@ bool has_gnuplot() {
 std::string gnuplot_picture(const std::string& script) {
   const Memory in, out;
   in.write(script);
-  // -d: no commands of the user's, who may have set an output.
+  // -d: ignore the user's startup files, which may set an output.
   const int status = run({"gnuplot", "-d"}, in, out);
   std::string picture = out.read();
   if (status != 0 || picture.empty()) throw IoError("gnuplot wrote no picture");

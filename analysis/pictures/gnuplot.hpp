@@ -1,16 +1,16 @@
 #pragma once
-// gnuplot as a filter: a script goes in, a picture comes out. It is told no name: where it is given one, "|command" and
-// "file" are the same to it.
+// gnuplot as a filter: a script goes in, a picture comes out. It is never given a file name, because gnuplot would run
+// a name such as "|command" as a command.
 
 #include <string>
 
 namespace onebit::analysis {
 
-/// Whether there is a gnuplot that runs.
+/// Whether gnuplot is installed and runs.
 bool has_gnuplot();
 
-/// What it writes of the script, whose terminal is set. No shell starts it. Throws IoError where it fails or writes
-/// nothing.
+/// Returns what gnuplot writes for a script that sets its terminal. gnuplot is started without a shell. Throws IoError
+/// where it fails or writes nothing.
 std::string gnuplot_picture(const std::string& script);
 
 }  // namespace onebit::analysis

@@ -13,7 +13,7 @@
 namespace onebit::analysis {
 namespace {
 
-// Okabe and Ito's palette: told apart by the colour-blind and in print.
+// Okabe and Ito's palette: distinguishable with colour blindness and in print.
 constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 
 bool has_points(const Curve& curve) {
@@ -31,8 +31,9 @@ bool has_band(const Curve& curve) {
   return false;
 }
 
-/// A string of gnuplot's, in which nothing but letters, digits, spaces and what is not ASCII stands for itself: quotes,
-/// backquotes (a command in them would run) and all other signs by their numbers. The ends of lines become spaces.
+/// Returns a gnuplot string literal in which only letters, digits, spaces and non-ASCII bytes stand for themselves.
+/// Quotes, backquotes (a command in them would run) and all other signs are written as octal codes; line ends become
+/// spaces.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -42,7 +43,7 @@ std::string quoted(const std::string& text) {
     } else if (code >= 0x80 || c == ' ' || std::isalnum(code) != 0) {
       result += c;
     } else {
-      result += code < 0100 ? "\\0" : "\\";  // after a zero gnuplot reads three more digits, else three in all
+      result += code < 0100 ? "\\0" : "\\";  // after a leading zero gnuplot reads three more digits, else three in all
       for (const int shift : {6, 3, 0}) result += static_cast<char>('0' + (code >> shift & 7));
     }
   }
@@ -64,7 +65,7 @@ void write_data(const Plot& plot, std::ostringstream& script) {
   }
 }
 
-/// With bands the curves alone decide what is seen: over few seeds a band can be many times as wide.
+/// With bands, the curves alone set the visible range: over few seeds a band can be many times as wide.
 void write_range(const Plot& plot, std::ostringstream& script) {
   if (std::ranges::none_of(plot.curves, [](const Curve& curve) { return has_band(curve); })) return;
   double least = std::numeric_limits<double>::infinity(), most = -least;
@@ -96,7 +97,7 @@ void write_frame(const Plot& plot, std::ostringstream& script) {
   }
 }
 
-/// A curve without points keeps its colour and its freeze mark, not its line.
+/// A curve without points keeps its colour and its freeze mark, but has no line.
 void write_plot(const Plot& plot, std::ostringstream& script) {
   const char* separator = "plot ";
   for (std::size_t c = 0; c < plot.curves.size(); ++c) {
@@ -119,7 +120,8 @@ void write_plot(const Plot& plot, std::ostringstream& script) {
   script << "\n";
 }
 
-/// The plot with what can be drawn: finite points (breaks where they are not), positive where the axis is logarithmic.
+/// Reduces a plot to what can be drawn: finite points (the line breaks at others), positive where the axis is
+/// logarithmic.
 Plot drawable(Plot plot) {
   for (Curve& curve : plot.curves) {
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
@@ -171,7 +173,7 @@ bool has_values(const HeatMap& map) {
   });
 }
 
-/// Cividis' ends and middle: told apart by the colour-blind and in print.
+/// Uses the ends and the middle of Cividis: distinguishable with colour blindness and in print.
 std::string script_of(const HeatMap& map) {
   if (!has_values(map)) return "";
   std::ostringstream script;
@@ -202,7 +204,7 @@ std::vector<std::string> draw_script(const std::string& script, const std::strin
   return paths;
 }
 
-/// gnuplot calls the same things by the same names in every picture.
+/// Prefixes the identifiers of a picture: gnuplot uses the same ones in every picture.
 std::string with_prefix(std::string svg, const std::string& prefix) {
   for (const std::string& before : {std::string("id=\""), std::string("id='"), std::string("url(#"),
                                     std::string("href='#"), std::string("href=\"#")}) {

@@ -44,7 +44,7 @@ double variable_of(const sim::LogReader& log, Variable variable, double steps) {
 
 constexpr const char* kRate = "optimizer.lr";
 
-/// Whether an option makes what is fitted against.
+/// Whether an option determines the variable of the fit.
 bool makes(const std::string& option, Variable variable) {
   if (variable == Variable::steps) return option == "steps" || option == "epochs";
   if (variable == Variable::workers) return option == "workers";
@@ -52,7 +52,7 @@ bool makes(const std::string& option, Variable variable) {
   return of("codec") || of("channel") || of("feedback") || option == "model.noise" || option == "model.heterogeneity";
 }
 
-/// A run's options: what is fitted against, its learning rate, and the rest.
+/// A run's options: those that determine the variable, the learning rate, and the rest.
 struct Settings {
   OptionValues variable, rate, rest;
 };
@@ -60,7 +60,7 @@ struct Settings {
 Settings settings_of(const Run& run, Variable variable) {
   Settings settings;
   for (const auto& option : arm_options(run)) {
-    if (option.first == "eval.examples") continue;  // what is fitted is of the training
+    if (option.first == "eval.examples") continue;  // the fitted quantity is of the training
     const bool varies = makes(option.first, variable);
     (varies ? settings.variable : option.first == kRate ? settings.rate : settings.rest).insert(option);
   }
@@ -73,7 +73,7 @@ struct Group {
   std::vector<const Run*> runs;
 };
 
-/// By what key_of says of the runs, in the order of their first ones.
+/// Groups runs by key_of, in the order of their first runs.
 template <class KeyOf>
 std::vector<Group> grouped(const std::vector<const Run*>& runs, const KeyOf& key_of) {
   std::vector<Group> groups;
@@ -86,7 +86,7 @@ std::vector<Group> grouped(const std::vector<const Run*>& runs, const KeyOf& key
   return groups;
 }
 
-/// Whether the learning rate follows from what is fitted against.
+/// Whether the variable determines the learning rate.
 bool one_rate_a_setting(const std::vector<const Run*>& runs, Variable variable) {
   std::map<OptionValues, OptionValues> rates;
   return std::ranges::all_of(runs, [&](const Run* run) {
@@ -95,7 +95,7 @@ bool one_rate_a_setting(const std::vector<const Run*>& runs, Variable variable) 
   });
 }
 
-/// Runs that are fitted together: they differ in what is fitted against and, where each setting has its own, the rate.
+/// Groups runs that are fitted together: they differ in the variable and, where each setting has its own, the rate.
 std::vector<Group> groups_of(std::span<const Run> runs, Variable variable) {
   std::vector<const Run*> all;
   for (const Run& run : runs) all.push_back(&run);
@@ -115,7 +115,7 @@ std::vector<Group> groups_of(std::span<const Run> runs, Variable variable) {
   return groups;
 }
 
-/// Options of which the runs have several values.
+/// Returns the options for which the runs have several values.
 std::vector<std::string> differing_in(const std::vector<const Run*>& runs) {
   std::map<std::string, std::set<std::string>> values;
   std::map<std::string, std::size_t> count;

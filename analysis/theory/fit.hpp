@@ -1,5 +1,5 @@
 #pragma once
-// Rates of convergence: exponents fitted over runs that differ in one number.
+// Rates of convergence: exponents fitted over runs that differ in one quantity.
 
 #include <limits>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace onebit::analysis {
 
-/// y = c x^exponent by least squares of the logarithms; the interval is Student's t on the residuals, NaN for fewer
-/// than three points.
+/// Power law y = c x^exponent, fitted by least squares on the logarithms. The interval is Student's t on the residuals,
+/// NaN for fewer than three points.
 struct PowerFit {
   double exponent = 0;
   double half_width = 0;
@@ -21,39 +21,40 @@ struct PowerFit {
   Index points = 0;
 };
 
-/// The spans have one length. Throws ConfigError where a number is not positive and finite, or all x are the same.
+/// Fits a power law; the spans have equal length. Throws ConfigError where a number is not positive and finite, or all
+/// x are equal.
 PowerFit fit_power(std::span<const double> x, std::span<const double> y);
 
-/// What is fitted against: T, n, or epsilon as it was measured (TheoryConstants).
+/// Independent variable of a fit: T, n, or the measured epsilon (TheoryConstants).
 enum class Variable { steps, workers, errors };
 
-/// One run: its number, and the mean of ||grad f(x)||^2 over its steps after the freeze (all steps where nothing
-/// freezes), as its probes measured it.
+/// One run: the value of the variable, and the mean of ||grad f(x)||^2 over its steps after the freeze (all steps where
+/// nothing freezes), as measured by its probes.
 struct RatePoint {
   double x = 0;
   double gradient_square = 0;
   double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the log does not say
 };
 
-/// Throws ConfigError where the log has no probes, or no errors to fit against.
+/// Measures one run. Throws ConfigError where the log has no probes, or no errors to fit against.
 RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
-/// Runs that differ in their number and seed alone (for errors in what makes them: codecs, and the quadratic's noise
-/// and heterogeneity), and the power law through them. Learning rates differ only where each setting of what is fitted
-/// against has one of its own.
+/// Runs that differ only in the variable and the seed, and the power law through them. For the variable errors they
+/// differ in what causes errors: codecs, and the quadratic's noise and heterogeneity. Learning rates differ only where
+/// each setting of the variable has its own.
 struct RateFit {
-  std::string name;                    ///< the optimizer; of several fits with what tells them apart
+  std::string name;                    ///< the optimizer; with several fits, also what distinguishes them
   std::string optimizer;               ///< empty: the log does not say
   std::vector<RatePoint> points;       ///< by x, then in the order of the logs
-  std::vector<std::string> differing;  ///< options in which its runs differ, sorted; the seed is none of them
+  std::vector<std::string> differing;  ///< options in which its runs differ, sorted, without the seed
   PowerFit fit;
 };
 
-/// In the order of their first runs. Where runs of one setting were made at several learning rates, each rate has a fit
-/// of its own. Theory on 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in workers where noise dominates
-/// and the learning rate goes with sqrt(workers / steps), and of 2/3 in errors where they dominate and the rate goes
-/// with errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and ConfigError naming the fit where its
-/// runs have one setting only.
+/// Fits the runs, in the order of their first runs. Where runs of one setting used several learning rates, each rate
+/// has its own fit. The theory of 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in workers where noise
+/// dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where they dominate and the
+/// rate scales as errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and ConfigError naming the fit
+/// where its runs have only one setting.
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);
 
 }  // namespace onebit::analysis

@@ -18,7 +18,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 enum class Value { largest, mean, root_mean_square };
 
-/// Of the values that are there; `turn` makes what is shown of a logged one.
+/// Measures a column over the rows that have a value; `turn` converts a logged value to the one that is shown.
 template <class Row, class Turn>
 Measured measure(const std::vector<Row>& rows, double Row::*column, Value kind, const Turn& turn) {
   Measured result;
@@ -47,7 +47,7 @@ double delta_of(double relative_error) {
   return 1 - relative_error * relative_error;
 }
 
-/// Of any worker at any step: the assumption bounds every one of them.
+/// Returns the largest error norm of any worker at any step: the theorem's assumption bounds every one of them.
 double largest_worker_error(const sim::LogReader& log) {
   double largest = nan;
   if (!log.header().per_worker) return largest;
@@ -84,7 +84,7 @@ bool compresses(Index phase) {
   return phase == static_cast<Index>(optim::Phase::compression);
 }
 
-/// The least loss that is known of: the model's minimum, else the least of the run.
+/// Returns the lowest known loss: the model's minimum, else the lowest of the run.
 double least_loss(const sim::LogReader& log) {
   const std::optional<sim::Constants>& constants = log.header().constants;
   if (constants && !std::isnan(constants->optimum_loss)) return constants->optimum_loss;
@@ -96,10 +96,10 @@ double least_loss(const sim::LogReader& log) {
 struct Stage {
   Index first = 0;  ///< its first step
   double loss = 0;  ///< f(x0)
-  double lr = 0;    ///< mean
+  double lr = 0;    ///< mean learning rate
 };
 
-/// The last evaluation up to a step; a training loss is that of a few examples.
+/// Returns the loss of the last evaluation up to a step; a training loss covers only a few examples.
 double loss_before(const sim::LogReader& log, Index step) {
   double loss = nan;
   for (const sim::EvaluationRow& row : log.evaluations()) {
@@ -136,7 +136,7 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   Index before = stage.first - 1;
   for (const sim::ProbeRow& probe : probes) {
     if (probe.step < stage.first || std::isnan(probe.least_denominator)) continue;
-    const auto weight = static_cast<double>(probe.step - before);  // a probe stands for the steps since the last
+    const auto weight = static_cast<double>(probe.step - before);  // a probe stands for the steps since the last one
     before = probe.step;
     sum += weight * probe.scaled_gradient_square;
     const double t = static_cast<double>(probe.step - stage.first + 1), v = probe.least_denominator;
@@ -152,8 +152,8 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   return rows;
 }
 
-/// The optimizers are those whose workers feed gradients. What 1-bit Adam feeds holds the shared momentum, and with it
-/// the errors of former exchanges: the lemma does not speak of that.
+/// Applies to optimizers whose workers feed gradients. The input of 1-bit Adam contains the shared momentum, and with
+/// it the errors of earlier exchanges, which the lemma does not cover.
 ErrorBound error_bound(const sim::LogHeader& header, const TheoryConstants& c,
                        const std::vector<sim::ProbeRow>& probes) {
   ErrorBound result;
@@ -174,7 +174,7 @@ Telescoping telescoping_of(const std::vector<sim::ProbeRow>& probes) {
     if (std::isnan(probe.feedback_size) || probe.feedback_size == 0) continue;
     const double relative = probe.feedback_residual / probe.feedback_size;
     const bool first = ++result.probes == 1;
-    if (!first && (std::isnan(result.worst) || relative <= result.worst)) continue;  // not a number is the worst
+    if (!first && (std::isnan(result.worst) || relative <= result.worst)) continue;  // NaN counts as the worst
     result.worst = relative;
     result.step = probe.step;
   }
@@ -193,7 +193,7 @@ TheoryView view_theory(const sim::LogReader& log) {
   TheoryView view;
   view.constants = constants_of(log, steps, probes);
   const std::optional<Stage> stage = compression_stage(log, steps);
-  // The theorem's variance is frozen at once and for good.
+  // The theorem assumes that the whole variance is frozen at one step and stays frozen.
   const bool moves = number_of(log.header(), "optimizer.variance-refresh", 0) > 0 || freezes_by_tensor(log.header());
   if (stage && !moves && is_any_of(log.header(), {"onebit-adam", "onebit-adam-32"}))
     view.bound = bound_of(log, view.constants, *stage, probes);

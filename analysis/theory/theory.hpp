@@ -1,5 +1,5 @@
 #pragma once
-// A run against the theory of 1-bit Adam and of error feedback: constants that its probes measured, both sides of the
+// A run against the theory of 1-bit Adam and of error feedback: constants measured by its probes, and both sides of the
 // bounds.
 
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace onebit::analysis {
 
-/// Measured over a run; NaN where the log has nothing on it. Known values are those of the model (docs/convex.md).
+/// A constant as measured over a run; NaN where the log lacks it. `known` is the model's exact value (docs/convex.md).
 struct Measured {
   double value = std::numeric_limits<double>::quiet_NaN();
   double least = std::numeric_limits<double>::quiet_NaN();
@@ -21,7 +21,7 @@ struct TheoryConstants {
   Measured path_smoothness;  ///< L along the path; value: the largest
   Measured smoothness;       ///< L by power iteration; value: the largest
   Measured noise;            ///< sigma of a worker's gradient over its batch; value: root of the mean square
-  Measured heterogeneity;    ///< zeta between workers; value: root of the mean square, 0 where it came out negative
+  Measured heterogeneity;    ///< zeta between workers; value: root of the mean square, 0 where the estimate is negative
   Measured worker_delta;     ///< 1 - (||y - C[y]|| / ||y||)^2 on the run's own vectors; value: the mean
   Measured server_delta;
   Measured worker_error;  ///< root mean square over workers of ||e_w||; value: the largest
@@ -31,14 +31,14 @@ struct TheoryConstants {
       std::numeric_limits<double>::quiet_NaN();  ///< twice the largest error norm of any worker or the servers
 };
 
-/// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as reference texts quote it, v meaning
-/// the denominators d = sqrt(v) + eps of the update:
+/// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as the reference texts quote it, v
+/// meaning the denominators d = sqrt(v) + eps of the update:
 ///   (1 - g L/v - 2 g^2 L^2/((1-b)^2 v^2)) sum ||grad f||_V^2
 ///     <= 2 (f(x0) - f*)/g + 6 g^2 L^2 e^2 T/((1-b)^2 v^3) + L g s^2 T/(n v) + 2 g^2 L^2 s^2 T/(n (1-b)^2 v^2)
-/// The constants 6, 2, 2 and the powers of v in the noise terms are not certain: a side is reported, never judged.
+/// The constants 6, 2, 2 and the powers of v in the noise terms are not certain: both sides are reported, never judged.
 struct BoundRow {
   Index step = 0;
-  double factor = 0;    ///< of the left side's sum; not positive: the theorem says nothing at this learning rate
+  double factor = 0;    ///< factor of the sum on the left; not positive: the theorem says nothing at this learning rate
   double left = 0;      ///< factor times the sum of the scaled squared gradients since the freeze
   double start = 0;     ///< 2 (f(x0) - f*)/g
   double errors = 0;    ///< the term with epsilon
@@ -47,17 +47,19 @@ struct BoundRow {
   double right() const { return start + errors + noise + momentum; }
 };
 
-/// Error feedback's bound E||e||^2 <= 4 (1 - delta) G^2 / delta^2 (Karimireddy et al. 2019, Lemma 3; G^2 the mean
-/// square of what is fed), in units of what is exchanged. For workers, whose input is theirs alone, of optimizers that
-/// feed gradients, and where delta is in (0, 1]; else NaN. A momentum that went through a codec carries its errors.
+/// Error feedback's bound E||e||^2 <= 4 (1 - delta) G^2 / delta^2 (Karimireddy et al. 2019, Lemma 3; G^2 is the mean
+/// square of the input), in units of what is exchanged. It applies to workers, whose input is their own, under
+/// optimizers that feed gradients, and where delta is in (0, 1]; else NaN. A momentum that went through a codec carries
+/// the codec's errors.
 struct ErrorBound {
   double error_square = std::numeric_limits<double>::quiet_NaN();  ///< largest mean square over workers
   double bound = std::numeric_limits<double>::quiet_NaN();
-  double delta = std::numeric_limits<double>::quiet_NaN();         ///< least that was measured
-  double input_square = std::numeric_limits<double>::quiet_NaN();  ///< G^2, largest that was measured
+  double delta = std::numeric_limits<double>::quiet_NaN();         ///< smallest measured
+  double input_square = std::numeric_limits<double>::quiet_NaN();  ///< G^2, largest measured
 };
 
-/// How well the exchanges kept what error feedback promises: ||residual|| / ||what entered||, largest of all probes.
+/// How well the exchanges satisfied error feedback's telescoping identity: ||residual|| / ||input||, the largest of all
+/// probes.
 struct Telescoping {
   double worst = std::numeric_limits<double>::quiet_NaN();
   Index step = 0;
@@ -66,12 +68,12 @@ struct Telescoping {
 
 struct TheoryView {
   TheoryConstants constants;
-  std::vector<BoundRow> bound;  ///< one a probe of the compression stage
+  std::vector<BoundRow> bound;  ///< one row per probe of the compression stage
   ErrorBound error;
   Telescoping telescoping;
 };
 
-/// Throws ConfigError where the log has no probes, IoError as the reader does.
+/// Evaluates the theory on a run. Throws ConfigError where the log has no probes, IoError as the reader does.
 TheoryView view_theory(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

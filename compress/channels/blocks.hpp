@@ -6,7 +6,7 @@
 
 namespace onebit::compress {
 
-/// A rectangle of a buffer, in elements.
+/// A rectangle of a buffer; the arguments count elements.
 template <class T>
 device::Block block(const device::Buffer<T>& buffer, Index first, Index rows, Index width, Index pitch) {
   constexpr auto size = static_cast<Index>(sizeof(T));
@@ -18,7 +18,7 @@ inline device::Block body_block(const Payload& payload, Range rows, Index begin,
   return block(payload.body, rows.first * payload.body_bytes + begin, rows.count, end - begin, payload.body_bytes);
 }
 
-/// Scales [first, first + count) of rows [rows].
+/// Scales [first, first + count) of rows [rows] of a payload.
 inline device::Block scale_block(const Payload& payload, Range rows, Index first, Index count) {
   return block(payload.scales, rows.first * payload.scale_count + first, rows.count, count, payload.scale_count);
 }

@@ -24,22 +24,22 @@ std::vector<char> dense_marks(std::span<const Tensor> tensors, const Codec& up, 
   return marks;
 }
 
-/// Marks every tensor where there are dense steps.
+/// Marks every tensor if there are dense steps.
 std::vector<char> all_marks(std::span<const Tensor> tensors, const ExchangeConfig& config) {
   return std::vector<char>(tensors.size(), config.dense_steps > 0 ? 1 : 0);
 }
 
-/// Each side by its own codec.
+/// Decides for workers and servers separately, by the traits of the codec of each.
 bool keeps_errors(Feedback feedback, const Traits& traits) {
   if (feedback == Feedback::automatic) return traits.contraction || !(traits.unbiased || traits.expanding);
   return feedback == Feedback::ef;
 }
 
-/// Copies the errors of every segment that both sides have, in so many rows. A segment of the same elements has the
+/// Copies the errors of every segment that both tables have, in `rows` rows. Segments of the same elements have the
 /// same number of errors.
 void copy_errors(const device::Device& device, Index rows, const SegmentTable& from, const float* source,
                  Index source_stride, const SegmentTable& to, float* target, Index target_stride) {
-  std::map<Index, Index> states;  // where the errors lie, by the first element
+  std::map<Index, Index> states;  // offset of a segment's errors, by its first element
   for (const Segment& segment : from.segments()) {
     if (segment.active > 0) states[segment.parameter] = segment.state;
   }
@@ -51,7 +51,7 @@ void copy_errors(const device::Device& device, Index rows, const SegmentTable& f
   }
 }
 
-/// ||e|| / ||y|| of their squares.
+/// Returns ||e|| / ||y||; 0 for y = 0.
 double ratio(const CodecSquares& squares) {
   return squares.input > 0 ? std::sqrt(squares.error) / std::sqrt(squares.input) : 0.0;
 }
@@ -120,7 +120,7 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
                  FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
 }
 
-/// Throws ConfigError where errors of the type cannot be, or are not, carried.
+/// Throws ConfigError if errors of the configured type cannot be carried over, or if none are.
 void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   if (config.error_type == ErrorType::fp32) return;
   const std::string where =
@@ -135,7 +135,8 @@ void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   }
 }
 
-/// Throws ConfigError where the codec takes what was recorded, but for other vectors than it gets.
+/// Throws ConfigError if the codec accepts the recorded draws, but they are for vectors other than those that it
+/// encodes.
 void CompressedMean::take_recorded(const ExchangeConfig& config) {
   if (!config.recorded || !up_->take_recorded(shard_.device, layout_.worker(), shard_.workers(), *config.recorded))
     return;
@@ -163,7 +164,7 @@ void CompressedMean::absorb(Range group, const EncodeInput& input) {
   const Index before = shard_.own().first;
   worker_errors_.edit({group.first - before, group.count}, [&](Range rows, float* errors) {
     const Range part{before + rows.first, rows.count};
-    channel_->absorb(part, input.behind(part.first - group.first), draw(), errors);
+    channel_->absorb(part, input.without_first(part.first - group.first), draw(), errors);
     if (audits(step_) && !worker_errors_.exact()) audit_->leave(part, errors);
   });
   dense_.absorb(group, input);
@@ -202,7 +203,7 @@ void CompressedMean::audit(const float* result) {
   if (audits(step_ + 1)) {
     audit_->remember(worker_errors_, server_error_);
   } else if (audit_) {
-    audit_->forget();  // what was remembered for a step without an exchange
+    audit_->forget();  // it was remembered for a step that had no exchange
   }
 }
 
@@ -241,7 +242,7 @@ void CompressedMean::scale_errors(float factor) {
   for_each(shard_.device, server_error_.size(), ScaleErrorsKernel{server_error_.data(), factor});
   if (!audit_) return;
   if (worker_errors_.exact() || !audit_->remembers()) return audit_->scale(factor, factor);
-  audit_->remember(worker_errors_, server_error_);  // what scaling rounded away is not the next exchange's
+  audit_->remember(worker_errors_, server_error_);  // so that what scaling rounded away is not counted as lost
 }
 
 void CompressedMean::set_density(double density) {
@@ -278,12 +279,12 @@ std::string CompressedMean::first_bad() const {
   return "";
 }
 
-/// Names a worker's vector by an element of its errors.
+/// Describes a worker's vector, found by an element of its errors.
 std::string CompressedMean::vector_of(Index worker, Index state) const {
   return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(state);
 }
 
-/// Name of the tensor that an element of a worker's errors belongs to.
+/// Describes the tensor that an element of a worker's errors belongs to.
 std::string CompressedMean::tensor_at(Index state) const {
   for (const Segment& segment : layout_.worker().segments()) {
     if (state >= segment.state + segment.active) continue;

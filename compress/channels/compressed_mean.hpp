@@ -7,82 +7,85 @@
 
 namespace onebit::compress {
 
-/// Throws ConfigError where the configuration is wrong for any problem.
+/// Throws ConfigError if the configuration is wrong whatever the problem is.
 void check(const ExchangeConfig& config);
 
-/// Throws what making a CompressedMean would throw, for optimizers that make theirs later.
+/// Throws what the constructor of CompressedMean would throw, for optimizers that construct theirs later.
 void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
 
-/// Throws ConfigError where an exchange keeps something from step to step that adopt_errors does not carry over.
+/// Throws ConfigError if an exchange keeps something from step to step that adopt_errors does not carry over.
 void require_adoptable(const ExchangeConfig& config);
 
 class CompressedMean {
  public:
-  /// Throws ConfigError for an unknown codec, a parameter out of range, a pattern that fits no tensor, or a codec that
-  /// does not fit the meeting, with the reason.
+  /// Throws ConfigError for an unknown codec, a parameter out of range, a pattern that fits no tensor, or, with the
+  /// reason, a codec that does not fit the exchange pattern.
   CompressedMean(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
 
-  /// Starts the exchange of a step. Without feedback the errors of the last one are forgotten.
+  /// Starts the exchange of a step. Without error feedback, the errors of the last exchange are set to 0.
   void begin(Index step);
 
-  /// Whether this step is one of the first, whose vectors are averaged uncompressed. No errors arise in it.
+  /// Whether this step is one of the first ones, whose vectors are averaged uncompressed. Such steps leave no errors.
   bool averages() const { return averages(step_); }
 
-  /// Takes the vectors of a group of this device's workers; groups in order, each worker once.
+  /// Takes the vectors of a group of this device's workers. Groups come in order, each worker once.
   void absorb(Range group, const EncodeInput& input);
 
-  /// How the mean of this step lies after the exchange, where it is packed signs and nothing else has to read it: for
-  /// kernels that take signs in place of numbers.
+  /// The packed signs that hold this step's mean after the exchange, for kernels that read signs instead of numbers.
+  /// None if the mean is not packed signs, or if something else has to read it as numbers.
   std::optional<device::SignVector> packed_mean() const;
 
-  /// Writes the decoded mean to `result` [parameters], or leaves it as packed_mean() where that is null. Appends the
+  /// Writes the decoded mean to `result` [parameters]; if that is null, leaves it as packed_mean(). Appends the
   /// traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
-  /// Throws NumericError naming worker and tensor where a vector of the last exchange could not be encoded, because it
-  /// was not finite: result and errors then mean nothing. Waits for the exchange.
+  /// Throws NumericError, naming worker and tensor, if a vector of the last exchange was not finite and could not be
+  /// encoded. Result and errors are then meaningless. Waits for the exchange.
   void require_finite() const;
 
-  /// Errors, and what codecs keep from step to step. Named after what they are: worker_error, server_error.
+  /// Visits the errors (as worker_error and server_error) and what codecs keep from step to step.
   void visit_state(device::StateVisitor& visitor);
 
-  /// The traffic of one exchange, without data.
+  /// Traffic of one compressed exchange, known without data.
   netmodel::TrafficList plan() const;
 
-  /// Takes over the errors of an exchange of the same tensors, which differs in those that it kept dense: their errors
-  /// are 0. The configuration is one that require_adoptable lets through.
+  /// Takes over the errors of another exchange of the same tensors, which may keep other tensors dense. Errors of
+  /// tensors that only the other one kept dense stay 0. The configuration must pass require_adoptable.
   void adopt_errors(const CompressedMean& other);
-  /// Forgets all errors.
+  /// Sets all errors to 0.
   void reset_errors();
-  /// Forgets errors and whatever codecs keep from step to step: what is exchanged from now on is another quantity.
+  /// Sets all errors to 0 and resets what codecs keep from step to step, because another quantity is exchanged from now
+  /// on.
   void restart();
-  /// Multiplies all errors, where their unit changes with the learning rate.
+  /// Multiplies all errors by `factor`, for exchanges whose unit changes with the learning rate.
   void scale_errors(float factor);
-  /// Sparse codecs: the share of the elements that is sent from now on.
+  /// Sets the share of the elements that sparse codecs send from now on.
   void set_density(double density);
 
-  /// Elements of a worker's errors.
+  /// Elements of one worker's errors.
   Index error_stride() const { return channel_->error_stride(); }
-  /// A row of error_stride for each worker of this device.
+  /// Errors of this device's workers, a row of error_stride() elements each.
   const StoredErrors& worker_errors() const { return worker_errors_; }
   const device::Buffer<float>& server_error() const { return server_error_; }
   const Codec& up() const { return *up_; }
   const Codec& down() const { return *down_; }
   const ExchangeLayout& layout() const { return layout_; }
 
-  /// Relative error ||y - C[y]|| / ||y|| of the codecs in the last exchange: mean over the workers, and of the servers
-  /// together; 0 for an all-zero y, and where nothing was compressed. Collective.
+  /// Relative error ||y - C[y]|| / ||y|| of the workers' codec in the last exchange, mean over the workers; 0 for an
+  /// all-zero y, and if nothing was compressed. Collective.
   double worker_codec_error() const;
-  /// Whether the workers' number is none of their codec, but the distance of their vectors from the decoded mean.
+  /// Whether worker_codec_error() measures the distance of the workers' vectors from the decoded mean, not an error of
+  /// the codec.
   bool decodes_sums() const { return channel_->decodes_sums(); }
+  /// The same relative error of the servers' codec, all servers together. Collective.
   double server_codec_error() const;
   /// ||e||_2 over all servers, as of now. Reading it is collective.
   device::Number server_error_norm() const;
 
-  /// Of the last exchange, where it was audited.
+  /// Balance of the last exchange's errors; none if it was not audited.
   const std::optional<FeedbackBalance>& balance() const { return balance_; }
 
-  /// Names the first worker of this device and the tensor whose errors are not finite; empty if all are.
+  /// Names the first worker of this device with errors that are not finite, and the tensor; empty if all are finite.
   std::string first_bad() const;
 
  private:
@@ -105,8 +108,8 @@ class CompressedMean {
   std::unique_ptr<Channel> channel_;
   DensePart dense_;
   Index dense_steps_;
-  DensePart all_dense_;                            ///< of the first steps: every tensor, if there are any
-  device::Buffer<device::SignPlace> sign_places_;  ///< [tensors], where the mean is packed signs
+  DensePart all_dense_;  ///< the exchange of the first, dense steps: every tensor; empty without such steps
+  device::Buffer<device::SignPlace> sign_places_;  ///< [tensors] if the mean is packed signs; else empty
   StoredErrors worker_errors_;
   device::Buffer<float> server_error_;
   Index audit_every_;

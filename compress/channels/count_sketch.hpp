@@ -1,17 +1,17 @@
 #pragma once
 
-#include "compress/codecs/sparse/sent_count.hpp"
 #include "compress/channels/sketch_kernels.hpp"
+#include "compress/codecs/sparse/sent_count.hpp"
 
 namespace onebit::compress {
 
-/// A count sketch as the code of one vector: rows x columns numbers (float32); decoded are the k largest estimates, the
-/// other elements are 0. Estimates carry the noise of collisions, so no delta is declared. In an all-reduce sketches
+/// Encodes one vector as a count sketch of rows x columns numbers (float32). The k largest estimates are decoded; the
+/// other elements are 0. Estimates carry the noise of collisions, so no delta is declared. In an all-reduce, sketches
 /// are summed instead (SketchMean).
 struct CountSketch {
   SentCount count;
   Index rows;
-  Index columns;  ///< 0: 10 k numbers in all rows together
+  Index columns;  ///< 0: as many as give 10 k numbers in all rows together, rounded up
   std::uint32_t seed = 1;
 
   ONEBIT_HOST_DEVICE Index chosen(Index n) const { return count.of(n); }
@@ -20,7 +20,7 @@ struct CountSketch {
   }
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n == 0 ? 0 : 4 * rows * shape(n).columns; }
 
-  /// The order of what is added to a number decides its last bits: a group of rows is a lane's.
+  /// The last bits of a sum depend on the order of its terms, so one lane handles a whole group of rows.
   template <class Lanes>
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const SketchShape s = shape(in.n);

@@ -1,5 +1,5 @@
 #pragma once
-// What a user chooses of a compressed exchange.
+// The options of a compressed exchange.
 
 #include <memory>
 #include <string>
@@ -11,40 +11,40 @@ namespace onebit::compress {
 
 class RecordedDraws;
 
-/// A codec and its parameters; each codec uses those that its table row names.
+/// A codec and its parameters. Each codec reads those that its row in the table of codecs names.
 struct CodecConfig {
   std::string name = "sign-l2";
   double k = 0.01;               ///< sparse codecs: share of the elements (below 1) or their number (1 and above)
   Index levels = 127;            ///< qsgd: levels of one sign
   Index rank = 2;                ///< power-sgd
   bool warm_start = true;        ///< power-sgd: factors start from those of the last step
-  double min_rate = 1;           ///< power-sgd: a matrix is compressed if that makes it more than so many times smaller
+  double min_rate = 1;           ///< power-sgd: least factor of compression; matrices that shrink by no more stay dense
   Index block = 256;             ///< block-scaled codecs: elements that share one scale; 0: the whole segment
   std::string norm = "l2";       ///< qsgd: l2 | max
-  double threshold = 0.01;       ///< threshold: least magnitude that is sent
+  double threshold = 0.01;       ///< threshold: the least magnitude that is sent
   Index renew = 1000;            ///< dct: steps between two renewals of the threshold
-  double clip = 2.5;             ///< terngrad: clipping, in root mean squares of the segment; 0: none
-  bool scaled = false;           ///< random-k: times d / k, which makes it unbiased
-  bool shared = true;            ///< random-k: all workers draw the same indices, which then need not be sent
+  double clip = 2.5;             ///< terngrad: bound of clipping, in root mean squares of the segment; 0: none
+  bool scaled = false;           ///< random-k: multiplies by n / k, which makes it unbiased
+  bool shared = true;            ///< random-k: all workers draw the same indices
   std::string packing = "none";  ///< sparse codecs, qsgd: none | delta | elias
   double sample = 0.01;          ///< sampled top-k, dgc: share of the elements that the threshold is taken from
   Index sketch_rows = 5;         ///< count-sketch
-  Index sketch_columns = 0;      ///< count-sketch; 0: so that the sketch has as many numbers as 10 k
+  Index sketch_columns = 0;      ///< count-sketch; 0: as many as give 10 k numbers in all rows together
 };
 
-/// How the vectors of the workers are combined: through servers (all-to-all, then all-gather), by an all-gather, by an
-/// all-reduce of payloads, by merging them along a tree.
+/// How the workers' vectors are combined: through servers (all-to-all, then all-gather), by an all-gather, by an
+/// all-reduce of payloads, or by merging them along a tree.
 enum class ExchangePattern { automatic, server, gather, linear, tree };
 
-/// Whether what a codec leaves is added to the next vector; automatic: unless the codec is
-/// unbiased or its error may be longer than the vector.
+/// Whether a codec's error is added to the next vector (error feedback). automatic: yes, unless the codec is unbiased
+/// or its error may be longer than the vector; always for a contraction.
 enum class Feedback { automatic, ef, none };
 
-/// What the workers' errors are kept as from step to step.
+/// The type that the workers' errors are stored in from step to step.
 enum class ErrorType { fp32, bf16, int8 };
 
 struct ExchangeConfig {
-  CodecConfig up;    ///< of the workers' vectors
+  CodecConfig up;    ///< codec of the workers' vectors
   std::string down;  ///< name of the codec of the servers' vectors, with the parameters of `up`; empty: as up
   Feedback feedback = Feedback::automatic;
   ErrorType error_type = ErrorType::fp32;  ///< of the workers' errors; the servers' are float32
@@ -53,9 +53,9 @@ struct ExchangeConfig {
   Padding padding = Padding::wire_only;
   std::vector<std::string> dense;   ///< patterns of the tensors that are exchanged uncompressed
   std::vector<char> dense_tensors;  ///< [tensors]: marks more of them; empty: none
-  Index dense_steps = 0;            ///< so many steps of the run are exchanged uncompressed, without errors
-  std::uint32_t seed = 1;           ///< of codecs that draw random numbers
-  Index audit_every = 0;            ///< steps between two FeedbackBalances; 0: none
+  Index dense_steps = 0;            ///< the first steps of the run, exchanged uncompressed and without errors
+  std::uint32_t seed = 1;           ///< seed of codecs that draw random numbers
+  Index audit_every = 0;            ///< steps between two audits (FeedbackBalance); 0: none
   std::shared_ptr<const RecordedDraws> recorded;  ///< taken instead of random numbers; null: none
 };
 

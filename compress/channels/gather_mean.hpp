@@ -4,8 +4,8 @@
 
 namespace onebit::compress {
 
-/// All-gather of the workers' payloads; everybody decodes all of them and takes the mean. The usual exchange of sparse
-/// codecs: nothing is compressed twice, and the bytes grow with the number of workers.
+/// All-gather of the workers' payloads: every device decodes all of them and takes the mean. This is the usual exchange
+/// of sparse codecs. Nothing is compressed twice, and the received bytes grow with the number of workers.
 class GatherMean final : public Channel {
  public:
   /// `layout` and `codec` outlive the channel.
@@ -22,10 +22,10 @@ class GatherMean final : public Channel {
   }
   void renew_payloads() override;
 
-  /// Brings the payloads of all workers to this device: a row for each. Collective.
+  /// Gathers the payloads of all workers on this device, one row per worker. Collective.
   const Payload& gather();
 
-  /// A row for each worker of this device.
+  /// Payload of this device's workers, one row per worker.
   const Payload& worker_payload() const { return payload_; }
 
  private:
@@ -36,7 +36,7 @@ class GatherMean final : public Channel {
   const ExchangeLayout& layout_;
   const Codec& codec_;
   Payload payload_;
-  Payload gathered_;  ///< a row for each worker of the run
+  Payload gathered_;  ///< one row per worker of the run
   std::vector<device::Blocks> to_, from_;
 };
 

@@ -57,14 +57,14 @@ ExchangeSeconds GlobalTopKMean::exchange(const RngKey&, StoredErrors& worker_err
   return seconds;
 }
 
-/// Row `from` of a payload, dense.
+/// Writes row `from` of a payload as a dense row in the order of the errors.
 void GlobalTopKMean::place(const Payload& payload, Index from, float* to) {
   const SegmentTable& table = layout_.worker();
   codec_.decode(shard_.device, table, payload, from, decoded_.data());
   for_each_large_item(shard_.device, table.item_sizes(), SpreadKernel{table.device_segments(), decoded_.data(), to});
 }
 
-/// One round: the workers at odd multiples of `distance` send to those before them.
+/// Runs one round: the workers at odd multiples of `distance` send to those `distance` below them.
 void GlobalTopKMean::merge(Index distance) {
   const Index pairs = ceil_div(layout_.workers() - distance, 2 * distance);
   const MergePairs rows{row(0), row(distance), 2 * distance * layout_.state_size()};
@@ -74,7 +74,7 @@ void GlobalTopKMean::merge(Index distance) {
   for_each_row(shard_.device, pairs, layout_.state_size(), KeepKernel{rows});
 }
 
-/// Gives a worker back what is not in the result of what it sent, and of what it dropped.
+/// Adds to a worker's error what it sent of elements that are not in the result, and what it dropped of those that are.
 void GlobalTopKMean::correct(Index worker, float* error) {
   const Index n = layout_.state_size();
   for_each(shard_.device, n, RestoreKernel{row(0), sent_.data(), error});

@@ -4,24 +4,24 @@
 
 namespace onebit::compress {
 
-/// gTop-k (Shi et al. 2019, Algorithms 2 and 3): the workers' top-k meet in a binomial tree. In round j worker r, a
-/// multiple of 2^(j+1), receives the k elements of worker r + 2^j, adds them to its own and keeps the k largest of the
-/// sum; worker 0's, over the number of workers, are the result, which goes down the tree to everybody. Elements of a
-/// worker that are not in the result stay in its error.
+/// gTop-k (Shi et al. 2019, Algorithms 2 and 3): the workers' top-k elements are merged along a binomial tree. In round
+/// j, worker r, a multiple of 2^(j+1), receives the k elements of worker r + 2^j, adds them to its own and keeps the k
+/// largest of the sum. Those of worker 0, divided by the number of workers, are the result, which is sent down the tree
+/// to everybody. Elements of a worker that are not in the result stay in its error.
 ///
-/// Deviation: an element may be dropped in one merge and be in the result by another way; the published algorithm loses
-/// what was dropped then, as its senders believe it used. Here the worker that dropped it adds it to its own error, so
-/// that result and errors add up to what went in. An element that comes to 0 is
-/// not in the result: its workers keep it.
+/// Deviation: an element may be dropped in one merge and still reach the result by another path. The published
+/// algorithm loses what was dropped, because its senders take it as used. Here the worker that dropped it adds it to
+/// its own error, so that result and errors add up to the input. An element whose sum is 0 counts as not in the result:
+/// its workers keep it.
 ///
-/// The data are simulated: every device gathers all payloads and merges all of them, with the same bits everywhere. The
-/// traffic is the algorithm's: the bytes of one worker's payload on every edge of the tree, up and down.
+/// The merging is simulated: every device gathers all payloads and merges all of them, with the same bits everywhere.
+/// The recorded traffic is the algorithm's: the bytes of one worker's payload on every edge of the tree, up and down.
 class GlobalTopKMean final : public Channel {
  public:
   /// `layout` and `codec` outlive the channel.
   GlobalTopKMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
 
-  /// Whether a codec sends few elements as they are, the same number whatever they are.
+  /// Whether a codec sends a few unchanged elements, chosen deterministically, in payloads of one size.
   static bool fits(const Codec& codec);
 
   Index error_stride() const override { return gather_.error_stride(); }
@@ -30,7 +30,7 @@ class GlobalTopKMean final : public Channel {
   ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
-  /// Of the workers' own encodings, before anything went back to their errors.
+  /// Squared norms of the workers' own encodings, before anything was returned to their errors.
   std::vector<CodecSquares> worker_squares(const StoredErrors&) const override { return squares_; }
   void renew_payloads() override;
 
@@ -44,9 +44,9 @@ class GlobalTopKMean final : public Channel {
   const ExchangeLayout& layout_;
   const Codec& codec_;
   GatherMean gather_;
-  Payload merged_;                 ///< a row for each merge of a round
-  device::Buffer<float> rows_;     ///< [workers][state]: what a worker holds of the tree; after its row was sent, what
-                                   ///< the receiver dropped of it
+  Payload merged_;                 ///< one row per merge of a round
+  device::Buffer<float> rows_;     ///< [workers][state]: a worker's partial sum; once it was sent, what
+                                   ///< the receiver dropped in the merge
   device::Buffer<float> sent_;     ///< [state]
   device::Buffer<float> decoded_;  ///< [parameters]
   std::vector<CodecSquares> squares_;

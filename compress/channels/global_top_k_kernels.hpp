@@ -1,11 +1,11 @@
 #pragma once
-// The merging of the workers' sparse rows, kept as dense rows in the order of the errors.
+// Merges the workers' sparse rows, which are stored as dense rows in the order of the errors.
 
 #include "compress/codecs/codec.hpp"
 
 namespace onebit::compress {
 
-/// One decoded row to the places of its errors; padding is 0.
+/// Copies one decoded row to the places of its errors; padding becomes 0.
 struct SpreadKernel {
   const Segment* segments;
   const float* parameters;
@@ -17,14 +17,14 @@ struct SpreadKernel {
   }
 };
 
-/// Rows that meet in a round: pair p is receivers + p * stride and senders + p * stride.
+/// Rows that are merged in a round: pair p is receivers + p * stride and senders + p * stride.
 struct MergePairs {
   float* receivers;
   float* senders;
   Index stride;
 };
 
-/// Both hold the sum.
+/// receiver = sender = receiver + sender.
 struct SumKernel {
   MergePairs pairs;
   ONEBIT_HOST_DEVICE void operator()(Index pair, Index i) const {
@@ -35,7 +35,8 @@ struct SumKernel {
   }
 };
 
-/// The sender's row has become what the codec leaves of the sum, an element or 0: the receiver keeps the others.
+/// Subtracts what the merge dropped, which the codec left in the sender's row: the receiver keeps the elements that
+/// were encoded.
 struct KeepKernel {
   MergePairs pairs;
   ONEBIT_HOST_DEVICE void operator()(Index pair, Index i) const {
@@ -43,7 +44,7 @@ struct KeepKernel {
   }
 };
 
-/// A worker's elements that are not in the result go back to its errors.
+/// Adds a worker's elements that are not in the result back to its error.
 struct RestoreKernel {
   const float* result;
   const float* sent;
@@ -53,7 +54,7 @@ struct RestoreKernel {
   }
 };
 
-/// What a worker dropped in a merge of elements that are in the result by another way is its error.
+/// Adds to a worker's error what it dropped in a merge, for elements that reached the result by another path.
 struct RememberKernel {
   const float* result;
   const float* dropped;
@@ -63,7 +64,7 @@ struct RememberKernel {
   }
 };
 
-/// The result over the workers to its parameters.
+/// Writes the merged row, divided by the number of workers, to its parameters.
 struct GlobalMeanKernel {
   const Segment* segments;
   const float* row;

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
-#include "compress/codecs/quantized/float_codecs.hpp"
 #include "compress/channels/power_sgd_kernels.hpp"
+#include "compress/codecs/quantized/float_codecs.hpp"
 #include "compress/codecs/segment_kernels.hpp"
 #include "compress/layout/tensor.hpp"
 
 namespace onebit::compress {
 
-/// PowerSGD's approximation of one vector by itself, for exchanges in which vectors are not summed on the wire: the n
-/// elements as a matrix M of floor(sqrt(n)) rows, filled up with zeros; P = M Q for random Q, orthonormalised; sent are
-/// P and M^T P, rank numbers (float32) for each row and column. Where that is no less than n numbers, they are sent
-/// themselves. The projection P P^T M never lengthens, but how much it takes away depends on Q: no delta is declared.
+/// PowerSGD's approximation of a single vector, for exchanges that do not sum vectors on the wire. The n elements form
+/// a matrix M of floor(sqrt(n)) rows, filled up with zeros. P is M Q for a random Q, orthonormalised; P and M^T P are
+/// sent, `rank` numbers (float32) per row and column. If that is at least n numbers, the elements themselves are sent.
+/// The projection P P^T M never lengthens M, but how much it removes depends on Q, so no delta is declared.
 struct LowRank {
   Index rank;
-  double min_rate = 1;  ///< of an all-reduce: matrices that it makes at most so many times smaller stay dense
+  double min_rate = 1;  ///< in an all-reduce: matrices that shrink by at most this factor stay dense
 
   /// The rank of a matrix's factors in an all-reduce.
   static Index rank_of(Index most, Index matrix_rows, Index matrix_columns) {
@@ -67,7 +67,7 @@ struct LowRank {
   ONEBIT_DEVICE void decode(const std::uint8_t* in, Index n, const Use& use, const Lanes& lanes) const {
     if (whole(n)) return Fp32{}.decode(in, n, use, lanes);
     const Index b = columns(n);
-    auto* factors = const_cast<std::uint8_t*>(in);  // ByteMatrix writes as well; here it only reads
+    auto* factors = const_cast<std::uint8_t*>(in);  // ByteMatrix can write; here it only reads
     const ByteMatrix p{factors, rank}, q{factors + 4 * rank * rows(n), rank};
     lanes.each(n, [&, this](Index i) {
       double sum = 0;
@@ -76,7 +76,7 @@ struct LowRank {
     });
   }
 
-  /// In an all-reduce, of matrices as they are.
+  /// Whether an all-reduce, which uses the tensors' own shapes, leaves the tensor dense.
   bool keeps_dense(const Tensor& tensor) const {
     if (!tensor.is_matrix()) return true;
     const Index columns = tensor.size / tensor.rows;

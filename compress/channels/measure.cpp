@@ -9,7 +9,7 @@
 namespace onebit::compress {
 namespace {
 
-/// Adds a pair for each of `rows` rows.
+/// Appends the squares of each of `rows` rows.
 void append_squares(const device::Device& device, const SegmentTable& table, Index rows, FloatRows errors,
                     FloatRows decoded, std::vector<CodecSquares>& result) {
   const auto error = error_squares(device, table, table.real(), rows, errors);
@@ -44,7 +44,7 @@ std::vector<CodecSquares> row_squares(const device::Shard& shard, const Exchange
   return result;
 }
 
-// Rows are decoded a few at a time: their errors are then still in the cache for the second sum.
+// Decodes a few rows at a time, so that their errors are still in the cache for the second sum.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
                                       const SegmentTable& table, const Payload& payload, const StoredErrors& errors) {
   constexpr Index values_at_once = Index{1} << 18;

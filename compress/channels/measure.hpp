@@ -1,29 +1,29 @@
 #pragma once
-// What channels measure of their last exchange.
+// Measurements of a channel's last exchange.
 
 #include "compress/channels/channel.hpp"
 
 namespace onebit::compress {
 
-/// Rows of floats, each `stride` after the one before; 0: all the same.
+/// Rows of floats, `stride` elements apart; 0: all rows are the same.
 struct FloatRows {
   const float* values;
   Index stride;
 };
 
-/// Squared norms of e over `chunks` of a side: [rows x segments].
+/// Squared norms of the errors over `chunks` of a table, [rows x segments].
 device::Future<double> error_squares(const device::Device& device, const SegmentTable& table,
                                      const device::Chunks& chunks, Index rows, FloatRows errors);
 
-/// Squared norms of the y = e + C[y] that were encoded, over real elements: [rows x segments]. decoded: [parameters].
+/// Squared norms of the encoded y = e + C[y] over real elements, [rows x segments]. decoded: rows of [parameters].
 device::Future<double> encoded_squares(const device::Device& device, const SegmentTable& table, Index rows,
                                        FloatRows errors, FloatRows decoded);
 
-/// Of the rows of this device's workers, all decoded to the same vector [parameters].
+/// Squared norms for each of this device's workers, all decoded to the same vector [parameters].
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
                                       const device::Buffer<float>& errors, const float* decoded);
 
-/// Of every row of a payload, over real elements.
+/// Squared norms for every row of a payload, over real elements.
 std::vector<CodecSquares> row_squares(const device::Device& device, const ExchangeLayout& layout, const Codec& codec,
                                       const SegmentTable& table, const Payload& payload, const StoredErrors& errors);
 

@@ -70,7 +70,7 @@ std::vector<StartFactors::Place> PowerSgdMean::right_places(const std::vector<Ma
   return places;
 }
 
-/// The right factors of a step.
+/// Prepares the right factors of a step.
 void PowerSgdMean::start(Index step) {
   if (const std::optional<std::vector<float>> fresh = starts_.anew(step)) {
     first_right_.upload(*fresh);
@@ -85,7 +85,7 @@ void PowerSgdMean::absorb(Range group, const EncodeInput& input, const RngKey&, 
                      refused_.data() + (group.first - shard_.own().first) * table.count());
 }
 
-/// Every worker's M Q.
+/// Computes every worker's M Q.
 void PowerSgdMean::multiply(const device::Buffer<float>& errors) {
   for (const Matrix& m : matrices_) {
     gemm_batched(shard_.device, {.m = m.rows, .n = m.rank, .k = m.columns},
@@ -94,7 +94,7 @@ void PowerSgdMean::multiply(const device::Buffer<float>& errors) {
   }
 }
 
-/// Every worker's M^T P.
+/// Computes every worker's M^T P.
 void PowerSgdMean::multiply_transposed(const device::Buffer<float>& errors) {
   for (const Matrix& m : matrices_) {
     gemm_batched(shard_.device, {.m = m.columns, .n = m.rank, .k = m.rows, .transpose_a = true},

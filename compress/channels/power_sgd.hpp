@@ -8,15 +8,15 @@
 
 namespace onebit::compress {
 
-/// PowerSGD (Vogels et al. 2019, Algorithm 1 and 2): of every matrix M_w = gradient + error, P = mean of M_w Q,
-/// orthonormalised, Q = mean of M_w^T P, and everybody takes P Q^T. Two all-reduces of r numbers for each row and
-/// column. Q is kept for the next step (warm start) or is new at every one; a new one is normal random numbers. Errors
-/// are what the common result misses of each worker's own matrix, so their mean and the result add up to what went in.
+/// PowerSGD (Vogels et al. 2019, Algorithms 1 and 2). For every matrix M_w = gradient + error of worker w: P = mean of
+/// M_w Q, orthonormalised; Q = mean of M_w^T P; the result is P Q^T. That takes two all-reduces, of r numbers per row
+/// and per column. Q is kept for the next step (warm start) or drawn anew at every step, as normal random numbers. A
+/// worker's error is M_w minus the common result, so the mean of the errors and the result add up to the mean input.
 ///
-/// Q is orthonormalised before M_w Q as well, as PyTorch's hook does: the span, and so P Q^T, is the same, but the
-/// columns of M_w Q do not come close to each other, where rounding would show.
+/// Q is also orthonormalised before M_w Q, as PyTorch's hook does. The span, and so P Q^T, is the same, but the columns
+/// of M_w Q do not become nearly parallel, where rounding errors would show.
 ///
-/// A column of P that vanishes is left out, and starts again from its first random numbers.
+/// A column of P that vanishes is left out; its column of Q starts again from its first random numbers.
 class PowerSgdMean final : public Channel {
  public:
   /// Every segment of `layout`, which outlives the channel, is a matrix of `tensors`. Throws ConfigError where the
@@ -35,11 +35,11 @@ class PowerSgdMean final : public Channel {
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>&) override {
     visitor.shared("right_factors", right_);
   }
-  /// Starts again from the first random factors.
+  /// Resets the right factors to the first ones.
   void renew_payloads() override;
 
  private:
-  /// One matrix and the places of its factors.
+  /// A matrix and the places of its factors.
   struct Matrix {
     Index tensor = 0, parameter = 0, state = 0;
     Index rows = 0, columns = 0, rank = 0;
@@ -56,12 +56,12 @@ class PowerSgdMean final : public Channel {
   std::vector<Matrix> matrices_;
   Index left_size_ = 0, right_size_ = 0;
   StartFactors starts_;
-  device::ItemSizes left_sizes_, right_sizes_;              ///< of the factors' columns
+  device::ItemSizes left_sizes_, right_sizes_;              ///< lengths of the factors' columns
   device::Buffer<FactorShape> left_shapes_, right_shapes_;  ///< [matrices]
   device::Buffer<Index> refused_;                           ///< [workers of this device][segments]
   device::Buffer<float> left_, right_;                      ///< the common factors
-  device::Buffer<float> first_right_;                       ///< what the right ones started from
-  device::Buffer<float> left_rows_, right_rows_;            ///< [workers of this device]: their own
+  device::Buffer<float> first_right_;                       ///< the values that the right factors started from
+  device::Buffer<float> left_rows_, right_rows_;            ///< [workers of this device]: each worker's own factors
   device::Buffer<float> decoded_;                           ///< [parameters]
   device::DenseSum left_sum_, right_sum_;
 };

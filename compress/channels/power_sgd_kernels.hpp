@@ -1,5 +1,5 @@
 #pragma once
-// The maths of PowerSGD that is no matrix product.
+// The maths of PowerSGD apart from matrix products.
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ struct FloatMatrix {
   }
 };
 
-/// The same at any address.
+/// A row-major matrix of floats at any address, aligned or not.
 struct ByteMatrix {
   std::uint8_t* data;
   Index columns;
@@ -34,8 +34,8 @@ ONEBIT_DEVICE double column_product(const Matrix& p, Index rows, Index c, Index 
   return lanes.sum(rows, [&p, c, d](Index i) { return p.get(i, c) * p.get(i, d); });
 }
 
-/// Makes the columns of a matrix orthonormal by modified Gram-Schmidt in double; one of which nothing is left becomes
-/// 0.
+/// Makes the columns of a matrix orthonormal by modified Gram-Schmidt in double. A column that depends on those before
+/// it becomes 0.
 template <class Matrix, class Lanes>
 ONEBIT_DEVICE void orthonormalise(const Matrix& p, Index rows, const Lanes& lanes) {
   for (Index c = 0; c < p.columns; ++c) {
@@ -68,7 +68,7 @@ struct OrthonormalKernel {
   }
 };
 
-/// A column of zeros becomes that of `fresh`. Item: a factor.
+/// Replaces columns of zeros by those of `fresh`. Item: a factor.
 struct ReviveKernel {
   const FactorShape* shapes;
   const float* fresh;

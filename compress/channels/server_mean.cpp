@@ -15,8 +15,8 @@ namespace {
 
 using netmodel::TrafficList;
 
-/// Where the chunks of `servers` begin and end in the body of vector v. A sliceable codec's payload has the vectors as
-/// segments and equal chunks in them, another's the chunks of `held` servers.
+/// Begin and end of the chunks of `servers` in the body of a vector, in bytes. The payload holds the chunks of `held`
+/// servers: for a sliceable codec as equal parts of one segment per vector, for others as segments of their own.
 std::pair<Index, Index> chunk_bytes(const Payload& payload, bool sliceable, Index vector, Range servers, Index held) {
   const auto at = [&](Index segment) { return payload.offsets[static_cast<std::size_t>(segment)]; };
   if (!sliceable) return {at(vector * held + servers.first), at(vector * held + servers.end())};
@@ -41,7 +41,7 @@ void ServerMean::renew_payloads() {
   plan_blocks();
 }
 
-/// Chunks of this device's servers in the errors of all.
+/// Places of this device's servers' errors in the errors of all servers.
 std::vector<device::Piece> ServerMean::server_pieces() const {
   const Range own = shard_.own();
   std::vector<device::Piece> pieces;
@@ -56,7 +56,7 @@ std::vector<device::Piece> ServerMean::server_pieces() const {
   return pieces;
 }
 
-/// A number for each chunk of this device's servers, in those of all.
+/// Places of this device's servers' memory, one number per chunk, in that of all servers.
 std::vector<device::Piece> ServerMean::server_memory_pieces() const {
   const Range own = shard_.own();
   std::vector<device::Piece> pieces;
@@ -73,7 +73,7 @@ void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float
   visitor.pieces("server_codec", own_server_payload_.memory, server_memory_pieces(), layout_.server().count());
 }
 
-/// What goes where: of every vector, the chunks of a rank's servers lie side by side in a payload.
+/// Plans which bytes go where. In every vector, the chunks of one rank's servers are contiguous in a payload.
 void ServerMean::plan_blocks() {
   const Range own = shard_.own();
   const Index n = layout_.workers(), vectors = layout_.worker().count();
@@ -110,14 +110,14 @@ void ServerMean::absorb(Range group, const EncodeInput& input, const RngKey& dra
   if (up_.traits().shared_max) {
     add_error_feedback(shard_.device, up_table(), rows.count, input, errors, layout_.state_size(),
                        worker_payload_.refused.data() + rows.first * up_table().count());
-    return;  // encoded once the largest of all workers is known
+    return;  // exchange() encodes, once the largest magnitude of all workers is known
   }
   RngKey own = draw;
   own.first_row = group.first;
   up_.encode(shard_.device, up_table(), rows, input, own, errors, layout_.state_size(), worker_payload_);
 }
 
-/// The largest magnitude of every exchanged vector over all workers. Collective.
+/// Agrees on the largest magnitude of every exchanged vector over all workers. Collective.
 void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   const SegmentTable& table = up_table();
   const LargestKernel kernel{table.device_segments(), worker_errors.data(), layout_.state_size(),
@@ -131,7 +131,7 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
     most = std::max(most, static_cast<float>(all[i]));
   }
   const auto chunks = static_cast<std::size_t>(up_segments());
-  for (std::size_t v = 0; v < largest.size(); v += chunks) {  // one scale a vector, as wide as its largest chunk's
+  for (std::size_t v = 0; v < largest.size(); v += chunks) {  // one scale per vector: that of its largest chunk
     const auto begin = largest.begin() + static_cast<std::ptrdiff_t>(v);
     const float most = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(chunks));
     std::fill_n(begin, chunks, most);
@@ -219,7 +219,7 @@ std::vector<CodecSquares> ServerMean::worker_squares(const StoredErrors& worker_
   return row_squares(shard_.device, layout_, up_, up_table(), worker_payload_, worker_errors);
 }
 
-/// Sum over the chunks of all servers of one number for each, in the layout's order whatever the shards.
+/// Sums one number per chunk over all servers, in the layout's order, so that the result does not depend on the shards.
 double ServerMean::server_sum(const std::vector<double>& own) const {
   const std::vector<double> all = shard_.communicator->all_gather(own);
   std::vector<double> ordered(all.size());

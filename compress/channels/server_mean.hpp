@@ -4,10 +4,24 @@
 
 namespace onebit::compress {
 
-/// 1-bit Adam's compressed all-reduce (Tang et al. 2021, Algorithm 1; DeepSpeed's compressed_allreduce): all-to-all of
-/// the workers' compressed rows, mean and second compression with error feedback at the server of each chunk,
-/// all-gather. Server j stands on the device of worker j. A codec whose payload cannot be cut into the servers' chunks
-/// encodes every chunk by itself: its guarantees then hold chunk by chunk.
+/// 1-bit Adam's compressed all-reduce (Tang et al. 2021, Algorithm 1; DeepSpeed's compressed_allreduce): an all-to-all
+/// of the workers' compressed rows, then at the server of each chunk the mean and a second compression with error
+/// feedback, then an all-gather. Server j is on the device of worker j. A codec whose payload cannot be cut into the
+/// servers' chunks encodes every chunk by itself; its guarantees then hold chunk by chunk.
+///
+/// Example: sign-l2 both ways, one vector of 10 elements, n = 4 workers, padded to 32 (see ExchangeLayout). Worker w
+/// encodes y_w = input + its error as 32 / 8 = 4 bytes of signs and one scale s_w, over its 10 elements:
+///
+///   to server    0          1          2          3
+///   y_w          xxxxxxxx   xx......   ........   ........   x: a sign; .: a padding bit, which is 1
+///   up           1 byte     1 byte     1 byte     1 byte     all-to-all; s_w (4 bytes) goes to every server
+///   server j     z_j = error_j + mean over w of s_w * sign(y_w) in its chunk; 8, 2, 0 and 0 elements
+///   down         1 byte     1 byte     1 byte     1 byte     all-gather of sign(z_j), and of the scale t_j (4 bytes)
+///   error_j      z_j - t_j * sign(z_j)
+///
+/// Every worker gets all 4 bytes and the 4 scales t_0 ... t_3 back, and decodes the result as t_j * sign(z_j) from each
+/// chunk. Servers 2 and 3 have only padding here, so t_2 = t_3 = 0. With Padding::as_data, s_w counts 32 elements and
+/// each t_j 8.
 class ServerMean final : public Channel {
  public:
   /// `layout`, `up` and `down` outlive the channel.
@@ -28,15 +42,14 @@ class ServerMean final : public Channel {
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>& server_error) override;
   void renew_payloads() override;
 
-  /// The packed bytes of the last exchange: of this device's workers, and of all servers (one row, their chunks side by
-  /// side).
+  /// Payloads of the last exchange: of this device's workers, and of all servers (one row, with their chunks in order).
   const Payload& worker_payload() const { return worker_payload_; }
   const Payload& server_payload() const { return alone() ? own_server_payload_ : server_payload_; }
 
  private:
   bool alone() const { return shard_.ranks() == 1; }
   const Payload& arrived() const { return alone() ? worker_payload_ : arrived_; }
-  /// What shares a scale on the way up, and its segments per exchanged vector.
+  /// The segments that are encoded on the way up, and their number per exchanged vector.
   const SegmentTable& up_table() const { return up_.traits().sliceable ? layout_.worker() : layout_.server(); }
   Index up_segments() const { return up_.traits().sliceable ? 1 : layout_.workers(); }
   void plan_blocks();
@@ -52,8 +65,8 @@ class ServerMean final : public Channel {
   const Codec& up_;
   const Codec& down_;
   ServerPart part_;
-  Payload worker_payload_;      ///< a row for each worker of this device
-  Payload arrived_;             ///< a row for each worker of the run: the chunks of this device's servers
+  Payload worker_payload_;      ///< one row per worker of this device
+  Payload arrived_;             ///< one row per worker of the run: the chunks of this device's servers
   Payload own_server_payload_;  ///< one row: the chunks of this device's servers
   Payload server_payload_;      ///< one row: the chunks of all servers
   std::vector<device::Blocks> scatter_to_, scatter_from_;  ///< worker payloads to the servers, by rank

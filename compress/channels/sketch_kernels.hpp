@@ -1,6 +1,6 @@
 #pragma once
-// Count sketches (Charikar et al. 2002): every element is added with a random sign to one random column in each of a
-// few rows; its estimate is the median of what it finds there.
+// Count sketches (Charikar et al. 2002): in each of a few rows, every element is added with a random sign to one random
+// column. Its estimate is the median of the numbers in these columns, with their signs.
 
 #include "compress/codecs/segment_kernels.hpp"
 #include "compress/codecs/sparse/selection.hpp"
@@ -15,13 +15,13 @@ struct SketchShape {
   static constexpr Index kMost = 31;
   static constexpr Index kGroup = 4;  ///< rows whose places are drawn together
 
-  /// Where an element goes in a row, and with which sign.
+  /// The column of an element in a row, and its sign.
   struct Place {
     Index column;
     float sign;
   };
-  /// Calls visit(row, place of element i) for the rows of a group: the column by the upper bits of a random word, the
-  /// sign by its lowest.
+  /// Calls visit(row, place of element i) for the rows of a group. The upper bits of a random word give the column, its
+  /// lowest bit the sign.
   template <class Visit>
   ONEBIT_HOST_DEVICE void each_place(Index group, Index i, const Visit& visit) const {
     const auto words = device::philox({seed, device::Purpose::sketch}, {0, group, i});
@@ -33,7 +33,7 @@ struct SketchShape {
   }
   ONEBIT_HOST_DEVICE Index groups() const { return ceil_div(rows, kGroup); }
 
-  /// Median over the rows of a sketch, read by table(row, column), of element i.
+  /// Estimate of element i: the median over the rows of a sketch, read by table(row, column).
   template <class Table>
   ONEBIT_HOST_DEVICE float estimate(const Table& table, Index i) const {
     float sorted[kMost];
@@ -49,7 +49,7 @@ struct SketchShape {
   }
 };
 
-/// A group of rows of the sketches of several vectors. Item: a group; vectors follow one another with a stride.
+/// Computes a group of rows of the sketches of several vectors, `stride` elements apart. Item: a group of rows.
 struct SketchKernel {
   SketchShape shape;
   const float* vectors;
@@ -88,7 +88,7 @@ struct EstimateKernel {
   }
 };
 
-/// The indices of the k largest of n values in ascending order; one item.
+/// Writes the indices of the k largest of n values in ascending order. One item.
 struct LargestIndicesKernel {
   const float* values;
   Index n, k;

@@ -8,7 +8,7 @@
 namespace onebit::compress {
 namespace {
 
-/// The parameter of every element of the errors.
+/// The parameter index of every element of the errors.
 std::vector<Index> places(const ExchangeLayout& layout) {
   std::vector<Index> result;
   for (const Segment& segment : layout.worker().segments()) {
@@ -47,7 +47,7 @@ void SketchMean::absorb(Range group, const EncodeInput& input, const RngKey&, fl
                      refused_.data() + (group.first - shard_.own().first) * table.count());
 }
 
-/// The mean of the workers' sketches.
+/// Computes the mean of the workers' sketches.
 void SketchMean::sketch(const device::Buffer<float>& errors) {
   for_each_item(shard_.device, shape_.groups(),
                 SketchKernel{shape_, errors.data(), layout_.state_size(), layout_.state_size(), shard_.own().count,
@@ -56,7 +56,7 @@ void SketchMean::sketch(const device::Buffer<float>& errors) {
   sketch_sum_.take_mean(sketch_.data());
 }
 
-/// Candidates by their estimates, their exact means, and the chosen among them.
+/// Selects the candidates by their estimates, averages their exact values, and selects the k largest of these.
 void SketchMean::choose(const device::Buffer<float>& errors) {
   const device::Device& device = shard_.device;
   for_each(device, estimates_.size(), EstimateKernel{shape_, sketch_.data(), estimates_.data()});

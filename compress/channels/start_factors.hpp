@@ -5,8 +5,9 @@
 
 namespace onebit::compress {
 
-/// What PowerSGD's right factors start from: normal random numbers, drawn once or, without a warm start, for every
-/// step; or recorded ones, `q_start_tensor<K>` [draws, columns, rank] of tensor K for `q_start_steps` [draws].
+/// Start values of PowerSGD's right factors: normal random numbers, drawn once or, without a warm start, for every
+/// step; or recorded ones: `q_start_tensor<K>` [draws, columns, rank] of tensor K, for the steps `q_start_steps`
+/// [draws].
 class StartFactors {
  public:
   /// The right factor of a matrix: row-major [columns x rank] from `offset` on.
@@ -14,14 +15,14 @@ class StartFactors {
     Index tensor = 0, columns = 0, rank = 0, offset = 0;
   };
 
-  /// Throws ConfigError where what was recorded does not fit, or not the first step that is compressed.
+  /// Throws ConfigError if the recording does not fit, or lacks the first step that is compressed.
   StartFactors(const std::vector<Place>& places, const ExchangeConfig& config);
 
-  /// Before the first step.
+  /// The factors before the first step.
   std::vector<float> first() const;
 
-  /// The factors with which a step, from 1 on, starts anew; none where it goes on with those of the last one. Throws
-  /// ConfigError where every step starts anew and this one was not recorded.
+  /// Returns the factors that a step (counted from 1) starts anew with; none if it continues with those of the last
+  /// step. Throws ConfigError if every step starts anew and this one was not recorded.
   std::optional<std::vector<float>> anew(Index step) const;
 
  private:
@@ -32,7 +33,7 @@ class StartFactors {
   Index size_ = 0;
   bool warm_;
   std::uint32_t seed_;
-  std::vector<Index> steps_;  ///< recorded, from 0 on
+  std::vector<Index> steps_;  ///< recorded steps, counted from 0
   std::vector<float> draws_;  ///< recorded: [steps_][size]
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of any width side by side in bytes, least significant bit first.
+// Numbers of any width, packed contiguously into bytes, least significant bit first.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// Bits that hold every number up to `value`: 0 for 0.
+/// Number of bits that hold every number up to `value`; 0 for 0.
 ONEBIT_HOST_DEVICE inline int bit_width(Index value) {
   int width = 0;
   for (; value > 0; value >>= 1) ++width;
@@ -18,7 +18,7 @@ class BitWriter {
  public:
   ONEBIT_HOST_DEVICE explicit BitWriter(std::uint8_t* out) : begin_(out), out_(out) {}
 
-  /// The lowest `bits` bits of a number that has no others, at most 56.
+  /// Writes a number as `bits` bits, at most 56; its higher bits must be 0.
   ONEBIT_HOST_DEVICE void put(std::uint64_t value, int bits) {
     pending_ |= value << held_;
     for (held_ += bits; held_ >= 8; held_ -= 8) {
@@ -26,12 +26,12 @@ class BitWriter {
       pending_ >>= 8;
     }
   }
-  /// `count` ones and a zero.
+  /// Writes `count` ones and a zero.
   ONEBIT_HOST_DEVICE void put_unary(Index count) {
     for (; count > 0; --count) put(1, 1);
     put(0, 1);
   }
-  /// Fills the last byte with zeros. The bytes written.
+  /// Fills the last byte with zeros. Returns the number of bytes written.
   ONEBIT_HOST_DEVICE Index finish() {
     if (held_ > 0) put(0, 8 - held_);
     return out_ - begin_;
@@ -44,7 +44,7 @@ class BitWriter {
   int held_ = 0;
 };
 
-/// Reads what a BitWriter wrote, and no byte beyond the last one asked for.
+/// Reads what a BitWriter wrote, and no byte beyond the last one that it needs.
 class BitReader {
  public:
   ONEBIT_HOST_DEVICE explicit BitReader(const std::uint8_t* in) : in_(in) {}
@@ -68,13 +68,14 @@ class BitReader {
   int held_ = 0;
 };
 
-/// A number that the compiler knows, for loops that it unrolls.
+/// A compile-time number, for loops that the compiler unrolls.
 template <int value>
 struct Constant {
   ONEBIT_HOST_DEVICE constexpr operator int() const { return value; }
 };
 
-/// Codes of up to 16 bits, eight of which are whole bytes. code(i) is called once for every i below `count`.
+/// Writes up to eight codes of at most 16 bits each; eight codes are whole bytes. Calls code(i) once for every i below
+/// `count`.
 template <class Count, class Bits, class Code>
 ONEBIT_HOST_DEVICE inline void put_eight(std::uint8_t* out, Count count, Bits bits, const Code& code) {
   std::uint64_t codes[8];
@@ -107,14 +108,14 @@ ONEBIT_HOST_DEVICE inline void get_eight(const std::uint8_t* in, Count count, Bi
   for (Index i = 0; i < count; ++i) use(i, (word >> (i * bits)) & ((std::uint64_t{1} << bits) - 1));
 }
 
-/// Calls visit(first, count) for [0, n) in eights.
+/// Calls visit(first, count) for [0, n) in groups of eight; the last one may be smaller.
 template <class Visit, class Lanes>
 ONEBIT_DEVICE void each_eight(Index n, const Visit& visit, const Lanes& lanes) {
   lanes.each(n / 8, [&visit](Index eight) { visit(8 * eight, Constant<8>{}); });
   if (n % 8 != 0) lanes.once([&visit, n] { visit(n - n % 8, n % 8); });
 }
 
-/// Writes n codes of `bits` bits each, at most 16: that of element i is bind(i / run)(i), which is called once.
+/// Writes n codes of `bits` bits each, at most 16. The code of element i is bind(i / run)(i), which is called once.
 template <class Bits, class Bind, class Lanes>
 ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, Bits bits, Index run, const Bind& bind, const Lanes& lanes) {
   if (bits == 8) {

@@ -8,8 +8,8 @@
 
 namespace onebit::compress {
 
-/// n elements cut into runs of `size`, the last one shorter; block 0: one run of all of them. A float32 is sent for
-/// each.
+/// Cuts n elements into runs of `size`; the last one may be shorter. block 0: one run of all elements. A float32 is
+/// sent per run.
 struct Buckets {
   Index n;
   Index size;
@@ -22,7 +22,7 @@ struct Buckets {
   ONEBIT_HOST_DEVICE Index end(Index first) const { return n - first > size ? first + size : n; }
 };
 
-/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`, which every lane can read then.
+/// Stores norm(y, elements, lanes) of every bucket of y at its place in `out`. All lanes can read it afterwards.
 template <class Norm, class Lanes>
 ONEBIT_DEVICE void store_norms(const float* y, const Buckets& buckets, std::uint8_t* out, const Norm& norm,
                                const Lanes& lanes) {

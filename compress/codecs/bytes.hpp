@@ -33,7 +33,7 @@ ONEBIT_HOST_DEVICE inline std::uint32_t shift_to_even(std::uint32_t value, std::
   return (value + (1u << (shift - 1)) - 1u + odd) >> shift;
 }
 
-/// A finite float as bfloat16; what would round to infinity becomes the largest finite number.
+/// Converts a finite float to bfloat16; numbers that would round to infinity become the largest finite one.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_bfloat(float value) {
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t upper = shift_to_even(bits & 0x7FFFFFFFu, 16);
@@ -45,8 +45,8 @@ ONEBIT_HOST_DEVICE inline float from_bfloat(std::uint16_t value) {
   return bits_as<float>(static_cast<std::uint32_t>(value) << 16);
 }
 
-/// A float as sign, exponent and mantissa of fewer bits, IEEE's bias and subnormals, rounded to nearest even. It has to
-/// lie within the small format's numbers.
+/// Converts a float to a smaller format of sign, exponent and mantissa with IEEE's bias and subnormals, rounded to
+/// nearest even. The float must be in the range of the smaller format.
 template <unsigned exponent_bits, unsigned mantissa_bits>
 ONEBIT_HOST_DEVICE inline std::uint32_t to_small_float(float value) {
   constexpr std::uint32_t bias = 128u - (1u << (exponent_bits - 1)), shift = 23u - mantissa_bits;
@@ -72,7 +72,7 @@ ONEBIT_HOST_DEVICE inline float from_small_float(std::uint32_t value) {
   return ((value >> (exponent_bits + mantissa_bits)) & 1u) != 0 ? -magnitude : magnitude;
 }
 
-/// A float within +-65504 as IEEE binary16.
+/// Converts a float within +-65504 to IEEE binary16.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_half(float value) {
   return static_cast<std::uint16_t>(to_small_float<5, 10>(value));
 }
@@ -81,7 +81,7 @@ ONEBIT_HOST_DEVICE inline float from_half(std::uint16_t value) {
   return from_small_float<5, 10>(value);
 }
 
-/// The nearest float; the largest finite one for a positive number beyond it.
+/// Returns the nearest float, or the largest finite one for a number above it.
 ONEBIT_HOST_DEVICE inline float to_finite(double value) {
   constexpr float largest = 0x1.fffffep127f;
   return value < static_cast<double>(largest) ? static_cast<float>(value) : largest;

@@ -7,21 +7,21 @@
 
 namespace onebit::compress {
 
-/// `rows` encoded rows. A row is a body, segment after segment, and scales next to it (float, sent whole where the body
-/// is cut into the servers' chunks). The wire size of a row is what it occupies here.
+/// `rows` encoded rows. A row is a body, segment after segment, and separate scales (float), which go to every server
+/// when the body is cut into the servers' chunks. A row occupies as many bytes here as on the wire.
 struct Payload {
   Index rows = 0;
   Index body_bytes = 0;   ///< room per row
   Index scale_count = 0;  ///< per row
-  Index scale_bytes = 0;  ///< of the scales of a row on the wire; 0 where everybody knows them
+  Index scale_bytes = 0;  ///< bytes of a row's scales on the wire; 0 if everybody knows them
   device::Buffer<std::uint8_t> body;
   device::Buffer<float> scales;
-  std::vector<Index> offsets;          ///< of the segments' bodies in a row, and the end: [segments + 1]
+  std::vector<Index> offsets;          ///< [segments + 1]: offsets of the segments' bodies in a row, and the end
   device::Buffer<Index> offset_table;  ///< the same in device memory
   device::Buffer<Index> sizes;         ///< [rows][segments]: bytes that each body occupies; empty: all of its room
   device::Buffer<float> memory;        ///< [rows][segments]: what a codec keeps from step to step; 0 at first
-  /// [rows][segments]: 0, or where a segment was refused -1 - the place in the errors of its first element that is not
-  /// finite; empty: nothing is refused.
+  /// [rows][segments]: 0, or for a refused segment -1 - (place in the errors of its first element that is not finite).
+  /// Empty if nothing is ever refused.
   device::Buffer<Index> refused;
   device::Buffer<float> shared_max;  ///< [segments]: largest |y| over all workers, for codecs that need it
 

@@ -14,18 +14,19 @@ struct RecordedArray {
   std::vector<double> values;
 };
 
-/// What was recorded, by name. Steps count from 0 in it.
+/// Recorded arrays by name. Steps count from 0 in them.
 class RecordedDraws {
  public:
   virtual ~RecordedDraws() = default;
 
-  /// None where nothing has the name. Throws ConfigError where it holds no numbers.
+  /// Finds an array; none if nothing has the name. Throws ConfigError if it does not hold numbers.
   virtual std::optional<RecordedArray> find(const std::string& name) const = 0;
-  /// Steps that were recorded.
+  /// Number of recorded steps.
   virtual Index steps() const = 0;
 };
 
-/// An array of these sizes (-1: any), or none where nothing has the name. Throws ConfigError for others.
+/// Finds an array of these sizes (-1: any); none if nothing has the name. Throws ConfigError if its sizes are
+/// different.
 std::optional<RecordedArray> find_recorded(const RecordedDraws& draws, const std::string& name,
                                            const std::vector<Index>& sizes);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Vectors that are not finite, and so cannot be encoded. Kernels put them aside; the host learns of them later.
+// Vectors that are not finite, and so cannot be encoded. Kernels mark them; the host reads the marks later.
 
 #include <optional>
 #include <vector>
@@ -10,23 +10,23 @@ namespace onebit::compress {
 
 /// The first element of a vector that is not finite.
 struct Refused {
-  std::optional<Index> worker;  ///< none: a vector that is no worker's own
+  std::optional<Index> worker;  ///< none: the vector does not belong to one worker
   Index state = 0;              ///< its place in the errors
 };
 
-/// Those of an exchange, on their way to the host.
+/// The refused vectors of an exchange, on their way to the host.
 class Refusals {
  public:
   void clear() { parts_.clear(); }
 
-  /// What was noted of `rows` rows, [rows][segments]. worker: that of the first row, where rows are workers.
+  /// Adds the marks of `rows` rows, [rows][segments]. worker: the worker of the first row, if rows are workers.
   void add(const device::Buffer<Index>& refused, Index rows, Index segments, std::optional<Index> worker = {});
-  /// The same of a payload's first rows.
+  /// Adds the marks of a payload's first rows.
   void add(const Payload& payload, Index rows, std::optional<Index> worker = {}) {
     if (payload.refused.size() > 0) add(payload.refused, rows, payload.segments(), worker);
   }
 
-  /// The first one, if any. Waits for the device.
+  /// The first refused vector, if any. Waits for the device.
   std::optional<Refused> first() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Turns a method, a plain struct with the maths of one segment, into a codec. docs/add-a-codec.md shows one.
+// Turns a method, a plain struct with the maths of one segment, into a codec. docs/add-a-codec.md has an example.
 
 #include <string>
 
@@ -9,15 +9,15 @@
 
 namespace onebit::compress {
 
-/// A method has
+/// Codec of a method. A method has
 ///   Index bytes(Index n) const                    room that n elements need on the wire,
 ///   Index encode(const SegmentInput&, uint8_t*)   writes them, leaves the error in y, returns the bytes used,
 ///   void decode(const uint8_t*, Index n, use)     calls use(i, value) for every element that is sent,
-/// and where they hold
+/// and optionally
 ///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
 ///   void set_density(double)                                   for sparse codecs,
-///   double clip                                                what it clips at before the shared maximum,
-///   RecordedIndices indices                                    where it can take recorded ones,
+///   double clip                                                its clipping before the shared maximum,
+///   RecordedIndices indices                                    if it accepts recorded ones,
 ///   static constexpr bool kVariableSize = true, kMemory = true.
 template <class Method>
 class SegmentCodec final : public Codec {

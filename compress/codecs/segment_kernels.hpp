@@ -1,13 +1,13 @@
 #pragma once
-// Codecs that treat each segment of each row by itself: the maths is a method, a plain struct; these kernels run it
-// over rows and segments.
+// Kernels of codecs that treat each segment of each row by itself. The maths is a method, a plain struct, which these
+// kernels run over rows and segments.
 
 #include <cmath>
 
 #include "compress/codecs/bytes.hpp"
 #include "compress/codecs/codec.hpp"
 
-/// In a kernels.inl: the kernels of a method.
+/// For a kernels.inl: instantiates the kernels of a method.
 #define ONEBIT_SEGMENT_CODEC(Method)                                    \
   ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::EncodeSegments<Method>); \
   ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::AddDecoded<Method>);     \
@@ -15,7 +15,7 @@
 
 namespace onebit::compress {
 
-/// The random numbers of one row's segment: four words for every element of the parameter vector and step.
+/// The random numbers of one segment of one row: four words per step and element of the parameter vector.
 struct Random {
   device::RandomKey key;
   Index step = 0;
@@ -31,13 +31,13 @@ struct SegmentInput {
   float* y;          ///< [n] in: the values; out: the error y - decode(encode(y))
   Index n;           ///< elements
   double squares;    ///< sum of y^2
-  float shared_max;  ///< largest |y| over all workers, each clipped, for a method that asks for it
-  float* memory;     ///< one number that is kept from step to step; 0 at first
+  float shared_max;  ///< largest |y| over all workers, each clipped, for methods that need it
+  float* memory;     ///< a number that is kept from step to step; 0 at first
   Random random;
 };
 
-/// Encodes a segment, shared out among lanes if the method can; else one of them does it. done(bytes used) is called in
-/// one lane.
+/// Encodes a segment with all lanes if the method supports that, otherwise with one. Calls done(bytes used) in one
+/// lane.
 template <class Method, class Lanes, class Done>
 ONEBIT_DEVICE void encode_segment(const Method& method, const SegmentInput& in, std::uint8_t* out, const Lanes& lanes,
                                   const Done& done) {
@@ -49,7 +49,7 @@ ONEBIT_DEVICE void encode_segment(const Method& method, const SegmentInput& in, 
   }
 }
 
-/// Calls use(i, value) for what was encoded, in any lanes.
+/// Calls use(i, value) for every element that was encoded, from any lane.
 template <class Method, class Use, class Lanes>
 ONEBIT_DEVICE void decode_segment(const Method& method, const std::uint8_t* in, Index n, const Use& use,
                                   const Lanes& lanes) {
@@ -93,7 +93,7 @@ struct EncodeSegments {
   }
 };
 
-/// target += mean of the decoded rows, summed in double in `sums`.
+/// target += mean of the decoded rows, which are summed in double in `sums`.
 template <class Method>
 struct AddDecoded {
   Method method;
@@ -123,7 +123,7 @@ struct AddDecoded {
   }
 };
 
-/// The decoded real elements of one row.
+/// Writes the decoded real elements of one row.
 template <class Method>
 struct DecodeSegments {
   Method method;
@@ -146,7 +146,7 @@ struct DecodeSegments {
   }
 };
 
-/// clip root mean squares of y; clip 0: the largest number.
+/// Returns `clip` root mean squares of y; for clip 0, the largest float.
 template <class Lanes>
 ONEBIT_DEVICE float clip_limit(const float* y, Index n, double clip, const Lanes& lanes) {
   if (clip == 0) return to_finite(HUGE_VAL);
@@ -160,7 +160,7 @@ ONEBIT_HOST_DEVICE inline float clipped(float y, float limit) {
   return size > limit ? limit : size;
 }
 
-/// largest[segment] = max |y| over the rows of a side, each clipped.
+/// largest[segment] = max |y| over the rows of a table, each clipped.
 struct LargestKernel {
   const Segment* segments;
   const float* errors;

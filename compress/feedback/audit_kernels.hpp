@@ -1,11 +1,11 @@
 #pragma once
-// Balances of error feedback an element at a time.
+// Balances of error feedback, one element at a time.
 
 #include "compress/codecs/codec.hpp"
 
 namespace onebit::compress {
 
-/// Errors from where they lie to where their parameters do: out = factor * error. Yields nothing.
+/// Writes errors to the places of their parameters: out = factor * error. Yields 0.
 struct PlaceErrorsKernel {
   const Segment* segments;
   const float* errors;
@@ -20,7 +20,7 @@ struct PlaceErrorsKernel {
   }
 };
 
-/// Squares of a FeedbackBalance, in the order of its members.
+/// Squares of the norms of a FeedbackBalance, one row per member, in their order.
 struct BalanceTerm {
   static constexpr Index count = 5;
   const float* input;

@@ -1,5 +1,5 @@
 #pragma once
-// Launches the feeding of rows into errors, for host code of this room.
+// Launches the kernels that add rows to errors, for host code of this library.
 
 #include "compress/feedback/error_kernels.hpp"
 #include "device/comm/communicator.hpp"
@@ -7,8 +7,8 @@
 
 namespace onebit::compress {
 
-/// Calls use(chunks, kernel) with the kernel that leaves y in the errors and yields term(y), and what it runs over: the
-/// active elements without the padding, which is fed nothing, or where y is in the errors already, with it.
+/// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y), and with the elements that
+/// it runs over: the real ones, since nothing is added to padding, or all active ones if y is in the errors already.
 template <class Term, class Use>
 void with_error_feedback(const SegmentTable& table, const EncodeInput& input, float* errors, Index stride,
                          const Term& term, const Use& use) {
@@ -24,12 +24,12 @@ void with_error_feedback(const SegmentTable& table, const EncodeInput& input, fl
   }
 }
 
-/// Whether active elements are left out by the kernel of with_error_feedback.
+/// Whether the kernel of with_error_feedback leaves out active elements.
 inline bool leaves_padding(const SegmentTable& table, const EncodeInput& input) {
   return input.rows != nullptr && table.padding().count() > 0;
 }
 
-/// Leaves y in the errors; sums[row * segments + segment] of term(y) over the active elements.
+/// Leaves y in the errors. Sums term(y) over the active elements into sums[row * segments + segment].
 template <class Term>
 void feed_terms(const device::Device& device, const SegmentTable& table, Index rows, const EncodeInput& input,
                 float* errors, Index stride, const Term& term, double* sums) {
@@ -43,7 +43,7 @@ void feed_terms(const device::Device& device, const SegmentTable& table, Index r
   for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
 }
 
-/// Refuses what is not finite, by the sums over the segments of rows in `errors`: refused is [rows][segments].
+/// Refuses the segments in `errors` whose sums are not finite. refused is [rows][segments].
 inline void refuse(const device::Device& device, const SegmentTable& table, Index rows, double* sums, float* errors,
                    Index stride, Index* refused) {
   for_each_item(device, rows * table.count(),

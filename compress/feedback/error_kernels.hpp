@@ -1,5 +1,5 @@
 #pragma once
-// Errors an element at a time: what goes into an encoding, and what is measured of it.
+// Errors, one element at a time: what goes into an encoding, and what is measured of it.
 
 #include <cmath>
 
@@ -7,10 +7,10 @@
 
 namespace onebit::compress {
 
-/// Which parts of EncodeInput there are.
+/// Which parts of EncodeInput are given.
 enum class Feed { rows, shared, weighted };
 
-/// y = weights * (shared_factor * shared + factor * row) + error into the error of a real element; yields term(y).
+/// Stores y = weights * (shared_factor * shared + factor * row) + error in the error of a real element; yields term(y).
 template <Feed kind, class Term>
 struct FeedKernel {
   const Segment* segments;
@@ -50,7 +50,7 @@ struct FeedKernel {
   }
 };
 
-/// term(y) where y is in the error already; `skip_real` starts after a segment's real elements (the padding).
+/// Yields term(y) where y is in the error already. `skip_real` starts after a segment's real elements, at its padding.
 template <class Term>
 struct TermKernel {
   const Segment* segments;
@@ -81,7 +81,7 @@ struct SquareOfTerm {
   ONEBIT_HOST_DEVICE double operator()(float y) const { return static_cast<double>(y) * static_cast<double>(y); }
 };
 
-/// y^2 = (e + C[y])^2 of what was encoded, by the errors that were left and what it was decoded to.
+/// Yields y^2 = (e + C[y])^2 of an encoded y, from the error e that was left and the decoded C[y].
 struct EncodedSquareKernel {
   const Segment* segments;
   const float* errors;
@@ -103,7 +103,8 @@ struct EncodedSquareKernel {
   }
 };
 
-/// What is fed for a tensor that is kept dense: elements [first, first + size) of the parameter vector, without errors.
+/// Computes the rows of a tensor that is kept dense: elements [first, first + size) of the parameter vector, without
+/// errors.
 struct DenseRowKernel {
   EncodeInput input;
   Index first;
@@ -123,9 +124,9 @@ struct ClearKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { values[i] = 0; }
 };
 
-/// Where the sum over a segment is not finite: notes in refused[item] -1 - the place in the errors of the first element
-/// that is not, and makes zeros of all, so that whoever encodes them need not expect anything else. 0 is noted
-/// elsewhere. Item: a segment of a row.
+/// Refuses a segment whose sum is not finite: stores -1 - (place in the errors of the first element that is not finite)
+/// in refused[item] and sets all its elements to 0, so that encoders meet only finite numbers. For other segments,
+/// refused[item] = 0. Item: a segment of a row.
 struct RefuseKernel {
   const Segment* segments;
   Index segment_count;
@@ -151,7 +152,7 @@ struct RefuseKernel {
   }
 };
 
-/// The errors of a segment, from their place in a row of one layout to that in a row of another.
+/// Copies the errors of a segment from their place in a row of one layout to their place in a row of another.
 struct CopyErrorsKernel {
   const float* from;
   Index from_stride;

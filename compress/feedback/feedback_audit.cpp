@@ -5,8 +5,8 @@
 
 #include "compress/feedback/audit_kernels.hpp"
 #include "compress/feedback/error_kernels.hpp"
-#include "device/memory/grow.hpp"
 #include "device/launch/sums.hpp"
+#include "device/memory/grow.hpp"
 
 namespace onebit::compress {
 namespace {
@@ -60,7 +60,9 @@ void FeedbackAudit::mean_of_workers(const StoredErrors& errors, device::Buffer<f
   errors_.take_mean(mean.data());
 }
 
-/// Every server's chunk is another: their sum, taken as a mean of what the devices' first workers bring.
+/// Joins the servers' chunks, which do not overlap, by summing them: the sum is taken as a mean over the workers, in
+/// which the first worker of each device brings its servers' errors times the number of workers, and the others bring
+/// 0.
 void FeedbackAudit::join_servers(const device::Buffer<float>& errors, device::Buffer<float>& joined) {
   if (places_.servers == nullptr) return joined.zero();
   float* out = rows(2);

@@ -1,33 +1,34 @@
 #pragma once
-// Watches from outside the codecs that error feedback loses nothing.
+// Checks, from outside the codecs, that error feedback loses nothing.
 
 #include "compress/channels/channel.hpp"
 #include "device/comm/dense_sum.hpp"
 
 namespace onebit::compress {
 
-/// What an exchange did with its errors. With u_w what worker w hands in, e_w its error, e the servers' errors side by
-/// side and r the result, exchanges with error feedback keep, to rounding,
+/// What an exchange did with its errors. Let u_w be the input of worker w, e_w its error, e the errors of all servers
+/// as one vector, and r the result. Exchanges with error feedback satisfy, up to rounding,
 ///   mean(u_w) + mean(e_w) + e  =  r + mean(e'_w) + e'
-/// where dashes mark what is carried on. Summed over the steps this is the telescoping on which the proofs for 1-bit
-/// Adam (Tang et al. 2021, Theorem 1) and EF-SGD (Karimireddy et al. 2019, Theorem II) rest. Norms are l2.
+/// where primes mark the errors after the exchange. Summed over the steps, this is the telescoping on which the proofs
+/// for 1-bit Adam (Tang et al. 2021, Theorem 1) and EF-SGD (Karimireddy et al. 2019, Theorem II) rest. Norms are l2.
 struct FeedbackBalance {
   double size = 0;      ///< ||left||
   double residual = 0;  ///< ||left - right||
-  /// The same if the workers' errors, or the servers', were not carried in: next to nothing where that is what
-  /// happened.
+  /// The residual if the workers' errors, or the servers', had not been carried in. It is about 0 if they really were
+  /// not.
   double residual_without_workers = 0;
   double residual_without_servers = 0;
-  /// ||what rounding took from mean(e'_w)|| before it was carried on, where errors are kept in fewer bytes than
-  /// float32's. The other norms are of the e'_w before that.
+  /// Norm of what rounding changed in mean(e'_w), if errors are stored in fewer bytes than float32's. The other norms
+  /// use the e'_w before rounding.
   double rounding = 0;
 };
 
-/// Watches an exchange: it is told what goes in and what comes out. Its sums do not depend on how workers are
+/// Audits an exchange: its owner reports what goes in and what comes out. The sums do not depend on how workers are
 /// spread over devices.
 class FeedbackAudit {
  public:
-  /// What lies where: a worker's errors of `stride` elements, and those of this device's servers; null: there are none.
+  /// Segment tables of a worker's errors, `stride` elements each, and of the errors of this device's servers; null: no
+  /// servers.
   struct Places {
     const SegmentTable* worker;
     const SegmentTable* servers;
@@ -35,24 +36,24 @@ class FeedbackAudit {
   };
   FeedbackAudit(const device::Shard& shard, Index parameters, const Places& places);
 
-  /// What the group's workers hand in; groups in order.
+  /// Takes the inputs of the group's workers; groups come in order.
   void absorb(Range group, const EncodeInput& input);
 
-  /// What the group's workers are left with, before it is rounded; groups in order. Not for errors that are kept as
-  /// they are.
+  /// Takes the errors that the group's workers are left with, before they are rounded; groups come in order. Only for
+  /// errors that are rounded.
   void leave(Range group, const float* errors);
 
-  /// Errors that the next exchange is to carry in. Collective.
+  /// Remembers the errors that the next exchange carries in. Collective.
   void remember(const StoredErrors& worker_errors, const device::Buffer<float>& server_error);
   bool remembers() const { return remembers_; }
   void forget() { remembers_ = false; }
 
-  /// After the exchange, with the errors that it left and what it yielded [parameters]. Forgets what it remembered.
-  /// Collective.
+  /// Returns the balance, given the errors that the exchange left and its result [parameters]. Forgets the remembered
+  /// errors. Collective.
   FeedbackBalance close(const StoredErrors& worker_errors, const device::Buffer<float>& server_error,
                         const float* result);
 
-  /// Errors were multiplied with factors, of the workers and of the servers, for a reason; 0: dropped.
+  /// Reports that the errors of workers and servers were deliberately multiplied by these factors; 0: dropped.
   void scale(float workers, float servers);
 
   void visit_state(device::StateVisitor& visitor);
@@ -67,9 +68,9 @@ class FeedbackAudit {
   Index parameters_;
   Places places_;
   device::DenseSum inputs_, errors_;
-  std::optional<device::DenseSum> left_;     ///< errors before they are rounded
-  device::Buffer<float> rows_;               ///< of a group
-  device::Buffer<float> workers_, servers_;  ///< [parameters], remembered
+  std::optional<device::DenseSum> left_;     ///< mean of the errors before they are rounded
+  device::Buffer<float> rows_;               ///< rows of a group
+  device::Buffer<float> workers_, servers_;  ///< [parameters]: remembered mean of the workers' errors; servers' errors
   bool remembers_ = false;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Errors kept in fewer bytes than float32's: to what is kept and back, an element or a block at a time.
+// Errors stored in fewer bytes than float32's: conversion to the stored form and back, by elements or blocks.
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// A float as bfloat16, rounded to nearest even; what is not finite stays so.
+/// Converts a float to bfloat16, rounded to nearest even. Numbers that are not finite stay so.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_kept_bfloat(float value) {
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
@@ -33,13 +33,14 @@ struct ScaleBfloatKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { kept[i] = to_kept_bfloat(from_bfloat(kept[i]) * factor); }
 };
 
-/// The cut of rows into blocks that share a scale; the last one of a row may be shorter. Blocks count through the rows.
+/// Cuts rows into blocks that share a scale; the last block of a row may be shorter. Blocks are numbered across the
+/// rows.
 struct RowBlocks {
   static constexpr Index kSize = 256;
   Index stride;  ///< elements of a row
 
   ONEBIT_HOST_DEVICE Index of_row() const { return ceil_div(stride, kSize); }
-  /// The first element of a block, and how many it has.
+  /// First element of a block, and its number of elements.
   ONEBIT_HOST_DEVICE Index first(Index block) const { return block / of_row() * stride + block % of_row() * kSize; }
   ONEBIT_HOST_DEVICE Index size(Index block) const {
     const Index rest = stride - block % of_row() * kSize;
@@ -47,9 +48,10 @@ struct RowBlocks {
   }
 };
 
-/// An element as an integer q of steps of max|e| / 127 over the finite elements of its block: rounded to nearest even,
-/// the largest one exactly. -128 is an element that is not finite; it comes back as NaN. What is kept of a block is
-/// max|e|, a float32 already, which neither vanishes nor overflows where the step would.
+/// Stores an element as an integer number of steps of max|e| / 127, the maximum over the finite elements of its block,
+/// rounded to nearest even; the largest element is exact. -128 stands for an element that is not finite and comes back
+/// as NaN. A block keeps max|e| rather than the step, because it is a float32 already and neither vanishes nor
+/// overflows where the step would.
 struct ByteSteps {
   static constexpr double kLargest = 127;
   static constexpr std::int8_t kNotFinite = -128;
@@ -88,7 +90,7 @@ struct LargestOfBlockKernel {
   }
 };
 
-/// Elements of a block.
+/// Stores the elements of a block as bytes.
 struct KeepByteKernel {
   RowBlocks blocks;
   const float* values;

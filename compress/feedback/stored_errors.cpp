@@ -29,13 +29,13 @@ Index StoredErrors::bytes() const {
          bytes_.size();
 }
 
-/// As many as an encoding needs to keep the device busy.
+/// Returns as many rows as an encoding needs to keep the device busy.
 Index StoredErrors::rows_to_edit() const {
   constexpr Index values_at_once = Index{1} << 24;
   return std::max<Index>(device_.threads(), 1 + values_at_once / (1 + stride_));
 }
 
-/// Few: what is measured costs little compared with a step.
+/// Returns a small number of rows: reading for measurements costs little compared with a step.
 Index StoredErrors::rows_to_read() const {
   constexpr Index values_at_once = Index{1} << 18;
   return 1 + values_at_once / (1 + stride_);

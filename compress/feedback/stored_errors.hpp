@@ -7,28 +7,29 @@
 
 namespace onebit::compress {
 
-/// The errors of a device's workers from step to step, a row for each, in the type that they are kept in. float32 rows
-/// are used where they lie. Of other types a few rows at a time are expanded to float32, used, and kept again: what
-/// that rounds away of an error is lost.
+/// The errors of a device's workers from step to step, one row per worker, in the type that they are stored in. float32
+/// rows are used in place. Rows of other types are expanded to float32 a few at a time, used, and stored again; what
+/// rounding removes from an error is lost.
 ///
-/// bf16: 2 bytes an element, rounded to nearest even: at most 2^-9 of it is lost.
-/// int8: 1 byte an element and a float32 for each 256 of a row: at most 1/254 of the largest error among them is lost.
+/// - bf16: 2 bytes per element, rounded to nearest even; at most 2^-9 of an element is lost.
+/// - int8: 1 byte per element, and a float32 per 256 elements of a row; at most 1/254 of the largest error among them
+/// is lost.
 ///
-/// What is not finite is not finite when it comes back, and does not change other elements.
+/// An element that is not finite is not finite when it comes back, and does not change other elements.
 class StoredErrors {
  public:
-  /// Zeros.
+  /// Starts with errors of 0.
   StoredErrors(const device::Device& device, Index rows, Index stride, ErrorType type);
 
   ErrorType type() const { return type_; }
-  /// Whether keeping loses nothing.
+  /// Whether storing loses nothing.
   bool exact() const { return type_ == ErrorType::fp32; }
-  /// Elements of all rows, and the bytes that they take.
+  /// Elements of all rows, and the bytes that they occupy.
   Index size() const { return rows_ * stride_; }
   Index bytes() const;
 
-  /// Calls use(part, errors) for parts of the rows [range], in order: errors is [part][stride], and what is left there
-  /// is kept.
+  /// Calls use(part, errors) for parts of the rows [range], in order. errors is [part][stride]; what `use` leaves there
+  /// is stored.
   template <class Use>
   void edit(Range range, const Use& use) {
     for_each_part(range, rows_to_edit(), [&](Range part) {
@@ -40,7 +41,7 @@ class StoredErrors {
     });
   }
 
-  /// The same for errors that stay as they are.
+  /// The same without storing the errors again: `use` only reads them.
   template <class Use>
   void read(Range range, const Use& use) const {
     for_each_part(range, rows_to_read(), [&](Range part) {
@@ -60,10 +61,10 @@ class StoredErrors {
 
   void zero();
   void scale(float factor);
-  /// worker_error; of another type worker_error_bf16, or worker_error_int8 and worker_error_largest.
+  /// Visits worker_error (fp32), worker_error_bf16, or worker_error_int8 and worker_error_largest.
   void visit_state(device::StateVisitor& visitor);
 
-  /// All rows, of type fp32; empty for others.
+  /// All rows if the type is fp32; empty for other types.
   device::Buffer<float>& floats() { return floats_; }
   const device::Buffer<float>& floats() const { return floats_; }
 
@@ -86,7 +87,7 @@ class StoredErrors {
   device::Buffer<float> floats_;
   device::Buffer<std::uint16_t> bfloats_;
   device::Buffer<std::int8_t> bytes_;
-  device::Buffer<float> largest_;  ///< of the bytes' blocks
+  device::Buffer<float> largest_;  ///< int8: max|e| of each block
 };
 
 }  // namespace onebit::compress

@@ -8,7 +8,7 @@ namespace onebit::compress {
 /// The tensors of a compressed exchange that are kept dense: their vectors are averaged in float32.
 class DensePart {
  public:
-  /// dense [tensors]: marks them.
+  /// dense [tensors]: nonzero for the tensors that are kept dense.
   DensePart(const device::Shard& shard, std::span<const Tensor> tensors, std::span<const char> dense);
 
   bool empty() const { return parts_.empty(); }

@@ -13,30 +13,31 @@
 
 namespace onebit::compress {
 
-/// What is exchanged in one call and shares one worker scale: each tensor, or all tensors as one vector.
+/// What is exchanged as one vector, with one scale per worker: each tensor, or all tensors fused.
 enum class Granularity { tensor, fused };
 
-/// What the padding that makes a vector divisible among servers is. `wire_only`: it exists on the wire alone; scales
-/// count real elements. `as_data`: padded elements are elements like others, with errors of their own and a share in
-/// the scale, as DeepSpeed's released code treats them.
+/// How the padding that makes a vector divisible among the servers is treated. `wire_only`: it exists only on the wire;
+/// scales count real elements. `as_data`: padding elements are treated like all others; they have errors and count in
+/// the scale, as in DeepSpeed's released code.
 enum class Padding { wire_only, as_data };
 
-/// Padding quantum for n workers: n * lcm(n, 8), so that every server's chunk is whole bytes (DeepSpeed's `divider`).
+/// Padding quantum for n workers: n * lcm(n, 8). Vectors are padded to a multiple of it, so that every server's chunk
+/// is whole bytes (DeepSpeed's `divider`).
 inline Index padding_quantum(Index workers) {
   return workers * std::lcm(workers, Index{8});
 }
 
-/// A run of elements that shares one scale.
+/// A run of elements that share one scale.
 struct Segment {
   Index parameter = 0;  ///< offset of its first element in the parameter vector
   Index real = 0;       ///< elements that are parameters
   Index state = 0;      ///< offset of its errors in an error vector
-  Index active = 0;     ///< elements that carry an error and count in the scale: real, or with the padding
+  Index active = 0;     ///< elements that have an error and count in the scale: real ones, with as_data the padding too
   Index padded = 0;     ///< elements on the wire, a multiple of 8
-  Index bytes = 0;      ///< offset of its bits in a payload with one bit an element
+  Index bytes = 0;      ///< offset of its bits in a payload of one bit per element
 };
 
-/// One side's cut: a worker's (a segment per exchanged vector) or the servers' (a segment per vector and server chunk).
+/// The segments of a worker (one per exchanged vector) or of the servers (one per exchanged vector and server).
 class SegmentTable {
  public:
   SegmentTable(const device::Device& device, std::vector<Segment> segments);
@@ -49,13 +50,13 @@ class SegmentTable {
 
   const device::Chunks& real() const { return real_; }
   const device::Chunks& active() const { return active_; }
-  /// Padded elements that are active, counted from the end of the real ones.
+  /// Padding elements that are active, counted from the end of the real ones.
   const device::Chunks& padding() const { return padding_; }
-  /// The segments of so many rows, an item each.
+  /// Sizes of the items of `rows` rows; each segment of a row is an item.
   device::ItemSizes item_sizes(Index rows = 1) const {
     return {.count = rows * sizes_.count, .longest = sizes_.longest, .total = rows * sizes_.total};
   }
-  /// Elements of the errors of a row, up to this side's last.
+  /// Elements of a row of errors, up to the last one of this table.
   Index state_end() const { return state_end_; }
 
  private:
@@ -67,24 +68,39 @@ class SegmentTable {
   Index state_end_ = 0;
 };
 
-/// The cut of a whole exchange.
+/// The segment tables of a whole exchange.
+///
+/// Example: one vector of 10 elements, n = 4 workers, Padding::wire_only. The padding quantum is 4 * lcm(4, 8) = 32, so
+/// the vector has 32 elements on the wire, and each server's chunk has 32 / 4 = 8 of them, one byte of signs:
+///
+///   wire       xxxxxxxx xx...... ........ ........    x: a real element; .: padding
+///   server     0        1        2        3
+///   parameter  0        8        16       24          offset of the chunk's first element
+///   real       8        2        0        0           10 together
+///   active     8        2        0        0           10 together: the scale and the errors leave out the padding
+///   padded     8        8        8        8           32 together: 4 bytes of signs from each worker
+///   bytes      0        1        2        3           offset of the chunk's signs
+///
+/// The worker's segment has real = active = 10 and padded = 32; an error vector has state_size() = 10 elements. With
+/// Padding::as_data, active is 8 8 8 8, the worker's segment has active = 32, and state_size() is 32. ServerMean shows
+/// who sends which of these bytes.
 class ExchangeLayout {
  public:
-  /// tensor_sizes: elements per tensor in the order of the parameter vector. Empty tensors are left out of the
-  /// exchange, and those marked in left_out [tensors], where that is not empty; neighbours that are not are fused into
-  /// one vector.
+  /// tensor_sizes: elements per tensor, in the order of the parameter vector. Left out of the exchange are empty
+  /// tensors and those marked in left_out [tensors] (empty: none). Granularity::fused fuses each run of tensors between
+  /// left-out ones into one vector.
   ExchangeLayout(const device::Device& device, std::span<const Index> tensor_sizes, Index workers,
                  Granularity granularity, Padding padding, std::span<const char> left_out = {});
 
   Index workers() const { return workers_; }
-  /// Elements of the parameter vector, those of left-out tensors too.
+  /// Elements of the parameter vector, including those of left-out tensors.
   Index parameters() const { return parameters_; }
-  /// Elements of one error vector (a worker's, or all servers' together).
+  /// Elements of one error vector (one worker's, or that of all servers together).
   Index state_size() const { return state_size_; }
   const SegmentTable& worker() const { return worker_; }
-  /// Segment s * workers + j is server j's chunk of the worker's segment s.
+  /// The servers' table: segment s * workers + j is server j's chunk of the worker's segment s.
   const SegmentTable& server() const { return server_; }
-  /// Index in the model's tensor table of a worker's segment; -1 for a fused vector.
+  /// Index of a worker's segment in the model's tensor table; -1 for a fused vector.
   Index tensor(Index segment) const { return tensors_[static_cast<std::size_t>(segment)]; }
 
  private:
@@ -101,20 +117,20 @@ class ExchangeLayout {
   SegmentTable server_;
 };
 
-/// Where tensors of these sizes lie in a row of the servers' payload with one bit an element and a scale a segment. The
-/// layout is of the same tensors, none left out.
+/// Places [tensors] of tensors of these sizes in a row of a servers' payload that has one bit per element and one scale
+/// per segment. The layout is of the same tensors, with none left out.
 std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
-/// What the servers of one device take of an exchange, with errors and bytes packed tightly. The parts of all servers
-/// together are the layout's own sides.
+/// The chunks of an exchange that belong to one device's servers, with errors and bytes packed tightly. Together, the
+/// parts of all devices hold the elements of the layout's own tables.
 class ServerPart {
  public:
-  /// servers: those of the device, at least one.
+  /// servers: the device's servers, at least one.
   ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers);
 
-  /// A segment per exchanged vector: the chunks of these servers, which lie side by side in it.
+  /// One segment per exchanged vector: these servers' chunks of it, which are contiguous.
   const SegmentTable& vectors() const { return vectors_; }
-  /// A segment per exchanged vector and server.
+  /// One segment per exchanged vector and server.
   const SegmentTable& chunks() const { return chunks_; }
   /// Elements of these servers' errors.
   Index state_size() const { return state_size_; }

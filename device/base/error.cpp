@@ -5,13 +5,13 @@
 namespace onebit {
 namespace {
 
-/// The next place at or after one where no UTF-8 character is cut.
+/// The first position at or after `place` that does not split a UTF-8 character.
 std::size_t between_characters(const std::string& text, std::size_t place) {
   while (place < text.size() && (static_cast<unsigned char>(text[place]) & 0xC0U) == 0x80U) ++place;
   return place;
 }
 
-/// Users' text in a message must not break its line, end it, or fill the screen.
+/// Users' text as it may stand in a message: it must not break the line, end it, or fill the screen.
 std::string shown(std::string text) {
   constexpr std::size_t head = 3000, tail = 1000;
   if (text.size() > head + tail) {

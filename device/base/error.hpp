@@ -6,14 +6,14 @@
 
 namespace onebit {
 
-/// Base of all errors thrown by the library. what() is one line "<what> (<where>); <hint>", parts left out where empty
-/// and shortened in the middle where they are very long.
+/// Base of all errors thrown by the library. what() is one line "<what> (<where>); <hint>", without empty parts; very
+/// long parts are shortened in the middle.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, const std::string& where = "", const std::string& hint = "");
 };
 
-/// The user asked for something that cannot be: a bad option, configuration or input file. Exit status 2.
+/// The user asked for something impossible: a bad option, configuration or input file. Exit status 2.
 class ConfigError : public Error {
   using Error::Error;
 };
@@ -28,7 +28,7 @@ class NumericError : public Error {
   using Error::Error;
 };
 
-/// A program of the user's that computes for a run failed in it. Exit status 1.
+/// A user's program that computes for a run has failed. Exit status 1.
 class WorkerError : public Error {
   using Error::Error;
 };
@@ -38,7 +38,7 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-/// A backend that this build does not contain was asked for. Exit status 2.
+/// The user asked for a backend that this build does not contain. Exit status 2.
 class NotCompiled : public ConfigError {
   using ConfigError::ConfigError;
 };

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kStep = Index{1} << 16;  // bytes by which a file grows at least while it is read
-constexpr int kMostLinks = 40;           // as the system follows
+constexpr Index kStep = Index{1} << 16;  // bytes by which the buffer grows at least while a file is read
+constexpr int kMostLinks = 40;           // as many as the system follows
 
 std::string reason() {
   return std::generic_category().message(errno);
@@ -36,7 +36,7 @@ const char* kind_of(mode_t mode) {
   throw IoError("cannot write " + kind + ": " + reason(), path);
 }
 
-/// Reads back what was written.
+/// Throws IoError unless the file holds this text.
 void require_text(const std::string& path, std::string_view text) {
   std::string there;
   try {
@@ -57,7 +57,8 @@ RegularFile::RegularFile(std::string path, std::string what, std::string hint)
     : path_(std::move(path)), what_(std::move(what)), hint_(std::move(hint)) {
   struct stat status = {};
   if (stat(path_.c_str(), &status) != 0) refuse(errno == ENOENT ? "no such file" : reason());
-  // Asked before it is opened, which has effects on devices; a FIFO that comes in between does not block.
+  // Checked before it is opened, which has side effects on devices. A FIFO that appears in between does not block:
+  // O_NONBLOCK.
   if (S_ISREG(status.st_mode)) {
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) refuse(reason());
@@ -79,7 +80,7 @@ void RegularFile::refuse(const std::string& why) const {
   throw ConfigError("cannot read " + what_ + ": " + why, path_, hint_);
 }
 
-/// Reads until `bytes` are full or the file ends. What was read.
+/// Reads until `bytes` are full or the file ends. Returns the number of bytes read.
 Index RegularFile::fill(std::span<std::uint8_t> bytes, Index offset) const {
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -103,7 +104,7 @@ std::vector<std::uint8_t> RegularFile::all(Index limit) const {
     refuse(std::to_string(size) + " bytes exceed the limit of " + std::to_string(limit));
   };
   if (size_ > limit) too_large(size_);
-  // One more than there should be: only a read of nothing is the end. Files of /proc say that they are empty.
+  // Room for one byte more than expected: only an empty read means the end. Files in /proc claim to be empty.
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size_ + 1));
   Index count = fill(bytes, 0);
   while (count == static_cast<Index>(bytes.size())) {
@@ -135,7 +136,7 @@ std::string output_place(const std::string& path) {
 }
 
 void check_output(const std::string& path, bool overwrite, const std::string& hint) {
-  std::error_code error;  // what cannot be asked cannot be written either, which says why
+  std::error_code error;  // a path that cannot be checked cannot be written either, and that error says why
   if (fs::exists(output_place(path), error) && !overwrite) throw ConfigError("output exists", path, hint);
 }
 

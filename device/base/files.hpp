@@ -1,5 +1,5 @@
 #pragma once
-// Files that a user names: the one way in which they are read whole, and in which a file takes an output's place.
+// Files that a user names: the one way to read them whole, and the one way to replace an output.
 
 #include <cstdint>
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace onebit::files {
 
-/// Bytes of the largest text that is read whole: a configuration, a table.
+/// Size of the largest text that is read whole (a configuration, a table), in bytes.
 constexpr Index kMostText = Index{16} << 20;
 
 /// A regular file, open for reading. Nothing else is opened: a FIFO would wait for a writer, a device may never end.
 class RegularFile {
  public:
   /// `what` names the kind of file in messages ("config file"), `hint` says what the user should name. Throws
-  /// ConfigError where there is no such file, it is something else, or it cannot be opened.
+  /// ConfigError if there is no such file, it is not a regular one, or it cannot be opened.
   RegularFile(std::string path, std::string what, std::string hint = "");
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;
@@ -27,14 +27,14 @@ class RegularFile {
 
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
-  /// Bytes, as the system said when it was opened.
+  /// Size in bytes when it was opened.
   Index size() const { return size_; }
 
-  /// The first `count` bytes, or as many as there are. Throws ConfigError where the system refuses to read.
+  /// The first `count` bytes, or all of a shorter file. Throws ConfigError if the system refuses to read.
   std::vector<std::uint8_t> head(Index count) const;
 
-  /// All bytes up to its end, wherever that is by now. Throws ConfigError for more than `limit` of them, where the
-  /// system refuses to read, and where the file has become shorter.
+  /// All bytes up to the current end of the file. Throws ConfigError if there are more than `limit`, if the system
+  /// refuses to read, and if the file has become shorter.
   std::vector<std::uint8_t> all(Index limit) const;
 
  private:
@@ -46,29 +46,29 @@ class RegularFile {
   Index size_ = 0;
 };
 
-/// The text of a regular file; throws as RegularFile does.
+/// The text of a regular file of at most `limit` bytes. Throws as RegularFile does.
 std::string read_text(const std::string& path, const std::string& what, const std::string& hint = "",
                       Index limit = kMostText);
 
-/// The file that an output to `path` is written to: what the path is a link to, or itself. Throws ConfigError where
-/// something is there that is not a regular file, such as a folder, a device or a FIFO, and for links to a process's
-/// open files, such as /dev/stdout.
+/// Path of the file that an output to `path` is written to: the target if `path` is a link, else `path` itself. Throws
+/// ConfigError if something exists there that is not a regular file, such as a folder, a device or a FIFO, and for
+/// links to a process's open files, such as /dev/stdout.
 std::string output_place(const std::string& path);
 
-/// Throws ConfigError also where a file is there and `overwrite` is false.
+/// Throws ConfigError as output_place() does, and if the file exists and `overwrite` is false.
 void check_output(const std::string& path, bool overwrite, const std::string& hint = "--overwrite replaces it");
 
-/// Puts the complete file `part` in the place of `path`: waits until it is on the disk, calls verify(), which reads it
-/// and throws where it is not what was meant, renames it, and waits for the name. Where anything throws, `part` is
-/// removed and `path` is as it was. kind: what the file is, for the message. Throws IoError.
+/// Replaces `path` by the complete file `part`: waits until `part` is on the disk, calls verify(), which reads it and
+/// throws if it is not what was meant, renames it, and waits until the new name is on the disk. If anything throws,
+/// `part` is removed and `path` is left as it was. kind: what the file is, for the message. Throws IoError.
 void publish(const std::string& part, const std::string& path, const std::string& kind,
              const std::function<void()>& verify);
 
-/// Replaces an output at once by what write(temporary path) makes and checks: written under another name next to it,
-/// then published. Throws ConfigError as output_place() does, IoError.
+/// Replaces an output atomically by the file that write(temporary path) makes and checks: it is written under another
+/// name next to the output, then published. Throws IoError, and ConfigError as output_place() does.
 void replace(const std::string& path, const std::function<void(const std::string&)>& write);
 
-/// The same with this text.
+/// Replaces an output atomically by a file with this text.
 void write(const std::string& path, std::string_view text);
 
 /// Writes a new file under its own name, and reads it back once it is on the disk. Throws IoError.
@@ -80,7 +80,7 @@ std::string host_name();
 
 /// Waits until a file, open or closed, is on the disk. kind: what the file is, for the message. Throws IoError.
 void synchronize_path(const std::string& path, const std::string& kind);
-/// The same for the names in a file's folder.
+/// Waits until the names in a file's folder are on the disk. Throws IoError.
 void synchronize_folder_of(const std::string& path);
 
 }  // namespace onebit::files

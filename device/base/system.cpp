@@ -16,7 +16,7 @@ namespace {
 
 constexpr Index kUnknown = std::numeric_limits<Index>::max();
 
-/// The number after `word` in a file, or its first; kUnknown where there is none.
+/// The number after `word` in a file, or the first one if `word` is empty; kUnknown if there is none.
 Index number_in(const std::string& path, const std::string& word = "") {
   std::ifstream file(path);
   std::string text;
@@ -25,7 +25,7 @@ Index number_in(const std::string& path, const std::string& word = "") {
   return file >> number ? number : kUnknown;
 }
 
-/// What a control group leaves: its limit without the memory of its programs that is not cache.
+/// What a control group has left: its limit minus the memory of its programs, without caches.
 Index left_in_group(const std::string& limit_file, const std::string& stat_file, const std::string& taken_word) {
   const Index limit = number_in(limit_file), taken = number_in(stat_file, taken_word);
   return limit == kUnknown || taken == kUnknown ? kUnknown : std::max<Index>(0, limit - taken);

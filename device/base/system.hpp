@@ -1,5 +1,5 @@
 #pragma once
-// What the operating system says of memory.
+// Memory as the operating system reports it.
 
 #include "device/base/types.hpp"
 
@@ -7,15 +7,16 @@ namespace onebit::device {
 
 /// Bytes of host memory that this process holds.
 struct ResidentMemory {
-  Index own = 0;    ///< that it has written
-  Index files = 0;  ///< of mapped files: its code, its libraries, data
+  Index own = 0;    ///< memory that it has written
+  Index files = 0;  ///< memory of mapped files: its code, its libraries, data
   Index total() const { return own + files; }
 };
 
-/// What is held now. What was freed is given back before.
+/// Memory that this process holds now. Returns freed memory to the system first.
 ResidentMemory resident_memory();
 
-/// Bytes of host memory that it may still take: what is free or can be made free, within the limits of its container.
+/// Bytes of host memory that this process may still take: what is free or can be made free, within the limits of its
+/// container.
 Index available_memory();
 
 }  // namespace onebit::device

@@ -1,5 +1,5 @@
 #pragma once
-// A folder that goes, with all that is in it, at the end of its scope.
+// A temporary folder that is removed, with all its contents, at the end of its scope.
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ namespace onebit {
 
 class TemporaryFolder {
  public:
-  /// Among the system's temporary files, beginning with `name`. Throws IoError.
+  /// Makes a folder among the system's temporary files; its name begins with `name`. Throws IoError.
   explicit TemporaryFolder(const std::string& name) {
     std::error_code error;
     path_ = (std::filesystem::temp_directory_path(error) / (name + "-XXXXXX")).string();

@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Edits between a word and a candidate; one where the word is its beginning, or its end after a dot.
+/// Edits between a word and a candidate; 1 if the candidate begins with the word, or ends with it after a dot.
 std::size_t distance(std::string_view word, std::string_view candidate) {
   if (candidate.size() > word.size()) {
     const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';
@@ -49,7 +49,7 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
-  word = word.substr(0, 100);  // more than any name: whole files are taken for words
+  word = word.substr(0, 100);  // longer than any name: a word may be the text of a whole file
   const std::vector<std::string> sorted = nearest(word, candidates);
   if (sorted.empty()) return "";
   if (distance(word, sorted.front()) <= std::max<std::size_t>(1, word.size() / 3)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Words for people: suggestions for misspelt names, numbers, lists, types.
+// Text for people: suggestions for misspelt names, numbers, lists, types.
 
 #include <span>
 #include <string>
@@ -12,19 +12,19 @@ namespace onebit {
 /// Candidates by edit distance to `word`, nearest first; ties keep their order.
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-/// "did you mean A?" when a candidate is close, else "one of A, B, C".
+/// "did you mean A?" if a candidate is close, else "one of A, B, C", or "nearest: A, B, C" if there are more than 12.
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
 /// A number in the shortest form that reads back as the same number.
 std::string shortest(double value);
 
-/// 12.3 kB, 4.56 MB: powers of 1000; "-" where it is not finite.
+/// Bytes as "12.3 kB" or "4.56 MB", in powers of 1000; "-" if not finite.
 std::string bytes_text(double bytes);
 
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
 
-/// A type as it is written in C++.
+/// The name of a type as it is written in C++.
 std::string readable_type(const std::type_info& type);
 
 }  // namespace onebit

@@ -15,7 +15,7 @@
 
 namespace onebit {
 
-/// Every index and size: signed and 64 bits wide, so that differences and products of sizes are safe.
+/// Type of every index and size: signed and 64 bits wide, so that differences and products of sizes are safe.
 using Index = std::int64_t;
 
 /// a / b rounded up, for a >= 0 and b > 0.

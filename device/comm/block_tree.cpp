@@ -4,7 +4,7 @@
 
 namespace onebit::device {
 
-/// Level by level: at either end of the blocks, what has no sibling among them stays a node.
+/// Goes level by level: what has no sibling at either end of the blocks stays a node.
 Index BlockTree::nodes_after(Index blocks) const {
   Index nodes = 0;
   for (Index from = first, to = first + blocks; from < to; from = ceil_div(from, 2), to /= 2) {
@@ -39,7 +39,7 @@ BlockTree::Plan BlockTree::join(const std::vector<BlockTree>& shards) {
   };
   Index number = 0;
   for (const BlockTree& shard : shards) {
-    // The shard's own stack, without its numbers.
+    // The shard's own stack; its nodes get their numbers below.
     std::vector<Node> nodes;
     for (Index block = shard.first; block < shard.end; ++block) {
       nodes.push_back({0, block, 0});

@@ -9,8 +9,8 @@
 
 namespace onebit::device {
 
-/// The part of the tree over the blocks of one shard, as a stack: a block that closes is pushed, and joined with the
-/// node below it as long as the two are siblings.
+/// The part of the tree over the blocks of one shard, as a stack: a complete block is pushed, then the two top nodes
+/// are joined as long as they are siblings.
 struct BlockTree {
   /// Workers in a block.
   static constexpr Index kBlock = 4;
@@ -37,8 +37,8 @@ struct BlockTree {
   /// The most nodes on the stack at any time, an open block included.
   Index most_nodes() const;
 
-  /// Joins the nodes that the shards are left with, numbered through in rank order, to one: the merges to do, in order,
-  /// and the number of the node that holds the total.
+  /// How the nodes that the shards are left with, numbered in rank order, are joined to one: the merges in order, and
+  /// the number of the node that holds the total.
   struct Plan {
     std::vector<Merge> merges;
     Index root = 0;

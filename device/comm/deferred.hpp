@@ -1,14 +1,14 @@
 #pragma once
-// Errors that wait until the other ranks can do without this one.
+// Errors that are held back until no other rank waits for this one.
 
 #include <exception>
 
 namespace onebit::device {
 
-/// The first error of work that has to be gone through to its end, because other ranks wait for their parts of it.
+/// Holds the first error of work that has to run to its end, because other ranks wait for their parts of it.
 class Deferred {
  public:
-  /// Does nothing where there has been an error.
+  /// Runs `work` and holds its error; does nothing after an error.
   template <class Work>
   void guard(const Work& work) {
     if (error_) return;

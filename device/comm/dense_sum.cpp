@@ -32,7 +32,7 @@ DenseSum::DenseSum(const Shard& shard, Index columns) : shard_(shard), columns_(
   if (shard.ranks() > 1) gathered_ = Buffer<double>(shard.device, nodes * slice(shard.rank()).count);
 }
 
-/// Nodes are kept between groups: a single group leaves only those that the shard ends with.
+/// Makes room for the nodes that are kept between groups; a single group leaves only those that the shard ends with.
 void DenseSum::reserve(Range first_group) {
   const bool single = first_group.count == shard_.own().count;
   const Index nodes = single ? tree_.nodes_after(tree_.end - tree_.first) : tree_.most_nodes();
@@ -79,7 +79,7 @@ void DenseSum::fold_slices(float* mean) {
     const Range columns = slice(rank);
     to.push_back({block(nodes_.data() + columns.first, own_nodes, columns.count, columns_)});
     from.push_back({block(gathered_.data() + node * own.count, their_nodes, own.count, own.count)});
-    const bool self = rank == shard_.rank();  // its slice of the mean is where it belongs
+    const bool self = rank == shard_.rank();  // its slice of the mean is already in place
     mean_to.push_back(self ? Blocks{} : Blocks{block(mean + own.first, 1, own.count, own.count)});
     mean_from.push_back(self ? Blocks{} : Blocks{block(mean + columns.first, 1, columns.count, columns.count)});
     node += their_nodes;

@@ -13,7 +13,8 @@ class DenseSum {
  public:
   static constexpr Index kBlock = BlockTree::kBlock;
 
-  /// The shard's workers will each be absorbed, in index order, before each take_mean: rows of `columns` elements.
+  /// Prepares for rows of `columns` elements. Each of the shard's workers has to be absorbed, in index order, before
+  /// each take_mean.
   DenseSum(const Shard& shard, Index columns);
 
   /// Adds rows of workers [group], which this shard holds; worker group.first + r at rows + r * stride. Groups come in

@@ -1,5 +1,5 @@
 #pragma once
-// The maths of the dense mean: absorbing rows on the CPU or a GPU (cpu/, cuda/), and joining what is left.
+// The kernels of the dense mean: absorbing rows on the CPU or a GPU (cpu/, cuda/), and joining the nodes that are left.
 
 #include "device/comm/block_tree.hpp"
 #include "device/device.hpp"
@@ -12,7 +12,7 @@ struct AbsorbJob {
   Index workers = 0;     ///< of the whole run
   Index first = 0;       ///< first worker of the group
   Index count = 0;       ///< workers in the group
-  Index node_count = 0;  ///< closed nodes on the stack before; an open block, if there is one, lies above them
+  Index node_count = 0;  ///< closed nodes on the stack at first; an open block, if any, lies above them
   Index columns = 0;
   const float* rows = nullptr;
   Index stride = 0;

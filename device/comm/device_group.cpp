@@ -11,12 +11,12 @@
 namespace onebit::device {
 namespace {
 
-/// Thrown where a rank waits for one that has failed. Never leaves the group.
+/// Thrown in a rank that waits for one that has failed or finished. Never leaves the group.
 struct Abandoned {};
 
 }  // namespace
 
-/// Where the ranks meet: each shows what it has, waits for the others, takes what is for it, and waits again.
+/// Where the ranks meet: each shows what it has, waits for the others, takes what is meant for it, and waits again.
 class DeviceGroup::Rendezvous {
  public:
   explicit Rendezvous(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}
@@ -34,14 +34,14 @@ class DeviceGroup::Rendezvous {
   }
   const Posted& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
 
-  /// A rank's mark after all that it has taken; between a show and the wait after it.
+  /// Leaves a rank's event, recorded after all of its copies; called between a show and the wait after it.
   void leave_event(Index rank, std::shared_ptr<const Event> event) {
     taken_[static_cast<std::size_t>(rank)] = std::move(event);
   }
-  /// After that wait and before the next show.
+  /// The event that a rank left; valid from that wait until the next show.
   const Event* event_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
 
-  /// Returns when every rank has come; throws Abandoned when one will not come any more.
+  /// Returns when every rank has arrived; throws Abandoned if one will never arrive.
   void wait() {
     std::unique_lock lock(mutex_);
     if (left_ > 0) abandoned_ = mismatch_ = true;
@@ -63,7 +63,7 @@ class DeviceGroup::Rendezvous {
     all_came_.notify_all();
   }
 
-  /// A rank has done its work. One that waits, now or later, waits in vain.
+  /// Called when a rank has finished its work. Ranks that wait for it, now or later, are abandoned.
   void leave() {
     const std::scoped_lock lock(mutex_);
     ++left_;
@@ -72,7 +72,7 @@ class DeviceGroup::Rendezvous {
     all_came_.notify_all();
   }
 
-  /// Nobody is waiting. Returns whether a rank took part in more exchanges than another.
+  /// Starts over; no rank may be waiting. Returns whether one rank took part in more exchanges than another.
   bool reset() {
     waiting_ = left_ = 0;
     abandoned_ = false;
@@ -167,9 +167,9 @@ class DeviceGroup::Threads {
 
 namespace {
 
-/// A rank's exchange over the rendezvous: it shows its blocks and pulls what the others show for it. Devices wait for
-/// each other by their marks, the host does not: a copy is after what the source's device does before, and what any
-/// device does next is after the copies of all.
+/// A rank's communicator over the rendezvous: it shows its blocks and pulls those that the others show for it. Devices
+/// wait for each other's events, the host does not: a copy starts after the earlier work of the source's device, and
+/// the next work of any device starts after the copies of all.
 template <class Rendezvous>
 class GroupCommunicator final : public Communicator {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// The devices of this process: several, a thread each, or one of those that several processes have.
+// The devices of this process: one or several, with a thread each; just one if there are several processes.
 
 #include <functional>
 
@@ -9,8 +9,9 @@ namespace onebit::device {
 
 class DeviceGroup {
  public:
-  /// Shards `workers` over the devices, which are of one backend; where there are several processes, over their
-  /// devices, one each. Throws ConfigError where a device would hold none, or a process several.
+  /// Divides `workers` among the devices, which are of one backend; if there are several processes, among their
+  /// devices, one each. Throws ConfigError if a device would hold none, or if one of several processes has several
+  /// devices.
   DeviceGroup(std::vector<Device> devices, Index workers, std::shared_ptr<ProcessGroup> processes = single_process());
   ~DeviceGroup();
   DeviceGroup(const DeviceGroup&) = delete;
@@ -22,8 +23,8 @@ class DeviceGroup {
   ProcessGroup& processes() const { return *processes_; }
 
   /// Calls work(device) for every device at the same time, the first on the calling thread, and waits for those of all
-  /// processes. If some throw, the others leave their exchanges, and the first rank's error is rethrown, in every
-  /// process.
+  /// processes. If some throw, the others leave their exchanges, and the error of the lowest of these ranks is
+  /// rethrown, in every process.
   void run(const std::function<void(Index device)>& work);
 
  private:

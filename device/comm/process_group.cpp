@@ -12,7 +12,7 @@
 namespace onebit::device {
 namespace {
 
-/// A number from the environment; -1 where there is none.
+/// A number from the environment; -1 if there is none.
 Index number_in(const char* variable) {
   const char* text = std::getenv(variable);
   Index value = -1;
@@ -42,7 +42,7 @@ class SingleProcess final : public ProcessGroup {
 MpiEnvironment mpi_environment() {
   constexpr std::pair<const char*, const char*> kinds[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},  // Open MPI
-      {"PMI_RANK", "PMI_SIZE"},                          // MPICH and its kin
+      {"PMI_RANK", "PMI_SIZE"},                          // MPICH and its derivatives
   };
   for (const auto& [rank, size] : kinds) {
     if (number_in(size) > 1 && number_in(rank) >= 0) return {number_in(rank), number_in(size)};

@@ -7,15 +7,15 @@
 
 namespace onebit::device {
 
-/// The place that mpirun has given this process, by its environment: nothing is joined yet.
+/// The rank and size that mpirun has given this process, from its environment; nothing is joined yet.
 struct MpiEnvironment {
   Index rank = 0;
   Index size = 1;
 };
 MpiEnvironment mpi_environment();
 
-/// Every process runs the same program on its own workers. What is called collective all processes call, in the same
-/// order.
+/// The processes of a run, each of which runs the same program on its own workers. All processes make the calls that
+/// are marked as collective, in the same order.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -23,21 +23,21 @@ class ProcessGroup {
   virtual Index rank() const = 0;
   virtual Index size() const = 0;
   virtual Index hosts() const = 0;       ///< machines
-  virtual Index neighbours() const = 0;  ///< processes on this machine, with this one
-  virtual int threads() const = 0;       ///< of this process: the cores that it may use, shared with those that may too
+  virtual Index neighbours() const = 0;  ///< processes on this machine, including this one
+  virtual int threads() const = 0;       ///< for this process: its cores, divided among those that share them
 
-  /// Between the devices of the processes, of which each has one.
+  /// The communicator between the devices of the processes, one each.
   virtual std::shared_ptr<Communicator> communicator() = 0;
 
-  /// Calls work in every process and waits for all. Where it throws in some, what it threw in the lowest rank is thrown
-  /// in all of them, whatever exchanges those were in. Collective; calls may be nested.
+  /// Calls work in every process and waits for all. If it throws in some, the error of the lowest of these ranks is
+  /// thrown in all processes, whatever exchanges they were in. Collective; calls may be nested.
   virtual void run(const std::function<void()>& work) = 0;
 
-  /// Whether one process says so. Collective.
+  /// Whether `own` is true in any process. Collective.
   virtual bool any(bool own) = 0;
 
-  /// MPI's own collectives on host memory, for measuring them: sums in place; a part of equal size for and from each;
-  /// what each has.
+  /// MPI's own collectives on host memory, to measure them: a sum in place; a part of equal size to and from each
+  /// process; the parts of all processes.
   virtual void all_reduce(std::span<float> values) = 0;
   virtual void all_to_all(std::span<const float> to, std::span<float> from) = 0;
   virtual void all_gather(std::span<const float> own, std::span<float> all) = 0;

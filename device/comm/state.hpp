@@ -1,6 +1,6 @@
 #pragma once
-// The state of a run, visited for a checkpoint: one function of an object both saves and loads what it holds. What is
-// saved does not depend on how workers are spread over ranks: rows go by the worker's number.
+// The state of a run, visited for a checkpoint: one function of an object both saves and loads its state. What is saved
+// does not depend on how workers are divided among ranks: rows are stored by worker number.
 
 #include <deque>
 #include <span>
@@ -16,7 +16,7 @@ enum class ElementType { float32, float64, int64, uint16, uint8, int8 };
 
 Index bytes_of(ElementType type);
 
-/// Elements [first, first + count) of a rank's memory, and where they stand in those of all ranks.
+/// Elements [first, first + count) of a rank's memory, and their position `global` among those of all ranks.
 struct Piece {
   Index first = 0;
   Index global = 0;
@@ -29,7 +29,7 @@ struct Elements {
   void* data = nullptr;
   ElementType type = ElementType::float32;
 
-  /// Copies `count` elements from `first` on to the host, and back.
+  /// Copy `count` elements, from element `first` on, to the host and back.
   void download(void* target, Index first, Index count) const;
   void upload(const void* source, Index first, Index count) const;
 };
@@ -43,7 +43,7 @@ class StateVisitor {
 
   /// The rank whose state this is.
   const Shard& shard() const { return shard_; }
-  /// Whether values are read from the checkpoint; else they are written to it.
+  /// Whether values are read from the checkpoint rather than written to it.
   virtual bool loads() const = 0;
 
   /// Calls visit() with names below `name`.
@@ -55,31 +55,32 @@ class StateVisitor {
     prefix_ = outer;
   }
 
-  /// Host numbers that are the same on every rank. Lists take the length that was saved.
+  /// Visit host numbers that are the same on every rank. When loading, lists take the length that was saved.
   void number(const std::string& name, Index& value);
   void number(const std::string& name, double& value);
   void number(const std::string& name, bool& value);
   void numbers(const std::string& name, std::vector<double>& values) { host(prefix_ + name, values); }
   void numbers(const std::string& name, std::deque<double>& values);
 
-  /// A buffer that is the same on every rank, and has its size already.
+  /// Visits a buffer that is the same on every rank and already has its size.
   template <class T>
   void shared(const std::string& name, Buffer<T>& buffer) {
     const Piece all{0, 0, buffer.size()};
     device(prefix_ + name, elements(buffer), {&all, 1}, buffer.size(), Held::by_every_rank);
   }
 
-  /// `stride` elements for each of this rank's workers, the first worker's at element `before` of the buffer.
+  /// Visits `stride` elements for each of this rank's workers; the first worker's begin at element `before` of the
+  /// buffer.
   template <class T>
   void rows(const std::string& name, Buffer<T>& buffer, Index stride, Index before = 0) {
     const Range own = shard_.own();
     const Piece mine{before, own.first * stride, own.count * stride};
     pieces(name, buffer, {&mine, 1}, shard_.workers() * stride);
   }
-  /// A number for each of this rank's workers, in host memory.
+  /// Visits one number for each of this rank's workers, in host memory.
   void rows(const std::string& name, std::vector<Index>& values);
 
-  /// This rank's pieces of `total` elements that the ranks hold together.
+  /// Visits this rank's pieces of the `total` elements that the ranks hold together.
   template <class T>
   void pieces(const std::string& name, Buffer<T>& buffer, std::span<const Piece> mine, Index total) {
     device(prefix_ + name, elements(buffer), mine, total, Held::by_one_rank);
@@ -87,7 +88,7 @@ class StateVisitor {
 
  protected:
   enum class Held { by_every_rank, by_one_rank };
-  /// Throw what the checkpoint's file throws.
+  /// Save or load one item; throw what the checkpoint's file throws.
   virtual void device(const std::string& path, const Elements& elements, std::span<const Piece> pieces, Index total,
                       Held held) = 0;
   virtual void host(const std::string& path, std::vector<double>& values) = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kPanel = 2 * kLanes;  ///< columns of a panel; the last may be half as wide
 
-/// Columns of a product, in panels [1 + depth][width] one after the other: what the sums begin with, then the factors.
+/// Columns of a product, in consecutive panels [1 + depth][width]: what the sums begin with, then the factors.
 struct Panels {
   Index columns = 0;
   Index depth = 0;
@@ -27,7 +27,7 @@ Index zeros_of(const ConvShape& shape) {
   return round_up(std::max<Index>({shape.channels, shape.filters, kTilePackets}), kPanel);
 }
 
-/// Panels of a set of filters. Columns are filters, and where `transposed` channels.
+/// Panels of a set of filters. Columns are filters, or channels if `transposed`.
 struct Packing {
   ConvShape shape;
   bool transposed = false;
@@ -70,7 +70,7 @@ const float* pack(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, bo
   return packed;
 }
 
-/// Images, or gradients by results, of `size` numbers each, as products take them.
+/// Images, or gradients with respect to results, of `size` numbers each, rounded to the queue's precision.
 const float* rounded(const Queue& queue, const ConvBatch& batch, const float* images, Index size) {
   MatrixIn matrix{images, size, 0};
   round_operands(queue, {{matrix, batch.workers * batch.images, size, 1}});
@@ -85,7 +85,7 @@ struct Product {
   const float* packed;
   bool relu;
 
-  /// Pixels [first, first + rows) of an image, the columns of a panel.
+  /// Computes pixels [first, first + rows) of an image for the columns of a panel.
   template <std::size_t Packets>
   void tile(const float* image, const float* panel, Index first, Index rows, Index columns, float* output) const {
     Taps own = taps;
@@ -117,7 +117,7 @@ struct Product {
   }
 };
 
-/// All images of a batch, cut so that a unit takes long enough and its panel of filters stays near.
+/// Computes all images of a batch, cut so that a unit takes long enough and its panel of filters stays in a cache.
 void run(const Queue& queue, const Product& product, const ConvBatch& batch, const float* input, Index inputs,
          float* output, Index outputs) {
   constexpr Index unit_pixels = 512;
@@ -136,7 +136,7 @@ Taps taps_of(const TapTable& table, const ConvShape& shape, Index channels, cons
   return {table.reads.data(), table.pixels.size(), shape.taps(), channels, zeros};
 }
 
-/// The gradient by one worker's filters.
+/// The gradient with respect to one worker's filters.
 struct FilterGradient {
   ConvShape shape;
   Taps taps;
@@ -182,7 +182,7 @@ struct FilterGradient {
 
 }  // namespace
 
-/// Zeros for the pixels around an image, then packed filters.
+/// Size of the scratch memory: zeros for the pixels around an image, then packed filters.
 Index conv_scratch(const Queue&, const ConvShape& shape, Index filter_sets) {
   const Index larger = std::max(Packing{shape, false}.panels().size(), Packing{shape, true}.panels().size());
   return zeros_of(shape) + filter_sets * larger;
@@ -210,8 +210,8 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
       shape.inputs());
 }
 
-/// A worker's images are taken in parts of about kPartPixels pixels, which stay in the nearest cache over all taps; a
-/// part's sums are added to those of the parts before.
+/// A worker's images are taken in parts of about kPartPixels pixels, which stay in the first-level cache over all taps;
+/// a part's sums are added to those of the parts before.
 void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input,
                           const float* delta, const ConvGradient& gradient) {
   constexpr Index kPartPixels = 256;

@@ -9,13 +9,13 @@
 
 namespace onebit::device::cpu {
 
-inline constexpr Index kTilePackets = kRegisters / 2;  ///< of sums; the rest for operands
+inline constexpr Index kTilePackets = kRegisters / 2;  ///< packets of sums; the other registers hold operands
 inline constexpr Index kDepth = kTilePackets / 4;      ///< terms of a sum taken at a time
 
 template <std::size_t N>
 using Constant = std::integral_constant<std::size_t, N>;
 
-/// Calls work(Constant<rows>), rows in [1, Most]: a tile's size is known to the compiler.
+/// Calls work(Constant<rows>), rows in [1, Most], so that the compiler knows a tile's size.
 template <std::size_t Most, class Work>
 void with_rows(Index rows, const Work& work) {
   if constexpr (Most > 1) {
@@ -24,7 +24,7 @@ void with_rows(Index rows, const Work& work) {
   work(Constant<Most>{});
 }
 
-/// Rows x Packets of sums, in registers for as long as every loop over them is unrolled and in one function.
+/// Rows x Packets of sums. They stay in registers as long as every loop over them is unrolled within one function.
 template <std::size_t Rows, std::size_t Packets>
 using Sums = Packet[Rows][Packets];
 
@@ -59,7 +59,7 @@ template <std::size_t Rows, std::size_t Packets>
   }
 }
 
-/// Where the pixels of a tile are read.
+/// Where a tile's pixels are read from.
 struct Taps {
   const std::int32_t* reads = nullptr;  ///< of the first pixel, by tap at reads + tap * pixels
   Index pixels = 0;
@@ -71,13 +71,13 @@ struct Taps {
     const Index read = reads[tap * pixels + p];
     return read < 0 ? zeros : image + read * channels;
   }
-  /// Whether some of the first `count` pixels meet the image.
+  /// Whether any of the first `count` pixels reads the image, not only padding.
   bool any(Index tap, Index count) const {
     return std::any_of(reads + tap * pixels, reads + tap * pixels + count, [](std::int32_t read) { return read >= 0; });
   }
 };
 
-/// The sums of Rows pixels over all taps and channels, times a panel, which begins with what is added to them.
+/// The sums over all taps and channels of Rows pixels times a panel, which begins with the sums' initial values.
 template <std::size_t Rows, std::size_t Packets>
 void sum_taps(const Taps& taps, const float* image, const float* panel, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;
@@ -99,16 +99,16 @@ void sum_taps(const Taps& taps, const float* image, const float* panel, float* r
   store<Rows, Packets>(sums, result);
 }
 
-/// Some pixels of some images, and the gradient by their results.
+/// Some pixels of some images, and the gradient with respect to their results.
 struct PixelPart {
   Range images, pixels;
   const float* input = nullptr;  ///< of image 0, from the first channel on; an image has `inputs` numbers
   const float* delta = nullptr;  ///< of image 0, from the first column on; an image has `outputs`, a pixel `stride`
   Index inputs = 0, outputs = 0, stride = 0;
-  Index columns = 0;  ///< of delta; what a tile has beyond them is zero
+  Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero
 };
 
-/// The sums over pixels of Rows channels of what the tap reads times the packets of delta.
+/// The sums over the part's pixels of Rows channels that the tap reads, times the packets of delta.
 template <std::size_t Rows, std::size_t Packets>
 void sum_pixels(const Taps& taps, Index tap, const PixelPart& part, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Index kPiece = 1 << 16;
 
-/// Stores that go around the caches need not read what they overwrite. Buffers are aligned to 64 bytes.
+/// Copies with stores that bypass the caches, which need not read what they overwrite. Buffers are aligned to 64 bytes.
 void copy_piece(std::byte* target, const std::byte* source, Index bytes) {
   Index done = 0;
 #if defined(__SSE2__)

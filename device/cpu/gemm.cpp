@@ -15,9 +15,9 @@ namespace {
 
 constexpr Index kPanel = 2 * kLanes;                    ///< columns of B that are used together
 constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;  ///< sums of two packets each, next to two of B and one of A
-constexpr Index kTerms = 128;                           ///< of k: a panel of them stays in the first cache
-constexpr Index kUnitRows = 256;                        ///< about as many
-constexpr Index kManyRows = 128;                        ///< for as many, copying B's panels in order pays
+constexpr Index kTerms = 128;                           ///< terms of k: a panel of them stays in the first-level cache
+constexpr Index kUnitRows = 256;                        ///< rows of a unit, roughly
+constexpr Index kManyRows = 128;                        ///< from so many rows on, packing B's panels pays
 
 constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -30,7 +30,7 @@ struct Left {
   Left from(Index i, Index p) const { return {data + i * row + p * term, row, term}; }
 };
 
-/// Some columns of op(B), side by side.
+/// Some adjacent columns of op(B).
 struct Panel {
   const float* data;
   Index leading;
@@ -67,7 +67,7 @@ void multiply_block(Index k, Left a, Panel b, float* c, Index leading, bool add)
   }
 }
 
-/// The same where C may be narrower than the panel.
+/// Like multiply_block, for C that may be narrower than the panel.
 template <Index rows, Index packets>
 void multiply_columns(Index k, const Left& a, const Panel& b, float* c, Index leading, Index columns, bool add) {
   constexpr Index width = packets * kLanes;
@@ -82,7 +82,7 @@ void multiply_columns(Index k, const Left& a, const Panel& b, float* c, Index le
   }
 }
 
-/// m rows with one panel.
+/// Multiplies m rows by one panel.
 template <Index packets>
 void multiply_panel(Index m, Index k, const Left& a, const Panel& b, MatrixOut c, Index columns, bool add) {
   Index i = 0;
@@ -107,12 +107,12 @@ void transpose(const float* from, Index from_leading, float* to, Index to_leadin
   for (Index i = 0; i < kLanes; ++i) Eigen::internal::pstoreu(to + i * to_leading, rows.packet[i]);
 }
 
-/// Some columns of op(B) to be copied side by side: term p of column j is data[p * term + j * column].
+/// Some columns of op(B) to be packed next to each other: term p of column j is data[p * term + j * column].
 struct Columns {
   const float* data;
   Index term, column, count;
 
-  /// k terms into rows of packets * kLanes numbers, padded with zeros.
+  /// Packs k terms into rows of packets * kLanes numbers, padded with zeros.
   template <Index packets>
   void pack(Index k, float* to) const {
     constexpr Index width = packets * kLanes;
@@ -154,7 +154,7 @@ class RowsOfProduct {
   }
 
  private:
-  /// Some terms of k, from the p-th on, with the panel that begins at column j.
+  /// Multiplies up to kTerms terms of k, from the p-th on, by the panel that begins at column j.
   template <Index packets>
   void multiply(Index p, Index j) const {
     constexpr Index width = packets * kLanes;
@@ -179,13 +179,13 @@ class RowsOfProduct {
   MatrixOut result_;
 };
 
-/// Matrices of a batch that differ.
+/// The numbers of distinct matrices in a batch.
 Batch different(const MatrixIn& matrix, const Batch& batch) {
   return {matrix.stride == 0 ? std::min<Index>(batch.outer, 1) : batch.outer,
           matrix.inner == 0 ? std::min<Index>(batch.inner, 1) : batch.inner};
 }
 
-/// Rows of a unit: many, in parts of like size, unless threads would idle.
+/// Rows of a unit: about kUnitRows, in parts of equal size, or fewer if threads would idle.
 Index unit_rows(const Queue& queue, Index m, Index products) {
   Index units = ceil_div(m, kUnitRows);
   while (m > units * kBlockRows && !fills(queue, products * units)) ++units;

@@ -1,6 +1,6 @@
 #pragma once
-// Lanes on the CPU: one thread is all of them in turn, and loops vectorise. Those of a GPU (cuda/lanes.cuh) yield the
-// same bits.
+// Lanes on the CPU: one thread runs all of them in turn, in loops that vectorise. The lanes of a GPU (cuda/lanes.cuh)
+// give the same bits.
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace onebit::device::cpu {
 
-/// Sum of n = 1, 2, 4, ... numbers, which are used up: halves are added to each other.
+/// Sum of n = 1, 2, 4, ... numbers, which it overwrites: halves are added to each other.
 inline double add_halves(double* values, Index n) {
   for (Index half = n / 2; half > 0; half /= 2) {
     for (Index lane = 0; lane < half; ++lane) values[lane] += values[lane + half];
@@ -19,8 +19,8 @@ inline double add_halves(double* values, Index n) {
   return values[0];
 }
 
-/// Sum of a number of each lane, the first `used` of which have one: halves of every 32 are added to each other, then
-/// halves of what these yield. The numbers are used up.
+/// Sum of one number per lane, where only the first `used` lanes have one: in every 32 lanes halves are added to each
+/// other, then halves of the results. Overwrites the numbers.
 template <Index kCount>
 double add_lanes(double* sums, Index used) {
   constexpr Index warp = kCount < 32 ? kCount : 32, warps = kCount / warp;
@@ -32,7 +32,7 @@ double add_lanes(double* sums, Index used) {
   return add_halves(totals, warps);
 }
 
-/// The same of kCount interleaved partial sums of term(i) over [0, n).
+/// Sum of term(i) over [0, n): kCount interleaved partial sums, combined by add_lanes.
 template <Index kCount, class Term>
 double interleaved_sum(Index n, const Term& term) {
   double sums[static_cast<std::size_t>(kCount)];
@@ -47,7 +47,8 @@ double interleaved_sum(Index n, const Term& term) {
   return add_lanes<kCount>(sums, used);
 }
 
-/// All lanes of a small item. They do what a group's do (device/launch/thread_group.hpp), but sums have no tiles.
+/// All lanes of a small item. They do the same as a group's lanes (device/launch/thread_group.hpp), but sums have no
+/// tiles.
 class Lanes {
  public:
   template <class Visit>
@@ -76,10 +77,10 @@ class Lanes {
   void meet() const {}
 };
 
-/// A thread of a group.
+/// A thread of a thread group.
 class GroupMember {
  public:
-  /// others: where it waits for the other members; null: there are none.
+  /// others: the barrier at which it waits for the other members; null: there are none.
   explicit GroupMember(std::barrier<>* others = nullptr) : others_(others) {}
 
   template <class Visit>
@@ -141,7 +142,7 @@ class GroupMember {
     }
   }
 
-  /// rank is at most the sum of the counts.
+  /// Finds the bin of the number of this rank, which is at most the sum of the counts.
   Ranked find_bin(const Index* counts, Index rank) const {
     std::uint32_t bin = kBins - 1;
     for (; counts[bin] < rank; --bin) rank -= counts[bin];

@@ -1,6 +1,6 @@
 #pragma once
-// The CPU launchers: with device/cpu/{sign_bits,dense_sum,gemm} the only places with OpenMP. What each does is said in
-// device/launch/launch.hpp.
+// The CPU launchers. device/launch/launch.hpp says what each does; their threads come from parallel() (cpu/queue.hpp)
+// and for large items from cpu/thread_groups.hpp.
 
 #include <algorithm>
 #include <array>
@@ -35,17 +35,17 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   });
 }
 
-/// Inlined whole: loops over what lambdas do are vector instructions only then.
+/// Flattened, because loops over lambdas vectorise only if everything in them is inlined.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   queue.check(kernel);
-  for_each_crew(
+  for_each_group(
       queue, sizes, [&](Index first, Index step, const GroupLanes<GroupMember>& lanes) __attribute__((flatten)) {
         for (Index item = first; item < sizes.count; item += step) kernel(item, lanes);
       });
 }
 
-/// A kernel that walks through memory at every column may have a function columns<count>(row, first): it is called for
+/// A kernel that strides through memory from column to column may offer columns<count>(row, first), which is called for
 /// a cache line of columns at a time.
 template <class Kernel>
 void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) {
@@ -68,7 +68,7 @@ void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) 
 
 namespace detail {
 
-/// The sums of `count` columns side by side.
+/// The sums of `count` adjacent columns.
 template <Index count, class Kernel>
 void sum_columns_at(Index group, Index rows, Index first, const Kernel& kernel) {
   using Terms = decltype(kernel(group, rows, first));
@@ -97,7 +97,7 @@ void sum_columns_at(Index group, Index rows, Index first, const Kernel& kernel) 
 
 }  // namespace detail
 
-/// A cache line of columns at a time.
+/// Sums a cache line of columns at a time.
 template <class Kernel>
 void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Kernel kernel) {
   constexpr Index line = 16;
@@ -132,11 +132,11 @@ inline double tree_sum(double* values, Index n) {
 
 namespace detail {
 
-/// A sum in interleaved partial sums, which vectorise: those of a run of elements one after the other, then the runs'
-/// and at last the lanes' by a tree of neighbours.
+/// A sum in interleaved partial sums, which vectorise: the elements of a run are added in order, then the runs and at
+/// last the lanes are combined by a tree of neighbours.
 class LaneSum {
  public:
-  /// Adds term(i) for i in [0, n). Only the last n may be no multiple of kSumRun.
+  /// Adds term(i) for i in [0, n). Every n but the last is a multiple of kSumRun.
   template <class Term>
   void add(Index n, Term term) {
     for (Index first = 0; first < n; first += kSumRun) push(run(first, std::min(first + kSumRun, n), term));
@@ -167,13 +167,14 @@ class LaneSum {
     for (std::size_t lane = 0; lane < sums.size(); ++lane) sums[lane] = a[lane] + b[lane];
     return sums;
   }
-  /// The sums of pairs of neighbours, of pairs of pairs and so on are on the stack, the longest below.
+  /// Pushes the sums of a run. The stack holds the sums of pairs of neighbours, of pairs of pairs and so on, the
+  /// longest at the bottom.
   void push(Sums sums) {
     for (Index left = runs_++; left % 2 != 0; left /= 2) sums = plus(stack_[--depth_], sums);
     stack_[depth_++] = sums;
   }
 
-  static constexpr std::size_t kMostDepth = 8;  // of a chunk's 16 runs: 5
+  static constexpr std::size_t kMostDepth = 8;  // a chunk's 16 runs need 5
   static_assert(kChunk / kSumRun < (1 << (kMostDepth - 1)));
   std::array<Sums, kMostDepth> stack_;
   std::size_t depth_ = 0;
@@ -194,7 +195,7 @@ double sum_chunk(const Kernel& kernel, Index row, const Chunk& chunk) {
   return lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
 }
 
-/// sums[row][segment] of the chunks' partial sums, which are used up.
+/// sums[row][segment] from the chunks' partial sums, which it overwrites.
 inline void sum_chunks(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* sums) {
   parallel(queue, rows, [&](Index row) {
     for (Index segment = 0; segment < chunks.segments; ++segment) {

@@ -31,8 +31,7 @@ std::size_t wide(Index bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
-/// Buffers of at least this size ask for huge pages: kernels that read many streams would wait for the page tables
-/// otherwise.
+/// Whether a block asks for huge pages. Without them, kernels that read many streams would wait for the page tables.
 bool is_large(Index bytes) {
   return bytes >= 2 * kHugePage;
 }

@@ -5,8 +5,8 @@
 
 namespace onebit::device::cpu {
 
-/// Plain host memory. Released blocks wait for the next buffers of about their size: a step whose buffers come and go
-/// asks the system for nothing. Used by one thread at a time.
+/// Plain host memory. Released blocks are kept for the next buffers of about their size, so that a step that allocates
+/// and releases its buffers asks the system for nothing. Used by one thread at a time.
 class HostMemory final : public Memory {
  public:
   HostMemory() = default;
@@ -27,7 +27,7 @@ class HostMemory final : public Memory {
   BlockPool pool_;
 };
 
-/// The size of the block that a buffer of so many bytes gets. Large ones are whole huge pages.
+/// The size of the block that a buffer of `bytes` bytes gets. Large blocks are whole huge pages.
 Index block_size(Index bytes);
 
 /// Copies a rectangle of bytes within the host's address space.

@@ -17,7 +17,7 @@
 
 namespace onebit::device::cpu {
 
-/// Memory for the numbers between the two halves of a launch. It grows, and stays for the next one.
+/// Memory for the numbers between the two halves of a launch. It grows as needed, and is kept for the next launch.
 class Workspace {
  public:
   explicit Workspace(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
@@ -47,8 +47,8 @@ class Workspace {
 
 class Queue {
  public:
-  /// Kernels of a debug device run with its memory opened for them, those of a plan do not run. Without a memory there
-  /// is no workspace.
+  /// Kernels of a debug device run with its memory opened for them; kernels of a plan do not run. Without a memory
+  /// there is no workspace.
   explicit Queue(int threads, const std::shared_ptr<Memory>& memory = nullptr)
       : threads_(threads),
         plans_(dynamic_cast<plan::PlanMemory*>(memory.get()) != nullptr),
@@ -60,10 +60,10 @@ class Queue {
   Precision precision() const { return precision_; }
   void set_precision(Precision precision) { precision_ = precision; }
 
-  /// Room for the launch that runs now.
+  /// Memory of `count` numbers for the current launch.
   double* workspace(Index count) const { return workspace_->reserve(count); }
 
-  /// On a debug device: throws Error unless every pointer in the kernel is into its memory.
+  /// On a debug device, throws Error if a pointer in the kernel points to memory that is not the device's.
   template <class Kernel>
   void check(const Kernel& kernel) const {
     if (guard_ && debug::kChecksPointers) check_words(kernel);
@@ -71,7 +71,7 @@ class Queue {
   void synchronize() const {}
   std::shared_ptr<const Event> record_event() const { return nullptr; }
   void start_after(const Event*) const {}
-  /// A CPU has nothing to gain by it.
+  /// Returns null: a CPU gains nothing by recordings.
   std::shared_ptr<const Recording> record(const std::function<void()>&) const { return nullptr; }
 
  private:
@@ -90,8 +90,8 @@ class Queue {
   std::shared_ptr<Workspace> workspace_;
 };
 
-/// While it lives, this thread's floating-point unit takes numbers below the normal range as zero. One denormal operand
-/// costs a hundred normal ones, and the tails of GELU and of decaying moments are full of them.
+/// Makes this thread's floating-point unit take numbers below the normal range as zero while it lives. One denormal
+/// operand costs as much as a hundred normal ones, and the tails of GELU and of decaying moments are full of them.
 class FlushDenormals {
  public:
 #if defined(__SSE2__)
@@ -109,13 +109,13 @@ class FlushDenormals {
 #endif
 };
 
-/// Whether so many units of one size leave at most an eighth of the threads' time idle.
+/// Whether `units` units of equal size leave at most an eighth of the threads' time idle.
 inline bool fills(const Queue& queue, Index units) {
   return 8 * units >= 7 * round_up(units, queue.threads());
 }
 
-/// Runs body(unit) for every unit in [0, units), units spread over the queue's threads; for none where it plans. The
-/// first exception of a body is rethrown here after all threads have stopped.
+/// Runs body(unit) for every unit in [0, units), units spread over the queue's threads; does nothing if the queue
+/// plans. The first exception of a body is rethrown here after all threads have stopped.
 template <class Body>
 void parallel(const Queue& queue, Index units, Body body) {
   if (queue.plans()) return;

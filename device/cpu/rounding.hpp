@@ -7,10 +7,10 @@
 
 namespace onebit::device::cpu {
 
-/// to[i] = from[i] rounded to nearest, ties to even, what is too large to infinity; NaN stays. to may be from.
+/// to[i] = from[i] rounded to nearest, ties to even. What becomes too large is infinity; NaN stays. `to` may be `from`.
 void round_numbers(Precision precision, const float* from, Index count, float* to);
 
-/// The matrices [rows][columns] of a batch that differ.
+/// An operand of a batch, with its distinct matrices [rows][columns].
 struct Operand {
   MatrixIn& matrix;
   Index rows, columns;
@@ -18,7 +18,7 @@ struct Operand {
   Index size() const { return different.count() * rows * columns; }
 };
 
-/// Puts rounded copies in the place of a product's operands, unless the queue's precision is float32. They lie in the
+/// Replaces a product's operands by rounded copies, unless the queue's precision is float32. The copies lie in the
 /// queue's workspace: the next launch may overwrite them.
 void round_operands(const Queue& queue, std::initializer_list<Operand> operands);
 

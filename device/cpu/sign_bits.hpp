@@ -1,5 +1,5 @@
 #pragma once
-// CPU launchers that write and sum packed signs. What each does is said in device/launch/launch.hpp.
+// CPU launchers that write and sum packed signs. device/launch/launch.hpp says what each does.
 
 #include <array>
 #include <bit>
@@ -44,8 +44,8 @@ void pack_run(Index begin, Index end, std::uint8_t* bytes, Predicate predicate) 
 /// Elements whose signs are summed at a time: 64 bytes of each row.
 inline constexpr Index kSignRun = 512;
 
-/// The bits of kSignRun elements of kSignBlock rows: first byte q of row r at bytes[64 r + q], then transposed, so that
-/// bit r of byte [64 j + q] is row r's sign of element 8 q + 7 - j.
+/// The bits of kSignRun elements of kSignBlock rows: loaded with byte q of row r at bytes[64 r + q], then transposed,
+/// so that bit r of byte [64 j + q] is row r's sign of element 8 q + 7 - j.
 class SignColumns {
  public:
   void load(const std::uint8_t* bits, Index row_bytes, Index rows, Index available) {
@@ -103,7 +103,7 @@ struct SignTable {
   alignas(64) std::array<double, 1 << kSignBlock> sums;
 };
 
-/// The tables of all blocks of a segment's rows; an even number of them, the last may be of no rows.
+/// The tables of all blocks of a segment's rows. Their number is even; the last may have no rows.
 class SignTables {
  public:
   SignTables(const ScaledSignRows& rows, const float* scales)
@@ -124,8 +124,8 @@ class SignTables {
   std::unique_ptr<SignTable[]> tables_;  // not filled with zeros, as a vector would be
 };
 
-/// means[i] of the pair of blocks, for 8 * bytes elements; stored, or added to what is there. ahead(i) is called every
-/// 16 elements.
+/// Sums of a pair of blocks for 8 * bytes elements. If `first`, stores them in means and calls ahead(i) every 16
+/// elements; else adds them to means.
 template <bool first, class Ahead>
 void add_pair(const SignTable& low, const SignTable& high, const SignColumns& low_columns,
               const SignColumns& high_columns, std::size_t bytes, double* means, const Ahead& ahead) {
@@ -139,14 +139,14 @@ void add_pair(const SignTable& low, const SignTable& high, const SignColumns& lo
   }
 }
 
-/// Asks for the memory of 16 elements before they are used: the look-ups keep the processor from running ahead to them.
+/// Prefetches 16 elements before they are used: the look-ups keep the processor from running ahead to them.
 template <class Element>
 void prefetch(const Element& element, Index i) {
   if constexpr (requires { element.prefetch(i); }) element.prefetch(i);
 }
 
 /// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; bits are the chunk's. Before
-/// that, ahead(i) for every 16th element of the run.
+/// each run, calls ahead(i) for every 16th of its elements.
 template <class Ahead, class Visit>
 void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n,
                    const Ahead& ahead, Visit visit) {
@@ -187,10 +187,10 @@ void decode_run(Index begin, Index end, const std::uint8_t* bytes, Number weight
   for (Index l = 0; i < end; ++i, ++l) element(i, sign_at(bytes, l) > 0 ? weight : -weight);
 }
 
-/// Elements of packed signs as numbers, a run at a time: what takes them then vectorises as if they lay in memory.
+/// Decodes packed signs to numbers, a run at a time: code that takes these vectorises as if they lay in memory.
 class SignRun {
  public:
-  /// Those of elements [first, first + count) of a segment, count at most kSignRun.
+  /// The numbers of elements [first, first + count) of a segment, count at most kSignRun.
   const float* decode(const SignVector& signs, const SignPlace& place, Index first, Index count) {
     const Index begin = place.first + first, end = begin + count;
     const Index whole = begin / 8 * 8;  // from a byte's first sign on
@@ -231,7 +231,7 @@ void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out,
 
 namespace detail {
 
-/// Both passes over one segment of a row. The second runs backwards: it begins with what the first left in the caches.
+/// Both passes over one segment of a row. The second runs backwards, to begin with what the first left in the caches.
 template <class Kernel>
 void reduce_and_pack_segment(const ChunkView& chunks, const Kernel& kernel, const SignRows& out, Index row,
                              Index segment, double* partial, double* sums) {
@@ -268,7 +268,8 @@ void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Ke
 
 namespace detail {
 
-/// A chunk of rows of signs: calls run(chunk, signs, scales) with what locates it.
+/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs; signs and scales are the first row's
+/// at the chunk.
 template <class Run>
 void for_each_sign_chunk(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Run run) {
   queue.check(rows);

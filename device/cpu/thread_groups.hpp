@@ -1,5 +1,5 @@
 #pragma once
-// The threads of a queue as groups (device/launch/thread_group.hpp).
+// A queue's threads as thread groups (device/launch/thread_group.hpp).
 
 #include <omp.h>
 
@@ -20,11 +20,11 @@ struct ThreadGroup {
   std::barrier<> barrier;
 };
 
-/// Calls work(first, step, lanes) in every thread, for the items first, first + step, ... of its group; groups that
-/// items are too few for get none. Where OpenMP gives fewer threads than asked for, every item has one. work throws
-/// nothing.
+/// Calls work(first, step, lanes) in every thread of every group, for the group's items first, first + step, ...; if
+/// items are few, some groups have none. If OpenMP gives fewer threads than asked for, a single thread computes each
+/// item. work must not throw.
 template <class Work>
-void for_each_crew(const Queue& queue, const ItemSizes& sizes, const Work& work) {
+void for_each_group(const Queue& queue, const ItemSizes& sizes, const Work& work) {
   const Index threads = queue.threads(), members = group_size(sizes, threads);
   bool enough = members > 1 && !queue.plans();
   if (enough) {

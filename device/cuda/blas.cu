@@ -14,7 +14,7 @@ namespace {
 
 const std::string kLibrary = "libcublas.so." ONEBIT_SYMBOL(CUBLAS_VER_MAJOR);
 
-/// Where the loader looks, then where the toolkit of this build has it.
+/// Looks where the loader does, then where this build's toolkit has the library.
 void* open_library() {
   void* library = dlopen(kLibrary.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;

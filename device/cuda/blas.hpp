@@ -1,5 +1,5 @@
 #pragma once
-// cuBLAS, loaded when the first GPU is opened. Linked, its libraries would cost every program 0.2 s and 200 MB, also
+// cuBLAS, loaded when the first GPU is opened. If linked, its libraries would cost every program 0.2 s and 200 MB, even
 // one that never sees a GPU.
 
 #include <cublas_v2.h>
@@ -17,7 +17,8 @@ struct Blas {
   decltype(&cublasGetStatusString) status_string;
 };
 
-/// Throws Error where the library, of the major version that this was compiled for, or one of the functions is missing.
+/// The loaded functions. Throws Error if the library, of the major version that this was compiled for, or one of the
+/// functions is missing.
 const Blas& blas();
 
 }  // namespace onebit::device::cuda

@@ -3,9 +3,9 @@
 #include <new>
 #include <string>
 
-#include "device/cuda/blas.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "device/cuda/blas.hpp"
 
 namespace onebit::device::cuda {
 namespace {
@@ -15,7 +15,7 @@ std::string current_gpu() {
   return cudaGetDevice(&ordinal) == cudaSuccess ? "cuda:" + std::to_string(ordinal) : "cuda";
 }
 
-/// What to do about it. Most errors of kernels surface at a later call.
+/// What the user can do about an error. Most errors of kernels surface at a later call.
 const char* hint(cudaError_t status) {
   if (status >= cudaErrorStreamCaptureUnsupported && status <= cudaErrorStreamCaptureWrongThread) {
     return "--graphs false does without recordings";
@@ -34,7 +34,7 @@ const char* hint(cudaError_t status) {
 }
 
 [[noreturn]] void fail(cudaError_t status, const std::string& call, const std::string& kernel) {
-  cudaGetLastError();  // forgets it, so that a later launch is not blamed
+  cudaGetLastError();  // clears the error, so that a later launch is not blamed
   if (status == cudaErrorMemoryAllocation) throw std::bad_alloc();
   throw DeviceError("CUDA call failed: " + call + ": " + cudaGetErrorString(status),
                     current_gpu() + (kernel.empty() ? "" : ", " + kernel), hint(status));

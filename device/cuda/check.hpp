@@ -8,15 +8,15 @@
 
 namespace onebit::device::cuda {
 
-/// Throws unless the call succeeded: std::bad_alloc where it found no memory, else DeviceError with the call's name,
-/// the reason and the GPU.
+/// Throws unless the call succeeded: std::bad_alloc if it found no memory, else DeviceError with the call's name, the
+/// reason and the GPU.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 
-/// The same for the launch just made; the error names the kernel.
+/// Throws like check() for the launch just made; the error names the kernel.
 void check_launch(const std::type_info& kernel);
 
-/// For destructors, which may not throw: forgets a failure, lest the next launch be blamed for it.
+/// Clears a failure, so that the next launch is not blamed for it. For destructors, which may not throw.
 void ignore(cudaError_t status) noexcept;
 void ignore(cublasStatus_t status) noexcept;
 

@@ -1,9 +1,9 @@
 #pragma once
-// Sums over chunks by blocks of threads, in the order of cpu/launch.hpp: a thread has one of 16 interleaved sums of one
-// run of kSumRun elements, the runs are added by a tree, and so are the 16.
+// Sums over chunks by blocks of threads, in the order of cpu/launch.hpp: a thread forms one of the 16 interleaved sums
+// of one run of kSumRun elements; a tree adds up the runs, and then the 16.
 
-#include "device/launch/chunks.hpp"
 #include "device/cuda/grid.cuh"
+#include "device/launch/chunks.hpp"
 
 namespace onebit::device::cuda::detail {
 
@@ -19,9 +19,9 @@ __device__ auto at(const Kernel& kernel, Index row, const Chunk& chunk) {
   }
 }
 
-/// Calls element(first + k * step) for k in [0, count), results in order to take. An element that says what it reads
-/// (load) and what follows from it (store) has all its reads under way before the first write, which they would
-/// otherwise wait for: the compiler cannot know that they are of different memory.
+/// Calls element(first + k * step) for k in [0, count) and passes the results to take, in order. If an element offers
+/// load (its reads) and store (what follows from them), all reads are under way before the first write. Otherwise they
+/// would wait for it, because the compiler cannot know that they concern different memory.
 template <Index count, class Element, class Take>
 __device__ void visit_together(const Element& element, Index first, Index step, const Take& take) {
   if constexpr (requires { element.load(first); }) {
@@ -54,13 +54,13 @@ __device__ double lane_sum(const Term& term, const Chunk& chunk) {
   return sum;
 }
 
-/// The lanes' sums of a warp's two runs added up by lane.
+/// Adds up the sums of a warp's two runs, lane by lane.
 __device__ inline double add_runs(double sum) {
   return sum + __shfl_xor_sync(0xFFFFFFFFu, sum, kLanes);
 }
 
-/// Sum over a block of what lane_sum gave its threads; the first thread has it. `sums` is shared, and not written by
-/// the next call's threads before all have read it if calls use two in turns.
+/// Sum over a block of its threads' lane_sum; only the first thread gets it. `sums` is shared memory. If calls use two
+/// of them in turns, no thread overwrites one before all have read it.
 __device__ inline double block_sum(double sum, double* sums) {
   constexpr unsigned warps = kSumThreads / 32, half = warps / 2;
   sum = add_runs(sum);
@@ -103,14 +103,14 @@ inline double* workspace(const Queue& queue, Index numbers) {
   return static_cast<double*>(queue.context().workspace(numbers * static_cast<Index>(sizeof(double))));
 }
 
-/// Zeros in the queue's workspace.
+/// Clears numbers in the queue's workspace.
 inline void clear(const Queue& queue, double* numbers, Index count) {
   queue.context().make_current();
   check(cudaMemsetAsync(numbers, 0, static_cast<std::size_t>(count) * sizeof(double), queue.context().stream()),
         "cudaMemsetAsync");
 }
 
-/// reduce in a workspace of 2 * rows * chunks.count numbers.
+/// Does reduce in a workspace of 2 * rows * chunks.count numbers.
 template <class Kernel>
 void reduce_in(double* workspace, const Queue& queue, Index rows, const ChunkView& chunks, const Kernel& kernel,
                double* sums) {

@@ -100,7 +100,7 @@ Context::Context(int gpu) : ordinal_(gpu) {
 
 Context::~Context() {
   ignore(cudaSetDevice(ordinal_));
-  ignore(cudaStreamSynchronize(stream()));  // it may still read what is staged
+  ignore(cudaStreamSynchronize(stream()));  // it may still read the staging memory
   release_workspace();
   if (blas_workspace_ != nullptr) ignore(cudaFreeAsync(blas_workspace_, stream()));
 }
@@ -109,8 +109,8 @@ void Context::make_current() const {
   check(cudaSetDevice(ordinal_), "cudaSetDevice");
 }
 
-/// With the first product it gets memory of ours: for recordings it would take some each time. As much as it would take
-/// by itself, by its manual.
+/// The first product gives cuBLAS memory of ours as its workspace: otherwise it would allocate some for every
+/// recording. The size is what cuBLAS itself would take, according to its manual.
 cublasHandle_t Context::blas() {
   if (blas_workspace_ != nullptr) return blas_.get();
   require_memory();
@@ -123,7 +123,7 @@ cublasHandle_t Context::blas() {
   return blas_.get();
 }
 
-/// Before memory is taken that stays.
+/// Called before memory is allocated that is kept. Throws Error while launches are recorded.
 void Context::require_memory() const {
   if (recording_) throw Error("memory is needed for the first time while launches are recorded", name_of(ordinal_));
   make_current();
@@ -166,7 +166,7 @@ namespace {
 
 class CudaEvent final : public Event {
  public:
-  /// context's GPU is current.
+  /// The context's GPU must be current.
   explicit CudaEvent(std::shared_ptr<Context> context)
       : context_(std::move(context)), event_(context_->events().take()) {}
   ~CudaEvent() override { context_->events().give_back(event_); }

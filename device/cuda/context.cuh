@@ -16,7 +16,7 @@ inline cublasStatus_t destroy_blas(cublasHandle_t handle) {
   return blas().destroy(handle);
 }
 
-/// Events that note the time. Those given back are kept for the next ones: a step has some twenty.
+/// Events that record the time. Those given back are reused: a step needs about twenty.
 class TimedEvents {
  public:
   TimedEvents() = default;
@@ -24,17 +24,17 @@ class TimedEvents {
   TimedEvents(const TimedEvents&) = delete;
   TimedEvents& operator=(const TimedEvents&) = delete;
 
-  /// Of the GPU that is current.
+  /// Takes an event of the current GPU.
   cudaEvent_t take();
   void give_back(cudaEvent_t event) noexcept { free_.push_back(event); }
 
  private:
-  std::vector<cudaEvent_t> free_;  ///< with room for all
+  std::vector<cudaEvent_t> free_;  ///< with capacity for all
   std::size_t made_ = 0;
 };
 
-/// Used by one thread at a time. The stream has a cuBLAS handle of its own: where streams share one, cuBLAS does not
-/// promise the same bits in every run.
+/// Used by one thread at a time. The stream has its own cuBLAS handle: if streams share one, cuBLAS does not promise
+/// the same bits in every run.
 struct Context {
   explicit Context(int gpu);
   ~Context();
@@ -48,17 +48,18 @@ struct Context {
   PinnedPool& pinned() { return pinned_; }
   TimedEvents& events() { return events_; }
 
-  /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has a
-  /// current GPU of its own. The one before is not restored: it may be one that this program does not use, and making
-  /// it current would take memory there.
+  /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has its
+  /// own current GPU. The previous one is not restored: this program may not use it, and making it current would take
+  /// memory there.
   void make_current() const;
 
-  /// `bytes` bytes for the kernels launched next; the next call may hand out the same ones, after them in the stream.
+  /// Memory of `bytes` bytes for the kernels launched next. The next call may return the same memory, for kernels that
+  /// come after these in the stream.
   void* workspace(Index bytes);
   /// How often the workspace has moved.
   Index workspaces() const { return workspaces_; }
 
-  /// Whether launches are recorded in place of being done.
+  /// Whether launches are recorded instead of run.
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
 

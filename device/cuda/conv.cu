@@ -1,6 +1,6 @@
-// Convolutions as products of which no side is ever written down: rows are pixels, or taps and channels, and are looked
-// up where the images lie. Sums run in the CPU's order (cpu/conv.cpp), and have its bits where it fuses multiplications
-// with additions.
+// Convolutions as matrix products whose operands are never written down: rows are pixels, or taps and channels, and are
+// looked up in the images. Sums run in the CPU's order (cpu/conv.cpp), and have its bits if the CPU fuses
+// multiplications with additions.
 #include "device/math/conv.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ __device__ int thread() {
   return static_cast<int>(threadIdx.x);
 }
 
-/// Where the taps of a pixel read.
+/// The table of the pixels that a pixel's taps read.
 struct Reads {
   explicit Reads(const ConvShape& shape, const TapTable& table, Index channels)
       : table(table.reads.data()),
@@ -36,8 +36,8 @@ struct Reads {
 
   __device__ int at(int tap, int pixel) const { return table[Index{tap} * pixels + pixel]; }
 
-  /// What a pixel's taps read from a channel of one of them on; false where that is nothing but zeros around the image.
-  /// kWide: channels come in quads.
+  /// Reads what a pixel's taps read, four numbers from this tap and channel on; returns whether any of them is in the
+  /// image, not in the padding. kWide: the number of channels is a multiple of 4.
   template <bool kWide>
   __device__ bool quad(const float* image, int tap, int channel, int pixel, Quad& out) const {
     if constexpr (kWide) {
@@ -78,7 +78,7 @@ class PixelRows {
  public:
   using Share = Quad[kOwn];
 
-  /// data: of image 0, of `numbers` numbers each. rows: how many there are, counted from image 0.
+  /// data: image 0; images have `numbers` numbers each. rows: their total number, counted from image 0.
   __device__ PixelRows(const Reads& reads, const float* data, Index numbers, Index first, Index rows, unsigned dropped)
       : reads_(reads), dropped_(dropped), numbers_(numbers), channel_(thread() % kQuads * 4) {
     wrap();
@@ -137,8 +137,8 @@ class PixelRows {
   int image_[kOwn];        ///< counted from the first row's
 };
 
-/// Left side: rows are taps and their channels, terms the pixels [first, first + count) of one image after the other,
-/// each image's in chunks of their own.
+/// Left side: rows are taps and their channels, terms the pixels [first, first + count) of each image in turn. Each
+/// image begins a new chunk.
 template <class Tile, bool kWide>
 class TapRows {
   static constexpr int kQuads = Tile::kRows / 4, kStep = Tile::kThreads / kQuads, kOwn = kChunk / kStep;
@@ -146,7 +146,7 @@ class TapRows {
  public:
   using Share = Quad[kOwn];
 
-  /// data: of the first image, of `numbers` numbers each.
+  /// data: the first image; images have `numbers` numbers each.
   __device__ TapRows(const Reads& reads, const float* data, Index numbers, int first, int count, Index row,
                      unsigned dropped)
       : reads_(reads), dropped_(dropped), numbers_(numbers), first_(first), count_(count), image_(data) {
@@ -191,7 +191,7 @@ class TapRows {
   const float* image_;
 };
 
-/// Right side: a matrix [terms][columns]; every `length` terms begin with a chunk of their own.
+/// Right side: a matrix [terms][columns]; every `length` terms begin a new chunk.
 template <class Tile>
 class MatrixRows {
   static constexpr int kStep = Tile::kThreads / Tile::kColumns, kOwn = kChunk / kStep;
@@ -288,7 +288,7 @@ class FilterColumns {
   unsigned dropped_;
 };
 
-/// output[pixel][column] = relu(bias + sum of what the pixel's taps read times filters), of all images of a set.
+/// output[pixel][column] = relu(bias + sum of what the pixel's taps read times filters), for all images of a set.
 /// kTransposed: columns are channels of the filters.
 template <class Tile_, bool kWide, bool kTransposed>
 struct PixelProduct {
@@ -364,7 +364,7 @@ struct PixelProduct {
   }
 };
 
-/// How a worker's pixels are cut: sums run over one part each.
+/// How a worker's pixels are cut into parts; each sum runs over one part.
 struct Parts {
   static constexpr int kPixels = 256;
 
@@ -379,7 +379,7 @@ struct Parts {
   ONEBIT_HOST_DEVICE Index count() const { return ceil_div(images, Index{together}) * of_image(); }
 };
 
-/// One part: of which images and pixels.
+/// The images and pixels of one part.
 struct Part {
   __device__ Part(const Parts& parts, Index number) {
     const Index own = run_of(number, parts.count()), rest = number - own * parts.count();
@@ -471,7 +471,7 @@ struct SumPartsKernel {
   }
 };
 
-/// Calls work(Tile) with a tile for so many columns.
+/// Calls work(Tile) with a tile that suits the number of columns.
 template <class Work>
 void with_low_tile(Index columns, const Work& work) {
   if (columns <= 16) {
@@ -483,7 +483,7 @@ void with_low_tile(Index columns, const Work& work) {
   }
 }
 
-/// The same with more rows, if the tiles would still fill a GPU.
+/// Like with_low_tile, but with more rows if the tiles still fill a GPU.
 template <class Work>
 void with_tile(Index rows, Index columns, const Work& work) {
   constexpr Index enough = 512;
@@ -499,13 +499,14 @@ void with_tile(Index rows, Index columns, const Work& work) {
   }
 }
 
-/// Calls work(std::true_type) where channels come in quads. They lie where quads may: buffers and images begin there.
+/// Calls work(std::true_type) if the number of channels is a multiple of 4, else work(std::false_type). The channels
+/// are then aligned as quads have to be, because buffers and images begin at such addresses.
 template <class Work>
 void with_width(Index channels, const Work& work) {
   channels % 4 == 0 ? work(std::true_type()) : work(std::false_type());
 }
 
-/// What is read, and of how many numbers an image is there and in the result.
+/// Input and output of a product, with the numbers that an image has in each.
 struct Sides {
   const TapTable& table;
   const float* input;
@@ -562,7 +563,7 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
       {plan.backward(), delta, shape.filters, shape.outputs(), input_delta, shape.channels, shape.inputs()});
 }
 
-/// As many parts at a time as there is room for where a GPU may still find them in its cache.
+/// Computes as many parts at a time as a GPU may still find in its cache.
 void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input,
                           const float* delta, const ConvGradient& gradient) {
   constexpr Index most_numbers = Index{1} << 23;

@@ -1,5 +1,6 @@
 #pragma once
-// What the rest of the program asks the CUDA backend by name; the stub answers in builds without it.
+// The CUDA backend's functions that the rest of the program calls by name; the stub defines them in builds without
+// CUDA.
 
 #include <string>
 #include <utility>
@@ -7,7 +8,7 @@
 
 namespace onebit::device::cuda {
 
-/// One row a GPU ("cuda:0", its name, memory and architecture), or one row that says why there is none.
+/// One row for each GPU ("cuda:0", its name, memory and architecture), or one row that says why there is none.
 std::vector<std::pair<std::string, std::string>> list();
 
 }  // namespace onebit::device::cuda

@@ -1,5 +1,5 @@
-#include "device/cuda/launch.cuh"
 #include "device/comm/dense_sum_kernels.hpp"
+#include "device/cuda/launch.cuh"
 
 namespace onebit::device::cuda {
 namespace {
@@ -15,7 +15,7 @@ struct AbsorbKernel {
     return static_cast<double>(job.rows[(worker - job.first) * job.stride + column]);
   }
 
-  /// A whole block, all its rows read at once.
+  /// The sum of a whole block, all of whose rows are read at once.
   ONEBIT_HOST_DEVICE double block(Index first, Index column) const {
     static_assert(BlockTree::kBlock == 4);
     const double a = load(first, column), b = load(first + 1, column), c = load(first + 2, column),
@@ -25,7 +25,7 @@ struct AbsorbKernel {
 
   ONEBIT_HOST_DEVICE void operator()(Index column) const {
     double stack[AbsorbJob::kMostNodes];
-    Index open = job.node_count;  // where the open block lies: above the closed nodes
+    Index open = job.node_count;  // the open block lies above the closed nodes
     for (Index k = 0; k < open; ++k) stack[k] = node(k, column);
     double sum = job.opens(job.first) ? 0.0 : node(open, column);
     const Index end = job.first + job.count;

@@ -9,8 +9,9 @@ cublasOperation_t operation(bool transpose) {
   return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-/// float32 is pedantic: never in TF32 or emulated by narrower types. The others allow cuBLAS to convert the operands
-/// down, and do not bind it to: it may take some products in more bits (bf16 in TF32, too). How it rounds is not said.
+/// float32 is pedantic: never in TF32, never emulated by narrower types. The others allow cuBLAS to round the operands
+/// to fewer bits but do not oblige it to: it may compute some products in more bits (bf16 also in TF32). How it rounds
+/// is not documented.
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
     case Precision::tf32:
@@ -22,7 +23,7 @@ cublasComputeType_t compute_type(Precision precision) {
   }
 }
 
-/// Sums of no terms.
+/// Writes zeros: the sums of no terms.
 void clear(const Context& context, const GemmShape& shape, MatrixOut c, Batch batch) {
   constexpr auto size = static_cast<Index>(sizeof(float));
   for (Index product = 0; product < batch.count(); ++product) {
@@ -58,7 +59,7 @@ struct StartsKernel {
   }
 };
 
-/// In the queue's workspace: where one stride is not enough, no operand may lie there.
+/// Finds them in the queue's workspace: if one stride is not enough, no operand may lie there.
 StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   auto* starts = static_cast<const void**>(queue.context().workspace(3 * count * static_cast<Index>(sizeof(void*))));
@@ -69,9 +70,9 @@ StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c
 
 }  // namespace
 
-/// cuBLAS sees columns where we have rows, and so the transpose of every matrix: C' = op(B)' op(A)'. All its sizes are
-/// 64 bits wide. It picks its method by the shape: equal shapes give equal bits, but a row of a product of another
-/// number of rows may differ in its last ones.
+/// cuBLAS is column-major where we are row-major, and so sees the transpose of every matrix: C' = op(B)' op(A)'. All
+/// its sizes are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row of a product
+/// with another number of rows may differ in its last bits.
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   if (shape.m == 0 || shape.n == 0 || count == 0) return;

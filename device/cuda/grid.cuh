@@ -10,19 +10,19 @@
 namespace onebit::device::cuda::detail {
 
 inline constexpr unsigned kThreads = 256;    // of a block, a multiple of the warp's 32
-inline constexpr Index kMostBlocks = 65535;  // what CUDA allows in a grid's y
+inline constexpr Index kMostBlocks = 65535;  // CUDA's limit for a grid's y
 
 /// Blocks for `count` pieces of work; those beyond the cap are done by the blocks' loops.
 inline unsigned blocks(Index count) {
   return static_cast<unsigned>(std::min(count, kMostBlocks));
 }
 
-/// The same for rows of chunks, a block each.
+/// The grid for rows of chunks, a block for each chunk.
 inline dim3 row_blocks(Index rows, Index chunks) {
   return {blocks(chunks), blocks(rows)};
 }
 
-/// Blocks of so many threads that run at once where the GPU does nothing else.
+/// The number of blocks of `threads` threads that run at once if the GPU does nothing else.
 template <class... Parameters>
 Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
   queue.context().make_current();

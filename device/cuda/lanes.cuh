@@ -1,5 +1,5 @@
 #pragma once
-// Lanes on a GPU: half a warp for an item, blocks for a large one. They yield the same bits as those of the CPU
+// Lanes on a GPU: half a warp for an item, blocks for a large one. They give the same bits as those of the CPU
 // (cpu/lanes.hpp).
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@ namespace onebit::device::cuda {
 
 class HalfWarp {
  public:
-  /// thread: number of this one in its block.
+  /// thread: index of this thread in its block.
   __device__ explicit HalfWarp(unsigned thread)
       : lane_(thread % static_cast<unsigned>(kItemLanes)),
         mask_(thread / kItemLanes % 2 == 0 ? 0xFFFFu : 0xFFFF0000u) {}
@@ -64,7 +64,7 @@ class GroupMember {
   static constexpr unsigned kAll = 0xFFFFFFFFu;
 
  public:
-  /// In the block's shared memory.
+  /// Lies in the block's shared memory.
   struct Scratch {
     double sums[kWarps];
     float largest[kWarps];
@@ -76,8 +76,8 @@ class GroupMember {
     Ranked ranked;
   };
 
-  /// thread: number of this one in its block. arrivals: of the group's members at their meetings so far, in the GPU's
-  /// memory.
+  /// thread: index of this thread in its block. arrivals: counts the arrivals of the group's members at meet() so far,
+  /// in the GPU's memory.
   __device__ GroupMember(unsigned thread, Scratch& scratch, unsigned long long* arrivals)
       : lane_(thread), scratch_(scratch), arrivals_(arrivals) {}
 
@@ -138,7 +138,8 @@ class GroupMember {
     }
   }
 
-  /// rank is at most the sum of the counts. Lane 0 has the uppermost bins, and so on downward.
+  /// Finds the bin of the number of this rank, which is at most the sum of the counts. Lane 0 has the uppermost bins,
+  /// and so on downward.
   template <class Count>
   __device__ Ranked find_bin(const Count* counts, Index rank) const {
     constexpr unsigned own = kBins / kCount;
@@ -146,7 +147,7 @@ class GroupMember {
     Index sum = 0;
     for (unsigned k = 0; k < own; ++k) sum += static_cast<Index>(counts[top - k]);
     Index up_to = sum_up_to_here(sum);
-    __syncthreads();  // what was found before has been read
+    __syncthreads();  // all have read what the previous call found
     if (lane_ % 32 == 31) scratch_.above[lane_ / 32] = up_to;
     __syncthreads();
     for (unsigned warp = 0; warp < lane_ / 32; ++warp) up_to += scratch_.above[warp];
@@ -171,8 +172,8 @@ class GroupMember {
   __device__ Index select(Index first, Index last, Index rank, const Test& test, const Take& take) const {
     constexpr Index tile = Index{kOwn} * kCount;
     Index skip = rank % kTogether;            // places of an eight that others have begun
-    Index taken = rank - skip, count = skip;  // handed out, and waiting to make up eight; every lane knows both
-    __syncthreads();                          // nobody reads what waited in an earlier call
+    Index taken = rank - skip, count = skip;  // passed on, and waiting to make up eight; every lane knows both
+    __syncthreads();                          // no lane still reads what waited in an earlier call
     for (Index begin = first; begin < last; begin += tile) {
       const Index own = begin + Index{kOwn} * lane_;
       unsigned chosen = 0;
@@ -213,8 +214,8 @@ class GroupMember {
     if (lane_ == 0) write();
   }
 
-  /// Every member counts itself in, and waits for as many as make up a meeting of all. They all run, or this would wait
-  /// forever: a cooperative launch.
+  /// Waits until all members have arrived. All of them must be running, or this would wait forever: it needs a
+  /// cooperative launch.
   __device__ void meet(Index members) const {
     __syncthreads();
     if (members == 1) return;
@@ -229,20 +230,20 @@ class GroupMember {
   }
 
  private:
-  /// Of what a lane has chosen in a tile: how many other lanes have chosen before it, and all of them.
+  /// How many elements of a tile the lanes before this one have chosen, and how many all lanes have.
   struct Place {
     unsigned before, total;
   };
 
   template <class Of>
   __device__ void count_bins(Index first, Index last, const Of& of) const {
-    __syncthreads();  // the counts of before have been read
+    __syncthreads();  // all have read the previous counts
     for (unsigned bin = lane_; bin < kBins; bin += kCount) scratch_.counts[bin] = 0;
     __syncthreads();
     for (Index tile = first; tile < last; tile += kCount) {
       const Index i = tile + lane_;
       const std::uint32_t bin = i < last ? of(i) : kBins;
-      // Magnitudes are in few bins: those of a warp that are in the same one are counted together.
+      // Magnitudes fall into few bins: a warp counts those in the same bin together.
       const unsigned same = __match_any_sync(kAll, bin);
       const bool is_first = (same & ((1u << (lane_ % 32)) - 1u)) == 0;
       if (bin < kBins && is_first) atomicAdd(&scratch_.counts[bin], static_cast<unsigned long long>(__popc(same)));
@@ -250,11 +251,11 @@ class GroupMember {
     __syncthreads();
   }
 
-  /// One value of every lane: halves of a warp's are combined, then halves of the warps'. Every lane gets the result.
+  /// Combines one value of every lane: halves of a warp's, then halves of the warps'. Every lane gets the result.
   template <class Value, class Combine>
   __device__ Value combine(Value value, Value* warps, const Combine& two) const {
     for (int half = 16; half > 0; half /= 2) value = two(value, __shfl_xor_sync(kAll, value, half));
-    __syncthreads();  // the warps' values of before have been read
+    __syncthreads();  // all have read the warps' previous values
     if (lane_ % 32 == 0) warps[lane_ / 32] = value;
     __syncthreads();
     value = warps[lane_ % kWarps];
@@ -287,7 +288,7 @@ class GroupMember {
     return place;
   }
 
-  /// The first `skip` places are not this member's.
+  /// Passes on `eights` full eights, of which the first `skip` places are not this member's.
   template <bool in_order, class Take>
   __device__ void hand_out(Index taken, Index eights, Index skip, const Take& take) const {
     const Index first = in_order ? (lane_ == 0 ? 0 : eights) : Index{lane_};

@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA launchers. What each does is said in device/launch/launch.hpp; sums are in the order of the CPU's
-// (cpu/launch.hpp), so that sums of the same terms have the same bits.
+// The CUDA launchers. device/launch/launch.hpp says what each does; sums run in the CPU's order (cpu/launch.hpp), so
+// that sums of the same terms have the same bits.
 //
 // Grids are capped and kernels loop over what is left, so that no size exceeds what a grid can be. Zero sizes launch
 // nothing.
@@ -18,7 +18,7 @@ namespace detail {
 inline constexpr unsigned kItemThreads = 32;
 inline constexpr unsigned kColumnThreads = 32;  // consecutive threads take consecutive columns
 
-/// Threads side by side for so many columns: the others of a block take further rows.
+/// The threads of a block along `columns` columns; the others take further rows.
 inline unsigned threads_along(Index columns) {
   return columns < kColumnThreads ? std::bit_ceil(static_cast<unsigned>(columns)) : kColumnThreads;
 }
@@ -71,16 +71,16 @@ __global__ void __launch_bounds__(kColumnThreads* kColumnLanes)
   }
 }
 
-/// An item for 16 threads side by side.
+/// Every 16 consecutive threads share an item.
 template <class Kernel>
 __global__ void __launch_bounds__(kThreads) visit_items(Index n, const __grid_constant__ Kernel kernel) {
-  constexpr Index teams = kThreads / kItemLanes;
-  const Index step = Index{gridDim.x} * teams;
+  constexpr Index groups = kThreads / kItemLanes;
+  const Index step = Index{gridDim.x} * groups;
   const HalfWarp lanes(threadIdx.x);
-  for (Index item = Index{blockIdx.x} * teams + threadIdx.x / kItemLanes; item < n; item += step) kernel(item, lanes);
+  for (Index item = Index{blockIdx.x} * groups + threadIdx.x / kItemLanes; item < n; item += step) kernel(item, lanes);
 }
 
-/// An item for the blocks of a group, which lie side by side. memory: the groups' room, then a count of arrivals each.
+/// The consecutive blocks of a group share an item. memory: the groups' memory, then a count of arrivals for each.
 template <class Kernel>
 __global__ void __launch_bounds__(kLargeItemLanes, 1)
     visit_large_items(Index n, const GroupRoom room, double* memory, const __grid_constant__ Kernel kernel) {
@@ -103,21 +103,21 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
   if (n > 0) launch(queue, blocks(ceil_div(n, kThreads)), kThreads, typeid(Kernel), visit<Kernel>, n, kernel);
 }
 
-/// A kernel that shares its item out among lanes gets half a warp for each, another one a thread: then in small blocks,
-/// because items are few, and spread over the GPU this way.
+/// A kernel that divides its items among lanes gets half a warp for each item, any other a thread for each. The latter
+/// run in small blocks, because items are few and spread over the GPU this way.
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   using namespace detail;
   if (n <= 0) return;
   if constexpr (requires(const HalfWarp& lanes) { kernel(n, lanes); }) {
-    constexpr Index teams = kThreads / kItemLanes;
-    launch(queue, blocks(ceil_div(n, teams)), kThreads, typeid(Kernel), visit_items<Kernel>, n, kernel);
+    constexpr Index groups = kThreads / kItemLanes;
+    launch(queue, blocks(ceil_div(n, groups)), kThreads, typeid(Kernel), visit_items<Kernel>, n, kernel);
   } else {
     launch(queue, blocks(ceil_div(n, kItemThreads)), kItemThreads, typeid(Kernel), visit<Kernel>, n, kernel);
   }
 }
 
-/// Members of a group wait for each other, and so all groups have to run at once.
+/// Members of a group wait for each other, so all groups have to run at once.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   using namespace detail;

@@ -1,5 +1,5 @@
-// GPU memory from the driver's pool: allocated and freed in the order of the queue's stream, so that a buffer may go
-// while kernels that use it are still to run.
+// GPU memory from the driver's pool: allocated and freed in the order of the queue's stream, so that a buffer may be
+// released while kernels that use it have yet to run.
 
 #include <algorithm>
 #include <limits>
@@ -14,36 +14,37 @@ std::size_t wide(Index bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
-/// A spot that a copy in the stream fills.
+/// A slot of the pinned pool that a copy in the stream fills.
 class GpuCopy final : public AsyncCopy {
  public:
   GpuCopy(std::shared_ptr<Context> context, const void* source, Index bytes) : GpuCopy(std::move(context), bytes) {
-    check(cudaMemcpyAsync(spot_.memory, source, wide(bytes), cudaMemcpyDeviceToHost, context_->stream()),
+    check(cudaMemcpyAsync(slot_.memory, source, wide(bytes), cudaMemcpyDeviceToHost, context_->stream()),
           "cudaMemcpyAsync");
-    check(cudaEventRecord(spot_.arrived, context_->stream()), "cudaEventRecord");
+    check(cudaEventRecord(slot_.arrived, context_->stream()), "cudaEventRecord");
   }
-  ~GpuCopy() override { context_->pinned().give_back(spot_); }
+  ~GpuCopy() override { context_->pinned().give_back(slot_); }
   GpuCopy(const GpuCopy&) = delete;
   GpuCopy& operator=(const GpuCopy&) = delete;
 
   const void* wait() const override {
-    if (there_) return spot_.memory;
+    if (there_) return slot_.memory;
     context_->make_current();
-    check(cudaEventSynchronize(spot_.arrived), "cudaEventSynchronize");
+    check(cudaEventSynchronize(slot_.arrived), "cudaEventSynchronize");
     there_ = true;
-    return spot_.memory;
+    return slot_.memory;
   }
 
  private:
   GpuCopy(std::shared_ptr<Context> context, Index bytes)
-      : context_(std::move(context)), spot_(context_->pinned().take(bytes)) {}
+      : context_(std::move(context)), slot_(context_->pinned().take(bytes)) {}
 
   std::shared_ptr<Context> context_;
-  PinnedPool::Slot spot_;
+  PinnedPool::Slot slot_;
   mutable bool there_ = false;
 };
 
-/// The pool keeps what is freed for the next buffer, instead of handing it back at every synchronisation.
+/// Makes the pool keep freed memory for the next buffer, instead of returning it to the system at every
+/// synchronisation.
 void keep_freed_memory(int ordinal) {
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, ordinal), "cudaDeviceGetDefaultMemPool");
@@ -51,7 +52,7 @@ void keep_freed_memory(int ordinal) {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute");
 }
 
-/// Rows side by side, or a single one, whose pitch says nothing.
+/// Whether a block is contiguous: rows without gaps, or a single row, whose pitch means nothing.
 bool is_one_run(const Block& block) {
   return block.rows == 1 || block.pitch == block.width;
 }
@@ -81,7 +82,7 @@ class GpuMemory final : public Memory {
   std::shared_ptr<Context> context_;
   Index allocations_ = 0;
   std::set<int> reached_;  ///< GPUs whose memory this one can read, where the machine allows it
-  Index most_pitch_;       ///< bytes between the rows of a rectangle that CUDA copies in one call
+  Index most_pitch_;       ///< largest pitch of a rectangle that CUDA copies in one call
 };
 
 GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {
@@ -92,7 +93,7 @@ GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(cont
   most_pitch_ = pitch;
 }
 
-/// No bytes have an address too, as on the CPU.
+/// A buffer of no bytes has an address too, as on the CPU.
 void* GpuMemory::allocate(Index bytes) {
   context_->make_current();
   ++allocations_;
@@ -106,7 +107,7 @@ void GpuMemory::release(void* data) noexcept {
   ignore(cudaFreeAsync(data, context_->stream()));
 }
 
-/// Of the pool, and of what recordings hold for buffers that come and go in them; all queues of this GPU share both.
+/// Memory of the pool, and of recordings for the buffers allocated in them; all queues of this GPU share both.
 MemoryUse GpuMemory::use() const {
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, context_->ordinal()), "cudaDeviceGetDefaultMemPool");
@@ -158,7 +159,8 @@ std::shared_ptr<const AsyncCopy> GpuMemory::fetch(const void* source, Index byte
   return std::make_shared<GpuCopy>(context_, source, bytes);
 }
 
-/// The source's kernels and this GPU's are before it in the stream.
+/// Runs in this GPU's stream, after its kernels; callers have made the stream wait for the kernels of the source's
+/// device.
 void GpuMemory::copy(const Block& target, Memory& from, const Block& source) {
   if (target.bytes() == 0) return;
   context_->make_current();
@@ -187,7 +189,7 @@ void GpuMemory::copy_run(void* target, const Context& from, const void* source, 
   }
 }
 
-/// Lets this GPU read the other's memory itself, once. Where it cannot, CUDA copies by way of the host.
+/// Lets this GPU read the other's memory directly; done once for each. If it cannot, CUDA copies through the host.
 void GpuMemory::reach(int other) {
   if (!reached_.insert(other).second) return;
   int can = 0;

@@ -3,7 +3,7 @@
 
 namespace onebit::device::cuda {
 
-/// Owns a handle of CUDA's. Its GPU must be current when it goes.
+/// Owns a CUDA handle. Its GPU must be current when the handle is destroyed.
 template <class Handle, auto destroy>
 class Owned {
  public:

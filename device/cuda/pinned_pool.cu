@@ -8,32 +8,32 @@
 namespace onebit::device::cuda {
 namespace {
 
-void release(const PinnedPool::Slot& spot) {
-  if (spot.memory != nullptr) ignore(cudaFreeHost(spot.memory));
-  if (spot.arrived != nullptr) ignore(cudaEventDestroy(spot.arrived));
+void release(const PinnedPool::Slot& slot) {
+  if (slot.memory != nullptr) ignore(cudaFreeHost(slot.memory));
+  if (slot.arrived != nullptr) ignore(cudaEventDestroy(slot.arrived));
 }
 
 PinnedPool::Slot make(Index bytes) {
-  PinnedPool::Slot spot{.bytes =
+  PinnedPool::Slot slot{.bytes =
                             static_cast<Index>(std::bit_ceil(static_cast<std::size_t>(std::max<Index>(bytes, 4096))))};
   try {
-    check(cudaMallocHost(&spot.memory, static_cast<std::size_t>(spot.bytes)), "cudaMallocHost");
-    check(cudaEventCreateWithFlags(&spot.arrived, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    check(cudaMallocHost(&slot.memory, static_cast<std::size_t>(slot.bytes)), "cudaMallocHost");
+    check(cudaEventCreateWithFlags(&slot.arrived, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   } catch (...) {
-    release(spot);
+    release(slot);
     throw;
   }
-  return spot;
+  return slot;
 }
 
 }  // namespace
 
 PinnedPool::~PinnedPool() {
-  for (const Slot& spot : free_) release(spot);
+  for (const Slot& slot : free_) release(slot);
 }
 
-void PinnedPool::give_back(const Slot& spot) noexcept {
-  free_.insert(std::ranges::upper_bound(free_, spot.bytes, {}, &Slot::bytes), spot);
+void PinnedPool::give_back(const Slot& slot) noexcept {
+  free_.insert(std::ranges::upper_bound(free_, slot.bytes, {}, &Slot::bytes), slot);
 }
 
 PinnedPool::Slot PinnedPool::take(Index bytes) {
@@ -42,9 +42,9 @@ PinnedPool::Slot PinnedPool::take(Index bytes) {
     free_.reserve(++made_);
     return make(bytes);
   }
-  const Slot spot = *fits;
+  const Slot slot = *fits;
   free_.erase(fits);
-  return spot;
+  return slot;
 }
 
 }  // namespace onebit::device::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Pinned host memory to which a GPU copies by itself while the host goes on.
+// Pinned host memory to which a GPU copies while the host goes on.
 
 #include <cuda_runtime.h>
 
@@ -9,7 +9,7 @@
 
 namespace onebit::device::cuda {
 
-/// Spots for what comes from a GPU, each with the event of its arrival. Those given back are kept for the next ones.
+/// Slots for data from a GPU, each with an event that marks its arrival. Slots given back are reused.
 class PinnedPool {
  public:
   struct Slot {
@@ -23,13 +23,13 @@ class PinnedPool {
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  /// Of at least so many bytes. The GPU that is current is the spot's.
+  /// Takes a slot of at least `bytes` bytes, whose event belongs to the current GPU.
   Slot take(Index bytes);
-  /// A copy to it may still be under way, as long as the next one is after it in the same stream.
-  void give_back(const Slot& spot) noexcept;
+  /// Returns a slot. A copy to it may still be under way, as long as the next copy follows in the same stream.
+  void give_back(const Slot& slot) noexcept;
 
  private:
-  std::vector<Slot> free_;  ///< by size, with room for all
+  std::vector<Slot> free_;  ///< by size, with capacity for all
   std::size_t made_ = 0;
 };
 

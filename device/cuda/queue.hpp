@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA backend's execution resource: a GPU with one stream. Free of CUDA's headers, so that every room can hold
-// one.
+// The CUDA backend's execution resource: a GPU with one stream. Includes none of CUDA's headers, so that every room can
+// hold one.
 
 #include <functional>
 #include <memory>
@@ -25,11 +25,11 @@ class Queue {
 
   /// Waits for the stream. Throws DeviceError with CUDA's reason.
   void synchronize() const;
-  /// An event in the stream.
+  /// Records an event in the stream.
   std::shared_ptr<const Event> record_event() const;
-  /// mark: of a queue of this backend, or null.
+  /// Makes the stream wait for an event of a queue of this backend; null has no effect.
   void start_after(const Event* event) const;
-  /// A CUDA graph of what `work` launches here.
+  /// Records what `work` launches here as a CUDA graph.
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
  private:
@@ -37,7 +37,7 @@ class Queue {
   Precision precision_ = Precision::fp32;
 };
 
-/// Throws ConfigError where there is no such GPU or it is older than compute capability 8.0.
+/// Opens a GPU. Throws ConfigError if there is no such GPU or it is older than compute capability 8.0.
 Queue open(int ordinal);
 
 std::shared_ptr<Memory> make_memory(const Queue& queue);

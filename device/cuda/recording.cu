@@ -1,5 +1,5 @@
-// Recordings as CUDA graphs. What a stream is given between the begin and the end of a capture is not done, but becomes
-// a graph; buffers that come and go in it have addresses of their own, the same whenever the graph runs.
+// Recordings as CUDA graphs. What is launched on a stream between the begin and the end of a capture does not run but
+// becomes a graph. Buffers allocated in it have their own addresses, the same whenever the graph runs.
 
 #include "device/cuda/context.cuh"
 
@@ -16,7 +16,7 @@ class Capture {
     check(cudaStreamBeginCapture(context.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     context_.set_recording(true);
   }
-  /// Where the work has thrown: the stream has to be let go.
+  /// If the work has thrown, ends the capture, so that the stream can be used again.
   ~Capture() {
     if (!context_.recording()) return;
     context_.set_recording(false);
@@ -46,7 +46,7 @@ class GraphRecording final : public Recording {
     capture.finish(graph);
     check(cudaGraphInstantiate(graph_.out(), graph.get(), 0), "cudaGraphInstantiate");
   }
-  /// It may still run: CUDA frees it when it is done.
+  /// The graph may still run: CUDA frees it when it is done.
   ~GraphRecording() override { ignore(cudaSetDevice(context_->ordinal())); }
   GraphRecording(const GraphRecording&) = delete;
   GraphRecording& operator=(const GraphRecording&) = delete;

@@ -8,16 +8,16 @@ namespace {
 /// Numbers that a block adds up.
 constexpr Index kFold = 4 * Index{kThreads};
 
-/// Where the sums of a row's segment lie: those of its chunks at first, those of kFold of them after each fold.
+/// One fold of the sums of every row's segments: those of chunks at first, then those of kFold numbers each.
 struct Fold {
   const double* from;
-  double* to;    ///< a segment's sums at the place of its first chunk, or at that of the segment where it is the last
-  bool last;     ///< to one number a segment
-  Index folded;  ///< chunks after a number of `from`
+  double* to;  ///< a segment's sums, from the place of its first chunk on; in the last fold at the segment's own place
+  bool last;   ///< whether it yields one number for each segment
+  Index folded;  ///< chunks that one number of `from` stands for
   Index most;    ///< blocks for the longest segment
 };
 
-/// Sum of n <= kFold numbers by the tree of cpu::tree_sum; the first thread has it. What is not there adds nothing.
+/// Sum of n <= kFold numbers by the tree of cpu::tree_sum; only the first thread gets it. Missing numbers add nothing.
 __device__ double tree_sum(const double* values, Index n, double* sums) {
   const Index first = 4 * Index{threadIdx.x};
   const auto value = [&](Index k) { return first + k < n ? values[first + k] : 0.0; };

@@ -1,4 +1,4 @@
-// What the means of signs need once for all elements.
+// The weights of rows, computed once for all elements of a mean of signs.
 
 #include "device/cuda/launch.cuh"
 

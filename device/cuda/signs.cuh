@@ -6,7 +6,7 @@
 
 namespace onebit::device::cuda::detail {
 
-/// Elements that a warp packs at a time: 16 bytes, of 4 elements a thread.
+/// Elements that a warp packs at a time: 16 bytes, 4 elements for each thread.
 inline constexpr Index kPackRun = 128;
 
 /// Byte `lane` of the 16 that hold the bits of a warp's 4 x 32 elements.
@@ -20,7 +20,7 @@ __device__ inline std::uint8_t packed_byte(const bool* plus, Index lane) {
   return static_cast<std::uint8_t>(own >> (24 - 8 * (lane % 4)));
 }
 
-/// The same of predicate(i) for a run; elements beyond `end` are plus.
+/// Byte `lane` of the bits predicate(i) of a run; elements beyond `end` are plus.
 template <class Predicate>
 __device__ std::uint8_t pack_run(const Predicate& predicate, Index run, Index end, Index lane) {
   bool plus[4];
@@ -59,8 +59,9 @@ __global__ void __launch_bounds__(kThreads)
 /// weights[row * scale_count + k] = scales[row * scale_count + k] / rows, once for all elements.
 void weigh_rows(const Queue& queue, const ScaledSignRows& rows, double* weights);
 
-/// The averages of sign * scale over the rows for a chunk, in shared memory. A thread has 8 elements at a time, a byte
-/// of each row; elements lie apart by their place in the byte, so that neither writing nor reading meets in a bank.
+/// The averages of sign * scale over the rows for a chunk, in shared memory. A thread handles 8 elements at a time, a
+/// byte of each row. Elements are stored apart by their position in the byte, so that neither writes nor reads have
+/// bank conflicts.
 class ChunkMeans {
  public:
   static constexpr Index kPitch = kChunk / 8 + 2;
@@ -123,7 +124,7 @@ class ChunkMeans {
   double* means_;
 };
 
-/// A kernel of means bound to a segment, as one of elements.
+/// Adapts a kernel of means, bound to a segment, to a kernel of elements.
 template <class Element>
 struct MeanElement {
   Element element;
@@ -149,7 +150,7 @@ __device__ void for_each_mean(const ChunkView& chunks, const ScaledSignRows& row
     const double* own = weights + chunk.segment / rows.segments_per_scale;
     const auto element = kernel.bind(chunk.segment);
     ChunkMeans means(shared);
-    __syncthreads();  // the chunk before is done with
+    __syncthreads();  // all are done with the previous chunk
     means.fill(rows, bits + chunk.begin / 8, own, chunk.end - chunk.begin);
     __syncthreads();
     use(unit, chunk, MeanElement<decltype(kernel.bind(0))>{element, means, chunk.begin});
@@ -165,7 +166,7 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// The same for a single row.
+/// Like average_signs, for a single row.
 template <class Kernel>
 __global__ void __launch_bounds__(kThreads)
     decode_signs(const __grid_constant__ ChunkView chunks, const __grid_constant__ ScaledSignRows rows,
@@ -194,8 +195,8 @@ __global__ void __launch_bounds__(kSumThreads)
   });
 }
 
-/// The packed signs of a chunk with their scales, as a function of the element in the segment. What is counted in 32
-/// bits is right wherever the chunk begins, because its own elements are few.
+/// The packed signs of a chunk with their scales, as a function of the element in the segment. 32 bits are enough to
+/// count in wherever the chunk begins, because it has few elements.
 class ChunkSigns {
  public:
   __device__ ChunkSigns(const SignVector& signs, const SignPlace& place, const Chunk& chunk) {
@@ -217,19 +218,19 @@ class ChunkSigns {
   }
 
  private:
-  /// Lengths beyond a chunk's are all one to it.
+  /// A length, but at most a chunk's: longer ones make no difference.
   static __device__ std::uint32_t up_to_chunk(Index elements) {
     return static_cast<std::uint32_t>(elements < kChunk ? elements : kChunk);
   }
 
   const std::uint8_t* bits_;  ///< the byte with the chunk's first sign
-  const float* scales_;       ///< of the chunk's first element, and those after
-  std::uint32_t to_bit_;      ///< from an element's index to that of its bit
-  std::uint32_t to_run_;      ///< to that in the runs that share a scale; of a longer one as if it had a chunk's length
+  const float* scales_;       ///< scale of the chunk's first element, followed by the next ones
+  std::uint32_t to_bit_;      ///< what to add to an element's index to get its bit's
+  std::uint32_t to_run_;  ///< ... its place in the runs that share a scale; a run longer than a chunk counts as a chunk
   std::uint32_t reciprocal_;  ///< 2^32 over a run's length, rounded up: exact for numbers as small as these
 };
 
-/// A kernel that takes packed signs bound to a chunk, as one of elements.
+/// Adapts a kernel that takes packed signs, bound to a chunk, to a kernel of elements.
 template <class Element>
 struct SignElement {
   Element element;
@@ -243,7 +244,7 @@ struct SignElement {
   __device__ auto operator()(Index i) const { return element(i, signs[i]); }
 };
 
-/// The kernel with the signs that it takes.
+/// A kernel together with the signs that it takes.
 template <class Kernel>
 struct WithSigns {
   Kernel kernel;

@@ -9,7 +9,7 @@ Staging::~Staging() {
   if (memory_ != nullptr) ignore(cudaFreeHost(memory_));
 }
 
-/// Until the GPU has read what the slot held.
+/// Waits until the GPU has read what the slot held. Returns the slot's memory.
 std::byte* Staging::wait_for(std::size_t slot) {
   if (memory_ == nullptr) {
     void* memory = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// Host memory from which a GPU copies by itself while the host goes on.
+// Pinned host memory from which a GPU copies while the host goes on.
 
 #include <array>
 
@@ -9,8 +9,8 @@
 
 namespace onebit::device::cuda {
 
-/// A ring of pinned slots. What is uploaded goes through them piece by piece: the caller may change its copy at once,
-/// and waits only where every slot is still to be read.
+/// A ring of pinned slots. Uploads go through them piece by piece: the caller may change its source at once, and waits
+/// only if every slot has yet to be read.
 class Staging {
  public:
   Staging() = default;
@@ -18,7 +18,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Copies to memory of the GPU that is current, after the stream's work.
+  /// Copies to memory of the current GPU, after the stream's earlier work.
   void upload(void* target, const void* source, Index bytes, cudaStream_t stream);
 
  private:
@@ -27,7 +27,7 @@ class Staging {
 
   std::byte* wait_for(std::size_t slot);
 
-  std::byte* memory_ = nullptr;  ///< of all slots, taken with the first upload
+  std::byte* memory_ = nullptr;  ///< of all slots, allocated with the first upload
   std::array<Owned<cudaEvent_t, &cudaEventDestroy>, kSlots> read_;
   std::size_t next_ = 0;
 };

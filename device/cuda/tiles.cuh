@@ -1,7 +1,7 @@
 #pragma once
-// Products of matrices whose elements are looked up as they are read. A block has a tile of results, goes through their
-// terms a chunk at a time, and fetches the next chunk while it multiplies this one. Every result is one chain of fused
-// multiply-adds in the order of its terms, so that its bits depend on nothing else.
+// Matrix products whose operands are looked up as they are read. A block computes a tile of results: it goes through
+// their terms a chunk at a time, and fetches the next chunk while it multiplies the current one. Every result is one
+// chain of fused multiply-adds in the order of its terms, so that its bits depend on nothing else.
 
 #include <cmath>
 #include <cstdint>
@@ -12,28 +12,28 @@ namespace onebit::device::cuda::detail {
 
 inline constexpr int kChunk = 16;  ///< terms
 
-/// Four numbers side by side, which are read and written together.
+/// Four consecutive numbers, which are read and written together.
 struct alignas(16) Quad {
   float number[4] = {};
 };
 
-/// The four from an aligned number on.
+/// The four numbers from an aligned address on.
 inline __device__ Quad quad_at(const float* number) {
   return *reinterpret_cast<const Quad*>(number);
 }
 
-/// How many results a tile has. A thread has 8 rows of one or two quads of columns.
+/// The shape of a tile of results. A thread computes 8 rows of one or two quads of columns.
 template <int rows, int columns, int own_columns>
 struct Tile {
   static constexpr int kRows = rows, kColumns = columns;
   static constexpr int kOwnRows = 8, kOwnColumns = own_columns;
-  static constexpr int kAcross = kColumns / kOwnColumns;  ///< threads side by side
+  static constexpr int kAcross = kColumns / kOwnColumns;  ///< threads along the columns
   static constexpr int kThreads = kAcross * (kRows / kOwnRows);
-  static constexpr int kPitch = kColumns + 4;     ///< of a chunk's right side, against bank conflicts
-  static constexpr int kBlocks = 256 / kThreads;  ///< of a processor, as far as registers go
+  static constexpr int kPitch = kColumns + 4;     ///< of a row of a chunk's right side, against bank conflicts
+  static constexpr int kBlocks = 256 / kThreads;  ///< blocks of a multiprocessor, as far as registers allow
   static_assert(kThreads % 32 == 0 && kThreads % kColumns == 0 && kThreads % kChunk == 0 && kRows % 64 == 0);
 
-  /// A chunk, term after term. Left: rows are mixed so that threads which write several terms of neighbouring rows,
+  /// A chunk, term after term. Left: rows are permuted so that threads which write several terms of neighbouring rows,
   /// or read neighbouring rows of one term, do so in different banks.
   struct Terms {
     alignas(16) float left[kChunk * kRows];
@@ -43,7 +43,7 @@ struct Tile {
     static __device__ int right_at(int term, int column) { return term * kPitch + column; }
   };
 
-  /// The tile's row or column that is a thread's own number i: quads lie as far apart as they can.
+  /// The tile's row or column that is a thread's own row or column i: its quads lie as far apart as they can.
   static __device__ int row(int i) { return i / 4 * (kRows / 2) + static_cast<int>(threadIdx.x) / kAcross * 4 + i % 4; }
   static __device__ int column(int j) {
     return j / 4 * (kColumns / 2) + static_cast<int>(threadIdx.x) % kAcross * 4 + j % 4;
@@ -70,7 +70,7 @@ struct Tile {
   }
 };
 
-/// A tile's place: rows and columns begin at a set's `row` and `column`.
+/// A tile's place: its first row and column in the product `set`.
 struct TilePlace {
   Index set = 0;
   Index row = 0, column = 0;
@@ -94,13 +94,13 @@ struct TileGrid {
 };
 
 /// Problem has
-///   Tile                                 the type of its tiles,
-///   left(place), right(place)            what reads a thread's share of each side, with
-///     Share, fetch(Share&)                 the next chunk into registers; the left side: whether any of it may not be
-///     0, put(const Share&, Terms&)            and from there to where the block reads it,
-///   chunks(place)                        how many there are,
-///   begin(place, sums), end(place, sums) what sums begin with, and where they go.
-/// A chunk whose left side is zero is left out.
+///   Tile                                   the type of its tiles,
+///   left(place), right(place)              the readers of a thread's share of each side, with
+///     Share, fetch(Share&)                   loads the next chunk into registers; left: returns false if it is zero,
+///     put(const Share&, Terms&)              copies it from there to where the block reads it,
+///   chunks(place)                          the number of chunks,
+///   begin(place, sums), end(place, sums)   initialise the sums, and write the results.
+/// Chunks whose left side is zero are skipped.
 template <class Problem>
 __global__ void __launch_bounds__(Problem::Tile::kThreads, Problem::Tile::kBlocks)
     multiply_tiles(const TileGrid grid, const __grid_constant__ Problem problem) {

@@ -8,10 +8,10 @@
 #include <new>
 #include <string>
 
-#include "device/cpu/memory.hpp"
 #include "device/base/error.hpp"
 #include "device/base/system.hpp"
 #include "device/base/text.hpp"
+#include "device/cpu/memory.hpp"
 
 namespace onebit::device::debug {
 namespace {
@@ -27,7 +27,7 @@ std::size_t up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Is there memory at this address?
+/// Whether memory is mapped at this address.
 bool is_mapped(std::uintptr_t address) {
   unsigned char resident = 0;
   return ::mincore(reinterpret_cast<void*>(address / page_size() * page_size()), 1, &resident) == 0;
@@ -117,7 +117,7 @@ void GuardedMemory::protect(const Region& region, bool accessible) const {
   }
 }
 
-/// The address one past the end of an allocation counts as its own: empty rows may point there.
+/// The address one past the end of an allocation belongs to it: empty rows may point there.
 bool GuardedMemory::owns(std::uintptr_t address) const {
   auto after = regions_.upper_bound(address);
   return after != regions_.begin() && address <= (--after)->second.end;

@@ -9,8 +9,8 @@
 
 #include "device/memory/memory.hpp"
 
-// The words between a kernel's members hold what was on the stack, old pointers too: they can only be told from members
-// where the compiler clears them (gcc 11 and later).
+// Padding between a kernel's members holds what was on the stack, old pointers included. It can only be told from
+// members if the compiler can clear it (gcc 11 and later).
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
 #define ONEBIT_CLEAR_PADDING 1
@@ -25,9 +25,9 @@ namespace onebit::device::debug {
 /// Whether kernels' pointers are checked before each launch.
 inline constexpr bool kChecksPointers = ONEBIT_CLEAR_PADDING != 0;
 
-/// Every allocation stands on pages of its own, filled with 0xFF (NaN as a float), closed to all access except while a
-/// kernel of its device or a copy runs, and ends at a closed page: reading device memory from host code and writing
-/// past the end both raise SIGSEGV.
+/// Every allocation has its own pages, filled with 0xFF (NaN as a float), closed to all access except while a kernel of
+/// its device or a copy runs, and ends at a closed page: reading device memory from host code and writing past the end
+/// both raise SIGSEGV.
 class GuardedMemory final : public Memory {
  public:
   GuardedMemory() = default;
@@ -45,7 +45,7 @@ class GuardedMemory final : public Memory {
   void copy(const Block& target, Memory& from, const Block& source) override;
   void poison(void* target, Index bytes) override { fill(target, 0xFF, bytes); }
 
-  /// Nested: the memory is open while at least one user is inside.
+  /// Opens the memory until close(). Calls nest: it stays open while at least one user is inside.
   void open();
   void close() noexcept;
 
@@ -56,8 +56,8 @@ class GuardedMemory final : public Memory {
  private:
   struct Region {
     std::uintptr_t pages = 0;  ///< start of the open pages; one closed page follows them
-    std::size_t length = 0;    ///< of the open pages
-    std::uintptr_t end = 0;    ///< of the allocation
+    std::size_t length = 0;    ///< bytes of the open pages
+    std::uintptr_t end = 0;    ///< end of the allocation
   };
   void protect(const Region& region, bool accessible) const;
   bool owns(std::uintptr_t address) const;
@@ -68,7 +68,7 @@ class GuardedMemory final : public Memory {
   int users_ = 0;
 };
 
-/// Opens the memory, if there is one, for as long as it lives.
+/// Keeps a memory, if there is one, open for as long as it lives.
 class Access {
  public:
   explicit Access(GuardedMemory* memory) : memory_(memory) {

@@ -1,6 +1,6 @@
 #pragma once
-// Segments of a flat vector (its tensors, or the whole of it) and their fixed cut into chunks. The cut depends on the
-// problem alone, so sums over it have the same bits for any number of threads.
+// Segments of a flat vector (its tensors, or the whole vector) and their fixed division into chunks. The division
+// depends on the problem alone, so sums over chunks have the same bits for any number of threads.
 
 #include <span>
 
@@ -10,8 +10,7 @@ namespace onebit::device {
 
 /// Elements per chunk of every deterministic sum.
 inline constexpr Index kChunk = 4096;
-/// Within a chunk a sum is made of kSumLanes interleaved partial sums, and each of these, run by run of kSumRun
-/// elements.
+/// Within a chunk, a sum consists of kSumLanes interleaved partial sums, each formed in runs of kSumRun elements.
 inline constexpr Index kSumLanes = 16;
 inline constexpr Index kSumRun = 256;
 
@@ -22,13 +21,13 @@ struct Chunk {
   Index end = 0;
 };
 
-/// The cut as launchers see it, on the device. One segment needs no table.
+/// The chunks as launchers see them, on the device. A single segment needs no table.
 struct ChunkView {
   const Chunk* table = nullptr;        ///< [count]
   const Index* first_chunk = nullptr;  ///< [segments + 1]
   Index segments = 0;
   Index count = 0;
-  Index size = 0;  ///< elements of the only segment, where there is no table
+  Index size = 0;  ///< elements of the only segment, if there is no table
 
   ONEBIT_HOST_DEVICE Chunk operator[](Index chunk) const {
     if (table != nullptr) return table[chunk];
@@ -41,13 +40,13 @@ struct ChunkView {
   }
 };
 
-/// The cut of consecutive segments into chunks; a chunk never straddles two segments.
+/// Consecutive segments divided into chunks; a chunk never straddles two segments.
 class Chunks {
  public:
   Chunks() = default;
   /// sizes: elements of each segment, 0 allowed.
   Chunks(const Device& device, std::span<const Index> sizes);
-  /// One segment, on any device.
+  /// A single segment, for any device.
   explicit Chunks(Index size) : segments_(1), count_(ceil_div(size, kChunk)), size_(size) {}
 
   Index segments() const { return segments_; }

@@ -1,5 +1,5 @@
 #pragma once
-// Times of work that a device does while the host goes on.
+// Events in a device's work, and the times between them, measured while the host goes on.
 
 #include <memory>
 #include <utility>
@@ -7,16 +7,16 @@
 
 namespace onebit::device {
 
-/// A point in a device's work, at which the device notes the time.
+/// A point in a device's work at which the device records the time.
 class Event {
  public:
   virtual ~Event() = default;
-  /// Seconds from an earlier mark of the same device to this one; waits until the device has passed it. Throws
+  /// Seconds from an earlier event of the same device to this one; waits until the device has reached it. Throws
   /// DeviceError.
   virtual double since(const Event& earlier) const = 0;
 };
 
-/// A sum of times, of which some may not be over yet: whoever wants the number waits.
+/// A sum of times, some of which may not have ended yet: reading the number waits for them.
 class Seconds {
  public:
   Seconds(double known = 0) : known_(known) {}

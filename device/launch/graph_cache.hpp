@@ -1,6 +1,6 @@
 #pragma once
-// Work that launches the same again and again: on a GPU its launches are recorded, and from then on started together.
-// That is one call of the host in place of hundreds, and less time between kernels.
+// Work that launches the same again and again: a GPU records its launches once, and from then on starts them together.
+// That takes one call of the host instead of hundreds, and less time between kernels.
 
 #include <algorithm>
 #include <functional>
@@ -11,19 +11,20 @@
 
 namespace onebit::device {
 
-/// Recordings by key. A key says all that launches depend on, so that equal keys launch the same: numbers and the
-/// addresses of memory that comes from outside. Memory that the work keeps stays where it is, or forget() is called.
+/// Recordings by key. A key holds everything that the launches depend on, so that equal keys launch the same: numbers,
+/// and the addresses of memory from outside. Memory that the work itself keeps must not move; otherwise call forget().
 template <class Key>
 class GraphCache {
  public:
-  /// Has the device do what `work` launches. The first time with a key that is as usual, the second time it is
-  /// recorded, then `work` is not called again. What it launches may neither wait for the device nor copy from or to
-  /// host memory, and buffers that it makes go before it returns. Keys beyond the first kMost are done as usual.
+  /// Runs what `work` launches on the device. A new key calls `work` as usual, the second call with it records the
+  /// launches, and later ones only start the recording without calling `work`. What `work` launches may neither wait
+  /// for the device nor copy from or to host memory, and buffers that it allocates must be released before it returns.
+  /// Keys beyond the first kMost are never recorded.
   void run(const Device& device, const Key& key, const std::function<void()>& work) {
     if (!device.records()) return work();
     auto entry = std::ranges::find(entries_, key, &Entry::key);
     if (entry == entries_.end()) {
-      work();  // it may have to load code or find memory, which cannot be recorded
+      work();  // it may load code or allocate memory, which cannot be recorded
       if (entries_.size() < kMost) entries_.push_back({key, nullptr});
       return;
     }

@@ -1,5 +1,5 @@
-// The words of a room's kernels.inl: which launcher runs which kernel. Included by each backend, which says what a
-// launcher's name is.
+// The macros of a room's kernels.inl: which launcher runs which kernel. Each backend includes this file and defines
+// what they expand to.
 
 #define ONEBIT_FOR_EACH(...) ONEBIT_LAUNCHER(for_each(const ONEBIT_QUEUE&, onebit::Index, __VA_ARGS__))
 #define ONEBIT_FOR_EACH_ITEM(...) ONEBIT_LAUNCHER(for_each_item(const ONEBIT_QUEUE&, onebit::Index, __VA_ARGS__))

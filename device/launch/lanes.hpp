@@ -1,5 +1,5 @@
 #pragma once
-// What lanes of both backends share. What those of a large item can do is said in thread_group.hpp.
+// What the lanes of both backends share. thread_group.hpp says what the lanes of a large item can do.
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,9 @@
 
 namespace onebit::device {
 
-inline constexpr Index kItemLanes = 16;  ///< of an item: a row of a few hundred elements, say
-inline constexpr Index kLargeItemLanes =
-    512;                               ///< of each member of a group, which shares a large item: thread_group.hpp
-inline constexpr Index kTile = 16384;  ///< elements that large items are summed by
+inline constexpr Index kItemLanes = 16;        ///< lanes of a small item, e.g. a row of a few hundred elements
+inline constexpr Index kLargeItemLanes = 512;  ///< lanes of each member of a thread group (thread_group.hpp)
+inline constexpr Index kTile = 16384;          ///< elements of a tile: large items are summed tile by tile
 
 inline constexpr Index kColumnLanes = 16;  ///< partial sums of a column
 
@@ -23,10 +22,10 @@ struct ColumnTerms {
   double term[static_cast<std::size_t>(count)];
 };
 
-/// How large the items of a launch are, in elements.
+/// Sizes of a launch's items, in elements.
 struct ItemSizes {
   Index count = 0;
-  Index longest = 0;  ///< not below what an item's lanes sum: their memory is for so many
+  Index longest = 0;  ///< at least the n of any lanes' sum: their memory is sized by it
   Index total = 0;
 
   void add(Index elements) {
@@ -36,8 +35,8 @@ struct ItemSizes {
   }
 };
 
-/// Members of each group where so many are to be had in all: the longest item is to take no longer than its share, and
-/// none is to be left over.
+/// Members of each thread group if there are `all` threads or blocks in total: enough for the longest item to take no
+/// longer than its share of all work, and more if there would be more groups than items.
 inline Index group_size(const ItemSizes& sizes, Index all) {
   if (sizes.total <= 0 || sizes.count <= 0) return 1;
   const Index most = std::max<Index>(1, std::min(all, sizes.longest / kTile));
@@ -45,14 +44,14 @@ inline Index group_size(const ItemSizes& sizes, Index all) {
   return std::min(most, all / std::min(all / fair, sizes.count));
 }
 
-/// i / run for i >= 0, run > 0. Dividing 32 bits takes a fraction of the time that 64 do.
+/// i / run for i >= 0, run > 0. A 32-bit division takes a fraction of the time of a 64-bit one.
 ONEBIT_HOST_DEVICE inline Index run_of(Index i, Index run) {
   if (((i | run) >> 32) != 0) return i / run;
   return Index{static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(run)};
 }
 
-inline constexpr Index kTogether = 8;         ///< elements that select() hands out at a time
-inline constexpr std::uint32_t kBins = 2048;  ///< of ranked(): 11 bits
+inline constexpr Index kTogether = 8;         ///< elements that select() passes on at a time
+inline constexpr std::uint32_t kBins = 2048;  ///< bins of ranked(): 11 bits
 
 struct Ranked {
   std::uint32_t bin;
@@ -60,7 +59,7 @@ struct Ranked {
   Index count;  ///< in the bin
 };
 
-/// A lane by itself, for a piece of an item that is not shared out further.
+/// A single lane, for a piece of an item that is not divided further.
 class OneLane {
  public:
   template <class Term>
@@ -73,10 +72,10 @@ class OneLane {
   ONEBIT_DEVICE float largest(Index n, const Term& term) const {
     return largest(0, n, term);
   }
-  /// Of term(0) and [first, last).
+  /// Largest of term(0) and of term(i) for i in [first, last).
   template <class Term>
   ONEBIT_DEVICE float largest(Index first, Index last, const Term& term) const {
-    constexpr Index together = 8;  // which do not wait for each other
+    constexpr Index together = 8;  // independent maxima, which do not wait for each other
     float most[together];
     for (Index k = 0; k < together; ++k) most[k] = term(0);
     Index i = first;

@@ -1,16 +1,16 @@
 #pragma once
-// Launches that are started again in one piece.
+// Launches that are started again together.
 
 namespace onebit::device {
 
-/// What some work has launched: kernels, products, fills, and the coming and going of buffers.
+/// The recorded launches of some work: kernels, matrix products, fills, and allocations and releases of buffers.
 class Recording {
  public:
   virtual ~Recording() = default;
-  /// Whether what the device itself has lent to the launches is still where it was. If not, they have to be recorded
-  /// again.
+  /// Whether the memory that the device itself has lent to the launches is still where it was. If not, they have to be
+  /// recorded again.
   virtual bool valid() const = 0;
-  /// Starts it all again, after what the device has been given before. Throws DeviceError, std::bad_alloc.
+  /// Starts all launches again, after everything launched before. Throws DeviceError, std::bad_alloc.
   virtual void start() const = 0;
 };
 

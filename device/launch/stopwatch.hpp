@@ -1,5 +1,5 @@
 #pragma once
-// Time of work on a device.
+// Measures the time of work on a device.
 
 #include <chrono>
 
@@ -8,13 +8,13 @@
 
 namespace onebit::device {
 
-/// Starts running. A lap ends when the device has done all that was launched; on a GPU the host does not wait for that,
-/// and the time is the GPU's.
+/// Runs from its construction. A lap ends when the device has done everything launched so far; on a GPU the host does
+/// not wait for that, and the GPU measures the time.
 class Stopwatch {
  public:
   explicit Stopwatch(const Device& device) : device_(device) { lap(); }
 
-  /// Since the start or the lap before.
+  /// Time since the start or the previous lap.
   Seconds lap() {
     if (std::shared_ptr<const Event> event = device_.record_event()) {
       event_.swap(event);

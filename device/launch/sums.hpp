@@ -1,11 +1,11 @@
 #pragma once
-// Deterministic sums whose results the host wants.
+// Deterministic sums whose results go to the host.
 
 #include "device/launch/launch.hpp"
 
 namespace onebit::device {
 
-/// Sums of a kernel (row, segment, i) -> double, [rows][segments]. Whoever looks at them waits.
+/// Sums of a kernel (row, segment, i) -> double, [rows][segments]. Reading them waits for the device.
 template <class Kernel>
 Future<double> sums(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel) {
   Buffer<double> result(device, rows * chunks.segments());
@@ -13,7 +13,7 @@ Future<double> sums(const Device& device, Index rows, const Chunks& chunks, cons
   return result.fetch();
 }
 
-/// The same of a kernel that takes packed signs, [segments].
+/// Sums of a kernel that takes packed signs (reduce_signs), [segments].
 template <class Kernel>
 Future<double> sums(const Device& device, const Chunks& chunks, const SignVector& signs, const Kernel& kernel) {
   Buffer<double> result(device, chunks.segments());

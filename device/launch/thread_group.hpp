@@ -1,16 +1,17 @@
 #pragma once
-// How a kernel shares a large item out among lanes: those of a group, whose members are threads of the CPU or blocks of
-// a GPU. A group has one member where there are items enough, and more where they are few. A member is all of its lanes
-// in turn on the CPU, where loops vectorise (cpu/lanes.hpp); on a GPU each lane is a thread (cuda/lanes.cuh). Results
-// have the same bits for any number of members, on both.
+// How a kernel divides a large item among the lanes of a thread group, whose members are threads of the CPU or blocks
+// of a GPU. A group has one member if there are enough items, and more if there are few. On the CPU a member runs all
+// of its lanes in turn, in loops that vectorise (cpu/lanes.hpp); on a GPU each lane is a thread (cuda/lanes.cuh).
+// Results have the same bits for any number of members, on both.
 
 #include "device/launch/lanes.hpp"
 
 namespace onebit::device {
 
-/// What members of a group tell each other. Numbers that every call writes anew are there twice: a member that is one
-/// call ahead leaves those of the call before alone. Counts are there three times: those of the next call become zeros.
-struct CrewScratch {
+/// Memory by which the members of a thread group communicate. Numbers that every call overwrites exist twice: a member
+/// that is one call ahead leaves those of the previous call alone. Counts exist three times: a call also clears those
+/// of the next one.
+struct GroupScratch {
   Index tiles;
   double* sums;    ///< [2][tiles]
   Index* counts;   ///< [3][kBins]
@@ -20,7 +21,8 @@ struct CrewScratch {
   float* largest;  ///< [2][members]
 };
 
-/// The memory of a group for items of so many tiles; a member alone needs none for them, nor counts.
+/// Layout of a thread group's memory for items of up to `tiles` tiles. A single member needs no memory for tiles or
+/// counts.
 struct GroupRoom {
   Index tiles = 0;
   Index members = 1;
@@ -29,8 +31,8 @@ struct GroupRoom {
   ONEBIT_HOST_DEVICE constexpr Index words() const {
     return 2 * tiles + 3 * bins() + (2 + kTogether + 1) * members + 2;
   }
-  /// memory: words() times 8 bytes, zeros where there are several members.
-  ONEBIT_HOST_DEVICE CrewScratch scratch(double* memory) const {
+  /// memory: words() times 8 bytes, zeros if there are several members.
+  ONEBIT_HOST_DEVICE GroupScratch scratch(double* memory) const {
     auto* counts = reinterpret_cast<Index*>(memory + 2 * tiles);
     Index* chosen = counts + 3 * bins();
     Index* found = chosen + 2 * members;
@@ -39,33 +41,33 @@ struct GroupRoom {
   }
 };
 
-/// Of an item. All lanes have to reach each call, with the same n, rank and count. `Member` has the same calls for
-/// itself.
+/// The lanes of a thread group for one item. All lanes have to reach each call, with the same n, rank and count.
+/// `Member` offers the same calls for one member.
 template <class Member>
 class GroupLanes {
  public:
-  ONEBIT_DEVICE GroupLanes(const Member& member, Index index, Index members, const CrewScratch& scratch)
+  ONEBIT_DEVICE GroupLanes(const Member& member, Index index, Index members, const GroupScratch& scratch)
       : member_(member), index_(index), members_(members), scratch_(scratch) {}
-  GroupLanes(const GroupLanes&) = delete;  // a copy would not know whose turn it is
+  GroupLanes(const GroupLanes&) = delete;  // a copy would lose track of the turns
   GroupLanes& operator=(const GroupLanes&) = delete;
 
-  /// Calls visit(i) for i in [0, n), always by the same lane for the same i and n.
+  /// Calls visit(i) for i in [0, n); the same i and n always go to the same lane.
   template <class Visit>
   ONEBIT_DEVICE void each(Index n, const Visit& visit) const {
     const Range own = share(n);
     member_.each(own.first, own.end(), visit);
   }
 
-  /// The same with visit = bind(i / run), for what is looked up once a run.
+  /// Like each, with visit = bind(i / run), for what is looked up once per run.
   template <class Bind>
   ONEBIT_DEVICE void each_in_runs(Index n, Index run, const Bind& bind) const {
     const Range own = share(n);
     member_.each_in_runs(own.first, own.end(), run, bind);
   }
 
-  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with as many of the lanes as
-  /// such a piece is worth. They have sum, largest and once; visit uses no others. What it wrote other lanes can read
-  /// once they have met.
+  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with as many lanes as such a
+  /// piece is worth. They offer sum, largest and once; visit uses nothing else. Other lanes can read what visit wrote
+  /// after a meet().
   template <class Visit>
   ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
     if (size < kLargeItemLanes) {
@@ -77,9 +79,8 @@ class GroupLanes {
     }
   }
 
-  /// Sum of term(i) over [0, n), tile by tile: kLargeItemLanes interleaved partial sums, halves of every 32 added to
-  /// each other, then halves of what these yield. The sums of the tiles are added up in the same order as a tile's
-  /// terms.
+  /// Sum of term(i) over [0, n), tile by tile: kLargeItemLanes interleaved partial sums; in every 32 of them halves are
+  /// added to each other, then halves of the results. The tiles' sums are added up in the same order as a tile's terms.
   template <class Term>
   ONEBIT_DEVICE double sum(Index n, const Term& term) const {
     if (members_ == 1) return member_.sum(n, term);
@@ -94,7 +95,8 @@ class GroupLanes {
     return member_.tile_sum(tiles, [sums](Index tile) { return sums[tile]; });
   }
 
-  /// The largest of term(i) over [0, n), n >= 1; of zeros, any. NaN is passed over, except in front.
+  /// The largest of term(i) over [0, n), n >= 1. If that is zero, its sign is not defined. NaN is ignored, except at i
+  /// = 0.
   template <class Term>
   ONEBIT_DEVICE float largest(Index n, const Term& term) const {
     if (members_ == 1) return member_.largest(n, term);
@@ -106,14 +108,14 @@ class GroupLanes {
     return member_.largest(members_, [all](Index member) { return all[member]; });
   }
 
-  /// Whether test(i) holds for an i in [0, n).
+  /// Whether test(i) holds for any i in [0, n).
   template <class Test>
   ONEBIT_DEVICE bool any(Index n, const Test& test) const {
     return n > 0 && largest(n, [&](Index i) { return test(i) ? 1.0f : 0.0f; }) > 0;
   }
 
-  /// Of the numbers of(i) below kBins, i in [0, n), the one of this rank, 1 for the largest: its bin, its rank among
-  /// the numbers there, and how many these are.
+  /// Finds, among the numbers of(i) below kBins, i in [0, n), the one of this rank, 1 for the largest. Returns its bin,
+  /// its rank within the bin, and the number of elements in the bin.
   template <class Of>
   ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
     if (members_ == 1) return member_.ranked(n, rank, of);
@@ -127,16 +129,16 @@ class GroupLanes {
     return member_.find_bin(counts, rank);
   }
 
-  /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds in ascending order, eight at a time,
-  /// at the end fewer, `rank` of them before. One lane takes all of them in their order if `in_order`. take(...) may
-  /// change what test(i) reads for the i that it was given. Returns their number.
+  /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds, in ascending order, eight at a time
+  /// and fewer at the end; `rank` of them come before these. If `in_order`, one lane takes all of them in order.
+  /// take(...) may change what test(i) reads for the i that it was given. Returns how many there are.
   template <bool in_order = false, class Test, class Take>
   ONEBIT_DEVICE Index select(Index n, const Test& test, const Take& take) const {
     const bool alone = in_order || members_ == 1;
     const Range own = alone ? Range{0, index_ == 0 ? n : 0} : share(n);
     Index* chosen = scratch_.chosen + turn() * members_;
     const Index start = alone ? 0 : count_before(own, test, chosen);
-    // The eights that several members have a part in are put together by the one in which they begin.
+    // An eight to which several members contribute is assembled by the member in which it begins.
     const auto take_piece = [&](Index rank, const Index* indices, Index count) {
       if (count == kTogether) return take(rank, indices, count);
       Index* eight = scratch_.eights + (alone ? 0 : owner(rank - rank % kTogether, chosen)) * kTogether;
@@ -158,7 +160,7 @@ class GroupLanes {
     return all;
   }
 
-  /// The i in [0, n) for which test(i) holds with `rank` such ones before it.
+  /// The i in [0, n) for which test(i) holds and which has `rank` such i before it.
   template <class Test>
   ONEBIT_DEVICE Index nth(Index n, Index rank, const Test& test) const {
     if (members_ == 1) return member_.nth(0, n, rank, test);
@@ -180,11 +182,11 @@ class GroupLanes {
     if (index_ == 0) member_.once(write);
   }
 
-  /// What any lane wrote before, every lane can read after this.
+  /// Waits for all lanes. After that, every lane can read what any lane wrote before.
   ONEBIT_DEVICE void meet() const { member_.meet(members_); }
 
  private:
-  /// This member's part of [0, n), whole cache lines where it is large.
+  /// This member's part of [0, n), in whole cache lines if it is large.
   ONEBIT_DEVICE Range share(Index n) const {
     constexpr Index line = 64;
     Index size = ceil_div(n, members_);
@@ -199,7 +201,7 @@ class GroupLanes {
     return sum;
   }
 
-  /// How many the members before this one have chosen, when all have said how many they do.
+  /// Counts this member's choices, waits for the counts of the others, and returns the total of the members before it.
   template <class Test>
   ONEBIT_DEVICE Index count_before(const Range& own, const Test& test, Index* chosen) const {
     const Index count = member_.count(own.first, own.end(), test);
@@ -208,7 +210,7 @@ class GroupLanes {
     return before(index_, chosen);
   }
 
-  /// Who has chosen the element of this rank.
+  /// The member that has chosen the element of this rank.
   ONEBIT_DEVICE static Index owner(Index rank, const Index* chosen) {
     Index member = 0;
     for (; rank >= chosen[member]; ++member) rank -= chosen[member];
@@ -220,7 +222,7 @@ class GroupLanes {
   const Member& member_;
   Index index_;
   Index members_;
-  CrewScratch scratch_;
+  GroupScratch scratch_;
   mutable unsigned turn_ = 0, count_turn_ = 0;
 };
 

@@ -38,7 +38,7 @@ std::vector<std::int32_t> in_order(Index count) {
   return pixels;
 }
 
-/// With a stride, the taps that meet a pixel depend on where it lies between two strides.
+/// The image's pixels ordered by their position within a stride, which decides which taps read them.
 std::vector<std::int32_t> by_phase(const ConvShape& shape) {
   std::vector<std::int32_t> pixels = in_order(shape.in_pixels());
   const auto phase = [&](Index pixel) {

@@ -1,8 +1,8 @@
 #pragma once
-// Convolutions over images [height][width][channels] with filters [kernel][kernel][channels][filters]: a filter's
-// numbers for one tap and channel lie side by side, and so do the channels of a pixel, so that every product below runs
-// along them. Zeros lie around an image. Images, filters and gradients by results are taken in the device's precision,
-// biases as they are.
+// Convolutions over images [height][width][channels] with filters [kernel][kernel][channels][filters]. The numbers of
+// all filters for one tap and channel are contiguous, and so are the channels of a pixel, so that every product below
+// runs along them. Images are padded with zeros. Images, filters and gradients with respect to results are rounded to
+// the device's precision, biases are not.
 
 #include <cstdint>
 
@@ -25,13 +25,13 @@ struct ConvShape {
   Index patch() const { return taps() * channels; }
   Index weights() const { return patch() * filters; }
 
-  /// The pixel of the image that a tap of the result's pixel meets; -1: the zeros around it.
+  /// The image's pixel that a tap of the result's pixel reads; -1: padding.
   Index met(Index out_pixel, Index tap) const {
     const Index y = out_pixel / out_width() * stride + tap / kernel - padding;
     const Index x = out_pixel % out_width() * stride + tap % kernel - padding;
     return y >= 0 && y < height && x >= 0 && x < width ? y * width + x : -1;
   }
-  /// The pixel of the result whose tap meets the image's pixel; -1: none.
+  /// The result's pixel whose tap reads the image's pixel; -1: none.
   Index meeting(Index in_pixel, Index tap) const {
     const Index y = in_pixel / width + padding - tap / kernel;
     const Index x = in_pixel % width + padding - tap % kernel;
@@ -46,21 +46,22 @@ struct TapTable {
   Buffer<std::int32_t> reads;   ///< [taps][pixels]
 };
 
-/// A convolution's sizes, and in a device's memory what follows from them and the scratch memory of its passes. Used by
-/// one thread at a time.
+/// A convolution's sizes, with the tables that follow from them and the scratch memory of its passes, on a device. Used
+/// by one thread at a time.
 class ConvPlan {
  public:
-  /// Throws Error for sizes that are no convolution: below 1, a result without pixels, an image of 2^31 numbers or
-  /// more.
+  /// Throws Error for sizes that make no convolution: below 1 (padding: below 0), a result without pixels, an image of
+  /// 2^31 numbers or more.
   explicit ConvPlan(const ConvShape& shape);
 
   const ConvShape& shape() const { return shape_; }
-  /// Empty before the first reserve.
+  /// Table for the result and the filters' gradient; empty before the first reserve().
   const TapTable& forward() const { return forward_; }
-  /// For the gradient by the image. Pixels that the same taps meet come one after the other.
+  /// Table for the image's gradient. Pixels that the same taps read follow each other.
   const TapTable& backward() const { return backward_; }
 
-  /// Makes the tables, and room for passes with this many sets of filters; allocates nothing where it is there already.
+  /// Makes the tables, and scratch memory for passes with this many sets of filters; allocates nothing that exists
+  /// already.
   void reserve(const Device& device, Index filter_sets);
   float* scratch() { return scratch_.data(); }
 
@@ -70,15 +71,15 @@ class ConvPlan {
   Buffer<float> scratch_;
 };
 
-/// Images of a group of workers, grouped by worker, and the filters that they meet: worker w's at weights + w * stride
-/// (stride 0: all share them).
+/// Images of a group of workers, grouped by worker, and their filters: worker w's at weights + w * stride (stride 0:
+/// all workers share them).
 struct ConvBatch {
   Index workers = 0;
   Index images = 0;  ///< of each worker
   const float* weights = nullptr;
   Index stride = 0;
   const float* bias = nullptr;  ///< [filters], of worker w at bias + w * stride; null: none
-  bool relu = false;            ///< of the result
+  bool relu = false;            ///< applied to the result
 
   Index filter_sets() const { return stride == 0 ? 1 : workers; }
 };
@@ -87,7 +88,7 @@ struct ConvBatch {
 struct ConvGradient {
   float* data = nullptr;
   Index stride = 0;
-  bool add = false;  ///< to what is there; else it is written
+  bool add = false;  ///< adds to what `data` holds; else overwrites it
 };
 
 namespace cpu {
@@ -109,20 +110,22 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
 }  // namespace cuda
 #endif
 
-/// output = relu(images * filters + bias), as far as the batch asks for it. On the CPU an image's bits depend on
-/// nothing but the image and its filters. The plan has room for the batch's sets of filters, here and below.
+/// output = relu(images * filters + bias), with bias and ReLU only if the batch has them. On the CPU the bits of a
+/// result depend on nothing but its image and filters. Here and below, the plan must be reserved for the batch's sets
+/// of filters.
 inline void conv_forward(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* input,
                          float* output) {
   device.run([&](const auto& queue) { conv_forward(queue, plan, batch, input, output); });
 }
 
-/// input_delta = the gradient by the images, from delta, the gradient by the result before bias and ReLU.
+/// input_delta = the gradient with respect to the images, from delta, the gradient with respect to the result before
+/// bias and ReLU.
 inline void conv_input_gradient(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* delta,
                                 float* input_delta) {
   device.run([&](const auto& queue) { conv_input_gradient(queue, plan, batch, delta, input_delta); });
 }
 
-/// The gradient by the filters, each worker's over its own images, summed in their order.
+/// Computes the gradient with respect to the filters: each worker's over its own images, summed in their order.
 inline void conv_weight_gradient(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* input,
                                  const float* delta, const ConvGradient& gradient) {
   device.run([&](const auto& queue) { conv_weight_gradient(queue, plan, batch, input, delta, gradient); });

@@ -1,13 +1,13 @@
 #pragma once
-// Filling buffers with random numbers where they lie: inputs for measurements.
+// Fills buffers with random numbers on the device: inputs for measurements.
 
-#include "device/memory/buffer.hpp"
 #include "device/launch/launch.hpp"
 #include "device/math/philox.hpp"
+#include "device/memory/buffer.hpp"
 
 namespace onebit::device {
 
-/// Uniform on [low, 1).
+/// Fills an array with uniform numbers on [low, 1).
 struct FillKernel {
   RandomKey key;
   float low;

@@ -1,12 +1,13 @@
 #pragma once
-// Matrix products on row-major float matrices: one entry for plain ones, one for batches of one or two levels.
+// Matrix products on row-major float matrices: one function for single products, one for batches of one or two levels.
 
 #include "device/device.hpp"
 
 namespace onebit::device {
 
-/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += where accumulate. op transposes where asked. A and B are taken in the
-/// device's precision. On the CPU the bits of an element depend on its row of op(A), its column of op(B) and k alone.
+/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += ... if `accumulate`. op transposes if asked to. A and B are rounded to
+/// the device's precision. On the CPU the bits of an element depend on its row of op(A), its column of op(B) and k
+/// alone.
 struct GemmShape {
   Index m = 0, n = 0, k = 0;
   bool transpose_a = false;
@@ -14,15 +15,15 @@ struct GemmShape {
   bool accumulate = false;
 };
 
-/// The products of a batch: `outer` times `inner`, the inner ones one after the other.
+/// The number of products in a batch: `outer` times `inner`, of which the inner ones are consecutive.
 struct Batch {
   Batch(Index outer_products, Index inner_products = 1) : outer(outer_products), inner(inner_products) {}
   Index count() const { return outer * inner; }
   Index outer, inner;
 };
 
-/// The matrices of a batch: element (i, j) of matrix (o, h) is data[o * stride + h * inner + i * leading + j]. Where a
-/// stride is 0, the matrices of its level are one.
+/// The matrices of a batch: element (i, j) of matrix (o, h) is data[o * stride + h * inner + i * leading + j]. A stride
+/// of 0 means that all products of its level share one matrix.
 template <class T>
 struct Matrices {
   T* data = nullptr;
@@ -30,7 +31,7 @@ struct Matrices {
   Index stride = 0;
   Index inner = 0;  ///< stride of the inner level
 
-  /// Of product p of a batch with so many inner ones.
+  /// The matrix of product p in a batch with `inner_count` inner products.
   ONEBIT_HOST_DEVICE T* of(Index p, Index inner_count) const {
     return data + p / inner_count * stride + p % inner_count * inner;
   }
@@ -47,7 +48,7 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
 }
 #endif
 
-/// A product of every matrix of the batch; a single number is a batch of one level.
+/// Computes all products of the batch; a single number is a batch of one level.
 inline void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c,
                          Batch batch) {
   device.run([&](const auto& queue) { gemm_batched(queue, shape, a, b, c, batch); });

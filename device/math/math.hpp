@@ -28,7 +28,7 @@ ONEBIT_HOST_DEVICE inline float exp_reduced(float r) {
   return 1.0f + (r + r * r * p);
 }
 
-/// (erf(x) - x) / x for |x| < 0.9, a function of s = x^2.
+/// (erf(x) - x) / x for |x| <= 0.9, a function of s = x^2.
 ONEBIT_HOST_DEVICE inline float erf_small(float s) {
   float p = -0.000610928691f;
   p = p * s + 0.00501586357f;

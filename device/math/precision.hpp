@@ -1,5 +1,5 @@
 #pragma once
-// How exact matrix products are.
+// The precision of matrix products.
 
 namespace onebit::device {
 

@@ -1,10 +1,10 @@
 #pragma once
-// float32 rounded to fewer bits of mantissa, as operands of matrix products.
+// Rounds float32 to fewer bits of mantissa, for operands of matrix products.
 
 #include <cstring>
 
-#include "device/math/precision.hpp"
 #include "device/base/types.hpp"
+#include "device/math/precision.hpp"
 
 namespace onebit::device {
 
@@ -20,7 +20,8 @@ constexpr unsigned dropped_bits(Precision precision) {
   }
 }
 
-/// To nearest, ties to even, what is too large to infinity; NaN stays. dropped is at least 1.
+/// Rounds off the last `dropped` >= 1 bits of the mantissa: to nearest, ties to even. What becomes too large is
+/// infinity; NaN stays.
 ONEBIT_HOST_DEVICE inline float without_bits(float value, unsigned dropped) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);

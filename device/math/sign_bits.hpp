@@ -24,7 +24,7 @@ struct SignRows {
   const Index* byte_offset = nullptr;
 };
 
-/// Rows of packed signs that are summed together: their sum is one look-up in a table of 2^8 numbers.
+/// Rows of packed signs that are summed together: on the CPU, their sum is one look-up in a table of 2^8 numbers.
 inline constexpr Index kSignBlock = 8;
 
 /// Packed signs with their scales: row r's scale of segment s is scales[r * scale_count + s / segments_per_scale].
@@ -35,12 +35,12 @@ struct ScaledSignRows {
   Index segments_per_scale = 1;
 };
 
-/// Where a segment lies in a row of packed signs: in a vector whose signs begin at a byte, and whose elements share
-/// scales in runs.
+/// Where a segment lies in a row of packed signs. It is part of a vector whose signs begin at a byte and whose elements
+/// share scales in runs.
 struct SignPlace {
-  Index byte = 0;       ///< of the vector's first sign
-  Index scale = 0;      ///< the vector's first
-  Index per_scale = 8;  ///< elements, a multiple of 8
+  Index byte = 0;       ///< byte of the vector's first sign
+  Index scale = 0;      ///< the vector's first scale
+  Index per_scale = 8;  ///< elements that share a scale, a multiple of 8
   Index first = 0;      ///< the segment's first element, counted from the vector's
 };
 

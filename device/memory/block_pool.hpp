@@ -1,5 +1,5 @@
 #pragma once
-// Released blocks of memory that wait for the next buffers, and the count of what they take.
+// A pool of released memory blocks that are kept for the next buffers, and its statistics.
 
 #include <vector>
 
@@ -15,19 +15,19 @@ class BlockPool {
     bool used = false;
   };
 
-  /// The smallest waiting block of `size` to 2 * `size` bytes; null where none waits.
+  /// Takes the smallest free block of `size` to 2 * `size` bytes; returns null if there is none.
   void* take(Index size);
-  /// Counts a block that the system has just given; it is in use.
+  /// Adds a block that the system has just allocated; it is in use.
   void add(void* data, Index size);
-  /// Lets a block wait. Its size.
+  /// Keeps a block for reuse. Returns its size, or 0 for an unknown block.
   Index keep(void* data) noexcept;
 
   const MemoryUse& use() const { return use_; }
-  /// All that the system has given.
+  /// All blocks that the system has allocated, used or free.
   const std::vector<Block>& blocks() const { return blocks_; }
 
  private:
-  std::vector<Block> blocks_;  ///< some hundreds: found by looking at each
+  std::vector<Block> blocks_;  ///< a few hundred, searched linearly
   MemoryUse use_;
 };
 

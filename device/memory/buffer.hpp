@@ -1,5 +1,5 @@
 #pragma once
-// Owning device memory. Host code never reads or writes data() itself: it copies.
+// Buffers that own device memory. Host code never reads or writes data() directly: it copies.
 
 #include <span>
 #include <type_traits>
@@ -10,7 +10,7 @@
 
 namespace onebit::device {
 
-/// `size` elements of T on a device, undefined at first (NaN on a debug device). Moves, does not copy. Throws
+/// `size` elements of T on a device, undefined at first (NaN on a debug device). Can be moved, not copied. Throws
 /// std::bad_alloc.
 template <class T>
 class Buffer {
@@ -20,13 +20,13 @@ class Buffer {
   Buffer() = default;
   Buffer(const Device& device, Index size)
       : memory_(device.shared_memory()), data_(static_cast<T*>(memory_->allocate(bytes(size)))), size_(size) {}
-  /// Filled with zeros.
+  /// A buffer filled with zeros.
   static Buffer zeros(const Device& device, Index size) {
     Buffer buffer(device, size);
     buffer.zero();
     return buffer;
   }
-  /// A copy of host memory.
+  /// A buffer with a copy of host memory.
   static Buffer copy_of(const Device& device, std::span<const T> source) {
     Buffer buffer(device, static_cast<Index>(source.size()));
     buffer.upload(source);
@@ -51,7 +51,7 @@ class Buffer {
     if (size_ > 0) memory_->fill(data_, 0, bytes(size_));
   }
 
-  /// On a debug device: makes the contents NaN, so that whoever reads them before they are written is found.
+  /// Makes the contents NaN on a debug device, so that a read before the next write is found.
   void poison() {
     if (size_ > 0) memory_->poison(data_, bytes(size_));
   }
@@ -66,7 +66,7 @@ class Buffer {
     if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
   }
 
-  /// Elements [0, count) as the kernels launched before leave them.
+  /// Starts a copy of elements [0, count) to the host, as the kernels launched before leave them.
   Future<T> fetch(Index count) const {
     return count == 0 ? Future<T>() : Future<T>(memory_->fetch(data_, bytes(count)), count);
   }

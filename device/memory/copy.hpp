@@ -1,5 +1,5 @@
 #pragma once
-// The measure of all memory-bound kernels: copying a large buffer as fast as the device can.
+// Copies of large buffers as fast as the device can: the yardstick for memory-bound kernels.
 
 #include "device/memory/buffer.hpp"
 
@@ -16,13 +16,13 @@ Index cache_bytes(const Queue& queue);
 }  // namespace cuda
 #endif
 
-/// Copies with all threads, around the caches where the processor can (streaming stores).
+/// Copies with all threads, bypassing the caches where the processor can (streaming stores).
 inline void copy_large(const Device& device, Buffer<float>& target, const Buffer<float>& source) {
   const Index bytes = source.size() * static_cast<Index>(sizeof(float));
   device.run([&](const auto& queue) { copy_large(queue, target.data(), source.data(), bytes); });
 }
 
-/// Bytes of the device's last-level cache; 32 MiB where the system does not say.
+/// Bytes of the device's last-level cache; 32 MiB if the system does not say.
 inline Index last_level_cache(const Device& device) {
   return device.run([](const auto& queue) { return cache_bytes(queue); });
 }

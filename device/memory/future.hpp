@@ -1,5 +1,5 @@
 #pragma once
-// Numbers on their way from a device to the host, which goes on meanwhile.
+// Values that a device copies to the host while the host goes on.
 
 #include <functional>
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace onebit::device {
 
-/// A copy of device memory that has been started.
+/// A copy of device memory to the host that has been started.
 class AsyncCopy {
  public:
   virtual ~AsyncCopy() = default;
-  /// Waits until it is there; it stays as long as this object. Throws DeviceError.
+  /// Waits for the copy and returns its data, which lives as long as this object. Throws DeviceError.
   virtual const void* wait() const = 0;
 };
 
-/// Elements as they were when they were fetched. Whoever looks at them waits for the device.
+/// Elements as they were when the copy was started. Reading them waits for the device.
 template <class T>
 class Future {
  public:
@@ -36,7 +36,7 @@ class Future {
   Index size_ = 0;
 };
 
-/// A number that may not be known yet. Whoever reads it waits.
+/// A number that may not be known yet. Reading it waits.
 class Number {
  public:
   Number(double known) : known_(known) {}

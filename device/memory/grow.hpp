@@ -5,7 +5,7 @@
 
 namespace onebit::device {
 
-/// Makes room for `size` elements; what was held is lost where it has to grow.
+/// Grows a buffer to at least `size` elements; its contents are lost if it has to grow.
 template <class T>
 void grow(Buffer<T>& buffer, const Device& device, Index size) {
   if (buffer.size() < size) buffer = Buffer<T>(device, size);

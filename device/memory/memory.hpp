@@ -1,5 +1,5 @@
 #pragma once
-// What a device's memory can do. Buffers and exchanges go through it; kernels see plain pointers.
+// The interface of a device's memory. Buffers and exchanges use it; kernels see plain pointers.
 
 #include "device/base/types.hpp"
 #include "device/memory/future.hpp"
@@ -15,19 +15,19 @@ struct Block {
   Index bytes() const { return rows * width; }
 };
 
-/// What the buffers of a device take from the system.
+/// Memory that the buffers of a device take from the system.
 struct MemoryUse {
   Index used = 0;         ///< bytes in buffers
-  Index held = 0;         ///< bytes in buffers and in released blocks that wait for the next ones
+  Index held = 0;         ///< bytes in buffers and in released blocks that are kept for reuse
   Index peak = 0;         ///< the most that was held
-  Index allocations = 0;  ///< how often the system was asked
+  Index allocations = 0;  ///< number of requests to the system
 };
 
 class Memory {
  public:
   virtual ~Memory() = default;
 
-  /// At least 64-byte aligned, contents undefined. Throws std::bad_alloc.
+  /// Allocates memory, at least 64-byte aligned, with undefined contents. Throws std::bad_alloc.
   virtual void* allocate(Index bytes) = 0;
   virtual void release(void* data) noexcept = 0;
 
@@ -36,15 +36,15 @@ class Memory {
   virtual Index available() const = 0;
 
   virtual void fill(void* target, int byte, Index bytes) = 0;
-  /// From and to host memory. download waits for the device's kernels.
+  /// Copy from and to host memory. download waits for the device's kernels.
   virtual void upload(void* target, const void* source, Index bytes) = 0;
   virtual void download(void* target, const void* source, Index bytes) = 0;
-  /// Starts a download and lets the host go on. Here it is over at once.
+  /// Starts a download without waiting for it. This default completes it before it returns.
   virtual std::shared_ptr<const AsyncCopy> fetch(const void* source, Index bytes);
-  /// Copies `source`, a block of `from`, which is memory of the same kind, to a block of the same shape.
+  /// Copies a block of `from`, which is memory of the same kind, to a block of the same shape.
   virtual void copy(const Block& target, Memory& from, const Block& source) = 0;
 
-  /// Makes contents unusable where the memory is there to catch mistakes; elsewhere leaves them.
+  /// Makes the contents unusable in memory that is meant to catch mistakes; does nothing in others.
   virtual void poison(void*, Index) {}
 };
 

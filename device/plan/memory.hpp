@@ -1,17 +1,17 @@
 #pragma once
-// The memory of a plan: it has addresses and sizes, and nothing behind them. What runs on it is counted, not computed.
+// The memory of a plan: addresses and sizes without storage. What runs on it is counted, not computed.
 
 #include <functional>
 #include <memory>
 
-#include "device/memory/block_pool.hpp"
 #include "device/launch/recording.hpp"
+#include "device/memory/block_pool.hpp"
 
 namespace onebit::device::plan {
 
-/// Gives out and keeps blocks as cpu::HostMemory does. Its addresses are none that memory can have: what touches one
-/// faults. What is downloaded is a tiny positive number in every format, so that host code neither divides by zero nor
-/// finds zeros to set apart.
+/// Allocates and keeps blocks as cpu::HostMemory does, at addresses that no memory can have: any access faults. A
+/// download gives tiny positive numbers in every format, so that host code neither divides by zero nor treats zeros
+/// specially.
 class PlanMemory final : public Memory {
  public:
   void* allocate(Index bytes) override;
@@ -23,7 +23,7 @@ class PlanMemory final : public Memory {
   void download(void* target, const void*, Index bytes) override;
   void copy(const Block&, Memory&, const Block&) override {}
 
-  /// Counts what buffers take that come and go in a recording: memory of its own, and of all that come after it.
+  /// Counts the buffers that are allocated and released in a recording, in a pool that all recordings share.
   std::shared_ptr<const Recording> record(const std::function<void()>& work);
 
   /// Bytes of the largest copy from or to host memory: host code held as much.

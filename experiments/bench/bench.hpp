@@ -1,6 +1,6 @@
 #pragma once
-// What `onebit bench` measures. Times are medians over rounds; a round runs everything that is compared once, so that
-// a slow moment of the machine meets all alike.
+// Measurements of `onebit bench`. Times are medians over rounds; a round runs everything that is compared once, so that
+// a slow moment of the machine affects all alike.
 
 #include <functional>
 #include <memory>
@@ -12,29 +12,29 @@
 
 namespace onebit::experiments {
 
-/// Something to time: one run of it, on a device.
+/// Something to time: `run` executes it once on a device.
 struct Candidate {
   std::string name;
   std::function<void()> run;
 };
 
-/// Seconds of each candidate in each round, after one round that does not count: [candidate][round].
+/// Returns the seconds of each candidate in each round, after one warm-up round: [candidate][round].
 std::vector<std::vector<double>> interleaved(const device::Device& device, const std::vector<Candidate>& candidates,
                                              Index rounds);
 
 double median(std::vector<double> values);
 
-/// A run in the stage in which it would spend its time (1-bit Adam: the compression stage), with steps left for
-/// `rounds` measured ones and one that does not count.
+/// Returns a run in the stage in which it would spend most of its time (1-bit Adam: the compression stage), with steps
+/// left for `rounds` measured rounds and one warm-up round.
 std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds);
 
-/// The limits of a device, measured: copying (bytes read + written) and matrix products in the model's precision.
+/// Measured limits of a device: copying (bytes read + written) and matrix products in the model's precision.
 struct Limits {
   double copy_bytes_per_second = 0;
   double flops_per_second = 0;
 };
 
-/// A kernel against the copy of the same rounds.
+/// A kernel compared with a copy in the same rounds.
 struct KernelRow {
   std::string kernel;
   Index elements = 0;
@@ -51,29 +51,29 @@ struct KernelReport {
   std::vector<KernelRow> rows;
 };
 
-/// `elements`: of the largest operand; 0: four times the last-level cache, and at least 256 MB.
+/// Measures the kernels. elements: of the largest operand; 0: four times the last-level cache, and at least 256 MB.
 KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds);
 
-/// Something that the log takes after some of the steps.
+/// A part of logging that happens after some of the steps.
 struct LogPart {
   std::string name;
-  double every = 1;    ///< steps
+  double every = 1;    ///< number of steps between two of them
   double seconds = 0;  ///< median
   double of_a_step() const { return seconds / every; }
 };
 
-/// One step of all workers in the stage that the run would stay in, by parts, next to its floor and next to one step of
-/// the plain optimizer on one batch of the same size.
+/// One step of all workers in the run's lasting stage, by parts, next to its floor and to one step of the plain
+/// optimizer on one batch of the same size.
 struct StepBench {
   double step = 0;
   std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step
-  std::vector<LogPart> log;                           ///< beyond the step, at the cadence of the configuration
+  std::vector<LogPart> log;                           ///< in addition to the step, at the configured cadences
   double big_batch = 0;
-  double flops = 0;  ///< of a step
-  double bytes = 0;  ///< that a step must move
+  double flops = 0;  ///< of one step
+  double bytes = 0;  ///< bytes that a step must move
   Limits limits;
   Index rounds = 0;
-  /// Of a step, as a mean over many.
+  /// Returns the mean seconds of logging per step.
   double log_seconds() const {
     double sum = 0;
     for (const LogPart& part : log) sum += part.of_a_step();

@@ -17,14 +17,14 @@ using device::Device;
 
 constexpr Index kCopyBytes = 256 * 1000 * 1000;
 
-/// A kernel with its operands: what is timed, and what it must at least move.
+/// A kernel with its operands: what is timed, and the bytes per element that it must move.
 struct Subject {
   Candidate candidate;
   Index elements = 0;
   double floor_bytes = 0;
 };
 
-/// The operands of all subjects. Large ones are shared: subjects run one after the other.
+/// The operands of all subjects. Large ones are shared, because subjects run one at a time.
 struct Operands {
   Operands(const Device& operand_device, const sim::RunConfig& config, Index size)
       : device(operand_device),
@@ -57,11 +57,11 @@ struct Operands {
     }
   }
 
-  /// How a worker cuts the vector for the servers.
+  /// Returns the segment table by which a worker divides the vector among the servers.
   const compress::SegmentTable& sent_table() const {
     return codec->traits().sliceable ? vector.worker() : vector.server();
   }
-  /// Bytes that an element of a long vector takes on the wire, or at most takes.
+  /// Returns the bytes (or an upper bound) that an element of a long vector takes on the wire.
   double sent_bytes() const {
     constexpr Index many = Index{1} << 20;
     const Index bytes = codec->body_bytes({.real = many, .active = many, .padded = many});
@@ -76,8 +76,8 @@ struct Operands {
   compress::ExchangeLayout vector;  ///< one vector of `elements` elements
   compress::Payload worker_payload, arrived, server_payload;
   Buffer<float> a, b, c, d, variance, factors;
-  Buffer<optim::TensorRule> rule;   ///< of the only tensor
-  Buffer<device::SignPlace> place;  ///< the same
+  Buffer<optim::TensorRule> rule;   ///< rule of the only tensor
+  Buffer<device::SignPlace> place;  ///< place of its signs
   Buffer<double> sum;
   device::DenseSum dense;
 };
@@ -96,7 +96,7 @@ Subject worker_encode(Operands& o) {
   return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes()};
 }
 
-/// What servers do with a vector: read what the workers sent, read and write the error; read and write it again, write
+/// The servers' work on a vector: read what the workers sent, read and write the error; read and write it again, write
 /// what is sent.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
@@ -105,7 +105,7 @@ Subject server_side(Operands& o) {
   return {{"server side", run}, o.elements, (static_cast<double>(o.workers) + 1) * o.sent_bytes() + 8 + 8};
 }
 
-/// What every worker does with the servers' answer: read it, write the values.
+/// Every worker's work on the servers' answer: read it, write the values.
 Subject decode(Operands& o) {
   const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
   return {{"decode", run}, o.elements, o.sent_bytes() + 4};
@@ -126,7 +126,7 @@ Subject reduction(Operands& o, const std::string& name, Kernel kernel, double fl
   return {{name, run}, o.elements, floor_bytes};
 }
 
-/// 1-bit Adam's update, which unpacks the servers' answer on its way.
+/// 1-bit Adam's update, which unpacks the servers' answer on the fly.
 Subject packed_update(Operands& o, const optim::MoveKernel& kernel) {
   const device::SignVector signs{o.server_payload.body.data(), o.server_payload.scales.data(), o.place.data()};
   const auto run = [&o, signs, kernel] {
@@ -135,7 +135,7 @@ Subject packed_update(Operands& o, const optim::MoveKernel& kernel) {
   return {{"packed update", run}, o.elements, o.sent_bytes() + 16};
 }
 
-/// Figures of kernels that ran on NaN or infinities would be of no use.
+/// Throws where a result is not finite: timings of kernels on NaN or infinities would be useless.
 void require_finite(Operands& o) {
   double total = 0;
   for (const Buffer<float>* values : {&o.a, &o.b, &o.c, &o.d, &o.variance}) {

@@ -1,23 +1,22 @@
 #pragma once
-// What the log of a run costs: its rows and flushes, each timed by itself.
+// The cost of a run's log: its rows and flushes, each timed separately.
 
 #include "experiments/bench/bench.hpp"
 #include "sim/log/writer.hpp"
 
 namespace onebit::experiments {
 
-/// Writes the rows that a run would write after a step to a log in the folder for temporary files, which has no name
-/// there.
+/// Writes the rows that a run would write after a step, to an unlinked log in the folder for temporary files.
 class LogProbe {
  public:
-  /// steps: outcomes of the cluster's steps, the last one the newest. Both outlive the probe. Throws ConfigError,
-  /// IoError.
+  /// Opens the log. steps: outcomes of the cluster's steps, the newest last. Both arguments outlive the probe. Throws
+  /// ConfigError, IoError.
   LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps);
 
-  /// The parts of logging, for a round that has made a step.
+  /// Returns the parts of logging, to be timed in a round that has taken a step.
   std::vector<Candidate> candidates();
 
-  /// Their shares in a step, given the seconds of each part in each round and of a step.
+  /// Returns their shares of a step, given the seconds of each part in each round, and the seconds of a step.
   static std::vector<LogPart> parts(const std::vector<std::vector<double>>& seconds, const sim::LogConfig& config,
                                     double step);
 

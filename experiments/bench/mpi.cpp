@@ -16,13 +16,13 @@ using netmodel::Collective;
 
 constexpr Index kElements[] = {Index{1} << 10, Index{1} << 14, Index{1} << 18, Index{1} << 22};
 
-/// Seconds that the slowest rank takes, the median over rounds. The first round is not counted.
+/// Returns the seconds that the slowest rank takes, as the median over rounds. The first round is not counted.
 double slowest(device::ProcessGroup& processes, Index rounds, const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
   const auto exchange = processes.communicator();
   std::vector<double> seconds;
   for (Index round = 0; round <= rounds; ++round) {
-    exchange->all_gather({});  // all begin together
+    exchange->all_gather({});  // a barrier: all begin together
     const auto start = Clock::now();
     work();
     const double own = std::chrono::duration<double>(Clock::now() - start).count();
@@ -35,14 +35,14 @@ double slowest(device::ProcessGroup& processes, Index rounds, const std::functio
 }  // namespace
 
 std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds) {
-  if (processes.size() == 1) throw ConfigError("one process has nobody to send to", "bench mpi", "give --ranks 4");
+  if (processes.size() == 1) throw ConfigError("a single process has no peer", "bench mpi", "give --ranks 4");
   const Index width = processes.size() / processes.hosts();
   if (processes.any(processes.neighbours() != width)) {
     throw ConfigError("machines hold different numbers of ranks", "bench mpi", "start as many on each");
   }
   std::vector<netmodel::Measurement> rows;
   for (const Index asked : kElements) {
-    const Index count = asked / processes.size() * processes.size();  // an equal part for each
+    const Index count = asked / processes.size() * processes.size();  // an equal part for each rank
     std::vector<float> own(static_cast<std::size_t>(count)), other(own.size());
     std::vector<float> all(static_cast<std::size_t>(count * processes.size()));
     const std::pair<Collective, std::function<void()>> kinds[] = {

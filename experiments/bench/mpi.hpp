@@ -1,5 +1,5 @@
 #pragma once
-// What MPI's collectives take between the processes of this run: rows to calibrate the network model with.
+// Times of MPI's collectives between the processes of this run: rows to calibrate the network model with.
 
 #include <iosfwd>
 
@@ -8,11 +8,12 @@
 
 namespace onebit::experiments {
 
-/// All-reduces, all-to-alls and all-gathers of 4 KiB to 16 MiB in host memory: medians over `rounds` of the slowest
-/// rank. Throws ConfigError where there is one process only, or machines hold different numbers of them. Collective.
+/// Measures all-reduces, all-to-alls and all-gathers of 4 KiB to 16 MiB in host memory: medians over `rounds` of the
+/// slowest rank. Throws ConfigError where there is only one process, or machines hold different numbers of them.
+/// Collective.
 std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds);
 
-/// The table that `price --calibrate` and the cost model `table` read.
+/// Writes the table that `price --calibrate` and the cost model `table` read.
 void write_measurements(const std::vector<netmodel::Measurement>& rows, std::ostream& out);
 
 }  // namespace onebit::experiments

@@ -23,7 +23,7 @@ netmodel::Traffic record(netmodel::Collective collective, Index workers, Index p
   return traffic;
 }
 
-/// As 1-bit Adam exchanges it.
+/// A compressed step as 1-bit Adam exchanges it.
 netmodel::StepTraffic onebit_step(Index workers, Index bytes) {
   using netmodel::Collective;
   return {{record(Collective::all_to_all, workers, bytes), record(Collective::all_gather, workers, 4),
@@ -49,7 +49,7 @@ double median_seconds(Index rounds, const std::function<void()>& work) {
   return seconds[static_cast<std::size_t>(rounds / 2)];
 }
 
-/// A compressed stage in which no step sends what the one before did, as sparse codecs do.
+/// A compressed stage in which every step sends a different volume than the one before, as sparse codecs do.
 Job varying_job(Index steps) {
   Job job;
   job.name = "varying";

@@ -1,5 +1,5 @@
 #pragma once
-// What an estimate of the network model costs.
+// The running time of the network model's estimates.
 
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@ namespace onebit::experiments {
 
 struct PricingRow {
   std::string what;
-  double seconds = 0;  ///< median of one
+  double seconds = 0;  ///< median time of one estimate
 };
 
-/// Steps of BERT-Large, dense and 1-bit, on 64 and 4,096 GPUs with every cost model that is quick enough, and a job of
-/// 10,000 different steps on 20 clusters. Medians over rounds.
+/// Measures estimates of BERT-Large's steps, dense and 1-bit, on 64 and 4,096 GPUs with every cost model that is fast
+/// enough, and of a job of 10,000 different steps on 20 clusters. Medians over rounds.
 std::vector<PricingRow> bench_pricing(Index rounds);
 
 }  // namespace onebit::experiments

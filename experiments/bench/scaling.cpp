@@ -5,7 +5,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// The run with a number of workers, and what its gradients took.
+/// A run with one number of workers, and the seconds of its gradients.
 struct Entry {
   std::unique_ptr<sim::VirtualCluster> cluster;
   std::vector<double> seconds;
@@ -46,7 +46,7 @@ ScalingReport bench_scaling(const sim::RunConfig& config, const std::vector<Inde
   ScalingReport report{global_batch, rounds, {}};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     std::vector<double>& seconds = entries[i].seconds;
-    seconds.erase(seconds.begin());  // of the round that does not count
+    seconds.erase(seconds.begin());  // the warm-up round
     const auto parameters = static_cast<double>(entries[i].cluster->model().parameters());
     report.rows.push_back(
         {sweep[i], median(seconds), median(steps[i]), static_cast<double>(sweep[i]) * parameters * sizeof(float)});

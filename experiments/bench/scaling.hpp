@@ -1,5 +1,5 @@
 #pragma once
-// What the number of workers costs where the examples of a step stay the same.
+// The cost of the number of workers at a constant number of examples per step.
 
 #include "experiments/bench/bench.hpp"
 
@@ -18,12 +18,12 @@ struct ScalingReport {
   std::vector<ScalingRow> rows;  ///< in the order of the sweep
 };
 
-/// Medians over rounds in which each number of workers makes a step. Throws ConfigError where one of them does not
-/// divide the examples of a step.
+/// Measures medians over rounds in which each number of workers takes a step. Throws ConfigError where one of them does
+/// not divide the examples of a step.
 ScalingReport bench_scaling(const sim::RunConfig& config, const std::vector<Index>& sweep, Index global_batch,
                             Index rounds);
 
-/// 1, 2, 4, ..., 64, as far as they divide the examples of a step.
+/// Returns 1, 2, 4, ..., 64, as far as they divide the examples of a step.
 std::vector<Index> default_sweep(Index global_batch);
 
 }  // namespace onebit::experiments

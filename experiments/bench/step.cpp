@@ -1,6 +1,6 @@
-#include "device/memory/copy.hpp"
 #include "device/math/fill.hpp"
 #include "device/math/gemm.hpp"
+#include "device/memory/copy.hpp"
 #include "experiments/bench/log_probe.hpp"
 
 namespace onebit::experiments {
@@ -19,7 +19,7 @@ sim::RunConfig big_batch(sim::RunConfig config) {
   return config;
 }
 
-/// A product large enough for the device's best rate, and the copy of two buffers beyond its caches.
+/// Measures a product large enough for the device's best rate, and a copy between two buffers larger than its caches.
 class LimitProbe {
  public:
   explicit LimitProbe(const Device& device)
@@ -41,18 +41,18 @@ class LimitProbe {
 
   double flops() const { return 2.0 * static_cast<double>(kProducts * size_ * size_ * size_); }
 
-  static constexpr Index kProducts = 4;  ///< the first of them finds its operands outside the caches
+  static constexpr Index kProducts = 4;  ///< products per measurement; the first finds its operands outside the caches
   static constexpr Index kCopyElements = 64 * 1000 * 1000;
   static constexpr double kBytes = 2.0 * sizeof(float) * kCopyElements;
 
  private:
   const Device& device_;
-  Index size_;  ///< of products: from a processor's caches, large on a GPU
+  Index size_;  ///< size of products: small enough for a processor's caches, large on a GPU
   Buffer<float> a_, b_, c_, source_, target_;
 };
 
-/// What a step cannot do without: the model's products; every gradient written once; every worker's encode (20.125
-/// bytes an element); the servers' work on one vector, and the update, which can decode their answer on its way.
+/// Adds the floor of a step: the model's products; every gradient written once; every worker's encode (20.125 bytes per
+/// element); the servers' work on one vector, and the update, which can decode their answer on the fly.
 void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config, StepBench& bench) {
   const auto n = static_cast<double>(config.workers);
   const auto parameters = static_cast<double>(cluster.model().parameters());
@@ -64,7 +64,7 @@ void add_floor(const sim::VirtualCluster& cluster, const sim::RunConfig& config,
   bench.bytes = parameters * (n * workers_bytes + shared_bytes);
 }
 
-/// The parts of a step, in its order.
+/// The parts of a step, in order.
 struct Part {
   const char* name;
   double (*seconds)(const sim::StepOutcome&);
@@ -89,7 +89,8 @@ double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes
 
 StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const auto cluster = steady_cluster(config, rounds), plain = steady_cluster(big_batch(config), rounds);
-  // The limits are those of all devices: a logical device has its share of the threads, a GPU is one of several.
+  // The limits are those of all devices together: a logical device has its share of the threads, a GPU is one of
+  // several.
   const Device device = device::parse_devices(big_batch(config).device, config.threads).front();
   const double gpus = device.is_gpu() ? static_cast<double>(cluster->replicas().size()) : 1.0;
   StepBench bench;
@@ -104,7 +105,7 @@ StepBench bench_step(const sim::RunConfig& config, Index rounds) {
                                        {"step", [&] { outcomes.push_back(cluster->advance()); }}};
   for (Candidate& part : log.candidates()) candidates.push_back(std::move(part));
   const std::vector<std::vector<double>> seconds = interleaved(device, candidates, rounds);
-  outcomes.erase(outcomes.begin());  // of the round that does not count
+  outcomes.erase(outcomes.begin());  // the warm-up round
   for (const Part& part : kParts) bench.parts.emplace_back(part.name, median_of(part, outcomes));
   bench.big_batch = median(seconds[0]);
   bench.limits = {gpus * LimitProbe::kBytes / median(seconds[2]), gpus * probe.flops() / median(seconds[1])};

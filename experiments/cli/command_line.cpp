@@ -19,7 +19,7 @@ namespace {
 namespace po = boost::program_options;
 
 struct ExtraOption {
-  std::string name;  ///< as Boost takes it: "out,o"
+  std::string name;  ///< in Boost's notation: "out,o"
   std::string help;
   bool has_value;
 };
@@ -56,16 +56,16 @@ const std::vector<ExtraOption>& extra_options() {
       {"tune", "sweep: find the best value of an option for each arm by golden section: key=low:high", true},
       {"tune-points", "sweep: values that --tune tries for each arm [8]", true},
       {"jobs", "sweep: runs at a time; 0: cores divided by --threads [0]", true},
-      {"retries", "sweep: attempts after a failure that is no divergence [1]", true},
-      {"time-limit", "sweep: longest time of a run in seconds; 0: any [0]", true},
+      {"retries", "sweep: restarts after a failure other than a divergence [1]", true},
+      {"time-limit", "sweep: time limit of a run in seconds; 0: unlimited [0]", true},
       {"shard", "sweep: i/n: only points p with p % n == i [of SLURM_PROCID and SLURM_NTASKS, else all]", true},
       {"extend", "sweep: add the points to those of the folder", false},
       {"retry-failed", "sweep: try points again that failed or ran out of time", false},
       {"overwrite", "replace existing output", false},
-      {"resume", "continue a log that is there, from its last checkpoint; a finished one stays as it is", false},
+      {"resume", "continue an existing log from its last checkpoint; a finished one is left unchanged", false},
       {"resume.allow", "options that may differ from those of the log, separated by commas; bits: what is computed",
        true},
-      {"csv", "export: a line a row, fields separated by commas; report: its curves as one such table", false},
+      {"csv", "export: one line per row, comma-separated; report: its curves as one such table", false},
       {"png", "report: its pictures as files too, SVG and PNG, next to it", false},
       {"jsonl", "export: a JSON object a row", false},
       {"baseline", "analyze, report: the arm that the others are compared with; none: each with its parent", true},
@@ -75,7 +75,7 @@ const std::vector<ExtraOption>& extra_options() {
        "[0.01]",
        true},
       {"validate",
-       "analyze: a dense run a seed and continuations from it, frozen with and without compression; needs -o DIR",
+       "analyze: one dense run per seed, with continuations from it, frozen with and without compression; needs -o DIR",
        false},
       {"freeze-at", "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000", true},
       {"measure", "--validate: what a cost is counted in: loss, accuracy, or steps to --target [loss]", true},
@@ -93,7 +93,7 @@ const std::vector<ExtraOption>& extra_options() {
   return table;
 }
 
-/// Without the letter that follows it.
+/// Returns the name without its short form.
 std::string long_name(const std::string& name) {
   return name.substr(0, name.find(','));
 }
@@ -129,7 +129,7 @@ void for_each_setting(const Accepted& accepted, const Visit& visit) {
   }
 }
 
-/// The options of all commands, for Boost.
+/// Returns the options of all commands, for Boost.
 const po::options_description& all_options() {
   static const po::options_description description = [] {
     po::options_description all;
@@ -255,7 +255,7 @@ void take_all(CommandLine& line, const po::parsed_options& parsed, const std::st
   }
 }
 
-/// Throws ConfigError where an option is there, but not for this command.
+/// Throws ConfigError where an option exists, but not for this command.
 void check_accepted(const po::parsed_options& parsed, const Accepted& accepted, const std::string& place,
                     const std::string& hint) {
   for (const auto& option : parsed.options) {
@@ -265,7 +265,7 @@ void check_accepted(const po::parsed_options& parsed, const Accepted& accepted, 
   }
 }
 
-/// In a file a flag has a value; one that is false is not given.
+/// In a file a flag has a value; a false flag counts as not given.
 po::parsed_options without_false_flags(po::parsed_options parsed, const std::string& path) {
   std::erase_if(parsed.options, [&](const po::option& option) {
     const bool flag = std::any_of(extra_options().begin(), extra_options().end(), [&](const ExtraOption& extra) {
@@ -297,7 +297,7 @@ void take_deepspeed(CommandLine& line, const std::string& path) {
   for (auto& setting : line.deepspeed->settings()) line.run.push_back(std::move(setting));
 }
 
-/// Files in the order of their precedence, wherever they stand on the command line.
+/// Reads files in the order of their precedence, wherever they occur on the command line.
 void take_files(CommandLine& line, const po::parsed_options& parsed, const Accepted& accepted) {
   const auto each = [&](const char* name, const auto& take) {
     for (const auto& option : parsed.options) {
@@ -319,7 +319,7 @@ void take_files(CommandLine& line, const po::parsed_options& parsed, const Accep
 po::parsed_options parse_arguments(const std::vector<std::string>& arguments, const Accepted& accepted) {
   try {
     using namespace po::command_line_style;
-    // Guessing would take --optimizer.weight for --optimizer.weight-decay.
+    // Guessing would accept --optimizer.weight for --optimizer.weight-decay.
     const auto style = unix_style & ~allow_guessing;
     const po::parsed_options parsed = po::command_line_parser(arguments).options(all_options()).style(style).run();
     check_accepted(parsed, accepted, "--", "'onebit COMMAND --help' lists those of a command");
@@ -341,7 +341,7 @@ CommandLine parse_command_line(const std::string& command, const std::vector<std
   for (const std::string& argument : arguments) line.text += " " + argument;
   const po::parsed_options parsed = parse_arguments(arguments, accepted);
   take_files(line, parsed, accepted);
-  // Arms of a preset are replaced, not added to, by arms of the command line.
+  // Arms on the command line replace those of a preset.
   CommandLine typed = line;
   typed.arms.clear();
   typed.optimizers.clear();

@@ -1,4 +1,4 @@
-// The program `onebit`: finds the command, turns errors into one line and an exit status.
+// The program `onebit`: finds the command and turns errors into one line and an exit status.
 
 #include <algorithm>
 #include <csignal>
@@ -170,7 +170,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   return command.run(line);
 }
 
-/// The processes that the command runs in.
+/// Returns the processes in which the command runs.
 std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<std::string>& arguments) {
   if (device::mpi_environment().size == 1) return device::single_process();
   for (const Command& command : commands()) {
@@ -181,14 +181,14 @@ std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<std::st
   return device::processes();
 }
 
-/// Control characters in user input must not break the promise of one line.
+/// Control characters in user input must not break the promise of one-line errors.
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
   return text;
 }
 
-/// An error of one rank is thrown in all, and told once.
+/// Prints an error. An error of one rank is thrown in all, so only rank 0 prints it.
 int fail(const std::exception& error, int status) {
   if (device::mpi_environment().rank > 0) return status;
   std::cerr << "onebit: error: " << one_line(error.what()) << "\n";
@@ -201,7 +201,7 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
   wait_briefly(argv);
-  std::signal(SIGCHLD, SIG_DFL);  // who started this program may have it ignored, and children would end unseen
+  std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, ends of children would go unnoticed
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     int status = kExitDone;

@@ -25,7 +25,7 @@ constexpr int kNotStarted = 127;
 std::atomic<pid_t> mpirun{0};
 std::atomic<int> stops{0};
 
-/// mpirun hands SIGUSR1 on to the ranks, which take it as a request to stop; it answers SIGTERM by killing them.
+/// mpirun forwards SIGUSR1 to the ranks, which take it as a request to stop; on SIGTERM it kills them.
 extern "C" void forward_stop(int) {
   const int error = errno;
   kill(mpirun.load(), stops.fetch_add(1) == 0 ? SIGUSR1 : SIGTERM);
@@ -44,14 +44,15 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   return command;
 }
 
-/// In a process group of its own, where a terminal's Ctrl-C does not reach it.
+/// Runs mpirun in its own process group, which a terminal's Ctrl-C does not reach.
 [[noreturn]] void become(const std::vector<std::string>& command, int errors) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // A rank that waits lets others run: next to a compiler, each exchange would wait for the end of a time slice.
+  // A waiting rank yields its core: otherwise each exchange would wait for the end of a time slice whenever a compiler,
+  // for example, runs at the same time.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
@@ -60,7 +61,7 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   _exit(kNotStarted);
 }
 
-/// Sorts what comes on mpirun's stderr: what the ranks write is passed on, what mpirun says between rules is kept.
+/// Sorts mpirun's stderr: what the ranks write is passed on, what mpirun writes between rules is kept.
 class Report {
  public:
   struct Death {
@@ -80,7 +81,7 @@ class Report {
   }
 
   const std::optional<Death>& death() const { return death_; }
-  /// What mpirun complains of, besides how the ranks ended.
+  /// mpirun's complaint, other than about how the ranks ended.
   const std::string& complaint() const { return complaint_; }
   /// Whether the ranks have written anything.
   bool said() const { return said_; }
@@ -90,7 +91,7 @@ class Report {
     static const std::string rule(74, '-');
     const std::size_t ruled = line.find(rule);
     if (ruled != std::string::npos) {
-      if (!in_message_) pass_on(line.substr(0, ruled));  // a line of progress has no end
+      if (!in_message_) pass_on(line.substr(0, ruled));  // a progress line has no line end
       if (in_message_) take_message(std::exchange(message_, ""));
       in_message_ = !in_message_;
     } else if (in_message_) {
@@ -132,11 +133,11 @@ class Report {
 
   std::string text_, message_, complaint_;
   bool in_message_ = false, said_ = false;
-  bool open_ = false;  ///< what was passed on last has no end
+  bool open_ = false;  ///< whether the text that was passed on last lacks a line end
   std::optional<Death> death_;
 };
 
-/// Starts mpirun; returns where its stderr arrives.
+/// Starts mpirun; returns the descriptor that reads its stderr.
 int start(const std::vector<std::string>& command) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe", "mpirun");
@@ -172,7 +173,7 @@ int wait_for_mpirun() {
   return status;
 }
 
-/// The exit status of the ranks, from what is known of their end.
+/// Returns the exit status of the ranks, from what is known of their end.
 int outcome(int status, const Report& report, const std::string& program) {
   const bool stopping = stops.load() > 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -1,5 +1,5 @@
 #pragma once
-// A command as several processes of this machine, by mpirun.
+// Runs a command as several processes of this machine, by mpirun.
 
 #include <string>
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace onebit::experiments {
 
-/// Starts this program with `arguments` as `ranks` MPI processes and waits for their end. What they print is printed;
-/// what mpirun says of their end becomes one line at most. Ctrl-C and SIGTERM ask them to stop; a second one ends them
-/// at once. The exit status is that of the ranks, 1 where one was killed. Throws ConfigError where there is no mpirun.
+/// Starts this program with `arguments` as `ranks` MPI processes and waits for their end. Their output is printed;
+/// mpirun's messages about their end become at most one line. Ctrl-C and SIGTERM ask them to stop; a second one kills
+/// them. Returns the exit status of the ranks. Throws Error where a rank or mpirun died or did not start, ConfigError
+/// where there is no mpirun.
 int run_ranks(Index ranks, const std::vector<std::string>& arguments);
 
 }  // namespace onebit::experiments

@@ -15,14 +15,14 @@
 namespace onebit::experiments {
 namespace {
 
-/// For --resume.allow: rows of the log beyond the checkpoint may come out otherwise.
+/// Name for --resume.allow: rows of the log after the checkpoint may come out differently.
 constexpr const char* kBits = "bits";
 
 struct Difference {
   std::string option, there, now;
 };
 
-/// Rows of a group that the log was created without have no place in it.
+/// Throws where the configuration logs rows of a group that the log was created without.
 void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, const std::string& log) {
   const bool workers = config.log.workers_every > 0 && !header.per_worker;
   const bool tensors = config.log.tensors_every > 0 && !header.per_tensor;
@@ -32,7 +32,7 @@ void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, 
   throw ConfigError("the log was created without these rows", log, "resume with --" + option + " 0");
 }
 
-/// An option that the log does not know had its default.
+/// Returns the options that differ from the log's. An option that the log does not know had its default.
 std::vector<Difference> differences(const sim::LogHeader& header, const sim::RunConfig& config) {
   const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
   const sim::RunConfig defaults;
@@ -42,7 +42,7 @@ std::vector<Difference> differences(const sim::LogHeader& header, const sim::Run
     const std::string before = found == there.end() ? option.get(defaults) : found->second;
     const std::string now = option.get(config);
     if (now == "0" && (option.name == "eval.every" || option.name == "eval.examples"))
-      continue;  // continued() takes them
+      continue;  // continued() takes the log's
     const bool differs = option.name == "devices" ? sim::backend_of(before) != sim::backend_of(now)
                                                   : sim::decides_results(option.name) && before != now;
     if (differs) list.push_back({option.name, before, now});
@@ -60,14 +60,15 @@ void check_allowed(const std::vector<std::string>& allowed) {
   }
 }
 
-/// Whether a run can go on with another value: not where that makes it another problem.
+/// Whether a run can continue with another value: not where that would make it another problem.
 bool can_differ(const std::string& option) {
   const std::string kind = option.substr(0, option.find('.'));
   return kind != "model" && kind != "data" && kind != "workers";
 }
 
-/// What to do about options that differ: those that were left out are to be given as they were; those that were given
-/// are meant to differ, where they can. Options of a comparison's arms are in no list: all of them count as given.
+/// Says what to do about options that differ: those that were left out should be given as they were; those that were
+/// given are meant to differ, where they can. Options of a comparison's arms are not in line.run: all of them count as
+/// given.
 std::string hint_for(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
   const bool one_run = line.text.starts_with("onebit run");
   std::vector<std::string> meant;
@@ -91,7 +92,7 @@ void refuse(const std::vector<Difference>& list, const CommandLine& line, const 
                     hint_for(list, line, log));
 }
 
-/// A run that was killed while it closed its log is not over.
+/// Whether the run is over. A run that was killed while it closed its log is not.
 bool complete(const sim::LogReader& log) {
   return log.closed() && (log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged);
 }
@@ -117,7 +118,7 @@ ResumeDecision resume_decision(const CommandLine& line, const sim::RunConfig& co
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, line, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
-    throw ConfigError("there is no checkpoint that a run with other options could go on from", log,
+    throw ConfigError("no checkpoint from which a run with other options could continue", log,
                       "--overwrite begins it anew");
   }
   const bool changed = granted > 0 || allowed(kBits);
@@ -131,7 +132,7 @@ ResumeDecision resume_decision(const CommandLine& line, const sim::RunConfig& co
   const std::vector<sim::EvaluationRow> rows =
       there.eval.every > 0 ? std::vector<sim::EvaluationRow>() : reader.evaluations();
   const auto later = std::ranges::find_if(rows, [](const auto& row) { return row.step > 0; });
-  decision.eval_every = later == rows.end() ? there.eval.every : later->step;  // an old log says 0: a twentieth
+  decision.eval_every = later == rows.end() ? there.eval.every : later->step;  // 0 in an old log: a twentieth
   decision.eval_examples = there.eval.examples;
   return decision;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a command does with a log that is there already.
+// How a command treats a log that already exists.
 
 #include "experiments/cli/command_line.hpp"
 #include "sim/run/train.hpp"
@@ -8,19 +8,19 @@ namespace onebit::experiments {
 
 struct ResumeDecision {
   sim::Existing existing = sim::Existing::refuse;
-  bool done = false;                        ///< the log is complete: there is nothing to train
-  Index eval_every = 0, eval_examples = 0;  ///< of the log that goes on
+  bool done = false;                        ///< the log is complete: nothing is left to train
+  Index eval_every = 0, eval_examples = 0;  ///< evaluations of the log that is continued
 };
 
-/// The configuration with the log's evaluations where it leaves them open: they go on as they began, also where a run
-/// is made longer.
+/// Returns the configuration with the log's evaluations where it leaves them open: evaluations continue as they began,
+/// even where a run is made longer.
 sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 
-/// From --overwrite, --resume and --resume.allow. Throws ConfigError where options differ from the log's that are not
-/// allowed to, naming all of them.
+/// Decides by --overwrite, --resume and --resume.allow. Throws ConfigError, naming all of them, where options differ
+/// from the log's and may not.
 ResumeDecision resume_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
 
-/// The same for a run that may be one of several processes: the one that leads looks, all are told. Collective.
+/// Decides for a run that may consist of several processes: rank 0 reads the log and tells the others. Collective.
 ResumeDecision agreed_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
 
 }  // namespace onebit::experiments

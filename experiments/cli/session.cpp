@@ -24,7 +24,7 @@ extern "C" void request_stop(int) {
   stop_flag.store(true);
 }
 
-/// A line on stderr that overwrites itself, at most ten times a second.
+/// A progress line on stderr that overwrites itself, at most ten times a second.
 class ProgressLine {
  public:
   ProgressLine(std::string label, bool shown) : label_(std::move(label)), shown_(shown) {}
@@ -121,7 +121,7 @@ Session run_and_log(const sim::PreparedRun& run, const std::string& path, sim::E
                     const CommandLine& line, const std::string& label, const std::function<void()>& on_start) {
   sim::VirtualCluster cluster = run.start();
   ProgressLine progress(label, cluster.is_root() && shows_progress(line));
-  // Weights of an earlier run must not be taken for those of this one.
+  // Weights of an earlier run must not be mistaken for those of this one.
   const auto begin = [&] {
     if (!line.weights_out.empty()) std::filesystem::remove(line.weights_out);
     on_start();

@@ -11,8 +11,8 @@ std::vector<std::pair<std::string, std::string>> waiting_variables() {
   for (const char* given : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}) {
     if (std::getenv(given) != nullptr) return {};
   }
-  // Rounds of libgomp, some microseconds; milliseconds of LLVM's libomp, which yields the core meanwhile. A sleep at
-  // once would cost as much as a short loop takes.
+  // GOMP_SPINCOUNT counts rounds of libgomp, here a few microseconds; KMP_BLOCKTIME counts milliseconds of LLVM's
+  // libomp, which yields the core meanwhile. Sleeping at once would cost as much time as a short loop takes.
   return {{"GOMP_SPINCOUNT", "1000"}, {"KMP_BLOCKTIME", "1"}};
 }
 
@@ -20,12 +20,12 @@ void wait_briefly(char** arguments) {
   const auto variables = waiting_variables();
   if (variables.empty()) return;
   for (const auto& [name, value] : variables) {
-    if (setenv(name.c_str(), value.c_str(), 1) != 0) return;  // else the new program would come here again
+    if (setenv(name.c_str(), value.c_str(), 1) != 0) return;  // otherwise the new program would restart itself forever
   }
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) execv(program.c_str(), arguments);  // by its name, for lists of processes
-  execv("/proc/self/exe", arguments);             // the file was replaced meanwhile
+  if (!error) execv(program.c_str(), arguments);  // by its path, so that lists of processes show its name
+  execv("/proc/self/exe", arguments);             // the file has been replaced in the meantime
 }
 
 }  // namespace onebit::experiments

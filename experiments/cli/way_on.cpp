@@ -8,14 +8,14 @@
 #include "device/base/text.hpp"
 #include "experiments/options/options.hpp"
 #include "experiments/sweep/files.hpp"
+#include "sim/log/log_state.hpp"
 #include "sim/run/checkpoint.hpp"
 #include "sim/run/deciding_options.hpp"
-#include "sim/log/log_state.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 std::string quoted(const std::string& word) {
   static constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,=@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -24,7 +24,7 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// Options that others get their defaults from come first.
+/// Returns the names of all options; those on which other defaults depend come first.
 std::vector<std::string> names_in_order() {
   std::vector<std::string> names = {"model", "data", "optimizer"};
   for (const RunOption& option : run_options()) {
@@ -33,7 +33,7 @@ std::vector<std::string> names_in_order() {
   return names;
 }
 
-/// The fewest settings that make the values of a log; nothing where none do.
+/// Returns the fewest settings that reproduce the values of a log; none where no settings do.
 std::optional<Settings> settings_of(const sim::LogHeader& header) {
   const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
   Settings settings;
@@ -55,7 +55,7 @@ std::optional<Settings> settings_of(const sim::LogHeader& header) {
   return settings;
 }
 
-/// The file of weights that the run was asked for. The log has the command as it was typed, without quotes.
+/// Returns the weights file that the run was to write. The log has the command as typed, but without quotes.
 std::string weights_out(const std::string& command) {
   static constexpr std::string_view option = " --weights-out";
   const std::size_t at = command.find(option);
@@ -67,7 +67,7 @@ std::string weights_out(const std::string& command) {
 
 Index last_step(const sim::LogReader& log) {
   const std::vector<sim::StepRow> rows = log.steps();
-  const std::vector<sim::StepTraffic> exchanges = log.traffic();  // has a row of every step, whatever log.every is
+  const std::vector<sim::StepTraffic> exchanges = log.traffic();  // includes steps without a row in /steps
   return std::max(rows.empty() ? 0 : rows.back().step, exchanges.empty() ? 0 : exchanges.back().step);
 }
 
@@ -92,16 +92,16 @@ std::string Unfinished::state_text() const {
 std::string Unfinished::text() const {
   if (state == State::running) return "running";
   std::string text = "interrupted at step " + std::to_string(step);
-  if (state == State::unknown) text = "running on " + host + ", or " + text + ": that cannot be seen from here";
+  if (state == State::unknown) text = "running on " + host + ", or " + text + ": this machine cannot tell";
   text += checkpoint ? "; the newest checkpoint is of step " + std::to_string(*checkpoint)
-                     : "; there is no checkpoint, and a run that goes on begins at step 0";
+                     : "; there is no checkpoint; a resumed run starts at step 0";
   if (command.empty()) return text + "; go on with the same options and --resume";
   return text + "; go on with `" + command + "`";
 }
 
 std::optional<Unfinished> unfinished_run(const std::string& path) {
   if (sim::LogReader(path).status() != sim::RunStatus::running) return {};
-  const sim::LogUse use = sim::log_use(path);  // while this program does not read it
+  const sim::LogUse use = sim::log_use(path);  // before this program opens it
   const sim::LogReader log(path);
   if (log.status() != sim::RunStatus::running) return {};  // it has just ended
   Unfinished run{.host = log.header().host, .command = command_to_resume(log)};

@@ -1,5 +1,5 @@
 #pragma once
-// How a run goes on that did not come to its end.
+// How to continue a run that did not finish.
 
 #include <optional>
 #include <string>
@@ -8,26 +8,27 @@
 
 namespace onebit::experiments {
 
-/// The command that goes on with the run of a log, ready for a shell: every option whose value in the log is not what
-/// it would be by itself. Empty where the log's options cannot be given to this version of the program.
+/// Returns the command that continues the run of a log, ready for a shell, with every option whose value in the log
+/// differs from what it would be without it. Empty where this version of the program cannot express the log's options.
 std::string command_to_resume(const sim::LogReader& log);
 
-/// A run whose log says that it runs.
+/// A run whose log has the status running.
 struct Unfinished {
   enum class State { running, interrupted, unknown } state = State::unknown;
-  Index step = 0;                        ///< the last one in the log
-  std::optional<Index> checkpoint = {};  ///< step of the newest one
-  std::string host;                      ///< where the run was begun
+  Index step = 0;                        ///< last step in the log
+  std::optional<Index> checkpoint = {};  ///< step of the newest checkpoint
+  std::string host;                      ///< host on which the run began
   std::string command;                   ///< command_to_resume()
 
-  /// "running", "interrupted" or "running or interrupted".
+  /// Returns "running", "interrupted" or "running or interrupted".
   std::string state_text() const;
-  /// The whole of it, for a reader.
+  /// Describes the run for a reader.
   std::string text() const;
 };
 
-/// Nothing where the log says how the run ended. Whether it still runs is known by the lock that a writer keeps; on
-/// another machine than the run's, a lock that is not there says nothing. Throws what LogReader throws.
+/// Returns the unfinished run of a log; none where the log says how it ended. The lock that a writer holds tells
+/// whether it still runs; on another machine than the run's, a missing lock proves nothing. Throws what LogReader
+/// throws.
 std::optional<Unfinished> unfinished_run(const std::string& path);
 
 }  // namespace onebit::experiments

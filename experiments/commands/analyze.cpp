@@ -6,15 +6,15 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
-#include "experiments/output/analyze_output.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/output/analyze_output.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/fit_output.hpp"
 #include "experiments/output/pictures.hpp"
-#include "experiments/study/price.hpp"
-#include "experiments/cli/session.hpp"
-#include "experiments/study/validation.hpp"
 #include "experiments/output/validation_output.hpp"
+#include "experiments/study/price.hpp"
+#include "experiments/study/validation.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -35,7 +35,7 @@ analysis::VarianceOptions variance_options(const CommandLine& line) {
   return options;
 }
 
-/// A part that the log has nothing on is left out with the reason.
+/// Analyses a log. A part for which the log has no data is left out with the reason.
 LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& options) {
   const sim::LogReader log(path);
   LogAnalysis result{.path = path,
@@ -75,7 +75,7 @@ int analyze_one(const CommandLine& line) {
   return kExitDone;
 }
 
-/// Clusters that were asked for.
+/// Returns the requested clusters.
 std::vector<netmodel::Cluster> clusters_of(const PriceConfig& price) {
   std::vector<netmodel::Cluster> clusters;
   if (!price.names_clusters) return clusters;
@@ -121,7 +121,7 @@ int compare_logs(const CommandLine& line) {
 
 int validate(const CommandLine& line) {
   if (!line.arguments.empty())
-    throw ConfigError("logs are not validated, but a run that is described by options", line.arguments.front());
+    throw ConfigError("--validate takes the options of a run, not logs", line.arguments.front());
   const bool priced = std::ranges::any_of(line.price, [](const auto& setting) { return setting.first != "target"; });
   if (!line.lags.empty() || !line.fit.empty() || !line.baseline.empty() || priced)
     throw ConfigError("options of other analyses with --validate", "analyze", "leave them out");

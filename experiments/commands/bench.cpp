@@ -169,7 +169,7 @@ Json to_json(const sim::RunConfig& config, const ScalingReport& report) {
                        {"rows", Json::array(rows)}});
 }
 
-/// The numbers of workers, one before the others.
+/// Returns the numbers of workers, with 1 first.
 std::vector<Index> sweep_of(const CommandLine& line, Index global_batch) {
   std::vector<Index> sweep = line.sweep.empty() ? default_sweep(global_batch) : line.sweep;
   if (sweep.front() != 1) sweep.insert(sweep.begin(), 1);
@@ -210,7 +210,7 @@ int bench_price_command(const CommandLine& line) {
   return kExitDone;
 }
 
-/// The rows on stdout, or in a file.
+/// Writes the rows to stdout or a file.
 int bench_mpi_command(const CommandLine& line) {
   if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench mpi");
   if (line.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
@@ -238,7 +238,7 @@ void refuse_unused(const CommandLine& line, const std::string& what) {
   only_for("scaling", "sweep", !line.sweep.empty());
 }
 
-/// Where no data is named, a model of features gets synthetic examples of its shape.
+/// Returns the configuration. Where no data is named, a model that takes features gets synthetic examples of its shape.
 sim::RunConfig config_of(Settings settings) {
   std::string model = sim::RunConfig().model.name;
   bool named = false;

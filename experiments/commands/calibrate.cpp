@@ -5,10 +5,10 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/output.hpp"
 #include "experiments/study/price.hpp"
-#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -22,14 +22,14 @@ std::string signed_percent(double share) {
   return text.append(number(100 * share, 3)).append("%");
 }
 
-/// Why the first fit is the first one.
+/// Explains why the first fit ranks first.
 std::string reason_of(const std::vector<Fit>& fits, netmodel::Selection start) {
   const Fit& first = fits.front();
   if (std::isnan(first.worst_left_out)) {
     return "too few configurations to leave one out: the algorithm is that of the cluster this started from";
   }
-  if (first.cluster.all_reduce != start) return "it fits better than that of the cluster this started from";
-  return "the cluster that this started from says so, and none fits clearly better";
+  if (first.cluster.all_reduce != start) return "it fits better than the starting cluster's";
+  return "it is the starting cluster's algorithm, and no other fits clearly better";
 }
 
 void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fits, netmodel::Selection start) {

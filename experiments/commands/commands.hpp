@@ -11,14 +11,14 @@ namespace onebit::experiments {
 
 struct Command {
   std::string_view name;
-  std::string_view usage;  ///< arguments
+  std::string_view usage;  ///< its arguments
   std::string_view doc;
-  std::vector<std::string> extras;  ///< options that are not options of a run
+  std::vector<std::string> extras;  ///< options beyond those of a run
   bool takes_run_options;
   Accepted::Price price_options;
   int (*run)(const CommandLine&);  ///< exit status; throws Error
-  bool over_ranks = false;         ///< whether it may be one of several MPI processes
-  std::string_view preset = {};    ///< taken where none is named
+  bool over_ranks = false;         ///< whether it may run as several MPI processes
+  std::string_view preset = {};    ///< preset used where none is named
 };
 
 int run_command(const CommandLine& line);
@@ -28,7 +28,7 @@ int replay_command(const CommandLine& line);
 int list_command(const CommandLine& line);
 int bench_command(const CommandLine& line);
 int price_command(const CommandLine& line);
-/// What `price --calibrate` does.
+/// Runs `price --calibrate`.
 int calibrate_command(const CommandLine& line);
 int analyze_command(const CommandLine& line);
 int freeze_command(const CommandLine& line);

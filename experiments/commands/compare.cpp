@@ -3,15 +3,15 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "experiments/study/arm_runs.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/study/comparison.hpp"
+#include "experiments/options/idle_options.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/deepspeed_output.hpp"
-#include "experiments/options/idle_options.hpp"
 #include "experiments/output/pictures.hpp"
-#include "experiments/cli/session.hpp"
 #include "experiments/output/summary_output.hpp"
+#include "experiments/study/arm_runs.hpp"
+#include "experiments/study/comparison.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -23,8 +23,8 @@ void check(const CommandLine& line) {
   files::check_output(line.out + "/runs.csv", true);
 }
 
-/// By the logs, where there are several seeds; else, and of one arm, there is nothing to say. Throws ConfigError where
-/// the arms cannot be compared.
+/// Compares the arms by their logs. None where there is only one seed or one arm. Throws ConfigError where the arms
+/// cannot be compared.
 std::optional<analysis::Comparison> judged(const CommandLine& line, const std::vector<ArmRuns>& results) {
   if (line.seeds < 2 || results.size() < 2) return std::nullopt;
   std::vector<analysis::Arm> arms;
@@ -53,7 +53,7 @@ Json with_verdicts(const Json& json, const CommandLine& line, const std::vector<
   }
 }
 
-/// A diverged run is a result; one that did not do what it was asked is a failure.
+/// Returns the exit status. A diverged run is a result; one that did not do what it was asked to is a failure.
 int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
   int status = complete ? kExitDone : kExitStopped;
   for (const ArmRuns& arm : results) {
@@ -95,7 +95,7 @@ int compare_command(const CommandLine& line) {
     print_comparison(results, times, std::cout);
     print_judged(line, results);
   }
-  // Pictures of time are drawn for clusters that were asked for.
+  // Pictures of time are drawn only for clusters that were requested.
   const std::vector<std::string> pictures = draw_pictures(results, times, price.names_clusters, line.out);
   if (line.json) {
     const Json json = with_verdicts(to_json(results, times, pictures), line, results);

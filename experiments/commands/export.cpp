@@ -7,8 +7,8 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
-#include "experiments/commands/commands.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/commands/commands.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -30,7 +30,7 @@ std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::str
   throw ConfigError("the log has no such group", log.path() + ": " + group, suggestion(group, names));
 }
 
-/// Tells what is not exported.
+/// Returns a table and warns of columns that are not exported.
 ExportTable table_of(const sim::LogReader& log, const std::string& group) {
   ExportTable table = export_table(log, group);
   for (const std::string& path : columns_left_out(log, table)) {
@@ -39,7 +39,7 @@ ExportTable table_of(const sim::LogReader& log, const std::string& group) {
   return table;
 }
 
-/// Throws ConfigError where a file is there that may not be replaced, IoError.
+/// Writes a file. Throws ConfigError where a file exists that may not be replaced, and IoError.
 template <class Write>
 void write_output(const std::string& path, bool overwrite, const Write& write) {
   files::check_output(path, overwrite);
@@ -52,7 +52,7 @@ void write(const ExportTable& table, const CommandLine& line, std::ostream& out)
   line.csv ? write_csv(table, out) : write_json_lines(table, out);
 }
 
-/// A file a group: tables of CSV have columns of their own.
+/// Writes one file per group, because each CSV table has its own columns.
 void write_folder(const sim::LogReader& log, const std::vector<std::string>& groups, const CommandLine& line) {
   std::error_code error;
   fs::create_directories(line.out, error);

@@ -1,10 +1,10 @@
 #include <iostream>
 
-#include "experiments/commands/commands.hpp"
-#include "experiments/study/freeze_answer.hpp"
-#include "experiments/output/freeze_output.hpp"
-#include "experiments/study/price.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/output/freeze_output.hpp"
+#include "experiments/study/freeze_answer.hpp"
+#include "experiments/study/price.hpp"
 
 namespace onebit::experiments {
 

@@ -1,10 +1,10 @@
 #include <iostream>
 
 #include "device/base/error.hpp"
-#include "experiments/commands/commands.hpp"
 #include "experiments/cli/session.hpp"
-#include "experiments/output/summary_output.hpp"
 #include "experiments/cli/way_on.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/output/summary_output.hpp"
 
 namespace onebit::experiments {
 namespace {

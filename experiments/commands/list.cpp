@@ -5,8 +5,8 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/output/output.hpp"
 #include "experiments/options/presets.hpp"
+#include "experiments/output/output.hpp"
 #include "netmodel/cost/cost_model.hpp"
 #include "netmodel/step/workload.hpp"
 #include "optim/parent.hpp"
@@ -14,12 +14,12 @@
 namespace onebit::experiments {
 namespace {
 
-/// What a registry says of an entry, and what a codec guarantees.
+/// A registry's description of an entry, and what a codec guarantees.
 struct Row {
   std::string name, doc;
   std::vector<std::string> traits = {};
-  double bits = 0;          ///< of a codec, per element
-  std::string parent = {};  ///< of an optimizer
+  double bits = 0;          ///< bits per element of a codec
+  std::string parent = {};  ///< parent of an optimizer
 };
 using Rows = std::vector<Row>;
 
@@ -55,7 +55,7 @@ std::vector<std::string> words(const compress::Traits& traits) {
   return result;
 }
 
-/// With the default parameters, for a vector of a million elements.
+/// Returns the codecs with default parameters, for a vector of a million elements.
 Rows codec_rows() {
   constexpr Index size = Index{1} << 20;
   Rows rows;

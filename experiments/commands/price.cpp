@@ -8,10 +8,10 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/idle_options.hpp"
 #include "experiments/output/output.hpp"
-#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -21,14 +21,14 @@ std::string break_even_text(const ClusterPrice& price) {
   return price.always_faster ? "faster at any rate of the network link" : "slower at any rate of the network link";
 }
 
-/// Whether the number of workers was given; its default is for runs.
+/// Returns the number of workers if it was given, else 0: its default is meant for runs.
 Index workers_given(const CommandLine& line, const sim::RunConfig& run) {
   const bool given =
       std::any_of(line.run.begin(), line.run.end(), [](const auto& setting) { return setting.first == "workers"; });
   return given ? run.workers : 0;
 }
 
-/// Of a log where there is one, else of a workload.
+/// Makes the job of a log, if one is given, else of a workload.
 Job job_of(const CommandLine& line, const PriceConfig& config, const netmodel::Cluster& cluster) {
   if (line.arguments.size() > 1) throw ConfigError("unexpected argument", line.arguments[1], "one log at a time");
   if (line.arguments.empty() && config.workload.empty()) {
@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, Json>> members_of(const StagePrice& price) {
           {"bottleneck", netmodel::text(step.exchange.bottleneck)}};
 }
 
-/// The lasting stage is the object, the others stand in it.
+/// Returns an object whose members describe the last stage; the other stages are an array in it.
 Json to_json(const ClusterPrice& price, const Job& job) {
   std::vector<Json> stages;
   for (const StagePrice& stage : price.stages) stages.push_back(Json::object(members_of(stage)));
@@ -130,12 +130,12 @@ void print_cluster(const ClusterPrice& price, const Job& job) {
             << ", as collectives get it)\n";
 }
 
-/// What `price` is to do decides which options mean something.
+/// Checks options: what `price` is to do decides which of them have an effect.
 class Use {
  public:
   Use(const CommandLine& line, const PriceConfig& config) : line_(line), config_(config) {}
 
-  /// Throws ConfigError for an option without effect, an output that exists, and a folder that does not.
+  /// Throws ConfigError for an option without effect, an existing output, and a missing folder.
   void check() const {
     const bool sweeps = !config_.sweep.empty(), calibrates = !config_.calibrate.empty();
     if (calibrates) check_calibration();
@@ -187,7 +187,7 @@ class Use {
   const PriceConfig& config_;
 };
 
-/// The table and, where there is a folder, the file and the picture.
+/// Prints the table and, if a folder is given, writes the file and the picture.
 void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& job, const netmodel::Cluster& cluster) {
   const std::vector<SpeedupCurve> curves = sweep_bandwidth(job, cluster, config);
   std::vector<std::string> paths;
@@ -225,7 +225,7 @@ void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& 
   for (const std::string& path : paths) std::cout << "  " << path << "\n";
 }
 
-/// Samples a second, and how much of the fewest nodes' rate a GPU keeps.
+/// Prints samples per second, and the share of its rate on the fewest nodes that a GPU keeps.
 void print_scaling(const std::string& title, const std::vector<ScalingPoint>& points, const std::string& optimizer) {
   std::cout << title << "\n\n";
   Table table({"nodes", "GPUs", "batch", "adam samples/s", "a GPU keeps", optimizer + " samples/s", "a GPU keeps "});
@@ -272,7 +272,7 @@ int scaling_command(const CommandLine& line, const PriceConfig& config) {
   return kExitDone;
 }
 
-/// One cluster: its price as JSON, and as text unless that is asked for.
+/// Prices one cluster. Returns the price as JSON, and prints it as text unless JSON is requested.
 Json price_and_print(const CommandLine& line, const PriceConfig& config, const Job& job,
                      const netmodel::Cluster& cluster) {
   const ClusterPrice price = price_job(job, cluster, config);
@@ -286,7 +286,7 @@ Json price_and_print(const CommandLine& line, const PriceConfig& config, const J
   return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
 }
 
-/// A log has no options of a run, nor does a calibration: they are refused.
+/// Warns of options without effect. A log and a calibration take no options of a run: they are refused.
 void warn_of_unpriced(const CommandLine& line, const PriceConfig& config) {
   std::vector<IdleOption> idle = idle_price_options(line.price, config);
   for (IdleOption& option : idle_options(given_options(line), {{make_config(line.run)}}, unpriced_because)) {

@@ -3,18 +3,19 @@
 #include <iostream>
 
 #include "device/base/error.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/idle_options.hpp"
 #include "experiments/output/output.hpp"
 #include "experiments/study/reference_case.hpp"
-#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 constexpr const char* kAllCases = "all";
 
-/// Options of the model, the data and the log mean nothing here; steps are the trace's, and workers, or one for all.
+/// Refuses options of the model, the data and the log, which mean nothing here. The trace decides the number of steps,
+/// and of workers unless there is one for all.
 void check_options(const Settings& settings, const sim::GradientTrace& trace) {
   const auto begins = [](const std::string& name) {
     return [&name](const char* word) { return name == word || name.starts_with(std::string(word) + "."); };
@@ -67,7 +68,7 @@ void print(const CommandLine& line, const sim::GradientTrace& trace, const CaseD
             << deviation.all.step << "\n";
 }
 
-/// A case among others: how far it is from the reference, or why it was not replayed.
+/// A row of the table of cases: the deviation from the reference, or why the case was not replayed.
 struct CaseRow {
   std::string name;
   sim::RunConfig config;
@@ -116,11 +117,11 @@ void print(const std::vector<CaseRow>& rows) {
   }
 }
 
-/// Every case of the trace, one after the other: a table. Throws where none can be replayed.
+/// Replays every case of the trace and prints a table. Throws where none can be replayed.
 void replay_all(const CommandLine& line, const std::vector<std::string>& names) {
   if (!line.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + line.out, "name one case");
   if (names.empty()) throw ConfigError("the trace has no cases", line.arguments.front());
-  make_config(line.run);  // what is wrong for every case is no case's reason
+  make_config(line.run);  // an error that concerns every case is thrown, not listed per case
   std::vector<CaseRow> rows;
   for (const std::string& name : names) rows.push_back(replay_row(line, name));
   if (std::ranges::none_of(rows, [](const CaseRow& row) { return row.reason.empty(); })) {

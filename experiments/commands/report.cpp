@@ -17,7 +17,7 @@ void check_output(const CommandLine& line) {
   files::check_output(line.out, line.overwrite);
 }
 
-/// <name of the report>-<figure>, of files next to it.
+/// Returns <name of the report>-<figure>, the stem of files next to the report.
 std::string stem_of(const Figure& figure, const std::string& out) {
   std::string name = figure.name;
   for (char& c : name) c = c == '/' || c == ' ' ? '_' : c;

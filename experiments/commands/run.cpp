@@ -63,7 +63,7 @@ void print_shares(const std::vector<sim::RankShare>& shares) {
   table.print(std::cout);
 }
 
-/// What the log says, and the exit status. members: of the JSON object besides.
+/// Prints a summary of the log and returns the exit status. members: additional members of the JSON object.
 int report(const CommandLine& line, const Session& session, std::vector<std::pair<std::string, Json>> members) {
   const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
   const bool over_ranks = device::mpi_environment().size > 1;
@@ -94,7 +94,7 @@ int run_command(const CommandLine& line) {
   if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
   const bool is_root = device::mpi_environment().rank == 0;
   if (is_root && !line.weights_out.empty()) {
-    // What a run left that was killed while it wrote its weights.
+    // A run that was killed while it wrote its weights left this file.
     if (line.resume && std::filesystem::exists(line.out)) std::filesystem::remove(line.weights_out + ".part");
     sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
   }

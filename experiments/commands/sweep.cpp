@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "device/base/error.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
-#include "experiments/output/deepspeed_output.hpp"
 #include "experiments/options/idle_options.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/output/deepspeed_output.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/output.hpp"
 #include "experiments/sweep/session.hpp"
@@ -26,14 +26,14 @@ void check(const CommandLine& line) {
   if (line.out.empty()) throw ConfigError("no output folder", "sweep", "give -o DIR");
 }
 
-/// One thread for each run, unless --threads says more.
+/// Returns the execution's settings: one thread per run unless --threads sets another number.
 Settings execution_with_threads(const CommandLine& line) {
   Settings execution = {{"threads", "1"}};
   for (auto& setting : execution_of(line)) execution.push_back(std::move(setting));
   return execution;
 }
 
-/// As many runs as keep every core busy and none with two.
+/// Returns the number of runs that keeps every core busy with one thread.
 Index default_jobs(const sim::RunConfig& config) {
   const Index cores = std::max<Index>(1, std::thread::hardware_concurrency());
   return config.threads > 0 ? std::max<Index>(1, cores / config.threads) : 1;
@@ -56,19 +56,19 @@ SweepSetup setup_of(const CommandLine& line) {
   return setup;
 }
 
-/// Points that this command asks for, whatever the folder has besides.
+/// Returns the points that this command asks for, without others in the folder.
 std::vector<Point> points_asked(const CommandLine& line) {
   return points_of({definition_of(line)}, {}, [](const std::string&) { return std::optional<double>(); });
 }
 
-/// A point without the value of one option: points of one such text differ by it alone.
+/// Returns a text of a point without the value of one option: points with the same text differ only in it.
 std::string text_without(const Point& point, const std::string& key) {
   std::string text = key + " " + point.arm + " " + std::to_string(point.config.seed);
   for (const auto& [name, value] : point.varied) text += name == key ? "" : "\n" + name + " " + value;
   return text;
 }
 
-/// The points with what their arm gave, and what distinguishes them from another one.
+/// Returns the points' runs, each with the options that its arm gave, and those that distinguish it from other points.
 std::vector<GivenRun> runs_of(const CommandLine& line, const std::vector<Point>& points) {
   std::map<std::string, std::vector<std::string>> own_of_arm;
   const std::vector<Arm> arms = line.optimizers.empty() && line.arms.empty() ? std::vector<Arm>() : arms_of(line);
@@ -121,10 +121,11 @@ void show_results(SweepSession& session, const std::vector<PointResult>& results
   print_grids(grids, std::cout);
 }
 
-/// A diverged run is a result; one that failed is a failure, once all others are done.
+/// Returns the exit status. A diverged run is a result; one that failed is a failure, reported once all others are
+/// done.
 int sweep_status(const std::vector<PointResult>& results, bool complete) {
   if (!complete) {
-    std::cerr << "onebit: stopped; the same command goes on\n";
+    std::cerr << "onebit: stopped; run the same command again to continue\n";
     return kExitStopped;
   }
   const auto failed = std::count_if(results.begin(), results.end(), [](const PointResult& result) {

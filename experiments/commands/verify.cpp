@@ -6,25 +6,25 @@
 
 #include "device/base/error.hpp"
 #include "device/base/temporary_folder.hpp"
-#include "experiments/study/arm_runs.hpp"
-#include "experiments/commands/commands.hpp"
-#include "experiments/study/expected.hpp"
-#include "experiments/output/interval_output.hpp"
-#include "experiments/options/presets.hpp"
-#include "experiments/study/reference_case.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/commands/commands.hpp"
+#include "experiments/options/presets.hpp"
+#include "experiments/output/interval_output.hpp"
+#include "experiments/study/arm_runs.hpp"
+#include "experiments/study/expected.hpp"
+#include "experiments/study/reference_case.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-/// Relative difference of the displacement up to which a trace counts as reproduced: of 32-bit arithmetic.
+/// Relative difference of the displacement up to which a trace counts as reproduced, as 32-bit arithmetic allows.
 constexpr double kTraceLimit = 1e-4;
 
 /// A case of a golden trace, in the semantics that reproduce it best.
 struct TraceCheck {
   std::string trace, name, optimizer, semantics;
   double worst = std::numeric_limits<double>::infinity();
-  std::string reason;  ///< why it could not be replayed in any
+  std::string reason;  ///< why it could not be replayed in any semantics
   bool reproduced() const { return worst <= kTraceLimit; }
 };
 
@@ -33,7 +33,7 @@ double worst_of(const CaseDeviation& deviation) {
   return std::isfinite(worst) ? worst : std::numeric_limits<double>::infinity();
 }
 
-/// Where a replay computes.
+/// Returns the settings that decide where a replay computes.
 Settings place_of(const Settings& run) {
   Settings place;
   for (const auto& setting : run) {
@@ -55,7 +55,7 @@ TraceCheck check_case(const sim::GradientTrace& trace, const std::string& path, 
       if (!best.semantics.empty() && worst >= best.worst) continue;
       best.semantics = semantics;
       best.worst = worst;
-    } catch (const Error& error) {  // a case may have a meaning in one of them alone
+    } catch (const Error& error) {  // a case may be defined in only one of the semantics
       best.reason = error.what();
     }
   }

@@ -7,7 +7,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// The whole configuration may not be one yet: only these options are looked at.
+/// Reads only the batch sizes: the whole configuration may not be valid yet.
 sim::RunConfig sizes_of(const Settings& settings) {
   sim::RunConfig config;
   for (const auto& [name, value] : settings) {
@@ -16,7 +16,7 @@ sim::RunConfig sizes_of(const Settings& settings) {
   return config;
 }
 
-/// What is left of a batch that others divide; at least 1, which then does not fit and is refused.
+/// Divides a batch by two other sizes; the result is at least 1, which then does not fit and is refused.
 Index quotient(Index batch, Index first, Index second) {
   return std::max<Index>(1, batch / std::max<Index>(1, first) / std::max<Index>(1, second));
 }

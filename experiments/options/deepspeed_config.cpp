@@ -15,7 +15,7 @@ namespace onebit::experiments {
 namespace {
 
 using Tree = boost::property_tree::ptree;
-constexpr int kDeepest = 100;  // objects and lists in one another
+constexpr int kDeepest = 100;  // nesting of objects and lists
 
 using deepspeed::Parameter, deepspeed::Type, deepspeed::Unused;
 
@@ -37,7 +37,7 @@ bool has_key(const Rows& rows, const std::string& key) {
   return find_key(rows, key) != rows.end();
 }
 
-/// JSON in JSON is read by a function that calls itself: a file decides how deep the stack grows.
+/// Limits the nesting of JSON: the parser is recursive, so the file decides how deep the stack grows.
 void check_depth(const std::string& text, const std::string& path) {
   int depth = 0, line = 1;
   bool quoted = false;
@@ -96,7 +96,7 @@ class Reader {
     }
   }
 
-  /// An object of JSON, with each key once.
+  /// Throws where a value is not a JSON object, or has a key twice.
   void check_object(const Tree& tree, const std::string& place) const {
     std::set<std::string> seen;
     for (const auto& [key, value] : tree) {
@@ -140,7 +140,7 @@ class Reader {
     result_.ignored.push_back({key, known == rows.end() ? deepspeed::kElsewhere : known->reason});
   }
 
-  /// Whether a value leaves the choice to the options, and says so.
+  /// Whether a value leaves the choice to the options; records it as ignored if so.
   bool is_automatic(const std::string& key, const Tree& value) {
     if (!value.empty() || value.data() != "auto") return false;
     result_.ignored.push_back({key, "auto: left to the options"});
@@ -154,7 +154,7 @@ class Reader {
     if (result_.train_batch < 1) fail("option out of range", kTrainBatch + (" " + value.data()), "at least 1");
   }
 
-  /// A parameter without an option here is named, and refused where DeepSpeed would not take it either.
+  /// Records a parameter without an option here, and refuses it where DeepSpeed would not take it either.
   void check_unused(const Type& type, const std::string& key, const Tree& value, const Tree& parameters) {
     if (has_key(type.parameters, key)) return;
     const std::string place = "optimizer.params." + key;
@@ -173,7 +173,7 @@ class Reader {
     result_.ignored.push_back({place, known->reason});
   }
 
-  /// AdamW decouples weight decay in any case, Adam unless it is told not to. PyTorch's default is not DeepSpeed's.
+  /// AdamW always decouples weight decay, Adam does unless told otherwise. PyTorch's default differs from DeepSpeed's.
   void check_decay(const Type& type, const Tree& parameters) const {
     const std::string decay = parameters.get<std::string>("weight_decay", "");
     const bool decoupled = lower(type.name) == "adamw" || parameters.get<std::string>("adam_w_mode", "true") == "true";
@@ -185,7 +185,7 @@ class Reader {
     }
   }
 
-  /// A value of `tree`, or its default, as the options that it becomes.
+  /// Translates a value of `tree`, or its default, into options.
   void read_value(const Tree& tree, const std::string& prefix, const Parameter& parameter) {
     const std::string key = prefix + parameter.key;
     const auto found = tree.find(parameter.key);
@@ -198,7 +198,7 @@ class Reader {
     }
   }
 
-  /// One text per option: of a list, or of a single value.
+  /// Returns one text per option, from a list or a single value.
   std::vector<std::string> items(const Tree& value, const std::string& key, const Parameter& parameter) const {
     const std::size_t wanted = parameter.options.size();
     if (wanted == 1 && value.empty()) return {value.data()};

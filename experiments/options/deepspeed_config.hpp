@@ -1,6 +1,6 @@
 #pragma once
-// A DeepSpeed configuration (JSON) as options of a run: its optimizer section, gradient_clipping and the sizes of its
-// batches (deepspeed_batch.hpp). The rest is named with the reason why it is left out.
+// A DeepSpeed configuration (JSON) as options of a run: its optimizer section, gradient_clipping and its batch sizes
+// (deepspeed_batch.hpp). Everything else is listed with the reason for leaving it out.
 
 #include <string>
 #include <vector>
@@ -11,9 +11,9 @@ namespace onebit::experiments {
 
 struct DeepspeedConfig {
   struct Mapped {
-    std::string key;  ///< dotted place in the file
+    std::string key;  ///< dotted path in the file
     std::string option, value;
-    bool given;  ///< by the file; otherwise it is DeepSpeed's default
+    bool given;  ///< whether the file gives the value; else it is DeepSpeed's default
   };
   struct Ignored {
     std::string key, reason;
@@ -21,13 +21,13 @@ struct DeepspeedConfig {
   std::string path;
   std::vector<Mapped> mapped;
   std::vector<Ignored> ignored;
-  Index train_batch = 0;  ///< train_batch_size, samples of a step of all workers; 0: not given
+  Index train_batch = 0;  ///< train_batch_size, samples per step of all workers; 0: not given
 
   Settings settings() const;
 };
 
-/// Throws ConfigError naming file and place: unreadable or malformed file, an optimizer or a parameter that DeepSpeed
-/// or this program does not know, a value of the wrong type.
+/// Reads a configuration. Throws ConfigError naming file and place for an unreadable or malformed file, an optimizer or
+/// parameter that DeepSpeed or this program does not know, or a value of the wrong type.
 DeepspeedConfig read_deepspeed_config(const std::string& path);
 
 }  // namespace onebit::experiments

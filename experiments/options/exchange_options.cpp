@@ -16,7 +16,7 @@ std::vector<RunOption> codec_options() {
       field("codec.rank", "power-sgd: rank of the factors, at least 1", ONEBIT_PLACE(optimizer.exchange.up.rank)),
       field("codec.warm-start", "power-sgd: false lets every step start from new random factors",
             ONEBIT_PLACE(optimizer.exchange.up.warm_start)),
-      field("codec.min-rate", "power-sgd: a matrix is compressed if that makes it more than so many times smaller",
+      field("codec.min-rate", "power-sgd: a matrix is compressed only if it becomes smaller by more than this factor",
             ONEBIT_PLACE(optimizer.exchange.up.min_rate)),
       field("codec.block", "block-scaled codecs: elements that share one scale; 0: the whole segment",
             ONEBIT_PLACE(optimizer.exchange.up.block)),
@@ -35,11 +35,11 @@ std::vector<RunOption> codec_options() {
       field("codec.sample", "sampled top-k, dgc: share of the elements that the threshold is taken from, in (0, 1]",
             ONEBIT_PLACE(optimizer.exchange.up.sample)),
       field("codec.sketch-rows", "count-sketch: rows, at least 1", ONEBIT_PLACE(optimizer.exchange.up.sketch_rows)),
-      field("codec.sketch-columns", "count-sketch: columns; 0: so many that the sketch holds 10 k numbers",
+      field("codec.sketch-columns", "count-sketch: columns; 0: enough for the sketch to hold 10 k numbers",
             ONEBIT_PLACE(optimizer.exchange.up.sketch_columns)),
       list("codec.dense", "tensors that are exchanged uncompressed: names with * and ?, separated by commas",
            "patterns", ONEBIT_PLACE(optimizer.exchange.dense)),
-      field("codec.dense-steps", "so many steps of the run are exchanged uncompressed, at least 0",
+      field("codec.dense-steps", "number of first steps exchanged uncompressed, at least 0",
             ONEBIT_PLACE(optimizer.exchange.dense_steps)),
   };
 }
@@ -55,20 +55,21 @@ std::vector<RunOption> exchange_options() {
   all.push_back(choice(
       "feedback", "error feedback; auto: unless the codec is unbiased", ONEBIT_PLACE(optimizer.exchange.feedback),
       std::map<std::string, Feedback>{{"auto", Feedback::automatic}, {"ef", Feedback::ef}, {"none", Feedback::none}}));
-  all.push_back(choice("feedback.dtype", "what the workers' errors are kept as; int8: with a scale for each 256",
+  all.push_back(choice("feedback.dtype", "storage type of the workers' errors; int8: one scale per 256",
                        ONEBIT_PLACE(optimizer.exchange.error_type),
                        std::map<std::string, ErrorType>{
                            {"fp32", ErrorType::fp32}, {"bf16", ErrorType::bf16}, {"int8", ErrorType::int8}}));
-  all.push_back(choice("channel", "how the workers' vectors meet; auto: as the codec's traits allow",
+  all.push_back(choice("channel", "how the workers' vectors are combined; auto: as the codec's traits allow",
                        ONEBIT_PLACE(optimizer.exchange.pattern),
                        std::map<std::string, ExchangePattern>{{"auto", ExchangePattern::automatic},
                                                               {"server", ExchangePattern::server},
                                                               {"gather", ExchangePattern::gather},
                                                               {"linear", ExchangePattern::linear},
                                                               {"tree", ExchangePattern::tree}}));
-  all.push_back(choice(
-      "optimizer.granularity", "what shares one scale and one call", ONEBIT_PLACE(optimizer.exchange.granularity),
-      std::map<std::string, Granularity>{{"tensor", Granularity::tensor}, {"fused", Granularity::fused}}));
+  all.push_back(
+      choice("optimizer.granularity", "elements that share one scale and one call",
+             ONEBIT_PLACE(optimizer.exchange.granularity),
+             std::map<std::string, Granularity>{{"tensor", Granularity::tensor}, {"fused", Granularity::fused}}));
   return all;
 }
 

@@ -28,15 +28,15 @@ std::string with(const std::string& selector, const sim::RunConfig& config) {
   return with(run_options(), selector, config);
 }
 
-/// Options that mean something only where another one has certain values.
+/// Options that have an effect only where another option has certain values.
 template <class Config>
 struct Condition {
   std::string_view options;
   bool (*holds)(const Config&);
-  const char* selector;  ///< the other one
+  const char* selector;  ///< the other option
 };
 
-/// Steps of 0/1 Adam after its freeze; without a bound where only the data say how many steps there are.
+/// Returns the steps of 0/1 Adam after its freeze; unbounded where only the data determines the number of steps.
 Index local_steps(const sim::RunConfig& run) {
   const Index most = std::numeric_limits<Index>::max();
   return run.epochs > 0 ? most : sim::total_steps(run, 0) - run.optimizer.zeroone.var_freeze_step;
@@ -80,7 +80,7 @@ constexpr Condition<PriceConfig> kPriceConditions[] = {
      "step.overlap"},
 };
 
-/// The selector of a condition that does not hold for an option; null: there is none.
+/// Returns the selector of a condition that does not hold for an option; null: all conditions hold.
 template <class Config, std::size_t count>
 const char* failed(const Condition<Config> (&conditions)[count], const std::string& option, const Config& config) {
   for (const Condition<Config>& each : conditions) {
@@ -94,7 +94,7 @@ bool is_of_exchange(const std::string& option) {
          option == "channel";
 }
 
-/// Whether one of the codecs of an exchange reads a parameter.
+/// Whether one of an exchange's codecs reads a parameter.
 bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& name) {
   const auto reads = [&](const std::string& codec) {
     const auto options = compress::options_of_codec(codec);
@@ -103,23 +103,23 @@ bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& na
   const bool summed = exchange.pattern == compress::ExchangePattern::linear ||
                       (exchange.pattern == compress::ExchangePattern::automatic && exchange.down.empty());
   if (holds("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // of factors that are all-reduced
-  const bool down = !exchange.down.empty() && name != "packing";                     // only what goes up is packed
+  const bool down = !exchange.down.empty() && name != "packing";  // only payloads on the way up are packed
   return reads(exchange.up.name) || (down && reads(exchange.down));
 }
 
-/// The selector whose choice does not read an option of an exchange; null: it is read.
+/// Returns the selector whose choice does not read an option of an exchange; null: the option is read.
 const char* unread_in_exchange(const std::string& option, const optim::OptimizerConfig& config) {
   const optim::Codecs codecs = optim::codecs_of(config);
   if (codecs == optim::Codecs::none) return "optimizer";
   const bool freezes = optim::takes_option(config.name, "freeze");
-  if (freezes && config.freeze.policy == "never") return "freeze";  // it compresses after its freeze
+  if (freezes && config.freeze.policy == "never") return "freeze";  // compression begins at the freeze
   const std::string prefix = "codec.";
   const bool parameter = option.starts_with(prefix) && !holds("codec.down codec.dense codec.dense-steps", option);
   if (!parameter || codec_reads(config.exchange, option.substr(prefix.size()))) return nullptr;
   return codecs == optim::Codecs::its_own ? "optimizer" : "codec";
 }
 
-/// The selector whose choice does not read an option, by the rows of the tables; null: it is read.
+/// Returns the selector whose choice does not read an option, by the rows of the tables; null: the option is read.
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto behind = [&](const std::string& prefix) { return option.substr(prefix.size()); };
@@ -177,7 +177,7 @@ std::vector<std::string> given_options(const CommandLine& line) {
   for (std::size_t i = line.from_preset; i < line.run.size(); ++i) {
     const auto& [name, value] = line.run[i];
     const std::size_t row = i - line.from_preset;
-    // A DeepSpeed configuration's settings come first, a row each.
+    // A DeepSpeed configuration's settings come first, one for each mapped row.
     const bool fallback = line.deepspeed && row < line.deepspeed->mapped.size() && !line.deepspeed->mapped[row].given &&
                           line.deepspeed->mapped[row].option == name;
     if (!fallback && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);

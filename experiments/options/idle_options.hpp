@@ -1,33 +1,33 @@
 #pragma once
-// Options that were given and change nothing: which they are and why, and the one line that says so.
+// Options that were given but have no effect: which they are and why, and the one line that says so.
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "experiments/study/arms.hpp"
 #include "experiments/cli/command_line.hpp"
 #include "experiments/options/price_options.hpp"
+#include "experiments/study/arms.hpp"
 
 namespace onebit::experiments {
 
-/// Why an option changes nothing in a run, e.g. "with --optimizer adam"; empty: it is read.
+/// Returns why an option has no effect on a run, e.g. "with --optimizer adam"; empty: it has one.
 std::string unread_because(const std::string& option, const sim::RunConfig& config);
 
-/// The same where no run is trained, but the exchanges of its optimizer are planned and priced.
+/// Returns why an option has no effect where no run is trained, but its optimizer's exchanges are planned and priced.
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config);
 
-/// A run, and the names of the options that its arm or its point of a sweep gave.
+/// A run, and the names of the options that its arm, or its point of a sweep, gave.
 struct GivenRun {
   sim::RunConfig config;
   std::vector<std::string> own = {};
 };
 
-/// The arms' runs. line: what they have in common.
+/// Returns the arms' runs. line: what they have in common.
 std::vector<GivenRun> given_runs(const CommandLine& line, const std::vector<Arm>& arms);
 
-/// Names of the options of a run that the user gave: by the command line, a config file, or DeepSpeed's; neither a
-/// preset's nor DeepSpeed's defaults.
+/// Returns the names of the run options that the user gave on the command line, in a config file or in a DeepSpeed
+/// configuration, excluding the values of presets and DeepSpeed's defaults.
 std::vector<std::string> given_options(const CommandLine& line);
 
 struct IdleOption {
@@ -37,17 +37,19 @@ struct IdleOption {
 };
 using Why = std::function<std::string(const std::string& option, const sim::RunConfig& config)>;
 
-/// Of the options in common those that no run reads, of a run's own those that it does not read; each reason once.
+/// Returns the common options that no run reads, and of each run's own options those that it does not read, each with
+/// its reasons, without repeats.
 std::vector<IdleOption> idle_options(const std::vector<std::string>& common, const std::vector<GivenRun>& runs,
                                      const Why& why = unread_because);
 
-/// Options of pricing, among those given, that the others leave without a meaning.
+/// Returns the given options of pricing that have no meaning because of other options.
 std::vector<IdleOption> idle_price_options(const Settings& given, const PriceConfig& config);
 
-/// "--freeze, --codec have no effect with --optimizer adam; --codec.k has no effect with --codec qsgd"
+/// Returns a text such as "--freeze, --codec have no effect with --optimizer adam; --codec.k has no effect with --codec
+/// qsgd".
 std::string text_of(const std::vector<IdleOption>& options);
 
-/// Warns in one line where there are any.
+/// Prints a one-line warning if there are any.
 void warn_of(const std::vector<IdleOption>& options);
 void warn_of_idle_options(const CommandLine& line, const std::vector<GivenRun>& runs);
 

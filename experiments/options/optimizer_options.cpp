@@ -1,5 +1,5 @@
-// Options of optimizers, of the freeze of their variance and of learning-rate schedules. Ranges are checked where they
-// are used: optimizers check them, here is only said what they are.
+// Options of optimizers, of the freeze of their variance and of learning-rate schedules. Optimizers check the ranges of
+// their options; this table only describes them.
 
 #include "experiments/options/option_fields.hpp"
 

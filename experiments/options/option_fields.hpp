@@ -1,5 +1,5 @@
 #pragma once
-// Rows of the option table, by the kind of value: a field of the configuration, a word, a bounded number, a list.
+// Rows of the option table by kind of value: a field of the configuration, a word, a bounded number, a list.
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace onebit::experiments {
 
-/// The parts of the table.
+/// Return the parts of the table.
 std::vector<RunOption> run_size_options();
 std::vector<RunOption> model_and_data_options();
 std::vector<RunOption> optimizer_options();

@@ -36,14 +36,14 @@ std::vector<std::string> users_of(const std::string& option, const Entries& entr
   return users;
 }
 
-/// Throws ConfigError where an option that the chosen model or data source does not use has got another value than its
+/// Throws ConfigError where an option that the chosen model or data source does not use has a value other than its
 /// default.
 template <class Entries>
 void check_used(const Settings& settings, const RunConfig& config, const std::string& kind, const std::string& chosen,
                 const Entries& entries) {
   const bool known =
       std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == chosen; });
-  if (!known) return;  // refused where it is made, with a suggestion
+  if (!known) return;  // refused where the object is made, with a suggestion
   for (const auto& [name, value] : settings) {
     if (!name.starts_with(kind + ".") || name == "model.init") continue;
     const RunOption& option = run_option(name);
@@ -105,7 +105,7 @@ struct Unit {
   double factor;
 };
 
-/// A number, with or without one of the units; the first that fits counts.
+/// Parses a number with or without one of the units; the first unit that fits counts.
 double parse_with_unit(const std::string& option, const std::string& text, std::span<const Unit> units,
                        const std::string& wanted) {
   std::string number = text;

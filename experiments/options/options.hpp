@@ -1,6 +1,6 @@
 #pragma once
-// The options of a run: one table of name, help and place in RunConfig. The command line, INI files, arms, the log's
-// /config group and the help text all follow it.
+// The options of a run: one table with each option's name, help and field in RunConfig. The command line, INI files,
+// arms, the log's /config group and the help text are all derived from it.
 
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace onebit::experiments {
 
-/// Option names with values as text, in the order given; a later value wins.
+/// Option names with values as text, in the order given; later values override earlier ones.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 template <class Config>
@@ -25,28 +25,28 @@ using RunOption = Option<sim::RunConfig>;
 
 const std::vector<RunOption>& run_options();
 
-/// Option by name. Throws ConfigError with the nearest names.
+/// Returns an option by name. Throws ConfigError with the nearest names.
 const RunOption& run_option(const std::string& name);
 
-/// Defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed values, and what
-/// the chosen model, data source or optimizer does not use.
+/// Returns the defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed
+/// values, and options that the chosen model, data source or optimizer does not use.
 sim::RunConfig make_config(const Settings& settings);
 
-/// Every option with its value.
+/// Returns every option with its value.
 Settings values_of(const sim::RunConfig& config);
 
-/// Values as options are written. Throw ConfigError naming the option.
+/// Parse values in the syntax of options. Throw ConfigError naming the option.
 Index parse_integer(const std::string& option, const std::string& text);
 bool parse_boolean(const std::string& option, const std::string& text);
-/// A whole number of bytes, or a number with a unit: kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB.
+/// Parses a whole number of bytes, or a number with a unit: kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB.
 Index parse_bytes(const std::string& option, const std::string& text);
 double parse_real(const std::string& option, const std::string& text);
-/// Bytes per second: a number, or one with a unit: kB/s to TB/s, or bits: kb/s to Tb/s (powers of 1000).
+/// Parses bytes per second: a number, or one with a unit: kB/s to TB/s, or bits: kb/s to Tb/s (powers of 1000).
 double parse_rate(const std::string& option, const std::string& text);
-/// Seconds: a number, or one with a unit: s, ms, us, ns.
+/// Parses seconds: a number, or one with a unit: s, ms, us, ns.
 double parse_seconds(const std::string& option, const std::string& text);
 
-/// Items between separators; empty text gives none.
+/// Splits a text into the items between separators; an empty text has none.
 std::vector<std::string> split(const std::string& text, char separator);
 
 }  // namespace onebit::experiments

@@ -10,16 +10,16 @@ namespace onebit::experiments {
 struct Preset {
   std::string name;
   std::string path;
-  std::string doc;  ///< the file's first line, a comment
+  std::string doc;  ///< the comment in the file's first line
 };
 
-/// All presets by name.
+/// Returns all presets by name.
 std::vector<Preset> presets();
 
-/// Path of a preset's file. Throws ConfigError with the nearest names.
+/// Returns the path of a preset's file. Throws ConfigError with the nearest names.
 std::string find_preset(const std::string& name);
 
-/// Path of the runs that were recorded of a preset, next to it. Throws ConfigError where there are none.
+/// Returns the path of a preset's recorded runs, which is next to its file. Throws ConfigError where there are none.
 std::string find_expected(const std::string& name);
 
 }  // namespace onebit::experiments

@@ -37,21 +37,21 @@ std::vector<Option<Cluster>> link_options(const std::string& link, const std::st
     };
   };
   using Spec = netmodel::LinkSpec;
-  return {
-      quantity<Cluster>(link + ".nominal", what + ": line rate, by which algorithms are chosen", member(&Spec::nominal),
-                        parse_rate),
-      quantity<Cluster>(link + ".effective", what + ": rate that collectives get", member(&Spec::effective),
-                        parse_rate),
-      quantity<Cluster>(link + ".latency", what + ": of a step of a collective", member(&Spec::latency), parse_seconds),
-      quantity<Cluster>(link + ".per-message", what + ": what a sender spends on each message besides",
-                        member(&Spec::per_message), parse_seconds),
-      quantity<Cluster>(link + ".stream-cap", what + ": the most that one stream gets; 0: no such bound",
-                        member(&Spec::stream_cap), parse_rate),
-      field<Cluster>(link + ".scale-penalty", what + ": k in effective / (1 + k log2 nodes)",
-                     member(&Spec::scale_penalty))};
+  return {quantity<Cluster>(link + ".nominal", what + ": line rate, by which algorithms are chosen",
+                            member(&Spec::nominal), parse_rate),
+          quantity<Cluster>(link + ".effective", what + ": rate that collectives get", member(&Spec::effective),
+                            parse_rate),
+          quantity<Cluster>(link + ".latency", what + ": latency of one step of a collective", member(&Spec::latency),
+                            parse_seconds),
+          quantity<Cluster>(link + ".per-message", what + ": additional sender time per message",
+                            member(&Spec::per_message), parse_seconds),
+          quantity<Cluster>(link + ".stream-cap", what + ": the most that one stream gets; 0: no such bound",
+                            member(&Spec::stream_cap), parse_rate),
+          field<Cluster>(link + ".scale-penalty", what + ": k in effective / (1 + k log2 nodes)",
+                         member(&Spec::scale_penalty))};
 }
 
-/// "3:0.5,7:0.25"
+/// An option such as "3:0.5,7:0.25".
 template <class Place>
 Option<Cluster> node_factors(const std::string& name, const std::string& help, Place place) {
   return {name, help,
@@ -123,7 +123,7 @@ std::vector<Option<Cluster>> node_options() {
   };
 }
 
-/// A cluster of which a file says everything that is not usual.
+/// The defaults of a cluster that a file describes.
 Cluster plain_cluster(const std::string& path) {
   Cluster cluster;
   cluster.name = std::filesystem::path(path).stem().string();
@@ -131,7 +131,7 @@ Cluster plain_cluster(const std::string& path) {
   return cluster;
 }
 
-/// Selectors before the fields that they set.
+/// Applies selectors before the fields that they set.
 void apply(Cluster& cluster, const Settings& settings, const std::string& where) {
   for (const bool selectors : {true, false}) {
     for (const auto& [name, value] : settings) {
@@ -140,7 +140,7 @@ void apply(Cluster& cluster, const Settings& settings, const std::string& where)
   }
 }
 
-/// Keys with their values, none twice.
+/// Reads keys with their values; no key may occur twice.
 Settings read_ini(const std::string& path, const std::string& what) {
   namespace po = boost::program_options;
   std::istringstream file(files::read_text(path, what + " file"));
@@ -166,7 +166,7 @@ Cluster read_cluster(const std::string& path) {
   return cluster;
 }
 
-/// A workload as it stands in a file.
+/// A workload as written in a file.
 struct WorkloadFile {
   std::string doc, gpu;
   Index parameters = 0, batch = 0;
@@ -191,7 +191,7 @@ Option<PriceConfig> gradient_option() {
       ONEBIT_PLACE(gradient_bytes), std::map<std::string, double>{{"auto", 0}, {"fp16", 2}, {"fp32", 4}});
 }
 
-/// "0:5,1:6": flows from GPU to GPU
+/// An option such as "0:5,1:6": flows from GPU to GPU.
 Option<PriceConfig> background_option() {
   const char* name = "fluid.background";
   return {
@@ -241,8 +241,8 @@ const std::vector<Option<Cluster>>& cluster_options() {
     }
     all.push_back(node_factors("nic-shares", "nodes whose network link has a share of the rate: NODE:SHARE,..",
                                ONEBIT_PLACE(nic_shares)));
-    all.push_back(node_factors("stragglers", "nodes that compute so many times as long: NODE:FACTOR,..",
-                               ONEBIT_PLACE(stragglers)));
+    all.push_back(
+        node_factors("stragglers", "nodes that compute slower by a factor: NODE:FACTOR,..", ONEBIT_PLACE(stragglers)));
     return all;
   }();
   return table;
@@ -280,7 +280,8 @@ const std::vector<Option<PriceConfig>>& price_options() {
         field<PriceConfig>("step.warmup-share",
                            "share of the steps before the last stage; not given: F of --freeze fraction:F",
                            ONEBIT_PLACE(warmup_share)),
-        field<PriceConfig>("step.parameters", "in place of the workload's; 0: those", ONEBIT_PLACE(parameters))};
+        field<PriceConfig>("step.parameters", "replaces the workload's parameters; 0: keep them",
+                           ONEBIT_PLACE(parameters))};
     all.push_back(
         field<PriceConfig>("target", "a log's held-out loss: the time until it is reached", ONEBIT_PLACE(target)));
     all.push_back(field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",

@@ -10,13 +10,13 @@
 namespace onebit::experiments {
 namespace {
 
-/// A method by the name that it was recorded with.
+/// A method, by the name under which it was recorded.
 struct Method {
   std::string name;
-  std::string kind;             ///< of the file, where one name stands for several
-  Settings settings;            ///< before those of the attributes
-  bool gradient_decay = false;  ///< weight_decay is a penalty of the loss
-  std::string other = "";       ///< not empty: how the program's method of that family differs
+  std::string kind;             ///< the file's kind, where one name stands for several methods
+  Settings settings;            ///< settings that precede those of the attributes
+  bool gradient_decay = false;  ///< whether weight_decay is a penalty of the loss
+  std::string other = "";       ///< how this program's method of that family differs; empty: it does not
 };
 
 const std::vector<Method>& methods() {
@@ -52,7 +52,7 @@ std::string text_of(const Attributes& attributes, const std::string& key) {
   return found == attributes.end() ? "" : found->second.text;
 }
 
-/// The row of the table; else the recorded name is an optimizer's own. Throws ConfigError.
+/// Returns the row of the table; without one the recorded name is an optimizer's name here. Throws ConfigError.
 Method method_of(const std::string& name, const Attributes& attributes) {
   const std::string recorded = text_of(attributes, "optimizer"), kind = text_of(attributes, "kind");
   for (const Method& method : methods()) {
@@ -70,7 +70,7 @@ Method method_of(const std::string& name, const Attributes& attributes) {
   return {recorded, "", {{"optimizer", recorded}}};
 }
 
-/// Attributes that are an option's value as they are.
+/// Returns the attributes whose values are options' values without conversion.
 const std::map<std::string, std::string>& options() {
   static const std::map<std::string, std::string> table = [] {
     std::map<std::string, std::string> all = {{"b1", "optimizer.beta1"},
@@ -105,7 +105,7 @@ std::string digits_of(const std::string& place, const sim::GradientTrace::Attrib
   return digits;
 }
 
-/// topk:K or randk:K.
+/// Translates topk:K or randk:K.
 void add_compressor(const std::string& place, const std::string& text, Settings& settings) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
@@ -117,13 +117,13 @@ void add_compressor(const std::string& place, const std::string& text, Settings&
   if (kind == "randk") settings.emplace_back("codec.shared", "false");
 }
 
-/// What is said of a case, not of its method.
+/// Whether an attribute describes the case and not its method.
 bool is_remark(const std::string& key) {
   static const std::set<std::string> names = {"algorithm", "check_error", "kind", "replica_spread"};
   return names.contains(key);
 }
 
-/// Terms that only keep a division from failing: of no account up to this size.
+/// Whether a term only keeps a division from failing: up to this size it does not matter.
 bool is_negligible(const std::string& key, double value) {
   return (key == "orth_epsilon" && value >= 0 && value <= 1e-6) || (key == "eps_root" && value == 0);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What other projects call their methods and hyper-parameters, as options.
+// Methods and hyper-parameters of other projects, translated into options.
 
 #include <map>
 #include <string>
@@ -14,11 +14,11 @@ using Attributes = std::map<std::string, sim::GradientTrace::Attribute>;
 /// A recorded case as options.
 struct RecordedCase {
   Settings settings;
-  double penalty = 0;  ///< times the weights is added to every gradient, as torch.optim does with weight_decay
+  double penalty = 0;  ///< multiple of the weights added to every gradient, as torch.optim does with weight_decay
 };
 
-/// Throws ConfigError for a method that the program does not have, or has in another form, and for a hyper-parameter
-/// that has no option, naming it and the case.
+/// Translates a recorded case into options. Throws ConfigError for a method that the program does not have, or has in
+/// another form, and for a hyper-parameter without an option, naming it and the case.
 RecordedCase recorded_case(const std::string& name, const Attributes& attributes);
 
 }  // namespace onebit::experiments

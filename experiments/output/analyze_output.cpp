@@ -19,7 +19,7 @@ void print_findings(const std::vector<analysis::Finding>& findings, std::ostream
   }
 }
 
-/// With an empty line after it, where there is something in it.
+/// Prints a table between empty lines, unless it is empty.
 void print_table(const Table& table, std::ostream& out) {
   if (table.empty()) return;
   out << "\n";
@@ -153,7 +153,7 @@ Json theory_json(const analysis::TheoryView& view) {
                                                      {"input_square", view.error.input_square}})}});
 }
 
-/// Of a log that has been read once; a part that nobody has read yet may be damaged.
+/// Returns the findings on a log that has been read before; a part that was not read then may be damaged.
 std::vector<analysis::Finding> findings_of(const std::string& path) {
   try {
     return analysis::diagnose(sim::LogReader(path));
@@ -164,7 +164,7 @@ std::vector<analysis::Finding> findings_of(const std::string& path) {
 
 }  // namespace
 
-/// Runs of which the same is found share a line.
+/// Runs with the same finding share a line.
 std::vector<std::string> problems_of(const analysis::LogSet& logs) {
   std::map<std::string, std::vector<std::string>> runs;
   std::vector<std::string> order;

@@ -6,13 +6,13 @@
 
 #include "analysis/compare/arms.hpp"
 #include "analysis/freeze/diagnosis.hpp"
-#include "analysis/theory/theory.hpp"
 #include "analysis/freeze/variance.hpp"
+#include "analysis/theory/theory.hpp"
 #include "experiments/output/analyze_tables.hpp"
 
 namespace onebit::experiments {
 
-/// What was found in one log; a part that was not asked for, or that the log has nothing on, is absent.
+/// The findings in one log; parts that were not requested, or for which the log has no data, are absent.
 struct LogAnalysis {
   std::string path;
   std::vector<analysis::Finding> findings;
@@ -20,10 +20,10 @@ struct LogAnalysis {
   std::optional<analysis::StepSizes> steps;
   analysis::CompressionSeries compression;
   std::optional<analysis::TheoryView> theory;
-  std::vector<std::string> left_out;  ///< parts that the log has nothing on, each with the reason
+  std::vector<std::string> left_out;  ///< parts for which the log has no data, each with the reason
 };
 
-/// What went wrong in each run but notes, a line each.
+/// Returns the findings on each run except notes, one line each.
 std::vector<std::string> problems_of(const analysis::LogSet& logs);
 
 void print_analysis(const LogAnalysis& analysis, std::ostream& out);

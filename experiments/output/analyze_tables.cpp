@@ -14,7 +14,7 @@ std::string step_text(Index step) {
   return step > 0 ? std::to_string(step) : "never";
 }
 
-/// Some `most` indices of `count`, evenly spread, the last among them.
+/// Returns at most `most` of `count` indices, evenly spread, the last among them.
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   std::vector<std::size_t> indices;
   const std::size_t shown = std::min(count, most);
@@ -22,7 +22,7 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   return indices;
 }
 
-/// Rows in which some ratio is known.
+/// Returns the rows in which some ratio is known.
 std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   std::vector<std::size_t> known;
   for (std::size_t row = 0; row < view.steps.size(); ++row) {
@@ -32,7 +32,7 @@ std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   return known;
 }
 
-/// The last step with a ratio that the thresholds are sought in.
+/// Returns the last step with a known ratio to which the thresholds apply.
 Index last_known(const analysis::VarianceView& view) {
   const std::vector<double>& ratio = rule_series(view).ratio;
   for (std::size_t i = ratio.size(); i-- > 0;) {

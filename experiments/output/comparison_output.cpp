@@ -40,7 +40,7 @@ Json arm_json(const ArmFigures& arm) {
                                                    {"seconds", seconds_json(cost.seconds)}})}});
 }
 
-/// null: nothing is left open.
+/// Returns the number of seeds needed; null: the verdict is resolved.
 Json needed_json(const analysis::Verdict& verdict) {
   return verdict.seeds_needed > 0 ? Json(verdict.seeds_needed) : Json(std::nan(""));
 }

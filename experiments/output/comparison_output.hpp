@@ -1,5 +1,5 @@
 #pragma once
-// Arms that were compared by their logs, as tables and as JSON.
+// A comparison of arms by their logs, as tables and as JSON.
 
 #include <iosfwd>
 
@@ -8,18 +8,18 @@
 
 namespace onebit::experiments {
 
-/// An arm a row, over its seeds.
+/// Returns one row per arm, over its seeds.
 Table arms_table(const std::vector<analysis::ArmFigures>& arms);
-/// What the ratios of arms_table are against; there is an arm.
+/// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
-/// Per step in each stage, and of the whole run, on the clusters that there are.
+/// Return the times per step in each stage, and of the whole run, on the arms' clusters.
 Table communication_table(const std::vector<analysis::ArmFigures>& arms);
 Table times_table(const std::vector<analysis::ArmFigures>& arms);
-/// What it took each arm to reach the target, which there is.
+/// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);
 
 void print_comparison(const analysis::Comparison& comparison, std::ostream& out);
-/// How many comparisons there are and by what they are judged, then each with its warnings.
+/// Prints the number of comparisons and their criterion, then each verdict with its warnings.
 void print_verdicts(const analysis::Comparison& comparison, std::ostream& out);
 Json to_json(const analysis::Comparison& comparison);
 

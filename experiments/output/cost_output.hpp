@@ -10,13 +10,13 @@
 
 namespace onebit::experiments {
 
-/// Mean and interval; the number of seeds that diverged where there is none.
+/// Returns mean and interval; where there is none, the number of seeds that diverged.
 std::string cost_text(const analysis::FreezeCost& cost);
-/// The verdict, how many seeds would decide it, and why.
+/// Returns the verdict, the number of seeds that would decide it, and the reason.
 std::string verdict_text(const analysis::FreezeCost& cost);
-/// What costs are counted in. reference: what excess is counted from, in words.
+/// Returns the unit of costs in words. reference: the loss from which excess is counted, in words.
 std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference);
-/// "seed 1", "seeds 1, 2".
+/// Returns "seed 1" or "seeds 1, 2".
 std::string seeds_text(const std::vector<std::uint32_t>& seeds);
 Json cost_json(const analysis::FreezeCost& cost);
 

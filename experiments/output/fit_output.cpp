@@ -18,7 +18,7 @@ analysis::Interval exponent_of(const analysis::RateFit& fit) {
   return {fit.fit.exponent, fit.fit.half_width, fit.fit.points};
 }
 
-/// y = factor x^exponent between the first and the last run.
+/// Returns y = factor x^exponent between the first and the last run.
 analysis::Curve line(const std::string& label, const analysis::RateFit& runs, const analysis::PowerFit& fit) {
   const double first = runs.points.front().x, last = runs.points.back().x;
   return {.label = label, .x = {first, last}, .y = {on_line(fit, first), on_line(fit, last)}};
@@ -33,7 +33,7 @@ analysis::Curve dots(const analysis::RateFit& fit) {
   return curve;
 }
 
-/// Learning rates by rising x, each once.
+/// Returns the learning rates by ascending x, without repeats.
 std::string rates_text(const analysis::RateFit& fit) {
   std::vector<std::string> rates;
   for (const analysis::RatePoint& point : fit.points) {

@@ -10,11 +10,12 @@
 
 namespace onebit::experiments {
 
-/// Points and lines, then an exponent with its interval each. variable: what was fitted against.
+/// Prints points and fitted lines, then each exponent with its interval. variable: the variable of the fit.
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
 Json to_json(const std::vector<analysis::RateFit>& fits);
 
-/// <stem>.svg and .png: runs and lines on logarithmic axes, next to the exponent of the theory. None without gnuplot.
+/// Draws <stem>.svg and .png: runs and lines on logarithmic axes, next to the theory's exponent. Returns no paths
+/// without gnuplot.
 std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable,
                                    const std::string& stem);
 

@@ -27,7 +27,7 @@ std::string tried_text(const FreezeAnswer& answer) {
   return join(words, ", ");
 }
 
-/// The first line: what to do.
+/// Returns the first line: what to do.
 std::string headline(const FreezeAnswer& answer) {
   if (answer.freeze_step == 0) {
     const analysis::FreezeRow& row = answer.judged.rows[0];
@@ -40,7 +40,7 @@ std::string headline(const FreezeAnswer& answer) {
   const std::string step = step_text(answer, answer.freeze_step);
   switch (verdict) {
     case FreezeVerdict::costs:
-      return "do not freeze after " + step + ": other seeds than the one that chose it pay for it";
+      return "do not freeze after " + step + ": it costs too much on other seeds";
     case FreezeVerdict::unclear:
       return "freeze after " + step + "? The seeds do not tell yet";
     default:
@@ -74,7 +74,7 @@ void print_savings(const FreezeAnswer& answer, std::ostream& out) {
   }
 }
 
-/// What to try where no freeze was found. The floor was tried.
+/// Returns what to try where no freeze was found. The floor was already tried.
 std::string advice_text(const FreezeAnswer& answer) {
   const std::string others =
       "a larger --optimizer.eps, or --codec int8 (the freeze itself is judged by one seed here; "
@@ -85,13 +85,13 @@ std::string advice_text(const FreezeAnswer& answer) {
   const auto arm = static_cast<std::size_t>(floor - arms.begin());
   const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
-  if (cost <= answer.judged.criterion.margin / 2)  // what the choosing seed passes a freeze by
+  if (cost <= answer.judged.criterion.margin / 2)  // the limit by which the choosing seed accepts a freeze
     return "surer: ask again with " + option + ": with it the compressed run costs " + percent_text(cost) + " there";
   const std::string left = std::isfinite(cost) ? "costs " + percent_text(cost) + " there" : "diverges there, too";
-  return "surer: with " + option + " the compressed run " + left + " (it was tried); try besides " + others;
+  return "surer: with " + option + " the compressed run " + left + " (already tried); also try " + others;
 }
 
-/// What the seeds can see, and what would make the answer surer.
+/// Says what difference the seeds can resolve, and what would make the answer surer.
 std::string power_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const std::size_t seeds = answer.judged.seeds.size();
@@ -102,7 +102,7 @@ std::string power_text(const FreezeAnswer& answer) {
                                        " to see whether small denominators cause it"
                                  : "");
   if (!std::isfinite(cost.interval.half_width)) return "power: one seed has no interval; surer: more --seeds";
-  const std::string text = "power: " + std::to_string(seeds) + " seeds see a cost to +- " +
+  const std::string text = "power: " + std::to_string(seeds) + " seeds resolve a cost to +- " +
                            percent_text(cost.interval.half_width) + ", the margin is " +
                            percent_text(answer.judged.criterion.margin);
   if (cost.more_seeds == 0) return text + "; surer: more --seeds, or a smaller --margin";

@@ -1,10 +1,10 @@
 #pragma once
-// The answer of `onebit freeze`, on one screen and as JSON.
+// Output of `onebit freeze`, on one screen and as JSON.
 
 #include <iosfwd>
 
-#include "experiments/study/freeze_answer.hpp"
 #include "experiments/output/output.hpp"
+#include "experiments/study/freeze_answer.hpp"
 
 namespace onebit::experiments {
 

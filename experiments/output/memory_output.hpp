@@ -1,5 +1,5 @@
 #pragma once
-// A memory plan as the program shows it.
+// Output of a memory plan.
 
 #include <iosfwd>
 
@@ -8,10 +8,10 @@
 
 namespace onebit::experiments {
 
-/// A row for each purpose, and the total next to what the run may take.
+/// Prints one row per purpose, and the total next to the run's limit.
 void print_memory(const sim::PreparedRun& run, std::ostream& out);
 
-/// Bytes by purpose, total, limit, and the worker group.
+/// Returns the bytes by purpose, the total, the limit and the worker group.
 Json to_json(const sim::MemoryPlan& plan);
 
 }  // namespace onebit::experiments

@@ -1,5 +1,5 @@
 #pragma once
-// What the program prints: aligned tables for people, one JSON object for programs.
+// Output of the program: aligned tables for people, one JSON object for programs.
 
 #include <iosfwd>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace onebit::experiments {
 
-/// A table with a header row. Columns of text are left-aligned, by default the first only; the others right-aligned. A
+/// A table with a header row. Text columns, by default only the first, are left-aligned, the others right-aligned. A
 /// row of one cell is a heading: it may be wider than its column.
 class Table {
  public:
@@ -19,8 +19,8 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(std::ostream& out) const;
 
-  bool empty() const { return rows_.size() < 2; }                              ///< no row but the header
-  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< the header first
+  bool empty() const { return rows_.size() < 2; }  ///< whether there is no row but the header
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< the header comes first
   std::size_t text_columns() const { return text_columns_; }
 
  private:
@@ -34,7 +34,7 @@ class Json {
   static Json object(const std::vector<std::pair<std::string, Json>>& members);
   static Json array(const std::vector<Json>& items);
   static Json boolean(bool value);
-  /// An object with one more member.
+  /// Returns the object with one more member.
   Json with(const std::string& key, const Json& value) const;
   Json(const std::string& text);                       // NOLINT(google-explicit-constructor): values read like literals
   Json(const char* text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
@@ -47,13 +47,13 @@ class Json {
   std::string text_;
 };
 
-/// A number with `digits` significant digits; "-" where it is not finite.
+/// Formats a number with `digits` significant digits; "-" where it is not finite.
 std::string number(double value, int digits = 4);
 std::string seconds_text(double seconds);
 std::string percent_text(double share);
-/// 5.66x
+/// Formats a ratio as "5.66x".
 std::string ratio_text(double ratio);
-/// A field of a CSV file, in quotes where it has to be.
+/// Returns a field of a CSV file, quoted where necessary.
 std::string csv_text(const std::string& text);
 
 }  // namespace onebit::experiments

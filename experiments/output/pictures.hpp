@@ -1,5 +1,5 @@
 #pragma once
-// What a command says of the pictures that it drew.
+// A command's output about the pictures that it drew.
 
 #include <iosfwd>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace onebit::experiments {
 
-/// Their paths, or why there are none.
+/// Prints their paths, or why there are none.
 void print_pictures(const std::vector<std::string>& paths, std::ostream& out);
 
 }  // namespace onebit::experiments

@@ -6,13 +6,13 @@
 
 namespace onebit::experiments {
 
-/// Whose communication times a run and a comparison show.
+/// Returns the clusters for which a run and a comparison show communication times.
 std::vector<netmodel::Cluster> shown_clusters();
 
-/// status: what is known of the run's state besides its log; empty: what the log says.
+/// Returns a summary as JSON. status: what is known of the run's state besides its log; empty: the log's own status.
 Json to_json(const analysis::Summary& summary, const std::string& status = "");
 
-/// Two columns, what and value. status: as above.
+/// Prints two columns, quantity and value. status: as for to_json.
 void print_summary(const analysis::Summary& summary, std::ostream& out, const std::string& status = "");
 
 }  // namespace onebit::experiments

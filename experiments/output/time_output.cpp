@@ -9,7 +9,7 @@ namespace {
 using analysis::CommunicationTime;
 using Rows = std::vector<std::vector<std::string>>;
 
-/// The stages of an arm, and their mean where there are several.
+/// Returns the stages of an arm, and their mean where there are several.
 Rows communication_rows(const NamedCommunication& arm) {
   Rows rows;
   if (arm.clusters.empty()) return rows;

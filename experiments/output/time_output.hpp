@@ -1,5 +1,5 @@
 #pragma once
-// Communication and time of arms on clusters: the same tables and objects for every command that has arms.
+// Communication and total time of arms on clusters: the same tables and objects for every command that has arms.
 
 #include <string>
 #include <vector>
@@ -11,23 +11,23 @@ namespace onebit::experiments {
 
 struct NamedCommunication {
   std::string arm;
-  std::vector<analysis::CommunicationTime> clusters;  ///< of its first run
+  std::vector<analysis::CommunicationTime> clusters;  ///< communication times of its first run
 };
 
 struct NamedSeconds {
   std::string arm;
-  std::vector<analysis::ClusterSeconds> seconds;  ///< of the run, over the arm's runs that finished
+  std::vector<analysis::ClusterSeconds> seconds;  ///< time of a run, over the arm's runs that finished
 };
 
-/// Seconds per step in each stage. Arms with the same times share their rows. There is an arm, and all have the same
-/// clusters.
+/// Returns the seconds per step in each stage. Arms with the same times share their rows. There is at least one arm,
+/// and all have the same clusters.
 Table communication_table(const std::vector<NamedCommunication>& arms);
-/// Computing, communication, codec and update of the whole run.
+/// Returns the time of the whole run: computing, communication, codec and update.
 Table times_table(const std::vector<NamedSeconds>& arms);
-/// What stands for computing in these times, a line a group.
+/// Returns the computing times behind these tables, one line per group.
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups);
 
-/// By cluster.
+/// Returns an object with one member per cluster.
 Json communication_json(const std::vector<analysis::CommunicationTime>& times);
 Json seconds_json(const std::vector<analysis::ClusterSeconds>& times);
 Json computing_json(const std::vector<analysis::ComputingGroup>& groups);

@@ -126,7 +126,7 @@ Json trial_json(const analysis::FreezeTrial& trial, const FreezeValidation& vali
 
 void print_validation(const FreezeValidation& validation, const std::string& reference, std::ostream& out) {
   if (validation.dense.size() < validation.choosing.size() + 2) {
-    out << "too few seeds came to their end: nothing is said of where to freeze\n";
+    out << "too few seeds finished: no freeze step can be recommended\n";
     return;
   }
   print_seeds(validation, out);

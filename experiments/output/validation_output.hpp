@@ -1,5 +1,5 @@
 #pragma once
-// What a validation of the freeze says, for people and for programs.
+// Output of a validation of the freeze, for people and for programs.
 
 #include <iosfwd>
 #include <string>
@@ -10,12 +10,13 @@
 
 namespace onebit::experiments {
 
-/// What freezing at each candidate and compressing from there on cost, and which candidate was chosen. reference: what
-/// an excess loss is counted from, in words.
+/// Prints the cost of freezing at each candidate and of compressing from there on, and the chosen candidate. reference:
+/// the loss from which excess is counted, in words.
 void print_validation(const analysis::FreezeValidation& validation, const std::string& reference, std::ostream& out);
 Json to_json(const analysis::FreezeValidation& validation);
 
-/// <stem>.svg and .png: what every seed paid, frozen and compressed, against the freeze step. None without gnuplot.
+/// Draws <stem>.svg and .png: each seed's cost, frozen and compressed, against the freeze step. Returns no paths
+/// without gnuplot.
 std::vector<std::string> draw_validation(const analysis::FreezeValidation& validation, const std::string& stem);
 
 }  // namespace onebit::experiments

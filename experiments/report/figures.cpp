@@ -22,7 +22,7 @@ analysis::Curve curve_of(const std::string& label, const analysis::LossCurve& cu
   return result;
 }
 
-/// Without what the axis says.
+/// Returns a figure with captions and labels, but without curves.
 Figure empty_loss_figure(const analysis::LossCurve& curve) {
   const char* const band = "Mean over the seeds; band: 95% interval by Student's t.";
   Figure figure{.name = "loss-steps", .caption = band};
@@ -47,14 +47,14 @@ Figure empty_loss_figure(const analysis::LossCurve& curve) {
   return figure;
 }
 
-/// Numbers by size, before words.
+/// Orders numbers by size, before words.
 bool before(const std::string& a, const std::string& b) {
   const double x = analysis::number_in(a), y = analysis::number_in(b);
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y) ? a < b : std::isnan(y);
   return x < y;
 }
 
-/// Values of every option that is not the same in all arms.
+/// Returns the values of every option that is not the same in all arms.
 std::map<std::string, std::vector<std::string>> varied(std::span<const analysis::Arm> arms) {
   std::map<std::string, std::set<std::string>> values;
   for (const analysis::Arm& arm : arms) {
@@ -69,7 +69,7 @@ std::map<std::string, std::vector<std::string>> varied(std::span<const analysis:
   return result;
 }
 
-/// Whether a step of some arms takes more samples than one of others.
+/// Whether a step takes more samples in some arms than in others.
 bool batches_differ(const analysis::Comparison& comparison) {
   std::set<double> samples;
   for (const analysis::ArmFigures& arm : comparison.arms) {
@@ -86,7 +86,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
   const std::size_t curves = comparison.arms.front().curves.size();
   for (std::size_t c = 0; c < curves; ++c) {
     Figure figure = empty_loss_figure(comparison.arms.front().curves[c]);
-    if (figure.name == "loss-samples" && !batches_differ(comparison)) continue;  // steps in another unit
+    if (figure.name == "loss-samples" && !batches_differ(comparison)) continue;  // it would repeat the steps
     for (const analysis::ArmFigures& arm : comparison.arms) {
       figure.plot.curves.push_back(curve_of(arm.name, arm.curves[c]));
     }

@@ -1,43 +1,45 @@
 #pragma once
-// What a report draws.
+// The figures of a report.
 
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/compare/comparison.hpp"
-#include "analysis/pictures/plot.hpp"
 #include "analysis/freeze/step_sizes.hpp"
-#include "analysis/theory/theory.hpp"
 #include "analysis/freeze/variance.hpp"
+#include "analysis/pictures/plot.hpp"
+#include "analysis/theory/theory.hpp"
 
 namespace onebit::experiments {
 
-/// A picture: one of the two is drawn.
+/// A picture: either the plot or the map is drawn.
 struct Figure {
-  std::string name;  ///< of its files, and of what is in it
+  std::string name;  ///< name of its files, which begins with what it shows
   std::string caption;
   analysis::Plot plot = {};
   analysis::HeatMap map = {};
 };
 
-/// Loss against steps, samples (where arms take other numbers of them a step), bytes and the time on each cluster, a
-/// curve with its band for each arm.
+/// Returns loss against steps, samples (where arms take different numbers of them per step), bytes and the time on each
+/// cluster, with a curve and its band for each arm.
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison);
 
-/// Stability ratios of the variance, of one run of each arm that has one. The spans have one length.
+/// Returns the stability ratios of the variance, for one run of each arm that has a variance. The spans have equal
+/// length.
 Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views);
 
-/// Stability of every tensor's variance over the steps of a run; without values where the log has no rows of tensors.
+/// Returns the stability of every tensor's variance over the steps of a run; without values where the log has no rows
+/// of tensors.
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view);
 
-/// Longest steps of one bit over the steps of a run, of the tensors that have the longest at its freeze.
+/// Returns the longest one-bit steps over the steps of a run, for the tensors whose steps are longest at the freeze.
 Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes);
 
-/// Both sides of 1-bit Adam's bound over the steps of a run, and the terms of the right one.
+/// Returns both sides of 1-bit Adam's bound over the steps of a run, and the terms of the right side.
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view);
 
-/// Mean final losses over two options, where those alone tell the arms apart and each has several values.
+/// Returns mean final losses over two options, where only these distinguish the arms and each has several values.
 std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison);
 
 }  // namespace onebit::experiments

@@ -10,8 +10,8 @@
 #include "device/base/text.hpp"
 #include "experiments/output/analyze_output.hpp"
 #include "experiments/output/comparison_output.hpp"
-#include "experiments/report/html.hpp"
 #include "experiments/output/time_output.hpp"
+#include "experiments/report/html.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -19,14 +19,14 @@ namespace {
 using analysis::Arm;
 using analysis::Run;
 
-/// The run that speaks for an arm where one log is looked at.
+/// Returns the run that represents an arm where only one log is examined.
 const Run& example_of(const Arm& arm) {
   const auto finished =
       std::ranges::find_if(arm.runs, [](const Run& run) { return outcome_of(run) == analysis::Outcome::finished; });
   return finished == arm.runs.end() ? arm.runs.front() : *finished;
 }
 
-/// None where the log is older than such columns, or has no rows of tensors.
+/// Returns the step sizes; none where the log predates their columns or has no rows of tensors.
 std::optional<analysis::StepSizes> step_sizes_of(const sim::LogReader& log) {
   try {
     return analysis::view_step_sizes(log);
@@ -43,7 +43,7 @@ void add_variances(const analysis::VarianceOptions& options, Report& report) {
       report.variances.push_back(analysis::view_variance(log, options));
       report.step_sizes.push_back(std::move(sizes));
       report.variance_arms.push_back(arm.name);
-    } catch (const Error& error) {  // no variance, or a part of the log that is damaged
+    } catch (const Error& error) {  // no variance, or a damaged part of the log
       report.without_variance.push_back(arm.name + ": " + error.what());
     }
   }
@@ -62,7 +62,8 @@ void add_theories(Report& report) {
   }
 }
 
-/// Figures of a part of the page and of its arms by their number: arms may be called alike in their first letters.
+/// Returns the name of an arm's figures in a part of the page. It uses the arm's number, because one arm's name may be
+/// the beginning of another's.
 std::string numbered(const std::string& part, std::size_t arm) {
   return std::string(part).append("-").append(std::to_string(arm)).append("-");
 }
@@ -73,7 +74,7 @@ std::string drawn(const Figure& figure, const std::string& prefix) {
   return html::figure(svg, figure.caption);
 }
 
-/// Figures whose names begin so.
+/// Returns the figures whose names begin with `name`.
 std::string figures_html(const std::vector<Figure>& figures, const std::string& name) {
   std::string body;
   for (std::size_t i = 0; i < figures.size(); ++i) {
@@ -150,7 +151,7 @@ std::string network_html(const Report& report, const std::vector<Figure>& figure
   return body + figures_html(figures, "loss-time");
 }
 
-/// Of the arms whose example was probed.
+/// Returns the theory of the arms whose example was probed.
 std::string theory_html(const Report& report, const std::vector<Figure>& figures) {
   if (report.theories.empty() && report.without_theory.empty()) return "";
   std::string body = html::heading(2, "Theory");
@@ -163,7 +164,7 @@ std::string theory_html(const Report& report, const std::vector<Figure>& figures
   return body + html::list(report.without_theory);
 }
 
-/// 1 log, 2 logs.
+/// Returns "1 log", "2 logs".
 std::string counted(Index count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -186,7 +187,7 @@ std::string runs_html(const Report& report) {
   return html::heading(2, "Runs") + html::table(table);
 }
 
-/// Commands once each, with what ran them.
+/// Lists each command once, with the logs that it produced.
 std::string repeat_html(const Report& report) {
   std::map<std::string, std::vector<std::string>> logs;
   for (const Arm& arm : report.arms) {

@@ -1,5 +1,5 @@
 #pragma once
-// A report of many logs: one page with its pictures in it, or their numbers as one tidy table.
+// A report on many logs: one page with embedded pictures, or their numbers as one tidy table.
 
 #include <iosfwd>
 #include <optional>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analysis/compare/comparison.hpp"
-#include "analysis/theory/theory.hpp"
 #include "analysis/freeze/variance.hpp"
+#include "analysis/theory/theory.hpp"
 #include "experiments/report/figures.hpp"
 
 namespace onebit::experiments {
@@ -18,33 +18,33 @@ struct ReportRequest {
   analysis::VarianceOptions variance;
 };
 
-/// Everything that a report says, read once.
+/// The contents of a report, read once.
 struct Report {
   std::vector<analysis::Arm> arms;
-  std::vector<std::string> left_out;  ///< logs of no use, a line each
-  std::vector<std::string> problems;  ///< of single runs, a line each
+  std::vector<std::string> left_out;  ///< unusable logs, one line each
+  std::vector<std::string> problems;  ///< problems of single runs, one line each
   analysis::Comparison comparison;
-  /// Of one run of each arm, its first that finished; arms without a variance are left out.
+  /// Results of one run of each arm, the first that finished; arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;
   std::vector<std::optional<analysis::StepSizes>> step_sizes;  ///< [variances]
-  std::vector<std::string> without_variance;                   ///< those, a line each with the reason
-  /// Of the same runs where they were probed.
+  std::vector<std::string> without_variance;  ///< arms without a variance, one line each with the reason
+  /// Results of the same runs, where they were probed.
   std::vector<std::string> theory_arms;
   std::vector<analysis::TheoryView> theories;
-  std::vector<std::string> without_theory;  ///< probed runs that have no such view, a line each with the reason
+  std::vector<std::string> without_theory;  ///< probed runs without such a view, one line each with the reason
 };
 
-/// Throws what read_logs and compare throw.
+/// Reads logs into a report. Throws what read_logs and compare throw.
 Report make_report(const std::vector<std::string>& paths, const ReportRequest& request,
                    const netmodel::CostModel& model);
 
 std::vector<Figure> figures_of(const Report& report);
 
-/// The document, with its figures_of. Without gnuplot it has no pictures, and says so.
+/// Returns the document with its figures (figures_of). Without gnuplot it has no pictures, and says so.
 std::string html_of(const Report& report, const std::vector<Figure>& figures);
 
-/// A row an evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.
+/// Writes one row per evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.
 void write_csv(const Report& report, std::ostream& out);
 
 }  // namespace onebit::experiments

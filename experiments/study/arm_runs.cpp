@@ -31,7 +31,7 @@ Index parameters_of(const sim::PreparedRun& run) {
   return sim::make_model(counting, run.config.model, *run.resources.data)->parameters();
 }
 
-/// False: stopped by a signal.
+/// Trains one arm. Returns false where a signal stopped it.
 bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
   for (Index s = 0; s < line.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
@@ -93,7 +93,7 @@ RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
 Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
   check_seeds(line);
   Index examples = sim::kMostEvaluated;
-  std::optional<Index> begun;  // of logs that go on
+  std::optional<Index> begun;  // examples per evaluation of logs that are resumed
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {

@@ -10,7 +10,7 @@ namespace {
 
 const char* const kForm = "write 'name:key=value,key=value'";
 
-/// The name becomes part of a file name.
+/// Checks a name, which becomes part of a file name.
 void check_name(const std::string& name) {
   const bool plain =
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") == std::string::npos;
@@ -35,7 +35,7 @@ Arm optimizer_arm(const std::string& optimizer, const Settings& common) {
   return arm;
 }
 
-/// Adam and 1-bit Adam, unless the common options name an optimizer: then that one.
+/// Returns Adam and 1-bit Adam, or the optimizer that the common options name.
 std::vector<std::string> default_optimizers(const Settings& common) {
   std::vector<std::string> named = {"adam", "onebit-adam"};
   for (const auto& [name, value] : common) {

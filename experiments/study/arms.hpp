@@ -13,13 +13,13 @@ struct Arm {
   Settings settings;  ///< the common ones, then the arm's own
 };
 
-/// Settings of 'key=value,key=value'. A part without '=' belongs to the value before it: layers have commas. Throws
-/// ConfigError: "malformed <what>", where, and the form that is wanted.
+/// Parses 'key=value,key=value'. A part without '=' belongs to the preceding value, because lists of layers contain
+/// commas. Throws ConfigError: "malformed <what>", where, and the expected form.
 Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
                         const std::string& form);
 
-/// Arms from --optimizers and --arm; without either, the common options' optimizer, or adam
-/// and onebit-adam. Throws ConfigError: malformed or duplicate.
+/// Returns the arms of --optimizers and --arm; without either, the common options' optimizer, or else adam and
+/// onebit-adam. Throws ConfigError for malformed or duplicate arms.
 std::vector<Arm> arms_of(const CommandLine& line);
 
 }  // namespace onebit::experiments

@@ -52,7 +52,7 @@ void print_runs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
-/// A figure of every run; NaN for one that did not finish.
+/// Returns a figure of every run; NaN for one that did not finish.
 std::vector<double> of_finished(const ArmRuns& arm, double Summary::*figure) {
   std::vector<double> values;
   for (const Summary& run : arm.runs) {
@@ -68,7 +68,7 @@ std::string paired_text(const ArmRuns& baseline, const ArmRuns& arm) {
                        100, 3, "%");
 }
 
-/// Means over seeds and paired differences. An arm with a run that did not finish has none.
+/// Prints means over seeds and paired differences. An arm with a run that did not finish has neither.
 void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
   Table table({"arm", "finished", "final loss (95% interval)", "accuracy", "paired difference to " + arms.front().name,
                "to the arm above"});
@@ -86,7 +86,7 @@ void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
-/// What the codecs of the compressed steps do, from each arm's first run.
+/// Prints what the codecs of the compressed steps do, from each arm's first run.
 void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   Table table({"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error",
                "server codec error", "distance from the mean"});
@@ -112,7 +112,7 @@ std::vector<NamedCommunication> communication_of(const std::vector<ArmRuns>& arm
   return all;
 }
 
-/// Of each arm over its runs that finished.
+/// Returns the seconds of each arm over its runs that finished.
 std::vector<NamedSeconds> seconds_of(const std::vector<ArmRuns>& arms, const RunTimes& times) {
   std::vector<NamedSeconds> all;
   for (std::size_t a = 0; a < arms.size(); ++a) {
@@ -130,7 +130,7 @@ std::vector<NamedSeconds> seconds_of(const std::vector<ArmRuns>& arms, const Run
   return all;
 }
 
-/// Mean over the arm's seeds of the evaluated losses, at the steps that every run evaluated.
+/// Returns the mean evaluated loss over the arm's seeds, at the steps that every run evaluated.
 template <class X>
 analysis::Curve mean_loss_curve(const ArmRuns& arm, X x) {
   std::vector<sim::EvaluationRow> first;

@@ -1,5 +1,5 @@
 #pragma once
-// What `compare` shows of its logs: tables, files, pictures.
+// Output of `compare` about its logs: tables, files, pictures.
 
 #include <string>
 #include <vector>
@@ -14,26 +14,26 @@ namespace onebit::experiments {
 struct ArmRuns {
   std::string name;
   std::vector<analysis::Summary> runs;
-  std::vector<std::vector<analysis::StepRange>> exchanges;  ///< of the runs
+  std::vector<std::vector<analysis::StepRange>> exchanges;  ///< exchanges of each run
 };
 
-/// The runs of a comparison in seconds.
+/// Estimated times of the runs of a comparison.
 struct RunTimes {
   std::vector<std::string> clusters;
-  /// [arm][run][cluster]
+  /// Timelines, [arm][run][cluster].
   std::vector<std::vector<std::vector<analysis::Timeline>>> timelines;
   std::vector<analysis::ComputingGroup> computing;  ///< see analysis::Comparison
 };
 
-/// A row per run, the arms over their seeds where there are several, communication per step and the time of the run on
-/// each cluster.
+/// Prints one row per run, the arms over their seeds where there are several, communication per step, and the time of
+/// the run on each cluster.
 void print_comparison(const std::vector<ArmRuns>& arms, const RunTimes& times, std::ostream& out);
 
-/// One row per run. Throws IoError.
+/// Writes one row per run. Throws IoError.
 void write_csv(const std::vector<ArmRuns>& arms, const std::string& path);
 
-/// Loss against step and bytes, variance ratio against step, and where `timed` loss against the estimated time on each
-/// cluster, into `folder`. Returns the files; none without gnuplot.
+/// Draws into `folder` loss against step and bytes, the variance ratio against step, and where `timed` loss against the
+/// estimated time on each cluster. Returns the files; none without gnuplot.
 std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const RunTimes& times, bool timed,
                                        const std::string& folder);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kWanted = "it is the runs.csv of 'onebit compare'";
 
-/// One row of a file, by the names of its header.
+/// One row of a file, with cells accessed by the names in its header.
 class Row {
  public:
   Row(const std::vector<std::string>& header, const std::vector<std::string>& cells, std::string where)
@@ -59,7 +59,7 @@ ExpectedRun run_of(const Row& row) {
           .bytes = row.number<double>("bytes_per_worker")};
 }
 
-/// A rule that froze at another step, by rounding.
+/// Whether a rule froze at another step because of rounding.
 bool moved_freeze(const ExpectedRun& expected, const analysis::Summary& run) {
   constexpr double share = 0.05;
   const Index moved = std::abs(run.freeze_step - expected.freeze_step);
@@ -67,7 +67,7 @@ bool moved_freeze(const ExpectedRun& expected, const analysis::Summary& run) {
          static_cast<double>(moved) <= share * static_cast<double>(expected.freeze_step);
 }
 
-/// What it says of a run that a difference of rounding cannot explain. Where a run diverges is chance.
+/// Describes a difference that rounding cannot explain; empty: there is none. Where a run diverges is chance.
 std::string other_run(const ExpectedRun& expected, const analysis::Summary& run) {
   const std::string seed = "seed " + std::to_string(run.seed) + ": ";
   const std::string status(sim::run_status_names[static_cast<std::size_t>(run.status)]);
@@ -94,9 +94,9 @@ double relative_difference(double expected, double value) {
   return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }
 
-/// Whether rounding, which training amplifies, can explain how losses differ: too little to matter; or without a
-/// direction over the seeds (three times the interval of 95%: among several arms one in twenty would accuse too many)
-/// and within the interval that was recorded.
+/// Whether rounding, which training amplifies, can explain how losses differ. They may be too small to matter; or have
+/// no consistent sign over the seeds (three times the 95% interval, because among several arms one in twenty would be
+/// flagged by chance) and lie within the recorded interval.
 bool by_rounding(const ArmAgreement& arm, const std::vector<double>& expected, const std::vector<double>& now) {
   constexpr double negligible = 1e-3;
   if (arm.largest <= negligible) return true;
@@ -105,7 +105,7 @@ bool by_rounding(const ArmAgreement& arm, const std::vector<double>& expected, c
          std::fabs(arm.measured.mean - arm.expected.mean) <= arm.expected.half_width;
 }
 
-/// Takes an arm's runs one by one.
+/// Checks an arm's runs one by one.
 class ArmCheck {
  public:
   explicit ArmCheck(const std::string& arm) { result_.arm = arm; }
@@ -120,7 +120,7 @@ class ArmCheck {
     result_.largest = std::max(result_.largest, relative_difference(expected.final_loss, run.final_loss));
   }
 
-  /// The first reason counts.
+  /// Records a difference; the first reason counts.
   void differs(const std::string& reason) {
     if (result_.reason.empty()) result_.reason = reason;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a preset gave when it was recorded, and whether runs of now agree. The record is the runs.csv of `compare`,
+// The recorded results of a preset, and whether current runs agree with them. The record is the runs.csv of `compare`,
 // kept as presets/NAME.csv next to presets/NAME.ini.
 
 #include <string>
@@ -17,31 +17,32 @@ struct ExpectedRun {
   std::string status;
   Index steps = 0, freeze_step = 0;
   double final_loss = 0;  ///< NaN: it diverged
-  double bytes = 0;       ///< sent by one worker
+  double bytes = 0;       ///< bytes sent by one worker
 };
 
-/// Rows of a file with the columns arm, seed, status, steps, freeze_step, final_loss and bytes_per_worker, in any order
-/// and among others. Throws ConfigError: no file, a column missing, no number, with the line.
+/// Reads the rows of a file with the columns arm, seed, status, steps, freeze_step, final_loss and bytes_per_worker, in
+/// any order and among others. Throws ConfigError, with the line, for a missing file or column and for malformed
+/// numbers.
 std::vector<ExpectedRun> read_expected(const std::string& path);
 
 enum class Agreement {
-  same,  ///< every run has the recorded final loss, to its last bit
-  /// As other compilers and devices round: losses differ by at most 0.1%, or without a direction over the seeds and
-  /// within the interval that was recorded; a rule froze a few steps earlier or later.
+  same,  ///< every run has the recorded final loss, bit by bit
+  /// Within what rounding on other compilers and devices explains: losses differ by at most 0.1%, or without a
+  /// consistent sign over the seeds and within the recorded interval; a rule may freeze a few steps earlier or later.
   close,
-  differs  ///< beyond that; or other seeds, ends, steps or bytes
+  differs  ///< beyond that, or with different seeds, outcomes, steps or bytes
 };
 
 /// An arm against its record.
 struct ArmAgreement {
   std::string arm;
-  analysis::Interval expected, measured;  ///< of the final losses
-  double largest = 0;                     ///< relative difference of a run's final loss
+  analysis::Interval expected, measured;  ///< intervals of the final losses
+  double largest = 0;                     ///< largest relative difference of a run's final loss
   Agreement agreement = Agreement::same;
-  std::string reason;  ///< for differs
+  std::string reason;  ///< reason for `differs`
 };
 
-/// Every arm of the record and of the runs.
+/// Compares every arm of the record and of the runs.
 std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<ArmRuns>& arms);
 
 }  // namespace onebit::experiments

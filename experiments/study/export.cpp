@@ -17,7 +17,7 @@ ExportColumn number_column(const LogReader& log, const std::string& path, const 
   return {.name = name, .whole = whole, .numbers = log.column(path), .texts = {}};
 }
 
-/// Every value `times` times in a row.
+/// Returns every value repeated `times` times.
 std::vector<double> repeated(const std::vector<double>& values, std::size_t times) {
   std::vector<double> result;
   result.reserve(values.size() * times);
@@ -25,7 +25,8 @@ std::vector<double> repeated(const std::vector<double>& values, std::size_t time
   return result;
 }
 
-/// Columns of /steps and /evaluations, and of groups with a list a row, that list one value a row.
+/// Returns the numeric columns of a group: of /steps and /evaluations, and of groups that have a list per row, one
+/// value per row.
 ExportTable numbers_of(const LogReader& log, const std::string& group, std::size_t width, const std::string& index) {
   ExportTable table{group, {}};
   const auto rows = static_cast<std::size_t>(log.committed_rows(group));
@@ -47,7 +48,7 @@ ExportTable numbers_of(const LogReader& log, const std::string& group, std::size
     try {
       add(path, path.substr(group.size() + 1), false);
     } catch (const IoError&) {
-      // No numbers: columns_left_out names it.
+      // Not a column of numbers: columns_left_out names it.
     }
   }
   return table;
@@ -81,7 +82,7 @@ ExportTable traffic_of(const LogReader& log) {
   return {"traffic", std::move(columns)};
 }
 
-/// Empty where the value does not apply.
+/// Returns a number as text; empty where the value does not apply.
 std::string number_text(const ExportColumn& column, std::size_t row) {
   const double value = column.numbers[row];
   if (std::isnan(value)) return "";

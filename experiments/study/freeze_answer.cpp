@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 
-#include "analysis/log/exchanges.hpp"
 #include "analysis/freeze/variance.hpp"
-#include "experiments/study/freeze_arms.hpp"
+#include "analysis/log/exchanges.hpp"
 #include "experiments/cli/session.hpp"
+#include "experiments/study/freeze_arms.hpp"
 #include "optim/parent.hpp"
 #include "optim/read_options.hpp"
 #include "optim/two_stage/variance_floor.hpp"
@@ -19,10 +19,10 @@ namespace {
 
 using analysis::FreezeVerdict;
 
-constexpr double kNearEnough = 1.25;               ///< no freeze is sought between two steps of this ratio
-constexpr double kEarliest = 0.02, kLatest = 0.9;  ///< freezes that are sought, as shares of the run
+constexpr double kNearEnough = 1.25;               ///< the search stops between two steps whose ratio is at most this
+constexpr double kEarliest = 0.02, kLatest = 0.9;  ///< range of the search, as shares of the run
 
-/// Where to freeze next: between the latest step that failed and the earliest that passed.
+/// Searches the next step to try: between the latest step that failed and the earliest that passed.
 class Search {
  public:
   explicit Search(Index steps) : steps_(steps) {}
@@ -33,7 +33,7 @@ class Search {
     if (passed_ < failed_) passed_ = 0;
   }
 
-  /// None: near enough, or nowhere else to look.
+  /// Returns the next step; none where the bracket is narrow enough, or nothing is left to try.
   std::optional<Index> next() const {
     const auto total = static_cast<double>(steps_), low = static_cast<double>(failed_);
     double step = 0;
@@ -48,7 +48,7 @@ class Search {
     return static_cast<Index>(std::llround(step));
   }
 
-  /// 0: none.
+  /// Returns the earliest step that passed; 0: none.
   Index passed() const { return passed_; }
 
  private:
@@ -69,7 +69,7 @@ class Laboratory {
 
   FreezeAnswer answer;
 
-  /// False: asked to stop.
+  /// Runs the experiment. Returns false where a signal stopped it.
   bool run() {
     std::vector<Arm> all = arms_;
     all.push_back({kFloorArm, {}});
@@ -84,7 +84,7 @@ class Laboratory {
     return answer.freeze_step > 0 ? judge() : blame(first);
   }
 
-  /// The judging seeds' runs: dense, and compressed at the chosen step.
+  /// Returns the judging seeds' runs: dense, and compressed at the chosen step.
   std::vector<ArmRuns> priced_runs(const Prices& prices) const {
     std::vector<ArmRuns> arms = {{"dense", {}, {}}, {compressed().name, {}, {}}};
     for (const SeedRuns& seed : judging_) {
@@ -113,7 +113,7 @@ class Laboratory {
     return seed.run({{step, std::move(arms)}});
   }
 
-  /// looks: how many there may be, whose intervals hold together.
+  /// looks: largest number of looks, whose intervals hold jointly.
   analysis::FreezeValidation validate(std::span<const analysis::DenseTrial> dense,
                                       std::span<const analysis::FreezeTrial> trials, Index looks) {
     const auto [reference, words] = reference_of(request_.reference, constants_, dense, trials);
@@ -140,7 +140,7 @@ class Laboratory {
   bool choose(SeedRuns& first, const sim::LogReader& log) {
     Search search(answer.steps);
     std::optional<Index> step = first_step(log);
-    const Index most = answer.verdict_runs / 2 - 2;  // besides the dense run, and a frozen one where all fail
+    const Index most = answer.verdict_runs / 2 - 2;  // leaves room for the dense run, and a frozen one if all fail
     while (step && static_cast<Index>(answer.tried.size()) < most) {
       if (!run_at(first, *step, {&compressed()})) return false;
       analysis::FreezeTrial trial{.seed = first.seed(), .freeze_step = *step, .frozen = {}, .compressed = {}};
@@ -155,13 +155,13 @@ class Laboratory {
     return true;
   }
 
-  /// What costs so much at the latest freeze that was tried: the freeze or the codec.
+  /// Finds what is costly at the latest freeze that was tried: the freeze or the codec.
   bool blame(SeedRuns& first) {
     add_floor_arm();
     const Index latest = std::ranges::max(answer.tried, {}, &TriedFreeze::step).step;
     std::vector<const Arm*> arms;
     for (const Arm& arm : arms_) {
-      if (&arm != &compressed()) arms.push_back(&arm);  // that one is there
+      if (&arm != &compressed()) arms.push_back(&arm);  // the compressed run exists already
     }
     if (!run_at(first, latest, arms)) return false;
     const analysis::DenseTrial dense = first.dense();
@@ -170,7 +170,7 @@ class Laboratory {
     return true;
   }
 
-  /// The advice that is given is tried.
+  /// Adds the arm that tries the advice which the output gives.
   void add_floor_arm() {
     if (!answer.floor_is_left || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
     arms_.push_back(compressed());
@@ -180,7 +180,7 @@ class Laboratory {
 
   bool judge() {
     answer.option = optim::freeze_option(make_config(line_.run).optimizer.name, answer.freeze_step);
-    answer.looks = std::max<Index>(1, line_.seeds - 2);  // from two seeds on
+    answer.looks = std::max<Index>(1, line_.seeds - 2);  // one look after each seed from the second on
     std::vector<analysis::DenseTrial> dense;
     std::vector<analysis::FreezeTrial> trials;
     std::vector<const Arm*> arms;
@@ -197,7 +197,7 @@ class Laboratory {
     return true;
   }
 
-  /// Safe is said once two thirds of all runs judge: those of the choice are then worth it.
+  /// A safe verdict ends the experiment once two thirds of all runs judge, so that the cost of choosing is justified.
   bool is_decided(const analysis::FreezeRow& row, std::size_t seeds) const {
     const auto is_safe = [](FreezeVerdict verdict) {
       return verdict == FreezeVerdict::safe || verdict == FreezeVerdict::safe_but_worse;

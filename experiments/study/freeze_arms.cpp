@@ -5,9 +5,9 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/options/idle_options.hpp"
 #include "experiments/study/price.hpp"
-#include "experiments/cli/session.hpp"
 #include "optim/parent.hpp"
 #include "sim/run/memory_plan.hpp"
 
@@ -49,7 +49,7 @@ void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps) 
   if (!steps.empty()) config.optimizer = optim::frozen_after(std::move(config.optimizer), steps.back());
   if (steps.empty() && !optim::is_dense_until_freeze(name))
     config.optimizer = optim::frozen_after(std::move(config.optimizer), 1);
-  sim::prepare(config);  // what could never freeze is refused here
+  sim::prepare(config);  // refuses a run that could never freeze
   warn_of_idle_options(line, {{config}});
 }
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "analysis/log/log_options.hpp"
 #include "analysis/compare/target.hpp"
+#include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "experiments/output/output.hpp"
@@ -33,7 +33,7 @@ ComputeTimes times_on(const Job& job, const Cluster& cluster) {
   return analysis::times_on(cluster, job.workload, job.batch, job.accumulation, job.rules);
 }
 
-/// Bisects the logarithm of the rate; `gain` is the last stage's speed-up less 1.
+/// Finds the break-even rate by bisecting its logarithm; `gain` is the last stage's speed-up minus 1.
 template <class Gain>
 void find_break_even(const Gain& gain, ClusterPrice& price) {
   double low = 1e5, high = 1e12;
@@ -148,7 +148,7 @@ void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& c
   files::replace(path, write);
 }
 
-/// The stages before the last one share the steps before it, which in a log are what they are.
+/// Without a log, the stages before the last one have equal parts of the warm-up share; a log has its own steps.
 static double end_to_end(const ClusterPrice& price, double share) {
   if (price.timeline) {
     Index steps = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Would it pay on my cluster? Steps of an optimizer, stage by stage, against dense Adam on the same cluster.
+// Would it pay off on my cluster? An optimizer's steps, stage by stage, against dense Adam on the same cluster.
 
 #include <optional>
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace onebit::experiments {
 
-/// A stage's step on a cluster: the mean over its steps.
+/// Mean step of a stage on a cluster.
 struct StagePrice {
   std::string stage;
   netmodel::StepEstimate step;
@@ -20,62 +20,63 @@ struct StagePrice {
 struct ClusterPrice {
   netmodel::Cluster cluster;
   Index nodes = 1, width = 1;
-  std::string basis;               ///< of the computing times
-  StagePrice dense;                ///< Adam with a dense all-reduce of the gradients
-  std::vector<StagePrice> stages;  ///< of the optimizer; the last one is the one that lasts
-  double speedup = 1;              ///< of the last stage over dense
-  double end_to_end_speedup = 1;   ///< with the stages before the last one: by their share, of a log by its steps
-  std::optional<analysis::Timeline> timeline{};  ///< of a log
-  /// Rate of a node's network link at which the last stage and dense take the same time, where there is one between
+  std::string basis;                             ///< source of the computing times
+  StagePrice dense;                              ///< Adam with a dense all-reduce of the gradients
+  std::vector<StagePrice> stages;                ///< the optimizer's stages; the last one makes up the rest of the run
+  double speedup = 1;                            ///< speed-up of the last stage over dense Adam
+  double end_to_end_speedup = 1;                 ///< speed-up with the earlier stages, by their share or a log's steps
+  std::optional<analysis::Timeline> timeline{};  ///< timeline of a log
+  /// Rate of a node's network link at which the last stage and dense Adam take the same time, if there is one between
   /// 1e5 and 1e12 bytes per second; else the last stage is always faster, or never.
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool always_faster = false;
-  std::set<std::string> extended{};  ///< where a table of measurements was extended, and what it holds; empty: nowhere
+  std::set<std::string> extended{};  ///< where a cost table was extrapolated, and its range; empty: nowhere
 };
 
-/// What is priced, whatever the cluster: a job of so many workers.
+/// What is priced, independent of the cluster: a job with a number of workers.
 struct Job {
-  std::string name;       ///< of the workload, or the log's path
-  std::string optimizer;  ///< its name
+  std::string name;       ///< name of the workload, or the log's path
+  std::string optimizer;  ///< name of the optimizer
   netmodel::Workload workload;
   Index workers = 1, batch = 1, accumulation = 1;
-  analysis::StageTraffic dense;                ///< Adam's
-  std::vector<analysis::StageTraffic> stages;  ///< the optimizer's
-  double warmup_share = 0;                     ///< of the steps, before the last stage
-  analysis::PriceRules rules;                  ///< of the options
-  std::optional<analysis::Run> log{};          ///< where one is priced
+  analysis::StageTraffic dense;                ///< traffic of dense Adam
+  std::vector<analysis::StageTraffic> stages;  ///< traffic of the optimizer's stages
+  double warmup_share = 0;                     ///< share of the steps before the last stage
+  analysis::PriceRules rules;                  ///< rules from the options
+  std::optional<analysis::Run> log{};          ///< the log, if one is priced
 };
 
-/// gradient_bytes: of an element in a dense all-reduce, unless the options say otherwise. Throws what load_workload
-/// throws.
+/// Returns the rules of pricing. gradient_bytes: bytes per element in a dense all-reduce, unless the options set them.
+/// Throws what load_workload throws.
 analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes = sizeof(float));
 
-/// A workload under an optimizer; workers 0: as many as the cluster has. Throws ConfigError where neither says it.
+/// Plans a workload under an optimizer; workers 0: as many as the cluster has. Throws ConfigError where neither gives a
+/// number.
 Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers, const netmodel::Cluster& cluster);
 
-/// A log's own exchanges and sizes. Computing times are the simulation's, a worker's share of them, unless the options
-/// give others. Throws what the reader throws, and what analysis::check_fits does.
+/// Makes a job of a log's own exchanges and sizes. Computing times are one worker's share of the simulation's, unless
+/// the options give others. Throws what the reader and analysis::check_fits throw.
 Job job_of_log(const std::string& path, const PriceConfig& config);
 
-/// Throws ConfigError where workers and cluster do not fit together.
+/// Prices a job on a cluster. Throws ConfigError where workers and cluster do not fit together.
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config);
 
-/// Of the last stage over dense Adam; of a sample of its steps where they differ.
+/// Returns the speed-up of the last stage over dense Adam, from a sample of its steps where there are many kinds.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
-/// Writes the step of the last stage that sends most as a GOAL schedule. Throws IoError, and ConfigError for too many
-/// messages.
+/// Writes the step of the last stage that sends the most bytes as a GOAL schedule. Throws IoError, and ConfigError for
+/// too many messages.
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const PriceConfig& config,
                     const std::string& path);
 
-/// In units that links are sold in.
+/// Formats a rate in the units in which links are sold.
 std::string rate_text(netmodel::BytesPerSecond rate);
 
-/// A cluster whose network runs at another rate: nominal, effective and stream cap in proportion.
+/// Returns the cluster with its network at another rate: nominal, effective and stream cap change in proportion.
 netmodel::Cluster with_rate(netmodel::Cluster cluster, netmodel::BytesPerSecond effective);
 
-/// Seconds from the start until the evaluated loss of a log came down to `target` (analysis::reached_at); none where it
-/// never does.
+/// Returns the seconds from the start until the evaluated loss of a log first came down to `target`
+/// (analysis::reached_at); none where it never does.
 std::optional<double> seconds_to_target(double target, const Job& job, const ClusterPrice& price);
 
 }  // namespace onebit::experiments

@@ -1,5 +1,5 @@
 #pragma once
-// Reference cases of a gradient trace: hyper-parameters, and how far a replay is from the recorded parameters.
+// Reference cases of a gradient trace: hyper-parameters, and the deviation of a replay from the recorded parameters.
 
 #include <optional>
 
@@ -19,22 +19,22 @@ struct Deviation {
 
 /// The deviations of a replay from a case.
 struct CaseDeviation {
-  Deviation first;  ///< of params, worker 0's
-  Deviation all;    ///< of params_all_workers: the worst worker
+  Deviation first;  ///< of params, worker 0
+  Deviation all;    ///< of params_all_workers, for the worst worker
   bool has_all = false;
 };
 
-/// Compares a step, counted from 1. x: [workers][parameters], or one row that all workers share.
+/// Compares one step, counted from 1, with the case. x: [workers][parameters], or one row that all workers share.
 void compare_step(const sim::GradientTrace& trace, const std::string& name, Index step, const std::vector<float>& x,
                   CaseDeviation& deviation);
 
-/// Hyper-parameters and random numbers of the case, if one is named, and options, which win. Throws ConfigError, also
-/// where the program does not have the case's method.
+/// Combines the hyper-parameters and random numbers of the case, if one is named, with options, which override them.
+/// Throws ConfigError, also where the program does not have the case's method.
 ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name, const Settings& more,
                        std::optional<double> penalty = {});
 
-/// Replays a trace and compares with the case, if one is named; the parameters go to `out`, if that is a path.
-/// Throws what Replay throws, IoError where nothing can be written.
+/// Replays a trace and compares it with the case, if one is named; the parameters are written to `out`, if that is a
+/// path. Throws what Replay throws, and IoError where nothing can be written.
 CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& plan, const std::string& name,
                           const std::string& out = "", bool overwrite = false);
 

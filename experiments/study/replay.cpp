@@ -13,7 +13,7 @@ std::vector<float> repeated(const std::vector<float>& row, Index rows) {
   return all;
 }
 
-/// The mean of the rows, summed in double.
+/// Returns the mean of the rows, summed in double.
 std::vector<float> mean_of(const std::vector<float>& rows, std::size_t columns) {
   std::vector<double> sums(columns);
   for (std::size_t i = 0; i < rows.size(); ++i) sums[i % columns] += static_cast<double>(rows[i]);
@@ -23,7 +23,7 @@ std::vector<float> mean_of(const std::vector<float>& rows, std::size_t columns) 
   return mean;
 }
 
-/// x: a row for each of the gradients', or one for all.
+/// Adds penalty * x to the gradients. x: one row per row of gradients, or one row for all.
 void add_penalty(double penalty, const std::vector<float>& x, std::vector<float>& gradients) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     gradients[i] += static_cast<float>(penalty * static_cast<double>(x[i % x.size()]));
@@ -70,14 +70,14 @@ void Replay::run(const std::function<void(Index step, const std::vector<float>& 
   if (!failed_expectation.empty()) throw Error(failed_expectation, "replay");
 }
 
-/// What the workers get in a step, counted from 0.
+/// Reads the workers' gradients of a step, counted from 0.
 void Replay::read_step(Index step, std::vector<float>& gradients) const {
   trace_.read_step(step, gradients);
   if (workers() < trace_.workers()) gradients = mean_of(gradients, static_cast<std::size_t>(trace_.parameters()));
   if (penalty_ != 0) add_penalty(penalty_, parameters(), gradients);
 }
 
-/// One step of one device on its workers' rows of the gradients.
+/// Takes one step on one device with its workers' rows of the gradients.
 void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& gradients) const {
   const Range own = seat.shard.own();
   const Index parameters = trace_.parameters();
@@ -90,7 +90,7 @@ void Replay::step(Seat& seat, Index step, double lr, const std::vector<float>& g
   if (report.phase != optim::Phase::dry_run && !std::isfinite(double{report.update_norm})) {
     const std::string bad = first_bad_gradient(seat, gradients);
     throw NumericError("the update is not finite" + (bad.empty() ? "" : ": " + bad), "step " + std::to_string(step),
-                       bad.empty() ? "lower the learning rate" : "the trace holds a number that is none");
+                       bad.empty() ? "lower the learning rate" : "the trace holds a value that is not finite");
   }
 }
 
@@ -108,7 +108,7 @@ std::string Replay::first_bad_gradient(const Seat& seat, const std::vector<float
   return "";
 }
 
-/// The rows of all workers, or the one that they share.
+/// Returns the rows of all workers, or the row that they share.
 std::vector<float> Replay::parameters() const {
   if (!local_weights()) return seats_.front().x.to_host();
   std::vector<float> all;

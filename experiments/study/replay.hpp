@@ -1,5 +1,5 @@
 #pragma once
-// An optimizer on the recorded gradients of a trace.
+// Replays an optimizer on the recorded gradients of a trace.
 
 #include <functional>
 
@@ -9,26 +9,27 @@
 
 namespace onebit::experiments {
 
-/// What is replayed how.
+/// What is replayed, and how.
 struct ReplayPlan {
-  sim::RunConfig config;  ///< one worker: it gets the mean of the recorded gradients
-  double penalty = 0;     ///< times the weights is added to every gradient: a penalty of the loss
+  sim::RunConfig config;  ///< with one worker, it gets the mean of the recorded gradients
+  double penalty = 0;     ///< multiple of the weights added to every gradient, as a penalty of the loss
 };
 
 class Replay {
  public:
-  /// Throws ConfigError for an optimizer that asks for gradients which no trace holds.
+  /// Prepares a replay. Throws ConfigError for an optimizer that needs gradients which no trace holds.
   Replay(const sim::GradientTrace& trace, const ReplayPlan& plan);
 
   /// Whether workers have parameters of their own.
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
 
-  /// Takes all steps of the trace; after each, counted from 1, `use` gets the parameters: a row, or one for each worker
-  /// that has its own. Throws Error where the optimizer did not do what its name promises.
+  /// Takes all steps of the trace. After each step, counted from 1, `use` gets the parameters: one row, or one per
+  /// worker where workers have their own. Throws NumericError where an update is not finite, and Error where an
+  /// expectation of the optimizer failed.
   void run(const std::function<void(Index step, const std::vector<float>& x)>& use);
 
  private:
-  /// What one device holds.
+  /// State on one device.
   struct Seat {
     device::Shard shard;
     std::unique_ptr<optim::Optimizer> optimizer;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Logs of validations in a folder.
+/// Returns the logs of earlier experiments in a folder.
 std::vector<fs::path> earlier_logs(const std::string& folder, const std::vector<Arm>& arms) {
   std::vector<fs::path> logs;
   std::error_code none;
@@ -31,7 +31,7 @@ std::vector<fs::path> earlier_logs(const std::string& folder, const std::vector<
   return logs;
 }
 
-/// A checkpoint that goes at the end of its scope.
+/// A checkpoint that is removed at the end of its scope.
 class Branching {
  public:
   Branching(std::string stem, sim::VirtualCluster& cluster) : stem_(std::move(stem)), step_(cluster.step()) {
@@ -77,7 +77,7 @@ sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step) {
   return config;
 }
 
-/// Those of before must not be taken for those of this validation, whose freeze steps may be others.
+/// Earlier logs must not be mistaken for those of this experiment, whose freeze steps may differ.
 void make_room(const CommandLine& line, const std::vector<Arm>& arms) {
   make_folder(line.out);
   if (line.resume) return;
@@ -153,7 +153,7 @@ sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
   return frozen_config(arm.settings, seed_, step);
 }
 
-/// Whether the continuation is there, whole; what is there in part goes.
+/// Whether the continuation's log is complete; an incomplete one is removed.
 bool SeedRuns::is_done(const Arm& arm, Index step) const {
   const std::string path = path_of(arm, step);
   if (!fs::exists(path)) return false;

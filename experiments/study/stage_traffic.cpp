@@ -14,7 +14,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// Past the warm-up stages.
+/// Steps that certainly reach beyond the warm-up stages.
 constexpr Index kLeastSteps = 12;
 constexpr Index kLongestPeriod = 4096;
 
@@ -23,11 +23,11 @@ optim::OptimizerConfig with_short_stages(optim::OptimizerConfig config) {
   config.exchange.dense_steps = std::min<Index>(config.exchange.dense_steps, 2);
   config.zeroone.var_freeze_step = std::min<Index>(config.zeroone.var_freeze_step, 2);
   config.zeroone.var_update_scaler = 1;
-  config.zeroone.local_step_scaler = 1;  // its interval of synchronisation doubles every step, up to the longest
+  config.zeroone.local_step_scaler = 1;  // the synchronisation interval doubles every step, up to the longest
   return config;
 }
 
-/// Steps after which the last stage repeats itself.
+/// Returns the number of steps after which the last stage repeats itself.
 Index period_of(const optim::OptimizerConfig& config) {
   const bool zeroone = config.name == "zeroone-adam";
   const Index period = zeroone ? config.zeroone.local_step_clipper : config.local.period;
@@ -38,7 +38,7 @@ Index period_of(const optim::OptimizerConfig& config) {
   return period;
 }
 
-/// What sends as much as the data say, or needs to know the tensors, cannot be planned for one vector.
+/// Throws where the volume depends on the data, or planning needs the tensors: that cannot be planned for one vector.
 void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
   const bool compresses =
       config.name.find("adam") == std::string::npos && config.name.find("lamb") == std::string::npos;
@@ -63,7 +63,7 @@ void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
   }
 }
 
-/// Of the last stage the last period alone.
+/// Keeps only the last period of the last stage.
 std::vector<analysis::StepRange> settled(std::vector<analysis::StepRange> steps, Index period) {
   const Index from = steps.back().last - period;
   const optim::Phase last = steps.back().phase;
@@ -79,7 +79,7 @@ std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, I
   const device::Device device = device::parse_devices("cpu", 1).front().plan();
   const Index period = period_of(config);
   const Index steps = (kLeastSteps / period + 3) * period;
-  constexpr Index far = Index{1} << 40;  // the end of a run synchronises, which is no usual step
+  constexpr Index far = Index{1} << 40;  // far away, because the last step of a run synchronises and is not typical
   const optim::Problem problem{device::whole(device, workers), {{"weights", parameters}}, far};
   const auto optimizer = optim::make_optimizer(problem, config);
   const Index rows = optimizer->local_weights() ? workers : 1;

@@ -7,14 +7,14 @@
 #include "analysis/freeze/variance.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/session.hpp"
 #include "experiments/study/freeze_arms.hpp"
 #include "experiments/study/price.hpp"
-#include "experiments/cli/session.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-using Candidates = std::map<Index, std::vector<std::size_t>>;  ///< by the step that they choose
+using Candidates = std::map<Index, std::vector<std::size_t>>;  ///< candidates by the step that they choose
 
 Candidates chosen_steps(const ValidationRequest& request, const std::string& dense) {
   Candidates steps;
@@ -30,7 +30,8 @@ Candidates chosen_steps(const ValidationRequest& request, const std::string& den
   return steps;
 }
 
-/// Of a seed whose dense run is there, at every candidate that it reaches. False: asked to stop.
+/// Runs the trials of a seed whose dense run exists, at every candidate that it reaches. Returns false where a signal
+/// stopped it.
 bool run_trials(SeedRuns& runs, const ValidationRequest& request, const std::vector<Arm>& arms,
                 std::vector<analysis::FreezeTrial>& trials) {
   const Candidates steps = chosen_steps(request, runs.dense_path());
@@ -56,7 +57,7 @@ std::vector<std::string> names_of(const ValidationRequest& request) {
   return names;
 }
 
-/// Numbers of a list, rising, each once.
+/// Parses a list of numbers and sorts it; no number may occur twice.
 template <class Number, class Parse>
 std::vector<Number> rising(const std::string& option, const std::string& text, const Parse& parse) {
   std::vector<Number> numbers;
@@ -101,7 +102,7 @@ ValidationRequest validation_request(const CommandLine& line) {
   request.target = make_price_config(line.price).target;
   const bool counts_steps = request.measure == FreezeMeasure::steps;
   if (counts_steps != std::isfinite(request.target))
-    throw ConfigError(counts_steps ? "no loss to reach" : "a loss to reach that nothing counts", "target",
+    throw ConfigError(counts_steps ? "no loss to reach" : "a target that this measure does not use", "target",
                       "--measure steps takes --target LOSS, the other measures take none");
   if (!line.reference.empty() && request.measure != FreezeMeasure::loss)
     throw ConfigError("a reference for an excess that nothing counts", "reference " + line.reference,

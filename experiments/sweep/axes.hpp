@@ -1,5 +1,5 @@
 #pragma once
-// Axes of a sweep: the values that options take, and how the axes advance.
+// Axes of a sweep: the values that options take, and how the axes are combined.
 
 #include "experiments/options/options.hpp"
 
@@ -7,28 +7,31 @@ namespace onebit::experiments {
 
 struct Axis {
   std::string key;                  ///< option of a run
-  std::vector<std::string> values;  ///< as the option writes them
+  std::vector<std::string> values;  ///< in the option's own notation
 };
 
-/// Values as the option writes them, so that 1e-3 and 0.001 are one. Throws ConfigError: unknown option, bad value.
+/// Returns a value in the option's own notation, so that 1e-3 and 0.001 are equal. Throws ConfigError for an unknown
+/// option or a bad value.
 std::string canonical(const std::string& key, const std::string& value);
 
-/// 'key=a,b,c', 'key=a;b;c' where values have commas, 'key=low:high:log:count' or 'key=low:high:lin:count'. A range is
-/// rounded to six significant digits. Throws ConfigError: malformed, unknown option, a value twice.
+/// Parses 'key=a,b,c', 'key=a;b;c' where values have commas, 'key=low:high:log:count' or 'key=low:high:lin:count'. The
+/// values of a range are rounded to six significant digits. Throws ConfigError for malformed text, an unknown option or
+/// a repeated value.
 Axis parse_axis(const std::string& text);
 
-/// The axis as parse_axis takes it.
+/// Returns the axis in the form that parse_axis reads.
 std::string axis_text(const Axis& axis);
 
-/// A number in a range as the text of an option: six significant digits, whole numbers without an exponent.
+/// Returns a number of a range as an option's text: six significant digits, whole numbers without an exponent.
 std::string range_value(double value);
 
-/// Every choice of values, the first axis slowest; axes of one zip advance together, at the place of their first.
-/// zips: 'key,key'. Throws ConfigError: two axes of one option, a zip of other lengths or unknown axes, too many
-/// points.
+/// Returns every combination of values, the first axis varying slowest. The axes of a zip, 'key,key', advance together,
+/// in the place of the first of them. Throws ConfigError for two axes of one option, a zip with axes of different
+/// lengths or unknown axes, and too many points.
 std::vector<Settings> product(const std::vector<Axis>& axes, const std::vector<std::string>& zips);
 
-/// 'key=value,key=value': the settings of a skip, as the options write them. Key "arm" stands for the arm's name.
+/// Parses 'key=value,key=value', the settings of a skip, into the options' own notation. The key "arm" stands for the
+/// arm's name.
 Settings parse_skip(const std::string& text);
 
 }  // namespace onebit::experiments

@@ -1,5 +1,5 @@
 #pragma once
-// A line on stderr about a sweep that overwrites itself.
+// A progress line on stderr about a sweep, which overwrites itself.
 
 #include <chrono>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace onebit::experiments {
 
-/// Where a sweep stands.
+/// Progress of a sweep.
 struct Standing {
   Index points = 0, ended = 0, failed = 0, running = 0;
   double best = 0;         ///< smallest loss of a done point
-  std::string best_label;  ///< of its point; empty: none is done
+  std::string best_label;  ///< label of that point; empty: none is done
 };
 
 class Board {
@@ -22,9 +22,9 @@ class Board {
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  /// At most ten times a second.
+  /// Shows the progress, at most ten times a second.
   void show(const Standing& standing);
-  /// A line above it that stays, also where no board is shown.
+  /// Prints a permanent line above the progress line, also where no progress is shown.
   void tell(const std::string& line);
 
  private:
@@ -32,7 +32,7 @@ class Board {
   void clear() const;
 
   bool shown_;
-  Index before_ = -1;  ///< points that had ended when it began
+  Index before_ = -1;  ///< points that had ended before the first call of show; -1: not called yet
   Clock::time_point start_ = Clock::now(), last_ = {};
 };
 

@@ -28,7 +28,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// Keeps all signals waiting while it lives.
+/// Blocks all signals during its lifetime.
 class SignalsHeld {
  public:
   SignalsHeld() {
@@ -45,8 +45,9 @@ class SignalsHeld {
   sigset_t before_;
 };
 
-/// Between fork and exec: only what is safe there. A group of its own keeps the terminal's Ctrl-C for the sweep, which
-/// passes it on. The sweep's handlers would take a request to stop that is meant for the child, and forget it at exec.
+/// Runs between fork and exec, where only async-signal-safe calls are allowed. A process group of the child's own keeps
+/// the terminal's Ctrl-C for the sweep, which passes it on. Signal handlers are reset, because the sweep's would accept
+/// a stop request that is meant for the child and lose it at exec.
 [[noreturn]] void become(pid_t parent, int out, int in, char* const* arguments, sigset_t signals) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);

@@ -1,5 +1,5 @@
 #pragma once
-// A child process that runs while this program does, and ends with it.
+// A child process that ends no later than this program.
 
 #include <sys/types.h>
 
@@ -13,23 +13,23 @@ namespace onebit::experiments {
 /// How a child ended.
 struct ChildEnd {
   int status = 0;  ///< exit status; 0 where a signal ended it
-  int signal = 0;  ///< that ended it; 0: none
+  int signal = 0;  ///< the signal that ended it; 0: none
 };
 
 class Child {
  public:
-  /// Starts this program again with `arguments`. Its output, errors included, replaces the file `output`; a threads
-  /// library that waits does so asleep. The child is killed where this process dies. Throws IoError.
+  /// Starts this program again with `arguments`. Its output, including errors, replaces the file `output`; a threads
+  /// library in it sleeps while it waits. The child is killed where this process dies. Throws IoError.
   Child(const std::vector<std::string>& arguments, const std::string& output);
-  /// Kills it if it still runs.
+  /// Kills the child if it still runs.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Nothing as long as it runs.
+  /// Returns how the child ended; none as long as it runs.
   std::optional<ChildEnd> end();
   void send(int signal) const;
-  /// Seconds since it was started, until its end.
+  /// Returns the seconds from its start to its end, or to now.
   double seconds() const;
 
  private:
@@ -39,10 +39,10 @@ class Child {
   Clock::time_point start_ = Clock::now(), stop_ = {};
 };
 
-/// The end of a child wakes wait_for_children from now on. To be called before this process starts threads.
+/// From now on the end of a child wakes wait_for_children. Call this before this process starts threads.
 void watch_children();
 
-/// Sleeps until a child ends, a signal comes, or the time is over.
+/// Sleeps until a child ends, a signal arrives, or the time is up.
 void wait_for_children(std::chrono::milliseconds longest);
 
 }  // namespace onebit::experiments

@@ -16,7 +16,7 @@ constexpr const char* kTitle = "# Definition of a sweep, as `onebit sweep --conf
 
 constexpr Index kTunePoints = 8;
 
-/// Every option once with its last value, by name.
+/// Returns every option once, with its last value, sorted by name.
 Settings without_repeats(const Settings& settings) {
   std::map<std::string, std::string> last;
   for (const auto& [name, value] : settings) last[name] = canonical(name, value);
@@ -33,7 +33,7 @@ bool holds(const std::vector<std::string>& lines, const std::string& line) {
   return std::find(lines.begin(), lines.end(), line) != lines.end();
 }
 
-/// The first line of one that the other lacks.
+/// Returns the first line that the other text lacks.
 std::string first_lacking(const std::vector<std::string>& lines, const std::vector<std::string>& other) {
   const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) { return !holds(other, line); });
   return found == lines.end() ? "" : *found;

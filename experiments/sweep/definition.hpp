@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep asks for, apart from how it is carried out.
+// The request of a sweep, apart from how it is executed.
 
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace onebit::experiments {
 
 struct SweepDefinition {
-  Settings common;  ///< options of a run as they were given, each once, by name
+  Settings common;  ///< run options as given, sorted by name, without repeats
   std::vector<std::string> optimizers, arms;
   std::vector<Axis> axes;
   std::vector<std::string> zips, skips;
@@ -18,20 +18,19 @@ struct SweepDefinition {
   std::optional<Tuning> tuning;
 };
 
-/// Throws ConfigError: malformed axes, skips, ranges.
+/// Makes a definition from the command line. Throws ConfigError for malformed axes, skips or ranges.
 SweepDefinition definition_of(const CommandLine& line);
 
-/// Options of the command line that cannot change results.
+/// Returns the options of the command line that cannot change results.
 Settings execution_of(const CommandLine& line);
 
-/// Throws ConfigError for a value that an INI file does not give back: it ends a value at '#' and takes blanks off its
-/// ends.
+/// Throws ConfigError for a value that an INI file would not preserve: it ends a value at '#' and trims blanks.
 void require_storable(const std::string& key, const std::string& value);
 
-/// The definition as an INI file that `sweep --config` takes; two definitions are the same where their texts are.
+/// Returns the definition as an INI file that `sweep --config` reads; two definitions are equal if their texts are.
 std::string text_of(const SweepDefinition& definition);
 
-/// The first line in which two texts differ, of both: "x = 1 instead of x = 2".
+/// Returns the first line in which two texts differ, from both: "x = 1 instead of x = 2".
 std::string difference(const std::string& asked, const std::string& stored);
 
 }  // namespace onebit::experiments

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kMostWritten = Index{1} << 30;  // bytes of a text that this program has written itself
+constexpr Index kMostWritten = Index{1} << 30;  // largest size in bytes of a text that this program writes itself
 
 [[noreturn]] void fail(const std::string& path) {
   throw IoError("cannot write file: " + std::string(std::strerror(errno)), path);
@@ -31,7 +31,7 @@ void write_table_file(const std::string& path, std::string_view format, const st
   files::replace(path, [&](const std::string& part) { sim::write_table(part, format, 1, columns); });
 }
 
-// A hard link is made by one of several programs alone, also on NFS.
+// Only one of several programs succeeds in making a hard link, even on NFS.
 bool create_file(const std::string& path, const std::string& text) {
   const std::string part = files::temporary_name(path);
   int error = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The definitions that a folder keeps: sweep.ini, and sweep-2.ini, sweep-3.ini, ... for those that extended it.
+// The definitions in a folder: sweep.ini, and sweep-2.ini, sweep-3.ini, ... for those that extended it.
 
 #include <functional>
 
@@ -7,13 +7,13 @@
 
 namespace onebit::experiments {
 
-/// All definitions of the folder in their order, with the one asked for added: as the first of an empty folder, or
-/// with `extend`. One that is there already stays alone. `write`: false leaves the files alone. Throws ConfigError: the
-/// folder is of another sweep (with the difference), or is not a sweep's.
+/// Returns all definitions of the folder in order, with the requested one added if it is new: as the first of an empty
+/// folder, or with `extend`. write: false leaves the files unchanged. Throws ConfigError where the folder belongs to
+/// another sweep (naming the difference), or not to a sweep.
 std::vector<SweepDefinition> definitions_in(const std::string& folder, const SweepDefinition& asked, bool extend,
                                             bool write);
 
-/// Those that are there.
+/// Returns the definitions in the folder.
 std::vector<SweepDefinition> definitions_in(const std::string& folder);
 
 }  // namespace onebit::experiments

@@ -18,7 +18,7 @@ using sim::TableColumn;
 using Texts = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
-/// The texts as numbers, if all of them are.
+/// Returns the texts as numbers if all of them are numbers.
 std::optional<Numbers> numbers_in(const Texts& texts) {
   Numbers numbers;
   for (const std::string& text : texts) {
@@ -30,7 +30,7 @@ std::optional<Numbers> numbers_in(const Texts& texts) {
   return numbers;
 }
 
-/// What the points were: name, arm, axes, seed.
+/// Returns the columns that identify the points: name, arm, axes, seed.
 std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
   const auto texts = [&](const auto& value) {
     Texts values;
@@ -38,7 +38,7 @@ std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
     return values;
   };
   std::vector<TableColumn> columns;
-  columns.push_back({"name", "", "files of the point are called by it", texts([](const Point& p) { return p.name; })});
+  columns.push_back({"name", "", "the point's files are named after it", texts([](const Point& p) { return p.name; })});
   const Texts arms = texts([](const Point& point) { return point.arm; });
   if (arms != Texts(points.size())) columns.push_back({"arm", "", "name of the arm", arms});
   for (const std::string& key : varied_keys(points)) {
@@ -56,7 +56,7 @@ std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
   return columns;
 }
 
-/// What became of them; times last.
+/// Returns the columns of their results, times last.
 std::vector<TableColumn> result_columns(const std::vector<PointResult>& results) {
   Texts statuses;
   std::vector<Index> steps;

@@ -1,20 +1,20 @@
 #pragma once
-// The index of a sweep: a row per point in point order, what it was and what became of it. Times stand in the last
-// columns; everything before is the same however often a sweep was interrupted.
+// The index of a sweep: one row per point in point order, with its settings and its result. Times are in the last
+// columns; all other columns are the same however often the sweep was interrupted.
 
 #include "experiments/sweep/points.hpp"
 #include "experiments/sweep/results.hpp"
 
 namespace onebit::experiments {
 
-/// index.csv, as text.
+/// Returns the text of index.csv.
 std::string index_csv(const std::vector<Point>& points, const std::vector<PointResult>& results);
 
-/// Results of the points, in their order.
+/// Returns the results of the points, in their order.
 std::vector<PointResult> results_of(const std::vector<Point>& points, Results& results);
 
-/// Writes DIR/index.csv and DIR/index.h5, each whole at any time; looks again afterwards, and writes again where
-/// another shard has finished a point meanwhile: whoever writes last knows all. Throws IoError.
+/// Writes DIR/index.csv and DIR/index.h5, replacing each atomically. Afterwards it looks again, and rewrites them where
+/// another shard has finished a point in the meantime, so that the last writer's index is complete. Throws IoError.
 void write_index(const std::string& folder, const std::vector<Point>& points, Results& results);
 
 }  // namespace onebit::experiments

@@ -17,7 +17,8 @@ namespace {
 
 using files::host_name;
 
-/// Empty where there is none, or it cannot be read just now: a process ends, file systems have their moods.
+/// Returns the text of a file; empty where there is none, or it cannot be read at this moment: a process may end, a
+/// file system may fail temporarily.
 std::string text_or_nothing(const std::string& path) {
   try {
     return file_text(path);
@@ -26,13 +27,13 @@ std::string text_or_nothing(const std::string& path) {
   }
 }
 
-/// When a process began, as the kernel counts: another process of the same number has another. Empty: it has ended.
+/// Returns the kernel's start time of a process, which tells apart processes that reuse a number. Empty: it has ended.
 std::string start_of(long process) {
   const std::string text = text_or_nothing("/proc/" + std::to_string(process) + "/stat");
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   std::string state, field;
   fields >> state;
-  for (int i = 0; i < 19; ++i) fields >> field;  // the 22nd field; with the state, three stand before
+  for (int i = 0; i < 19; ++i) fields >> field;  // to the 22nd field; number, name and state are the first three
   return fields && state != "Z" ? field : "";
 }
 
@@ -49,7 +50,7 @@ Holder parse_holder(const std::string& text) {
   return holder;
 }
 
-/// Seconds since the file was touched, by the clock of the file system that both files are on.
+/// Returns the seconds since the file was touched, by the clock of the file system, which also dates the probe.
 double silence_of(const std::string& path) {
   const std::string probe = path + ".clock-" + host_name() + "-" + std::to_string(getpid());
   const int fd = open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
@@ -66,7 +67,7 @@ bool is_stale(const std::string& path, const Holder& holder) {
   return silence_of(path) > std::chrono::duration<double>(FolderLock::kSilence).count();
 }
 
-/// Takes a stale lock away; puts it back where another program was faster and made a new one.
+/// Removes a stale lock; puts it back where another program was faster and has replaced it.
 void remove_stale(const std::string& path, const std::string& text) {
   const std::string aside = path + ".stale-" + host_name() + "-" + std::to_string(getpid());
   if (rename(path.c_str(), aside.c_str()) != 0) return;
@@ -84,7 +85,7 @@ FolderLock::FolderLock(const std::string& folder, const std::string& shard)
   std::replace(path_.begin() + static_cast<long>(folder.size()) + 1, path_.end(), '/', '-');
   while (!create_file(path_, text_)) {
     const std::string other = text_or_nothing(path_);
-    if (other.empty() && access(path_.c_str(), F_OK) != 0) continue;  // given back just now
+    if (other.empty() && access(path_.c_str(), F_OK) != 0) continue;  // just released
     const Holder holder = parse_holder(other);
     if (!is_stale(path_, holder)) {
       throw ConfigError("another sweep is at work in this folder",

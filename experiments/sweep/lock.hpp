@@ -1,6 +1,6 @@
 #pragma once
-// One sweep at a time on a folder, or on a shard of it: a file with host, process and a heartbeat, made by hard link,
-// which works on NFS.
+// A lock that admits one sweep at a time to a folder, or to a shard of it: a file with host, process and a heartbeat,
+// made by a hard link, which works on NFS.
 
 #include <chrono>
 #include <string>
@@ -9,15 +9,15 @@ namespace onebit::experiments {
 
 class FolderLock {
  public:
-  /// `shard` as "i/n"; each has a lock of its own. A lock is taken over where its process is gone: on this host at
-  /// once, of another host where it has not been touched for kSilence. Throws ConfigError where another sweep is at
-  /// work.
+  /// Takes the lock of a shard, given as "i/n"; each shard has its own lock. A lock whose process is gone is taken
+  /// over: from this host at once, from another host after kSilence without a heartbeat. Throws ConfigError where
+  /// another sweep is running.
   FolderLock(const std::string& folder, const std::string& shard);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// Touches the file when it is time. Throws ConfigError where another program has taken the lock over.
+  /// Touches the file when a heartbeat is due. Throws ConfigError where another program has taken over the lock.
   void beat();
 
   static constexpr std::chrono::seconds kHeartbeat{10};
@@ -25,7 +25,7 @@ class FolderLock {
 
  private:
   std::string path_;
-  std::string text_;  ///< of the file: host, process, its start
+  std::string text_;  ///< text of the file: host, process, start time
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 

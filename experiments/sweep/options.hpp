@@ -1,5 +1,5 @@
 #pragma once
-// What `onebit sweep` is asked for besides the options of a run.
+// Options of `onebit sweep` besides those of a run.
 
 #include <string>
 #include <vector>
@@ -13,19 +13,19 @@ struct SweepOptions {
   std::vector<std::string> zips;   ///< 'key,key': axes that advance together
   std::vector<std::string> skips;  ///< 'key=value,key=value'
   std::string tune;                ///< 'key=low:high'; empty: nothing is tuned
-  Index tune_points = 0;           ///< values tried for each arm; 0: not given, 8
-  Index jobs = 0;                  ///< runs at a time; 0: as many as the cores take
-  Index retries = 1;               ///< after a failure that is no divergence
-  double time_limit = 0;           ///< seconds a run may take; 0: any
+  Index tune_points = 0;           ///< values to try for each arm; 0: not given, then 8
+  Index jobs = 0;                  ///< runs at a time; 0: as many as fit the cores
+  Index retries = 1;               ///< restarts after a failure other than a divergence
+  double time_limit = 0;           ///< seconds a run may take; 0: unlimited
   std::string shard;               ///< 'i/n'; empty: SLURM's, else all
   bool extend = false;
   bool retry_failed = false;
 };
 
-/// Takes an option of the command line or of an INI file. False: it is none of these. Throws ConfigError.
+/// Takes an option of the command line or an INI file. Returns false where it is none of these. Throws ConfigError.
 bool take_sweep_option(SweepOptions& options, const std::string& name, const std::string& value);
 
-/// Names of these options, without dashes.
+/// Returns the names of these options, without dashes.
 const std::vector<std::string>& sweep_option_names();
 
 }  // namespace onebit::experiments

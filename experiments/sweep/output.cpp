@@ -17,7 +17,7 @@ bool has_arms(const std::vector<Point>& points) {
   return std::any_of(points.begin(), points.end(), [](const Point& point) { return !point.arm.empty(); });
 }
 
-/// Column heads of what distinguishes points, and a point's cells for them.
+/// Column headings of the settings that distinguish points, and a point's cells below them.
 std::vector<std::string> point_head(const std::vector<Point>& points) {
   std::vector<std::string> head = {"point"};
   if (has_arms(points)) head.emplace_back("arm");
@@ -40,7 +40,7 @@ std::vector<std::string> with(std::vector<std::string> cells, const std::vector<
   return cells;
 }
 
-/// Best first; points without a loss come last, in their order.
+/// Orders points, best first; those without a loss come last, in their order.
 std::vector<std::size_t> by_loss(const std::vector<PointResult>& results) {
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,5 +1,5 @@
 #pragma once
-// What a sweep shows at its end.
+// The output of a sweep when it ends.
 
 #include <iosfwd>
 #include <map>
@@ -10,23 +10,24 @@
 
 namespace onebit::experiments {
 
-/// The points, best first; the rest of a long list is counted, and is in `index`. Reasons of failures below.
+/// Prints the points, best first, and the reasons of failures below. A long list is cut, with a count of the rest and a
+/// reference to `index`.
 void print_points(const std::vector<Point>& points, const std::vector<PointResult>& results, const std::string& index,
                   std::ostream& out);
 
-/// A tuned arm with the mean losses of what was tried.
+/// A tuned arm with the mean losses of the values tried.
 struct Grid {
   struct Row {
     std::string value;
-    double loss = 0;  ///< mean over the seeds; infinite where one has none
+    double loss = 0;  ///< mean over the seeds; infinite where a seed has none
     Index ended = 0, seeds = 0;
   };
   std::string label;
   std::string key;
-  std::vector<Row> rows;  ///< by value
-  std::size_t best = 0;   ///< row of the smallest loss
-  bool found = false;     ///< some row has a loss
-  bool at_edge = false;   ///< nothing was tried on one side of the best: the range may end too early
+  std::vector<Row> rows;  ///< ascending by value
+  std::size_t best = 0;   ///< row with the smallest loss
+  bool found = false;     ///< whether some row has a loss
+  bool at_edge = false;   ///< no value was tried on one side of the best: the range may be too short
   bool complete = false;  ///< every value has been tried
 };
 std::vector<Grid> grids_of(const std::vector<TunedArm>& arms, const LossOfPoint& loss);
@@ -35,7 +36,7 @@ void print_grids(const std::vector<Grid>& grids, std::ostream& out);
 Json to_json(const std::vector<Point>& points, const std::vector<PointResult>& results);
 Json to_json(const std::vector<Grid>& grids);
 
-/// For --dry-run: every point, and what the waiting ones will take in memory.
+/// Prints, for --dry-run, every point and the memory that the waiting ones will take.
 void print_plan(const std::vector<Point>& points, const std::vector<PointResult>& results,
                 const std::map<std::string, PointPlan>& plans, std::ostream& out);
 Json plan_json(const std::vector<Point>& points, const std::map<std::string, PointPlan>& plans);

@@ -7,7 +7,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// Options that have no say in what data is read and where it is computed on; others might.
+/// Whether an option certainly does not affect which data is read and on which device; others might.
 bool leaves_data_alone(const std::string& option) {
   static const std::string starts[] = {"optimizer", "freeze", "schedule", "codec",      "feedback", "channel",
                                        "log.",      "eval.",  "steps",    "checkpoint", "memory",   "worker-group"};
@@ -55,7 +55,7 @@ PointPlan PointPlanner::make_plan(const sim::RunConfig& config) {
     const sim::MemoryPlan plan = sim::plan_memory(limited, resources);
     return {plan.total(), plan.worker_group, resources.data->train_size(), ""};
   } catch (const ConfigError& refusal) {
-    // Memory was the reason if it can be planned with any amount of it.
+    // Memory was the reason if planning succeeds with an unlimited amount.
     limited.memory = Index{1} << 60;
     sim::plan_memory(limited, resources);
     return {0, 0, resources.data->train_size(), refusal.what()};

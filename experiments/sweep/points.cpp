@@ -15,12 +15,12 @@
 namespace onebit::experiments {
 namespace {
 
-/// An arm at one place of the axes; its seeds and tuned values are still open.
+/// An arm at one combination of axis values; its seeds and tuned values are still open.
 struct Combination {
   std::string arm;
   Settings varied;
   Settings settings;
-  std::size_t common = 0;  ///< so many of them, the first ones, are the definition's
+  std::size_t common = 0;  ///< number of settings, the first ones, that come from the definition
 };
 
 std::string words_of(const std::string& arm, const Settings& varied) {
@@ -55,7 +55,8 @@ std::vector<Arm> arms_in(const SweepDefinition& definition) {
   return arms_of(line);
 }
 
-/// An option may be set in one place only: common settings give way, an arm's own do not.
+/// Throws where an arm sets an option that an axis varies. Common settings give way to axes, an arm's own settings do
+/// not.
 void check_arm(const Arm& arm, const std::set<std::string>& open, std::size_t common) {
   for (std::size_t i = common; i < arm.settings.size(); ++i) {
     const std::string& key = arm.settings[i].first;
@@ -73,7 +74,7 @@ void check_keys(const SweepDefinition& definition, const std::set<std::string>& 
   for (const std::string& text : definition.skips) {
     for (const auto& [key, value] : parse_skip(text)) {
       const bool open = (definition.tuning && key == definition.tuning->key) || (key == "seed" && axes.count(key) == 0);
-      if (open) throw ConfigError("a skip by what is no axis", text + ": " + key);
+      if (open) throw ConfigError("a skip names an option that is not an axis", text + ": " + key);
     }
   }
 }
@@ -102,7 +103,7 @@ std::vector<Combination> combinations_of(const SweepDefinition& definition) {
   return result;
 }
 
-/// Settings with each option once: the last.
+/// Returns the settings with only the last value of each option.
 Settings last_of_each(const Settings& settings) {
   Settings result;
   for (auto setting = settings.rbegin(); setting != settings.rend(); ++setting) {
@@ -113,15 +114,16 @@ Settings last_of_each(const Settings& settings) {
   return result;
 }
 
-/// The combination with another value of the option that is tuned.
+/// Returns the combination with a value of the tuned option.
 Combination at(const Combination& combination, const std::string& key, const std::string& value) {
   Combination result = combination;
   for (Settings* settings : {&result.varied, &result.settings}) settings->emplace_back(key, value);
   return result;
 }
 
-/// How points are run, after which the combination's own settings win. What they have in common may name a backend, as
-/// definitions do: which of its devices is up to how points are run.
+/// Puts the execution's settings before the combination's, which override them, except for devices: common settings may
+/// name a backend, as definitions do, and the execution chooses which of its devices to use. Devices of another backend
+/// are ignored.
 Settings with_execution(const Settings& execution, const Combination& combination) {
   const auto is_devices = [](const auto& setting) { return setting.first == "devices"; };
   std::string backend;
@@ -142,7 +144,7 @@ Settings with_execution(const Settings& execution, const Combination& combinatio
   return result;
 }
 
-/// A combination's runs, one for each seed.
+/// Returns a combination's runs, one for each seed.
 std::vector<Point> seeds_of(const Combination& combination, Index seeds, const Settings& execution) {
   std::vector<Point> points;
   const std::string words = words_of(combination.arm, combination.varied);
@@ -169,7 +171,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
   return points;
 }
 
-/// A value's loss: the mean over the seeds; infinite where one has none; nothing while one waits.
+/// Returns a value's loss: the mean over the seeds; infinite where a seed has none; nothing while one waits.
 std::optional<double> mean_loss(const std::vector<Point>& points, const LossOfPoint& loss) {
   double sum = 0;
   for (const Point& point : points) {
@@ -180,7 +182,7 @@ std::optional<double> mean_loss(const std::vector<Point>& points, const LossOfPo
   return sum / static_cast<double>(points.size());
 }
 
-/// A combination's runs at each value that the losses known so far ask for.
+/// Returns a combination's runs at each value that the losses known so far call for.
 std::vector<std::vector<Point>> tuned_points(const Combination& combination, const SweepDefinition& definition,
                                              const Settings& execution, const LossOfPoint& loss) {
   const std::string& key = definition.tuning->key;
@@ -197,7 +199,7 @@ std::vector<std::vector<Point>> tuned_points(const Combination& combination, con
   return result;
 }
 
-/// Collects points and finds those that stand twice.
+/// Collects points and finds duplicates.
 class Collection {
  public:
   void begin_definition() { own_.clear(); }
@@ -220,7 +222,7 @@ class Collection {
  private:
   std::vector<Point> points_;
   std::set<std::string> names_;
-  std::map<std::string, std::string> own_;  ///< of one definition: name, label
+  std::map<std::string, std::string> own_;  ///< points of the current definition: label by name
 };
 
 }  // namespace
@@ -231,7 +233,7 @@ std::string name_of(const Settings& values) {
   sim::Fnv1a hash;
   for (const auto& [name, value] : std::map<std::string, std::string>(values.begin(), values.end())) {
     const auto usual = default_of.find(name);
-    if (usual == default_of.end()) continue;  // no option: the log has others besides
+    if (usual == default_of.end()) continue;  // not an option of this program: a log may hold others
     const std::string counted = name == "devices" ? sim::backend_of(value) : value;
     const bool same = name == "devices" ? counted.empty() : value == usual->second || !sim::decides_results(name);
     if (same) continue;

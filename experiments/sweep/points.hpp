@@ -1,5 +1,5 @@
 #pragma once
-// The points of a sweep: one run each, called by what it computes.
+// The points of a sweep: one run each, named after what it computes.
 
 #include <functional>
 #include <optional>
@@ -9,53 +9,54 @@
 namespace onebit::experiments {
 
 struct Point {
-  Index unit = 0;     ///< what a shard takes whole: the point, or all points of an arm that is tuned
+  Index unit = 0;     ///< unit of sharding: the point, or all points of an arm that is tuned
   std::string name;   ///< name_of its configuration
   std::string arm;    ///< empty: the sweep has no arms
-  Settings varied;    ///< what distinguishes it: axes, the tuned option
-  Settings settings;  ///< all, as `run` takes them
+  Settings varied;    ///< the settings that distinguish it: axes, the tuned option
+  Settings settings;  ///< all settings, as `run` takes them
   sim::RunConfig config;
 };
 
-/// Name of a run: 16 hex digits, a hash (FNV-1a) of every option that differs from its default, leaving out what cannot
-/// change results (threads, memory, worker-group, log.flush, checkpoint.*; of devices only the backend counts). The
-/// same run has the same name in any sweep.
+/// Returns the name of a run: 16 hex digits, a hash (FNV-1a) of every option that differs from its default, except
+/// those that cannot change results (threads, memory, worker-group, log.flush, checkpoint.*; of devices only the
+/// backend counts). A run has the same name in every sweep.
 std::string name_of(const Settings& values);
 
-/// Whether a run whose log has these values may be called so: where a run's options left its evaluations open, the log
-/// has what was chosen for it.
+/// Whether a run whose log has these values may have this name: where the options left the evaluations open, the log
+/// records the values that were chosen.
 bool is_named(const Settings& values, const std::string& name);
 
-/// The examples of an evaluation that all points can afford which leave them open (sim::planned_evaluations), so that
-/// their losses are of the same ones. train_size: the examples of an epoch, asked for where a point's length is in
-/// epochs.
+/// Returns the number of examples per evaluation that all points which leave it open can afford
+/// (sim::planned_evaluations), so that their losses are over the same examples. train_size: the examples of an epoch,
+/// queried where a point's length is in epochs.
 Index common_examples(const std::vector<Point>& points, const std::function<Index(const Point&)>& train_size);
 
-/// "arm adam, optimizer.lr 0.001, seed 2"
+/// Returns a label such as "arm adam, optimizer.lr 0.001, seed 2".
 std::string label_of(const Point& point);
 
-/// Loss of a finished point by name, infinite where there is none; nothing as long as it waits.
+/// Returns the loss of a point that has ended, by name, infinite where it has none; nothing as long as the point waits.
 using LossOfPoint = std::function<std::optional<double>(const std::string& name)>;
 
-/// The points of a folder's definitions in their order; one that two of them ask for stands once. Of tuned arms those
-/// that the losses known so far ask for. execution: options that cannot change results, for all points. Throws
-/// ConfigError naming the point: bad value, two points that are the same run, a skip that matches nothing, no point.
+/// Returns the points of a folder's definitions in order; a point of several definitions occurs once. Of tuned arms it
+/// includes the points that the losses known so far call for. execution: options that cannot change results, for all
+/// points. Throws ConfigError naming the point: bad value, two points that are the same run, a skip that matches
+/// nothing, no point.
 std::vector<Point> points_of(const std::vector<SweepDefinition>& definitions, const Settings& execution,
                              const LossOfPoint& loss);
 
-/// Options that distinguish the points, in order of appearance.
+/// Returns the options that distinguish the points, in order of appearance.
 std::vector<std::string> varied_keys(const std::vector<Point>& points);
 
-/// What is written in the index for a point: the value of one of the options that distinguish points.
+/// Returns what the index shows for a point: the value of one of the options that distinguish points.
 std::string value_of(const Point& point, const std::string& key);
 
-/// A combination of arm and axes whose option is tuned, and its values in the order tried.
+/// A combination of arm and axes with a tuned option, and the values of that option in the order tried.
 struct TunedArm {
   std::string label;
   Tuning tuning;
   struct Trial {
     std::string value;
-    std::vector<std::string> names;  ///< of its points, by seed
+    std::vector<std::string> names;  ///< names of its points, by seed
   };
   std::vector<Trial> trials;
 };

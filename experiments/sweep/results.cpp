@@ -36,7 +36,8 @@ void check_identity(const sim::LogReader& log, const std::string& name) {
                    "was it moved, or written by another version? remove it, or take another -o DIR");
 }
 
-/// By one worker over the run. The last evaluation of a run that is done knows; the exchanges take long to read.
+/// Returns the bytes that one worker sent over the run. The last evaluation of a finished run records them; reading the
+/// exchanges takes long.
 double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRow>& evaluations) {
   if (log.status() == sim::RunStatus::finished && !evaluations.empty()) return evaluations.back().bytes;
   netmodel::TrafficList exchanges;
@@ -44,7 +45,7 @@ double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRo
   return netmodel::sent_bytes(exchanges).value;
 }
 
-/// Of a closed log; waiting where the run was stopped or failed.
+/// Returns the result of a closed log; waiting where the run was stopped or failed.
 PointResult result_of(const sim::LogReader& log, const std::string& name) {
   PointResult result;
   check_identity(log, name);
@@ -67,7 +68,8 @@ PointResult result_of(const sim::LogReader& log, const std::string& name) {
   return result;
 }
 
-/// Of a log that looks closed. Nothing where it cannot be read: it is damaged, or another program opened it just now.
+/// Returns the result of a log that looks closed; none where it cannot be read, because it is damaged or another
+/// program has just opened it.
 std::optional<PointResult> read_result(const std::string& path, const std::string& name) {
   try {
     return result_of(sim::LogReader(path), name);
@@ -115,7 +117,7 @@ std::optional<Index> Results::eval_examples(const std::string& name) const {
     }
     return there.eval.examples > 0 ? std::optional(there.eval.examples) : std::nullopt;
   } catch (const Error&) {
-    return std::nullopt;  // damaged, or another program opened it just now
+    return std::nullopt;  // damaged, or another program has just opened it
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What became of the points, from the files of the folder alone.
+// The results of the points, from the folder's files alone.
 
 #include <cstdint>
 #include <ctime>
@@ -19,48 +19,48 @@ struct PointResult {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   PointStatus status = PointStatus::waiting;
-  std::string reason;  ///< of a failure or a divergence
-  // Of a run that was done or diverged; else none.
+  std::string reason;  ///< reason of a failure or a divergence
+  // The following describe a run that is done or diverged; else they are empty.
   Index steps = 0;
-  double train_loss = kNone;  ///< of the last logged step
-  double eval_loss = kNone;   ///< of the last evaluation; none where it diverged
-  double accuracy = kNone;    ///< of the last evaluation; none where it diverged
-  double bytes = kNone;       ///< sent by one worker
+  double train_loss = kNone;  ///< loss of the last logged step
+  double eval_loss = kNone;   ///< loss of the last evaluation; none where the run diverged
+  double accuracy = kNone;    ///< accuracy of the last evaluation; none where the run diverged
+  double bytes = kNone;       ///< bytes sent by one worker
   double wall_seconds = kNone;
   std::string data_hash;
 
   bool ended() const { return status != PointStatus::waiting; }
-  /// The last evaluation's loss, else the last step's; infinite where the run is not done.
+  /// Returns the last evaluation's loss, else the last step's; infinite where the run is not done.
   double loss() const;
 };
 
-/// The files of points in a folder: NAME.ini, NAME.h5, NAME.out, NAME.failed. Files are looked at again where they may
-/// have changed; another program may be writing them.
+/// The files of points in a folder: NAME.ini, NAME.h5, NAME.out, NAME.failed. They are read again where they may have
+/// changed, because another program may be writing them.
 class Results {
  public:
   explicit Results(std::string folder) : folder_(std::move(folder)) {}
 
   std::string path(const std::string& name, const std::string& suffix) const { return folder_ + "/" + name + suffix; }
 
-  /// Throws ConfigError where the log of that name is of another run.
+  /// Returns the result of a point. Throws ConfigError where the log of that name belongs to another run.
   const PointResult& of(const std::string& name);
 
-  /// The examples of an evaluation that the point's log records; nothing where there is no log that can be read.
+  /// Returns the examples per evaluation that the point's log records; none where there is no readable log.
   std::optional<Index> eval_examples(const std::string& name) const;
 
-  /// Notes that a point has failed or took too long.
+  /// Records that a point has failed or exceeded its time limit.
   void note_failure(const std::string& name, PointStatus status, const std::string& reason);
-  /// Forgets such a note. A log that cannot be read is put aside with its checkpoints, as NAME.damaged.
+  /// Removes such a record. A log that cannot be read is renamed to NAME.damaged, with its checkpoints.
   void forgive(const std::string& name);
-  /// Checkpoints of a point that needs them no more.
+  /// Removes the checkpoints of a point that no longer needs them.
   void remove_checkpoints(const std::string& name);
-  /// Those of every point that is done or diverged: a sweep that was killed may have left some.
+  /// Removes the checkpoints of every point that is done or diverged: a sweep that was killed may have left some.
   void remove_useless_checkpoints();
 
  private:
   struct Entry {
     PointResult result;
-    std::int64_t seconds = -1, nanoseconds = 0, bytes = 0;  ///< of the log when it was looked at
+    std::int64_t seconds = -1, nanoseconds = 0, bytes = 0;  ///< the log's time and size when it was last read
   };
   PointResult noted(const std::string& name) const;
 

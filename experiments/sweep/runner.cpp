@@ -12,9 +12,9 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::chrono::seconds kLookAgain{1};  // at a log that another program is writing
+constexpr std::chrono::seconds kLookAgain{1};  // interval of looking at a log that another program is writing
 
-/// What the program said last about an error; empty: nothing.
+/// Returns the last error message of the program; empty: none.
 std::string last_error(const std::string& output) {
   static const std::string start = "onebit: error: ";
   std::istringstream lines(output);
@@ -39,7 +39,7 @@ std::vector<std::string> Runner::advance(const RunnerLimits& limits) {
     ended.emplace_back(std::move(running_[i]), *end);
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  if (!stopping_) start_what_fits(limits);  // first: reading a log takes its time
+  if (!stopping_) start_what_fits(limits);  // before `conclude`, because reading a log takes time
   std::vector<std::string> through;
   for (const auto& [run, end] : ended) {
     if (conclude(run, end, limits.retries)) through.push_back(run.job.name);
@@ -105,7 +105,7 @@ void Runner::watch_time(Running& run, double limit) const {
   run.killed = true;
 }
 
-/// False: the point is still open.
+/// Handles the end of a run. Returns false where the point is still open.
 bool Runner::conclude(const Running& run, const ChildEnd& end, Index retries) {
   const std::string& name = run.job.name;
   if (results_.of(name).ended()) {

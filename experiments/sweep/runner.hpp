@@ -1,5 +1,5 @@
 #pragma once
-// Runs points as child processes, as many at a time as jobs and memory allow.
+// Runs points as child processes, as many at a time as the limits on jobs and memory allow.
 
 #include <chrono>
 #include <deque>
@@ -15,43 +15,43 @@ namespace onebit::experiments {
 
 struct RunnerLimits {
   Index jobs = 1;         ///< runs at a time
-  Index memory = 0;       ///< bytes that the running ones may take together
-  double time_limit = 0;  ///< seconds that a run may take; 0: any
-  Index retries = 1;      ///< after a failure that is no divergence
+  Index memory = 0;       ///< bytes that the running points may take together
+  double time_limit = 0;  ///< seconds that a run may take; 0: unlimited
+  Index retries = 1;      ///< restarts after a failure other than a divergence
 };
 
-/// A point that is to be run.
+/// A point to run.
 struct RunJob {
-  std::string name;   ///< of the point
-  std::string label;  ///< for people
-  Index bytes = 0;    ///< that it takes
+  std::string name;   ///< name of the point
+  std::string label;  ///< label for people
+  Index bytes = 0;    ///< memory that it takes
 };
 
-/// Points are started in the order in which they were added; where one has to wait for memory, so do those after it. A
-/// point whose log another program is writing waits for that, and lets others pass.
+/// Starts points in the order in which they were added; where one has to wait for memory, so do those after it. A point
+/// whose log another program is writing waits until that ends, and lets others pass.
 class Runner {
  public:
-  /// tell: one line for people about something that they should know.
+  /// tell: prints one line that people should see.
   Runner(Results& results, std::function<void(const std::string&)> tell) : results_(results), tell_(std::move(tell)) {}
 
-  /// Asks runs that are still at work to end, and gives them kGrace for their checkpoints.
+  /// Asks the running ones to end, and gives them kGrace to write their checkpoints.
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  /// The point's NAME.ini must be there.
+  /// Adds a point. Its NAME.ini must exist.
   void add(RunJob job) { waiting_.push_back({std::move(job), 1, {}, false}); }
 
-  /// Takes note of runs that have ended and starts others. Returns the names of the points that are through with it:
-  /// done, diverged, or noted as failed. Throws ConfigError, IoError.
+  /// Registers runs that have ended and starts others. Returns the names of the points that are finished with: done,
+  /// diverged, or recorded as failed. Throws ConfigError, IoError.
   std::vector<std::string> advance(const RunnerLimits& limits);
 
-  /// Asks the running ones to end; no other is started.
+  /// Asks the running ones to end and starts no others.
   void stop();
 
   bool idle() const { return running_.empty() && (stopping_ || waiting_.empty()); }
   Index running() const { return static_cast<Index>(running_.size()); }
-  /// Wall time of the children so far, summed.
+  /// Returns the summed wall time of the children so far.
   double child_seconds() const { return child_seconds_; }
 
   static constexpr std::chrono::seconds kGrace{10};  ///< between SIGTERM and SIGKILL
@@ -62,7 +62,7 @@ class Runner {
     RunJob job;
     Index attempt;
     Clock::time_point not_before;
-    bool told;  ///< that it waits for another program
+    bool told;  ///< whether people were told that it waits for another program
   };
   struct Running {
     RunJob job;

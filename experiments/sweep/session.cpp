@@ -14,7 +14,7 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::chrono::seconds kIndexEvery{2};  // at least; an index that takes long is written less often
+constexpr std::chrono::seconds kIndexEvery{2};  // shortest interval; an index that takes long is written less often
 
 }  // namespace
 
@@ -75,7 +75,7 @@ std::map<std::string, PointPlan> SweepSession::plans() {
   return plans;
 }
 
-/// The points by what is known of their losses.
+/// Determines the points from the losses known so far.
 void SweepSession::find_points() {
   points_ = points_of(setup_.definitions, setup_.execution, losses());
   for (std::size_t p = 0; p < points_.size(); ++p) {
@@ -88,7 +88,7 @@ void SweepSession::submit_new_points() {
   while (submit_once()) find_points();
 }
 
-/// True where a point failed at once, which may decide what is tuned next.
+/// Returns true where a point failed at once, which may decide what is tuned next.
 bool SweepSession::submit_once() {
   std::vector<std::size_t> waiting;
   for (std::size_t p = 0; p < points_.size(); ++p) {
@@ -104,14 +104,14 @@ bool SweepSession::submit_once() {
     if (stop_requested()) return false;
     planner_.plan(points_[p]);  // every point is checked before one starts
   }
-  sim::end_idle_programs();  // each point has its own
+  sim::end_idle_programs();  // each point starts its own
   check_data();
   bool failed = false;
   for (const std::size_t p : waiting) failed = !submit(points_[p]) || failed;
   return failed;
 }
 
-/// False where it can never run.
+/// Returns false where the point can never run.
 bool SweepSession::submit(const Point& point) {
   const PointPlan& plan = planner_.plan(point);
   if (plan.unfit.empty()) {
@@ -125,7 +125,8 @@ bool SweepSession::submit(const Point& point) {
   return false;
 }
 
-/// The examples of an evaluation where points leave them open: as in the logs that are there, else as all can afford.
+/// Returns the examples per evaluation where points leave them open: those of existing logs, else what all points can
+/// afford.
 Index SweepSession::open_examples() {
   for (auto point = points_.begin(); !open_examples_ && point != points_.end(); ++point) {
     if (point->config.eval.examples == 0) open_examples_ = results_.eval_examples(point->name);
@@ -136,13 +137,13 @@ Index SweepSession::open_examples() {
   return *open_examples_;
 }
 
-/// The point's own file: written anew at each start of a sweep.
+/// Writes the point's own file, anew at each start of a sweep.
 void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   std::string text = "# " + label_of(point) + "\n";
   for (const auto& [name, value] : point.settings) {
     if (name != "memory" && name != "worker-group") text += name + " = " + value + "\n";
   }
-  const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // else it goes on as it began
+  const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // else evaluations continue as begun
   if (point.config.eval.examples == 0 && begins) {
     text += "eval.examples = " + std::to_string(open_examples()) + "\n";
   }
@@ -151,7 +152,7 @@ void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   files::write(results_.path(point.name, ".ini"), text);
 }
 
-/// A log of other data than what would be read now is not taken as done.
+/// Refuses a log of other data than would be read now: it must not count as done.
 void SweepSession::check_data() {
   for (const Point& point : points_) {
     const PointResult& result = results_.of(point.name);

@@ -1,5 +1,5 @@
 #pragma once
-// A sweep as it is carried out: one shard of it, from the folder as it is found to the end or a stop.
+// The execution of a sweep: one shard of it, from the folder as found to the end or a stop.
 
 #include <map>
 
@@ -16,30 +16,30 @@ struct SweepSetup {
   std::vector<SweepDefinition> definitions;
   Settings execution;  ///< options that cannot change results
   Shard shard;
-  RunnerLimits limits;  ///< memory 0: what the system has
+  RunnerLimits limits;  ///< memory 0: as much as the system has
   bool retry_failed = false;
   bool board = false;
 };
 
 class SweepSession {
  public:
-  /// Makes the points and checks each. Throws ConfigError naming the point.
+  /// Makes the points and checks each one. Throws ConfigError naming the point.
   explicit SweepSession(SweepSetup setup);
   SweepSession(const SweepSession&) = delete;
   SweepSession& operator=(const SweepSession&) = delete;
 
-  /// Plans every point of the shard that waits, runs them, and keeps the index. Returns false where a signal stopped
-  /// it.
+  /// Plans and runs every waiting point of the shard and keeps the index up to date. Returns false where a signal
+  /// stopped it.
   bool run();
 
   const std::vector<Point>& points() const { return points_; }
   std::vector<PointResult> results() { return results_of(points_, results_); }
   std::vector<TunedArm> arms() { return tuned_arms(setup_.definitions, losses()); }
-  /// Loss of points by the files of the folder.
+  /// Returns the losses of points, as read from the folder's files.
   LossOfPoint losses();
   double child_seconds() const { return runner_.child_seconds(); }
 
-  /// The plan of each point of the shard that waits. Changes nothing in the folder. Throws ConfigError naming the
+  /// Returns the plan of each waiting point of the shard. Changes nothing in the folder. Throws ConfigError naming the
   /// point, or the log that was written from other data.
   std::map<std::string, PointPlan> plans();
 
@@ -63,7 +63,7 @@ class SweepSession {
   Board board_;
   Runner runner_;
   std::vector<Point> points_;
-  std::map<std::string, std::size_t> places_;  ///< of the shard's points that were submitted or had ended, in points_
+  std::map<std::string, std::size_t> places_;  ///< index in points_ of the shard's points submitted or ended
   Standing standing_;
   std::optional<Index> open_examples_;
   bool index_is_old_ = true;

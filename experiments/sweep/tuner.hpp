@@ -1,5 +1,5 @@
 #pragma once
-// The best value of an option by golden section on a logarithmic scale.
+// Finds the best value of an option by golden section on a logarithmic scale.
 
 #include <functional>
 #include <optional>
@@ -13,17 +13,17 @@ namespace onebit::experiments {
 struct Tuning {
   std::string key;           ///< option of a run
   double low = 0, high = 0;  ///< 0 < low < high
-  Index evaluations = 0;     ///< values that are tried, at least 2
+  Index evaluations = 0;     ///< number of values to try, at least 2
 };
 
-/// 'key=low:high'. Throws ConfigError: malformed, unknown option.
+/// Parses 'key=low:high'. Throws ConfigError for malformed text or an unknown option.
 Tuning parse_tuning(const std::string& text, Index evaluations);
 
-/// Loss of a tried value, infinite where it diverged or failed; nothing as long as it is not known.
+/// Returns the loss of a tried value, infinite where it diverged or failed; none as long as it is unknown.
 using LossOfValue = std::function<std::optional<double>(const std::string& value)>;
 
-/// The values to try, in order, as far as the losses known decide them: the first two at once, then one after another.
-/// What comes depends on nothing but the losses. Of two equal losses the lower value is followed.
+/// Returns the values to try, in order, as far as the known losses determine them: the first two at once, then one at a
+/// time. They depend on nothing but the losses. Of two equal losses, the one at the lower value counts as better.
 std::vector<std::string> tuned_values(const Tuning& tuning, const LossOfValue& loss);
 
 }  // namespace onebit::experiments

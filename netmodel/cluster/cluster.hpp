@@ -17,7 +17,7 @@ struct LinkSpec {
   BytesPerSecond nominal;       ///< line rate, what the link is sold as: algorithms are chosen by it
   BytesPerSecond effective;     ///< what collectives get out of it: exchanges are priced with it
   Seconds latency;              ///< of one step of a collective, software included
-  Seconds per_message{};        ///< what a sender spends on each message besides
+  Seconds per_message{};        ///< what a sender spends on each message in addition
   BytesPerSecond stream_cap{};  ///< the most that one stream gets, as on TCP; 0: the whole link
   double scale_penalty = 0;     ///< k: the effective rate on M nodes is effective / (1 + k log2 M)
 };
@@ -37,7 +37,7 @@ struct GpuLink {
   bool nvlink = false;
 };
 
-/// A model of GPU. Steps of a workload that was measured on another one are scaled.
+/// A GPU model. Steps of a workload that was measured on another one are scaled.
 struct Gpu {
   std::string_view name, doc;
   Source source = Source::estimated;
@@ -63,7 +63,7 @@ enum class Selection : std::uint8_t {
   cheapest,  ///< the one that the cost model prices lowest
 };
 
-/// A number that is another one on one node.
+/// A factor that applies to one node.
 struct NodeFactor {
   Index node = 0;
   double factor = 1;
@@ -80,7 +80,7 @@ struct Cluster {
   Index gpus_per_node = 1;
   LinkSpec nic;                 ///< all network links of a node together
   LinkSpec gpu_link;            ///< of each GPU to the others of its node
-  bool nvlink = true;           ///< what gpu_link is, which NCCL's tuner wants to know
+  bool nvlink = true;           ///< whether gpu_link is NVLink, which NCCL's tuner depends on
   std::string gpu = "a100";     ///< name in gpus()
   double oversubscription = 1;  ///< all NICs together / what the core of the network carries
   Placement placement = Placement::contiguous;
@@ -92,11 +92,11 @@ struct Cluster {
   double jitter = 0;                     ///< standard deviation of a GPU's computing time, as a share of it
 };
 
-/// Faster than any link there is: beyond, bits were given where bytes are wanted.
+/// Faster than any link: a higher rate means that bits were given where bytes are wanted.
 inline constexpr BytesPerSecond kFastestLink{1e13};
 
-/// Throws ConfigError, one line that names the field, for a cluster that cannot be: a link without speed, negative
-/// latency, one beyond kFastestLink, an unknown node or GPU.
+/// Throws ConfigError, with one line that names the field, for an impossible cluster: a link without speed or above
+/// kFastestLink, a negative latency, an unknown node or GPU.
 void check(const Cluster& cluster);
 
 /// All presets, slowest network first.
@@ -104,7 +104,7 @@ std::span<const Cluster> clusters();
 std::span<const GpuLink> gpu_links();
 std::span<const Gpu> gpus();
 
-/// The preset of that name; ConfigError that suggests names if there is none.
+/// The preset of that name. Throws ConfigError that suggests names if there is none.
 const Cluster& find_cluster(std::string_view name);
 const GpuLink& find_gpu_link(std::string_view name);
 const Gpu& find_gpu(std::string_view name);

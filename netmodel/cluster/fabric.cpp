@@ -27,7 +27,7 @@ Index nodes_for(const Cluster& cluster, Index ranks, Index width) {
   return ranks / width;
 }
 
-/// Fisher and Yates, with a generator that is the same everywhere.
+/// Shuffle of Fisher and Yates, with a generator that is the same everywhere.
 std::vector<Index> shuffled(Index count) {
   std::vector<Index> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), Index{0});

@@ -13,7 +13,7 @@ constexpr LinkSpec link(double nominal_gigabytes, double effective_gigabytes, do
           .latency = microseconds(latency_microseconds)};
 }
 
-/// One GPU a node, an A100.
+/// A cluster with one A100 per node.
 Cluster single(const char* name, const char* doc, Source source, const LinkSpec& nic) {
   return {.name = name, .doc = doc, .source = source, .nic = nic, .gpu_link = find_gpu_link("nvlink3").link};
 }

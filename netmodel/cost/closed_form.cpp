@@ -12,10 +12,10 @@ namespace {
 struct Step {
   double repeat = 1;
   double gpu_hops = 0, network_hops = 0;
-  double messages = 1;  ///< that a GPU sends
+  double messages = 1;  ///< messages that a GPU sends
   double gpu_bytes = 0, nic_bytes = 0, core_bytes = 0;
   double gpu_streams = 1, nic_streams = 0;
-  double node_bytes = -1;  ///< of a node in the mean over the runs; -1: nic_bytes
+  double node_bytes = -1;  ///< of a node, averaged over the runs; -1: nic_bytes
   double reduced = 0;
   double efficiency = 1;
 };
@@ -109,7 +109,7 @@ class Formulas {
     return step;
   }
 
-  /// Blocks to the next one of the scope.
+  /// Blocks go to the next rank of the scope.
   void ring(Scope scope, double times, double block, bool reduces) {
     Step step = one_latency(scope);
     step.repeat = times;
@@ -195,7 +195,7 @@ class Formulas {
     add(step);
   }
 
-  /// In round k, min(k, G, N - k) GPUs of a node have their partner in another one.
+  /// In round k, min(k, G, N - k) GPUs of a node have their partner in another node.
   void pairwise() {
     Step step = one_latency(request_.scope);
     step.gpu_bytes = payload_ / n_;

@@ -4,11 +4,12 @@
 
 namespace onebit::netmodel {
 
-/// Formulas, one a collective and algorithm, that never look at a plan's phases: what link loads are held against, and
-/// the quickest for very many GPUs. After Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
+/// Formulas for each collective and algorithm that never look at a plan's phases: a check on LinkLoad, and the fastest
+/// model for very many GPUs. After Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
 /// Operations in MPICH", IJHPCA 19(1), 2005; Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth
-/// broadcast, reduction and scan", Parallel Computing 35, 2009. N ranks on M nodes of G, S bytes of payload, a latency
-/// of a step, B_i and B_n rates of a GPU's and a node's link, g seconds for each byte that is added:
+/// broadcast, reduction and scan", Parallel Computing 35, 2009. N ranks on M nodes of G, S bytes of payload, a (a_i in
+/// a node, a_n between nodes) the latency of a step, B_i and B_n the rates of a GPU's and a node's link, g seconds for
+/// each byte that is added:
 ///
 ///   all-reduce ring           2(N-1) a + 2(N-1)/N S/min(B_n, B_i) + (N-1)/N S g
 ///   all-reduce hierarchical   2(G-1) (a_i + S/(G B_i)) + 2(M-1) (a_n + S/(GM) / min(B_n/G, B_i)) + sums
@@ -17,8 +18,9 @@ namespace onebit::netmodel {
 ///   all-gather                ring (N-1) (a + S/min(B_n, B_i)); direct as all-to-all with s = S
 ///   tree                      ceil(log2 N) rounds of (a + S/B)
 ///
-/// c(M) = 1, 1.5, 2 for 2, 3, 4 and more nodes: pieces that a node sends up and down in both trees. They hold for nodes
-/// that are all alike with ranks in their order; anything else throws ConfigError.
+/// c(M) = 1, 1.5, 2 for 2, 3, 4 and more nodes: pieces that a node sends up and down in both trees; d is the same for
+/// the busiest GPU. The formulas hold for nodes that are all alike, with ranks in order; anything else throws
+/// ConfigError.
 class ClosedForm : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

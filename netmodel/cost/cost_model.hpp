@@ -1,5 +1,5 @@
 #pragma once
-// The plug: how long a plan takes on a fabric.
+// The interface of cost models: how long a plan takes on a fabric.
 
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@ struct Link {
   Index number = 0;  ///< slot or node
 };
 
-/// "network link of node 3 (out)"
+/// The name of a link, such as "network link of node 3 (out)".
 std::string text(const Link& link);
 
 /// Time of a plan and its parts. Codecs are not part of it.
@@ -45,7 +45,7 @@ struct Estimate {
     return *this;
   }
 
-  /// The same, so many times.
+  /// The estimate of `times` such plans in sequence.
   friend Estimate operator*(double times, Estimate estimate) {
     for (Seconds* part :
          {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.reduction, &estimate.at_bottleneck}) {
@@ -61,17 +61,17 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  /// ConfigError where the model does not hold for the fabric.
+  /// Prices a plan. Throws ConfigError if the model does not hold for the fabric.
   virtual Estimate cost(const Plan& plan, const Fabric& fabric) const = 0;
 };
 
 struct CostModelConfig {
   std::string name = "link-load";
   std::string table;             ///< table: file of measurements
-  Index jobs = 1;                ///< fluid: that share the GPUs' links
+  Index jobs = 1;                ///< fluid: jobs that share the GPUs' links
   std::vector<Flow> background;  ///< fluid: other people's traffic, between slots
-  /// table: told where an estimate goes beyond what was measured, and what that was; one line, the same every time for
-  /// as many nodes and GPUs. In the thread that asks for the estimate.
+  /// table: called with one line, in the thread that asks for the estimate, if an estimate goes beyond what was
+  /// measured. The line says what was measured; it is the same every time for the same numbers of nodes and GPUs.
   std::function<void(const std::string&)> on_extended = [](const std::string&) {};
 };
 
@@ -83,8 +83,8 @@ struct CostModelEntry {
 
 const std::vector<CostModelEntry>& cost_models();
 
-/// ConfigError that suggests names if there is none of that name, and for measurements, jobs or flows that are none
-/// or not used.
+/// Makes the cost model of that name. Throws ConfigError that suggests names if there is none, and for missing
+/// measurements, jobs out of range, and options that the model does not use.
 std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config);
 
 }  // namespace onebit::netmodel

@@ -15,11 +15,11 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTogether = 1e-12;
 
 struct ActiveFlow {
-  std::array<std::size_t, 5> links{};  ///< that it goes through
+  std::array<std::size_t, 5> links{};  ///< links that it goes through
   std::size_t count = 0;
-  double bytes = 0;  ///< of the whole flow
+  double bytes = 0;  ///< size of the whole flow
   double left = 0;
-  double cap = kNever;  ///< of its own rate
+  double cap = kNever;  ///< limit of its own rate
   double rate = 0;
   std::size_t plan = 0;
 };
@@ -54,7 +54,7 @@ class Links {
   }
 
  private:
-  static constexpr Index kManyStreams = Index{1} << 40;  ///< the cap of a stream is the flow's own
+  static constexpr Index kManyStreams = Index{1} << 40;  ///< beyond any cap: a flow has its own
 
   const Fabric& fabric_;
   Index ranks_, nodes_;
@@ -95,7 +95,7 @@ void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) 
   }
 }
 
-/// Where a plan stands: waiting for its start, a latency or its sums until `wakes`, or for its flows.
+/// The state of a plan: waiting for its start, a latency or its sums until `wakes`, or for its flows.
 struct Progress {
   const Plan* plan;
   std::size_t phase = 0;
@@ -103,7 +103,7 @@ struct Progress {
   double latency = 0;  ///< of one run
   enum class State { latency, flows, sums, over } state = State::latency;
   double wakes = 0;
-  Index flows = 0;  ///< that are under way
+  Index flows = 0;  ///< flows under way
   double ended = 0;
 };
 
@@ -135,7 +135,7 @@ class Simulation {
  private:
   const Phase& phase_of(const Progress& p) const { return p.plan->phases[p.phase]; }
 
-  /// The phase at hand, or the next one that runs at all.
+  /// Begins the next run of the current phase, or the next phase that runs at all.
   void begin_phase(std::size_t index, double now) {
     Progress& p = progress_[index];
     while (p.phase < p.plan->phases.size() && p.run >= phase_of(p).repeat) ++p.phase, p.run = 0;
@@ -185,7 +185,7 @@ class Simulation {
     for (ActiveFlow& flow : flows_) flow.left -= (next - now_) * flow.rate;
     now_ = next;
     const auto done = std::erase_if(flows_, [&](const ActiveFlow& flow) {
-      const bool moves = now_ + flow.left / flow.rate > now_;  // else what is left is less than the clock resolves
+      const bool moves = now_ + flow.left / flow.rate > now_;  // if not, what is left is less than the clock resolves
       if (flow.bytes == kNever || (moves && flow.left > kTogether * flow.bytes)) return false;
       --progress_[flow.plan].flows;
       return true;
@@ -231,7 +231,7 @@ std::vector<Seconds> finish_times(std::span<const TimedPlan> plans, std::span<co
 
 namespace {
 
-/// Runs of a phase are alike where no other plan is under way: one is simulated for all.
+/// Time of a plan on its own. Without other plans all runs of a phase are alike: one is simulated for all.
 Seconds alone(const Plan& plan, std::span<const Flow> background, const Fabric& fabric) {
   Seconds total;
   for (const Phase& phase : plan.phases) {

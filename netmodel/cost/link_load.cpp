@@ -17,7 +17,7 @@ struct Load {
   }
 };
 
-/// What every link carries in one run of a phase. Where all links of a kind carry the same, the first stands for all.
+/// What every link carries in one run of a phase. If all links of a kind carry the same, the first stands for all.
 class Loads {
  public:
   explicit Loads(const Fabric& fabric)
@@ -91,7 +91,7 @@ class Loads {
  private:
   static Load& at(std::vector<Load>& loads, Index i) { return loads[static_cast<std::size_t>(i)]; }
 
-  /// Flows of a pattern that leave a node.
+  /// The number of a pattern's flows that leave each node.
   Index leaving(const Phase& phase) const {
     const Index n = members(fabric_, phase.scope), width = fabric_.width();
     const bool pairs = phase.pattern == Phase::Pattern::pairs;

@@ -12,8 +12,7 @@
 namespace onebit::netmodel {
 namespace {
 
-/// How large an exchange is, in bytes or in seconds of its busiest links, the time that it took, and what LinkLoad
-/// says.
+/// The size of an exchange (in bytes, or in seconds of its busiest links), its measured time, and LinkLoad's estimate.
 struct Point {
   double size, seconds, modelled;
 };
@@ -26,7 +25,7 @@ std::vector<Measurement> rows_of(const std::vector<Measurement>& rows, const Fab
   return here;
 }
 
-/// Of a collective; sized in bytes, or else in seconds of the busiest links.
+/// The points of a collective, with sizes in bytes, or else in seconds of the busiest links.
 std::vector<Point> points_of(const std::vector<Measurement>& rows, Collective collective, const Fabric& fabric,
                              bool in_bytes) {
   std::vector<Point> points;

@@ -5,12 +5,12 @@
 
 namespace onebit::netmodel {
 
-/// Measured times, looked up: of the same collective on as many nodes and GPUs, between sizes by a straight line of
-/// logarithms, above the largest at its rate, below the smallest by as much shorter as LinkLoad says. A collective that
-/// was not measured takes as long as the all-reduce that loads its busiest link alike, by LinkLoad and the cluster's
-/// choice of algorithms: GPUs that share a network link slow an all-to-all down, which sends from all of them, but not
-/// a ring. Else no algorithm is chosen: the measurements had one. Throws ConfigError for a number of nodes or GPUs that
-/// was not measured.
+/// Looks up measured times of the same collective on the same numbers of nodes and GPUs. Between sizes it interpolates
+/// linearly in logarithms, above the largest it keeps its rate, below the smallest the time shrinks as LinkLoad says. A
+/// collective that was not measured takes as long as the all-reduce that loads its busiest link alike, by LinkLoad and
+/// the cluster's choice of algorithms: GPUs that share a network link slow down an all-to-all, which sends from all of
+/// them, but not a ring. Apart from that no algorithm is chosen: the measurements had one. Throws ConfigError for
+/// numbers of nodes or GPUs that were not measured.
 class TableModel : public CostModel {
  public:
   using OnExtended = std::function<void(const std::string&)>;

@@ -16,12 +16,12 @@ namespace {
 using Point = std::vector<double>;
 using Rows = std::vector<Measurement>;
 
-/// No fit goes beyond, however little an algorithm fits the rows.
+/// Bounds of every fit, however badly an algorithm fits the rows.
 constexpr BytesPerSecond kFastest{1e12};
 constexpr Seconds kLongestLatency{1};
 constexpr double kLargestPenalty = 5;
 
-/// What of a cluster is free.
+/// Which parameters of a cluster are fitted.
 struct Free {
   bool gpu = false, nic = false, latency = false, penalty = false;
   std::size_t count() const { return std::size_t{gpu} + nic + latency + penalty; }
@@ -43,7 +43,7 @@ Free free_by(const Rows& rows) {
   return free;
 }
 
-/// Logarithms relative to the start; the penalty by its square root.
+/// The cluster at a point: logarithms relative to the start, and the penalty by its square root.
 Cluster at(const Cluster& start, const Free& free, const Point& x) {
   Cluster cluster = start;
   std::size_t i = 0;
@@ -114,7 +114,7 @@ Point minimise(const std::function<double(const Point&)>& f, std::size_t dimensi
   return std::min_element(simplex.begin(), simplex.end(), by_value)->second;
 }
 
-/// The unknown rates first from where they must be about: what a row would take at the start's rates.
+/// A first guess of the unknown rates, from what the rows would take at the start's rates.
 Cluster guess(const Rows& rows, const Cluster& start) {
   Cluster cluster = start;
   for (const bool network : {false, true}) {
@@ -139,7 +139,7 @@ bool same_configuration(const Measurement& a, const Measurement& b) {
 Cluster fitted(const Rows& rows, const Cluster& start) {
   const Free free = free_by(rows);
   const Cluster from = guess(rows, start);
-  // Configurations count alike, however often they were measured.
+  // Configurations count equally, however often they were measured.
   const auto same = [](const Measurement& a, const Measurement& b) {
     return same_configuration(a, b) && a.bytes == b.bytes;
   };

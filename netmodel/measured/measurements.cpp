@@ -17,7 +17,7 @@ constexpr std::size_t kMostRows = 10'000;
 constexpr Index kMostRanks = 65'536;
 const std::vector<std::string> kColumns = {"nodes", "gpus", "bytes", "seconds"};
 
-/// A text file line by line, which knows where it is.
+/// A text file that is read line by line, with its line number for messages.
 class Lines {
  public:
   explicit Lines(const std::string& path) : path_(path), file_(files::read_text(path, "measurements")) {}

@@ -53,7 +53,7 @@ bool agree(double a, double b, double decimals) {
   return std::abs(a - b) <= 0.006 * decimals + 0.01 * std::max(std::abs(a), std::abs(b));
 }
 
-/// What nccl-tests multiply algbw by.
+/// What nccl-tests multiply algbw by to get busbw.
 double bus_factor(Collective collective, Index ranks) {
   const double n = static_cast<double>(ranks);
   if (collective == Collective::all_reduce) return 2 * (n - 1) / n;
@@ -97,7 +97,8 @@ void NcclTests::take_program(const std::string& word) {
   program_ = name;
 }
 
-/// "(B) (elements) (us) (GB/s) (GB/s) ...": columns without a unit have none, so that they follow the others.
+/// "(B) (elements) (us) (GB/s) (GB/s) ...": other columns have no unit, so units belong to the measured columns in
+/// order.
 void NcclTests::take_units(const Words& units) {
   std::size_t next = 1;
   bool timed = false;
@@ -133,7 +134,7 @@ void NcclTests::take_comment(const Words& words) {
   }
 }
 
-/// Without a header: the first place from which on a positive time is followed by size / time.
+/// The layout without a header line: the first positive time that is followed by size / time.
 NcclTests::Layout NcclTests::layout_by_numbers(const Words& row) const {
   for (std::size_t time = 3; time + 2 < row.size(); ++time) {
     const std::optional<double> size = as_number(row[0]), took = as_number(row[time]), rate = as_number(row[time + 1]);
@@ -153,7 +154,8 @@ NcclTests::Layout NcclTests::layout_of(const Words& row) const {
   return {place("size"), place("time"), place("algbw"), place("busbw")};
 }
 
-/// A program that is not named was all_reduce_perf if the row says so: it has a reduction, no root, and its busbw.
+/// The collective of a row. A program that is not named was all_reduce_perf if the row says so: it has a reduction, no
+/// root, and that program's busbw.
 Collective NcclTests::collective_of(const Words& row, const Layout& layout, double algbw, double busbw) {
   const auto program = programs().find(program_);
   if (!program_.empty() && program == programs().end()) refuse(program_ + " measures what is not priced here");

@@ -12,22 +12,23 @@ namespace onebit::netmodel {
 
 /// Reads the output of any version of all_reduce_perf, all_gather_perf, alltoall_perf, reduce_scatter_perf and
 /// broadcast_perf, one run after another: nodes and GPUs from the list of ranks, columns and units from the two header
-/// lines (where those are missing, from the numbers themselves), the collective from the program's name or, where the
-/// file does not hold it, from busbw / algbw, which must be those of an all-reduce.
+/// lines (if those are missing, from the numbers themselves), the collective from the program's name or, if the file
+/// does not contain it, from busbw / algbw, which must be those of an all-reduce.
 class NcclTests {
  public:
-  /// The row in a line, out-of-place; none where the line is no row, or one of 0 bytes. Throws std::invalid_argument
-  /// that says why a row is refused: numbers that contradict each other (size / time is not algbw; busbw is not that of
-  /// the collective and the listed ranks), a collective that has no price, ranks that are not listed.
+  /// Reads a line. Returns its out-of-place row; none if the line is no row, or one of 0 bytes. Throws
+  /// std::invalid_argument that says why a row is refused: numbers that contradict each other (size / time is not
+  /// algbw; busbw is not that of the collective and the listed ranks), a collective that has no price, ranks that are
+  /// not listed.
   std::optional<Measurement> take(const std::string& line);
 
-  /// Throws std::invalid_argument where nothing told the collective.
+  /// Throws std::invalid_argument if nothing has told which collective was measured.
   void finish() const;
 
  private:
   using Words = std::vector<std::string>;
 
-  /// Places in a row, out-of-place.
+  /// Positions in a row, out-of-place.
   struct Layout {
     std::size_t size = 0, time = 0, algbw = 0, busbw = 0;
   };
@@ -40,13 +41,13 @@ class NcclTests {
   Layout layout_by_numbers(const Words& row) const;
   Collective collective_of(const Words& row, const Layout& layout, double algbw, double busbw);
 
-  std::map<std::string, Index> hosts_;  ///< and their ranks
+  std::map<std::string, Index> hosts_;  ///< number of ranks on each
   Index ranks_ = 0;
-  std::string program_;                             ///< all_reduce_perf, ...; empty: the file has not said
+  std::string program_;                             ///< all_reduce_perf, ...; empty: not yet named
   Words columns_;                                   ///< of the header line; empty: there was none
   double bytes_ = 1, seconds_ = 1e-6, rate_ = 1e9;  ///< of the units of size, time and algbw
   bool in_rows_ = false;
-  bool told_ = false;  ///< what the collective is
+  bool told_ = false;  ///< whether a row has told the collective
 };
 
 }  // namespace onebit::netmodel

@@ -18,7 +18,7 @@ bool crosses(const Fabric& fabric, Scope scope) {
   return scope != Scope::local && fabric.nodes() > 1;
 }
 
-/// One latency: that of the network where the scope leaves a node.
+/// A phase of one latency: that of the network if the scope leaves a node.
 Phase step(const Fabric& fabric, Scope scope) {
   Phase phase;
   phase.scope = scope;
@@ -26,7 +26,7 @@ Phase step(const Fabric& fabric, Scope scope) {
   return phase;
 }
 
-/// Blocks of this size, n - 1 times to the next one.
+/// Blocks of this size go to the next rank, n - 1 times.
 Phase round_ring(const Fabric& fabric, Scope scope, Bytes block, bool reduces) {
   Phase phase = step(fabric, scope);
   phase.bytes = block;
@@ -78,7 +78,7 @@ Phase leader_chain(const Fabric& fabric, Bytes bytes, bool reduces) {
   return phase;
 }
 
-/// A step of the ring among the first GPUs.
+/// The steps of a ring among the first GPUs of the nodes.
 Phase leader_ring(const Fabric& fabric, Bytes piece, bool reduces) {
   Phase phase;
   phase.pattern = Pattern::list;
@@ -110,7 +110,8 @@ Index tree_parent(Index node, Index nodes) {
 /// A tree's half of the vector up and down every edge, and along the chain of every node.
 void add_tree(Phase& phase, const Fabric& fabric, Bytes half, bool second) {
   const Index nodes = fabric.nodes(), width = fabric.width();
-  // The second tree is the first one mirrored, or, for an odd number of nodes, moved on: leaves become inner nodes.
+  // The second tree is the first one mirrored, or, for an odd number of nodes, shifted by one: leaves become inner
+  // nodes.
   const auto place = [&](Index node) {
     if (!second) return node;
     return nodes % 2 == 0 ? nodes - 1 - node : (node + 1) % nodes;
@@ -139,7 +140,8 @@ Phases double_tree(const Request& r, const Fabric& fabric) {
   return {phase};
 }
 
-/// Ranks 0 to pairs-1 have one of the ranks after them as their other half, where the number is no power of two.
+/// The largest power of two of ranks, and the extra ranks after it, each of which is paired with one of the ranks 0 to
+/// extra-1.
 struct PowerOfTwo {
   Index ranks = 1, extra = 0;
 };
@@ -151,7 +153,7 @@ PowerOfTwo largest_power(Index ranks) {
   return result;
 }
 
-/// Everyone and the rank whose number differs in one bit, both ways.
+/// Every rank and the one whose number differs in one bit, both ways.
 Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
   Phase phase;
   phase.pattern = Pattern::list;
@@ -165,7 +167,7 @@ Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
   return phase;
 }
 
-/// The extra ranks hand their vector over before (in), or get the result after (out).
+/// The extra ranks send their vectors before (in), or receive the result after (out).
 Phase fold(const Fabric& fabric, const PowerOfTwo& power, Bytes bytes, bool in) {
   Phase phase = step(fabric, Scope::all);
   phase.pattern = Pattern::list;
@@ -242,7 +244,7 @@ Phases chain(const Request& r, const Fabric& fabric) {
   return {phase};
 }
 
-/// Up; down is the same with the arrows turned round, on full-duplex links the same time.
+/// The way up. The way down has all flows reversed, which takes the same time on full-duplex links.
 Phases binomial(const Request& r, const Fabric& fabric) {
   Phases phases;
   for (Index distance = 1; distance < fabric.ranks(); distance *= 2) {

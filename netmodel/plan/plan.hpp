@@ -1,5 +1,5 @@
 #pragma once
-// A collective as what the links see of it: phases of flows between GPUs. Planners write plans, cost models price them.
+// A collective as the links see it: phases of flows between GPUs. Planners write plans, cost models price them.
 
 #include <cstdint>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace onebit::netmodel {
 
-/// Who takes part: all ranks of the job; the GPUs of each node among themselves; the GPUs with one place in their
-/// nodes ("rail"). In the last two, every node or rail does the same at the same time.
+/// Who takes part: all ranks of the job; the GPUs of each node among themselves; the GPUs with the same position in
+/// their nodes ("rail"). In the last two, all nodes or rails do the same at the same time.
 enum class Scope : std::uint8_t { all, local, rail };
 
 enum class Algorithm : std::uint8_t {
@@ -19,7 +19,7 @@ enum class Algorithm : std::uint8_t {
   hierarchical,  ///< all-reduce: reduce-scatter in the node, ring on every rail, all-gather in the node
   tree,          ///< all-reduce: two binary trees of half the vector, pipelined, a chain in the node (NCCL)
   halving,       ///< all-reduce: recursive halving and doubling, nearest partners first (Rabenseifner)
-  leader,        ///< all-reduce: reduce to a GPU a node, ring among those, broadcast
+  leader,        ///< all-reduce: reduce to one GPU per node, ring among those, broadcast
   pairwise,      ///< all-to-all, gather to servers: N-1 rounds, one partner each
   burst,         ///< all-to-all: everything at once
   direct,        ///< all-gather: every block straight to everyone, at once
@@ -35,10 +35,11 @@ struct Flow {
   Bytes bytes;
 };
 
-/// Flows that begin together; the phase is over when the last one is. Equal flows by pattern, others in a list.
+/// Flows that begin together; the phase is over when the last one is. Equal flows are given by a pattern, others by a
+/// list.
 struct Phase {
   enum class Pattern : std::uint8_t {
-    shift,   ///< everyone to the one `shift` places on, around the scope
+    shift,   ///< every rank to the one `shift` places further, around the scope
     pairs,   ///< everyone to everyone else of the scope
     fan_in,  ///< everyone to rank `shift`
     list,    ///< as listed
@@ -49,13 +50,13 @@ struct Phase {
   Bytes bytes;  ///< of each flow of a pattern
   std::vector<Flow> flows;
   Index repeat = 1;            ///< times that the phase runs
-  double gpu_hops = 0;         ///< latencies inside a node, one after the other, of one run
+  double gpu_hops = 0;         ///< latencies inside a node, in sequence, in one run
   double network_hops = 0;     ///< ... and between nodes
-  Bytes reduced;               ///< that every GPU adds to what it has, in one run
+  Bytes reduced;               ///< bytes that every GPU adds to its own, in one run
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
 };
 
-/// What a plan carries out, which closed forms go by.
+/// What a plan carries out; closed forms look at nothing else.
 struct Request {
   Collective collective = Collective::all_reduce;
   Scope scope = Scope::all;
@@ -68,13 +69,14 @@ struct Plan {
   std::vector<Phase> phases;
 };
 
-/// Ranks that meet each other.
+/// The number of ranks that exchange with each other.
 Index members(const Fabric& fabric, Scope scope);
 
-/// Throws ConfigError for a pair of collective and algorithm that is not in algorithms(), or not in this scope.
+/// Plans a request. Throws ConfigError for a negative payload, and for a pair of collective and algorithm that is not
+/// in algorithms(), or not in this scope.
 Plan plan(const Request& request, const Fabric& fabric);
 
-/// What there is, the default of each collective first.
+/// A row of algorithms(), which lists the default of each collective first.
 struct AlgorithmEntry {
   Collective collective;
   Algorithm algorithm;

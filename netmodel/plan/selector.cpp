@@ -9,7 +9,7 @@
 namespace onebit::netmodel {
 namespace {
 
-/// Microseconds of NCCL's protocols LL, LL128, Simple, and what they get of a link.
+/// Latencies of NCCL's protocols LL, LL128 and Simple in microseconds, and their shares of a link's rate.
 struct Protocol {
   double tree_base, ring_base;
   double tree_hop[3], ring_hop[3];  ///< NVLink, PCIe, network

@@ -14,8 +14,8 @@ struct Choice {
 
 std::string_view name(Selection selection);
 
-/// As the cluster says: a fixed algorithm, NCCL's rule, or the cheapest by the model. Other collectives than the
-/// all-reduce have theirs from the cluster or the only one there is.
+/// Chooses as the cluster says: a fixed algorithm, NCCL's rule, or the cheapest by the model. Collectives other than
+/// the all-reduce take the cluster's algorithm, or their default in algorithms().
 Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model);
 
 /// What NCCL's tuner predicts for an all-reduce from nominal speeds, in the best of its protocols. After
@@ -35,8 +35,8 @@ struct Priced {
 };
 Priced price(Collective collective, Bytes payload, const Fabric& fabric, const CostModel& model);
 
-/// Exchanges of workers that fill the fabric, one after the other: the sum. Throws ConfigError where a record is of
-/// another number of workers.
+/// The total of exchanges, one at a time, of workers that fill the fabric. Throws ConfigError if a record is of another
+/// number of workers.
 Estimate total_cost(const TrafficList& list, const Fabric& fabric, const CostModel& model);
 
 }  // namespace onebit::netmodel

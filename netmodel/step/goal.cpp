@@ -16,7 +16,7 @@ long long whole(double value) {
   return std::max(1LL, std::llround(value));
 }
 
-/// One rank's block: labelled operations, each of a group after all of the group before.
+/// One rank's block of labelled operations. Those of a group require all of the group before.
 class Rank {
  public:
   Rank(std::ostream& out, Index number) : out_(out) { out_ << "\nrank " << number << " {\n"; }
@@ -29,7 +29,8 @@ class Rank {
     out_ << "l" << label << ": " << operation << "\n";
     for (long long before = before_; before < begin_; ++before) out_ << "l" << label << " requires l" << before << "\n";
   }
-  /// What comes now waits for what came since the last call; a group of many is joined first, lest all name all.
+  /// What is added from now on waits for what was added since the last call. A large group is joined by one operation
+  /// first, so that not every operation names all the others.
   void next_group() {
     if (last_ + 1 == begin_) return;
     close_group();

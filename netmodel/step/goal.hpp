@@ -8,9 +8,9 @@
 
 namespace onebit::netmodel {
 
-/// Every rank computes for `compute`, then goes through the plans, phase after phase: sends and receives of a phase
-/// wait for those of the phase before, sums are computations. Ranks are numbered node by node (slots). Times are whole
-/// nanoseconds, bytes whole bytes, at least one. Throws ConfigError for more than ten million messages.
+/// Writes the schedule: every rank computes for `compute`, then runs the plans, phase after phase: sends and receives
+/// of a phase wait for those of the phase before, sums count as computations. Ranks are numbered node by node (slots).
+/// Times are whole nanoseconds, bytes whole bytes, at least one. Throws ConfigError for more than ten million messages.
 void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute, const Fabric& fabric);
 
 }  // namespace onebit::netmodel

@@ -16,7 +16,7 @@ double bytes_per_element(CodecKernels kernels) {
   return kernels == CodecKernels::fused ? 14 : 176;
 }
 
-/// By how much the slowest GPU is slower than the usual one.
+/// Factor by which the slowest GPU is slower than a usual one.
 double slowdown(const Fabric& fabric) {
   const Cluster& cluster = fabric.cluster();
   double most = 1;
@@ -40,7 +40,7 @@ class Sum {
  public:
   Sum(const Fabric& fabric, const CostModel& model) : fabric_(fabric), model_(model) {}
 
-  /// So many times; what one of them takes.
+  /// Adds an exchange that takes place `times` times. Returns the time of one.
   Seconds add(Collective collective, Bytes payload, double times = 1) {
     const Priced priced = price(collective, payload, fabric_, model_);
     add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
@@ -73,9 +73,10 @@ class Sum {
   std::string algorithm_, reason_;
 };
 
-/// Buckets become ready evenly over the last backward pass; each starts when it is ready and the one before is over.
-/// What is left when the pass ends is exposed. Equal buckets wait either all for the first, or each for its own pass:
-/// bucket k of K ends at the latest of k/K of the pass + the K - k + 1 buckets from it on.
+/// Exposed time of gradients in buckets, which become ready evenly over the last backward pass; each starts when it is
+/// ready and the previous one is over. What is left when the pass ends is exposed. With K equal buckets the exchange
+/// ends at the largest, over k, of k/K of the pass + the K - k + 1 buckets from the k-th on; the largest is at k = 1 or
+/// k = K.
 Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& options) {
   const auto count = std::max(1.0, std::ceil(payload / options.bucket));
   const Seconds one = sum.add(Collective::all_reduce, 1 / count * payload, count);
@@ -83,7 +84,7 @@ Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& op
   return end - backward;
 }
 
-/// The hierarchical form of a compressed step: packed vectors up and down, and what else is gathered (scales).
+/// The hierarchical form of a compressed step: packed vectors up and down, and whatever else is gathered (scales).
 std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
   Bytes up, down;
   std::vector<Bytes> gathered;
@@ -155,7 +156,7 @@ StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traff
     for (const Request& each : hierarchical_requests(traffic, fabric, options)) sum.add(each);
   }
   bool overlapped = false;
-  Seconds behind;  // what follows the backward pass
+  Seconds behind;  // time after the backward pass
   for (const Traffic& each : traffic.exchanges) {
     if (hierarchical && !is_gradient(each)) continue;
     const Bytes payload = payload_of(each, options);

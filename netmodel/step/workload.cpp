@@ -19,13 +19,13 @@ std::vector<BatchTimes> transformer(double parameters, double tokens) {
   return {{"v100", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
 }
 
-/// So many images a second and V100, in batches of 32 and more; a third of the time forward.
+/// Times for `per_second` images a second on a V100, in batches of 32 and more; a third of the time forward.
 std::vector<BatchTimes> images(double per_second) {
   const double seconds = 32 / per_second;
   return {{"v100", 32, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
 }
 
-/// The last GPU of a list that was measured, or the one that is asked for.
+/// The GPU that is asked for if it was measured, else the last one of the list.
 template <class Rows>
 std::string measured_gpu(const Rows& rows, std::string_view wanted) {
   for (const auto& row : rows) {

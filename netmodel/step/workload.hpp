@@ -31,7 +31,7 @@ struct Workload {
   std::vector<UpdateTime> updates;  ///< none: by the bytes that an optimizer touches
 };
 
-/// Of a step: `accumulation` micro-batches, one update.
+/// Times of a step: `accumulation` micro-batches, one update.
 struct ComputeTimes {
   Seconds forward, backward, optimizer;
   Seconds last_backward;  ///< of the last micro-batch, during which gradients may travel
@@ -40,18 +40,19 @@ struct ComputeTimes {
 
 std::span<const Workload> workloads();
 
-/// ConfigError that suggests names if there is none.
+/// The workload of that name. Throws ConfigError that suggests names if there is none.
 const Workload& find_workload(std::string_view name);
 
-/// Between two measured batches by a straight line, beyond the largest in proportion, below the smallest as that. A GPU
-/// that was not measured takes the times of one that was by Gpu::speed and Gpu::memory. Throws ConfigError for a batch
-/// or an accumulation below 1.
+/// Computing times of a step. Between two measured batches they are interpolated linearly; beyond the largest they grow
+/// in proportion; below the smallest they are the smallest's. A GPU that was not measured takes the times of one that
+/// was, scaled by Gpu::speed and Gpu::memory. Throws ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 
-/// Seconds that element-wise kernels need for so many bytes of each parameter.
+/// Time that element-wise kernels need for `bytes_each` bytes of each parameter.
 Seconds sweep(const Gpu& gpu, Index parameters, double bytes_each);
 
-/// Reads gradient, moments and weights, writes moments and weights: float32.
+/// Bytes that Adam touches for each parameter: it reads gradient, moments and weights and writes moments and weights,
+/// in float32.
 inline constexpr double kAdamBytes = 28;
 
 }  // namespace onebit::netmodel

@@ -7,7 +7,7 @@
 namespace onebit::netmodel {
 namespace {
 
-/// n - 1: what every formula here counts in.
+/// n - 1, the unit of every formula here. Throws ConfigError for n < 1.
 Index others(Index group_size) {
   if (group_size < 1)
     throw ConfigError("a traffic record has a group of " + std::to_string(group_size) + " workers", "");
@@ -28,7 +28,7 @@ Bytes sent_bytes(const Traffic& traffic) {
   const auto others_n = static_cast<double>(others(traffic.group_size));
   const auto n = static_cast<double>(traffic.group_size);
   const auto payload = static_cast<double>(traffic.payload_bytes);
-  switch (traffic.collective) {  // multiply first: the product is exact, so the quotient is wherever it is whole
+  switch (traffic.collective) {  // multiply first: the product is exact, so a whole quotient is exact too
     case Collective::all_reduce:
       return Bytes(2 * others_n * payload / n);
     case Collective::all_to_all:

@@ -11,8 +11,8 @@
 
 namespace onebit::netmodel {
 
-/// `tree`: a binomial tree over the workers, a message on every edge, merged on the way to the root (up) or passed on
-/// from it (down). Those after it are planned and priced; no channel records them.
+/// `tree` is a binomial tree over the workers, a message on every edge, merged on the way to the root (up) or passed on
+/// from it (down). The collectives after it are planned and priced; no channel records them.
 enum class Collective : std::uint8_t {
   all_reduce,
   all_to_all,
@@ -21,11 +21,11 @@ enum class Collective : std::uint8_t {
   reduce_scatter,
   gather,  ///< to servers: every rank is the server of a chunk
   broadcast,
-  neighbour,  ///< to the ranks before and behind
+  neighbour,  ///< to the previous and the next rank
 };
 
-/// Way of the data in a parameter-server picture: `up` carries the workers' contributions, `down` the result.
-/// A dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
+/// Direction of the data as with a parameter server: `up` carries the workers' contributions, `down` the result. A
+/// dense all-reduce is `both`: half of its bytes (the reduce-scatter) count up, half (the all-gather) down.
 enum class Direction : std::uint8_t { up, down, both };
 
 enum class WireType : std::uint8_t { fp32, bits, packed };
@@ -48,10 +48,10 @@ struct Traffic {
 
 using TrafficList = std::vector<Traffic>;
 
-/// Bytes that one worker puts on the wire. With n workers and payload S: ring all-reduce 2(n-1)/n S, all-to-all
-/// (n-1)/n S, all-gather (n-1) S; tree ceil(log2 n) S, which is what the root sends or receives, the busiest worker;
-/// reduce-scatter and gather (n-1)/n S, broadcast S (a chain), neighbour exchange 2 S.
-/// Zero for n = 1. ConfigError for n < 1 or a negative payload.
+/// Bytes that one worker puts on the wire. With n workers and payload S: ring all-reduce 2(n-1)/n S, all-to-all (n-1)/n
+/// S, all-gather (n-1) S; tree ceil(log2 n) S, which the root, the busiest worker, sends or receives; reduce-scatter
+/// and gather (n-1)/n S, broadcast S (a chain), neighbour exchange 2 S. Zero for n = 1. Throws ConfigError for n < 1 or
+/// a negative payload.
 Bytes sent_bytes(const Traffic& traffic);
 
 /// Bytes that one worker puts on the wire in all exchanges of a list.

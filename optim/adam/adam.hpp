@@ -5,7 +5,14 @@
 namespace onebit::optim {
 
 /// Adam on the mean gradient (Kingma and Ba 2015, Algorithm 1), with decoupled weight decay (AdamW) and optional bias
-/// correction; eps outside the square root, as in PyTorch. In deepspeed semantics there is no bias correction.
+/// correction; eps is outside the square root, as in PyTorch. In deepspeed semantics there is no bias correction.
+///
+///   g  = clip(mean of the workers' gradients), by its global norm
+///   m  = beta1 m + (1 - beta1) g
+///   v  = beta2 v + (1 - beta2) g^2
+///   x -= lr (m c1 / (sqrt(v) c2 + eps) + weight_decay x)
+///
+/// c1 = 1 / (1 - beta1^t) and c2 = 1 / sqrt(1 - beta2^t) at step t; both are 1 without bias correction.
 class Adam final : public Optimizer {
  public:
   Adam(const Problem& problem, const OptimizerConfig& config) : core_(problem, without_freeze(config)) {}

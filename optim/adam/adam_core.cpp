@@ -12,13 +12,13 @@
 namespace onebit::optim {
 namespace {
 
-/// Positive and finite once it is the float that the kernels use.
+/// Whether the value is positive and finite when converted to the float that the kernels use.
 bool float_positive(double value) {
   const auto narrow = static_cast<float>(value);
   return std::isfinite(narrow) && narrow > 0;
 }
 
-/// In [0, 1) also as the float that the kernels use.
+/// Whether the value is in [0, 1), also when converted to the float that the kernels use.
 bool below_one(double value) {
   return value >= 0 && static_cast<float>(value) < 1;
 }

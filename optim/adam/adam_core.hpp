@@ -1,5 +1,5 @@
 #pragma once
-// What Adam and its relatives share: moments, the dense step with clipping, bias correction, rules per tensor.
+// The common part of the Adam family: moments, the dense step with clipping, bias correction, rules per tensor.
 
 #include "compress/channels/channel.hpp"
 #include "device/launch/chunks.hpp"
@@ -10,37 +10,37 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the option "optimizer.<option>", its value and its range where it is not valid.
+/// Throws ConfigError naming the option "optimizer.<option>", its value and its range if it is not valid.
 void check_option(bool valid, const std::string& option, double value, const std::string& range);
 
-/// Throws ConfigError naming the hyper-parameter that is out of range.
+/// Throws ConfigError naming the hyper-parameter of Adam that is out of range.
 void check_adam(const OptimizerConfig& config);
 
-/// The configuration for an optimizer that has nothing to freeze.
+/// Returns the configuration with freezing switched off, for optimizers that do not freeze by policy.
 OptimizerConfig without_freeze(OptimizerConfig config);
 
-/// What the optimizer divides its variance by, besides the root.
+/// The bias of the variance under this configuration: beta2, and whether the optimizer removes it.
 VarianceBias variance_bias(const OptimizerConfig& config);
 
-/// The numbers of update t with the variance of update `variance_t` (bias corrections).
+/// The numbers of update t with a variance of `variance_t` updates, which bias correction needs.
 AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr);
 
 class AdamCore {
  public:
-  /// Throws ConfigError for a no-decay pattern that fits no tensor.
+  /// Throws ConfigError for a no-decay pattern that matches no tensor.
   AdamCore(const Problem& problem, const OptimizerConfig& config);
 
   const device::Device& device() const { return device_; }
   const FreezePolicy& freeze_policy() const { return policy_; }
-  /// Whether the variance is frozen now, after so many dense updates; asked once an update.
+  /// Whether the variance is frozen now, after `updates` dense updates. Called once per update.
   bool freeze_now(Index updates, const StepReport& report) { return policy_.freeze_now(updates, report.stability); }
 
   Index parameters() const { return parameters_; }
   const device::Chunks& tensors() const { return tensors_; }
   const device::Buffer<TensorRule>& rules() const { return device_rules_; }
-  /// Whether some tensor's weight decays.
+  /// Whether some tensor has weight decay.
   bool decays() const;
-  /// Factors of the learning rate, one a tensor, from now on.
+  /// Sets the factors of the learning rate, one per tensor, from now on.
   void set_coefficients(const std::vector<double>& coefficients);
 
   void visit_state(device::StateVisitor& visitor);
@@ -53,27 +53,28 @@ class AdamCore {
   device::Buffer<float>& mean() { return mean_; }
 
   void absorb_dense(Range group, const float* rows, Index stride);
-  /// Averages what was absorbed. Fills the report's traffic and times.
+  /// Averages the absorbed rows. Fills the report's traffic and times.
   void average_dense(device::Buffer<float>& mean, StepReport& report);
 
-  /// Averages what was absorbed and updates: update t = 1, 2, ... Fills the report.
+  /// Averages the absorbed gradients and makes update t = 1, 2, ... Fills the report.
   void dense_update(Index t, double lr, device::Buffer<float>& x, StepReport& report);
 
-  /// Clips the averaged gradient by its norm. Fills the report; returns the numbers of update t = 1, 2, ...
+  /// Computes the clipping factor of the averaged gradient. Fills the report; returns the numbers of update t = 1, 2,
+  /// ...
   AdamStep clipped_step(Index t, double lr, StepReport& report);
-  /// One Adam update with the averaged gradient. Fills the report.
+  /// Makes one Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
-  /// Applies the moments as they are; where the momentum comes packed it is unpacked on the way. moving [tensors]:
-  /// whose variance moves, and masks nothing; null: none. Fills the report.
+  /// Moves the parameters along the moments, without updating these; a packed momentum is unpacked on the way. moving
+  /// [tensors]: nonzero for tensors whose variance moves, which mask nothing; null: none. Fills the report.
   void apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
              const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
-  /// Takes note of the variance after an update of it. Fills the report.
+  /// Records the norm of the variance after an update of it. Fills the report's stability.
   void watch_variance(StepReport& report);
 
-  /// The numbers of update t with the variance of update `variance_t` (bias corrections).
+  /// The numbers of update t with a variance of `variance_t` updates, which bias correction needs.
   AdamStep numbers(Index t, Index variance_t, double lr) const { return adam_numbers(config_, t, variance_t, lr); }
 
-  /// Of an update with the variance of update `variance_t`.
+  /// Denominator of an update with a variance of `variance_t` updates.
   Denominator denominator(const device::Buffer<float>& variance, Index variance_t) const;
 
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
@@ -84,7 +85,7 @@ class AdamCore {
 
  private:
   device::Device device_;
-  device::Seconds absorb_seconds_;  ///< of the running step
+  device::Seconds absorb_seconds_;  ///< of this step
   OptimizerConfig config_;
   FreezePolicy policy_;
   StabilityWatch stability_;

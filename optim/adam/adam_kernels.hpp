@@ -1,5 +1,5 @@
 #pragma once
-// The maths of the Adam family, an element at a time.
+// The maths of the Adam family, one element at a time.
 
 #include <cmath>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace onebit::optim {
 
-/// Numbers of one update, the same for all elements. Computed once a step on the host, in double.
+/// Numbers of one update, the same for all elements. Computed once per step on the host, in double.
 struct AdamStep {
   float lr = 0;
   float beta1 = 0, one_minus_beta1 = 0;
@@ -16,22 +16,22 @@ struct AdamStep {
   float eps = 0;
   float momentum_correction = 1;           ///< 1 / (1 - beta1^t), or 1
   float root_correction = 1;               ///< 1 / sqrt(1 - beta2^t), or 1
-  const float* gradient_factor = nullptr;  ///< of clipping, in device memory; null: 1
+  const float* gradient_factor = nullptr;  ///< clipping factor in device memory; null: 1
 };
 
-/// What one tensor has of its own in an update.
+/// Numbers of an update that differ between tensors.
 struct TensorRule {
-  Index offset = 0;  ///< of its first element in the parameter vector
+  Index offset = 0;  ///< offset of its first element in the parameter vector
   float weight_decay = 0;
-  float coefficient = 1;  ///< of the learning rate: LAMB's trust ratio
+  float coefficient = 1;  ///< factor of the learning rate: LAMB's trust ratio
 };
 
-/// A factor in device memory; 1 where there is none.
+/// Returns a factor in device memory, or 1 if the pointer is null.
 ONEBIT_HOST_DEVICE inline float value_of(const float* factor) {
   return factor == nullptr ? 1.0f : *factor;
 }
 
-/// Factor for a gradient of this norm: 1 when it is within the bound or the bound is 0 (off).
+/// Clipping factor of a gradient of this norm: 1 if the norm is within the bound, or if the bound is 0 (off).
 ONEBIT_HOST_DEVICE inline double clip_factor(double norm, double bound) {
   return bound > 0 && norm > bound ? bound / (norm + 1e-6) : 1.0;
 }
@@ -51,7 +51,7 @@ ONEBIT_HOST_DEVICE inline float adam_direction(const AdamStep& s, float weight_d
   return (m * s.momentum_correction) / (std::sqrt(v) * s.root_correction + s.eps) + weight_decay * x;
 }
 
-/// A coordinate before its step, with the moments after it.
+/// A coordinate before its step, the moments after it, and the step itself (`move`).
 struct Moved {
   float x, momentum, variance, move;
 };
@@ -116,9 +116,9 @@ struct AdamKernel {
   }
 };
 
-/// Moves the parameters along moments that are there already: 1-bit Adam's compression stage, LAMB. Where `mask` is
-/// set, a coordinate with v = 0 keeps m = 0, in tensors whose variance does not move: one bit cannot carry its zero.
-/// The momentum may come packed, then it is unpacked on the way. Yields the squared step.
+/// Moves the parameters along finished moments: 1-bit Adam's compression stage, LAMB. If `mask` is set, a coordinate
+/// with v = 0 keeps m = 0 in tensors whose variance does not move, because one bit cannot encode 0. A packed momentum
+/// is unpacked on the way. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
   const TensorRule* rules;
@@ -157,7 +157,7 @@ struct MoveKernel {
   }
 };
 
-/// Rows of local momenta: out = beta1 momentum + factors[row] gradient.
+/// Computes rows of local momenta: out = beta1 momentum + factors[row] gradient.
 struct LocalMomentaKernel {
   const float* momentum;
   float beta1;
@@ -187,7 +187,7 @@ struct AbsoluteTerm {
   }
 };
 
-/// Magnitudes of a tensor's values.
+/// Yields the magnitudes of a tensor's values.
 struct TensorAbsoluteTerm {
   const TensorRule* rules;
   const float* values;
@@ -199,11 +199,11 @@ struct TensorAbsoluteTerm {
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
 };
 
-/// Takes the exchanged momentum. A variance that moves goes on with the gradient that the momentum implies; yields its
-/// magnitude, 0 where it does not move.
+/// Stores the exchanged momentum. A variance that moves is updated with the gradient that the momentum implies. Yields
+/// the variance's magnitude, or 0 where it does not move.
 struct MovingVarianceKernel {
   float beta1, one_minus_beta1;
-  float kept, added;  ///< of the variance and of the gradient's square
+  float kept, added;  ///< factors of the variance and of the gradient's square
   const TensorRule* rules;
   const std::uint8_t* moving;  ///< [tensors]
   const float* exchanged;
@@ -245,7 +245,7 @@ struct MovingVarianceKernel {
   }
 };
 
-/// Counts the gradients that arrive at the listed coordinates.
+/// Counts the nonzero gradients at the listed coordinates.
 struct MaskedGradientTerm {
   const Index* coordinates;
   const float* rows;

@@ -5,13 +5,13 @@
 
 namespace onebit::optim {
 
-/// "Adam (1-bit Naive)", the ablation of Tang et al. 2021: from the first step on the workers' gradients go through the
-/// error-compensated exchange, and Adam takes its result for the mean gradient in both moments. The errors telescope in
-/// the momentum, but not in the variance, which squares them: that is the paper's case for freezing it.
+/// "Adam (1-bit Naive)", the ablation of Tang et al. 2021: from the first step on, the workers' gradients go through
+/// the error-compensated exchange, and Adam uses its result as the mean gradient in both moments. The errors telescope
+/// in the momentum but not in the variance, which squares them: that is the paper's argument for freezing it.
 ///
 /// Weight decay and bias correction as in Adam; every worker clips its own gradient by its own norm. In deepspeed
-/// semantics there is no bias correction and padding takes part in scales and errors; there is no dry run (nothing of
-/// the kind was released).
+/// semantics there is no bias correction and padding takes part in scales and errors; there is no dry run, since no
+/// such optimizer was released.
 class AdamNaiveEc final : public Optimizer {
  public:
   AdamNaiveEc(const Problem& problem, const OptimizerConfig& config);
@@ -30,7 +30,7 @@ class AdamNaiveEc final : public Optimizer {
   AdamCore core_;
   LocalClipping clipping_;
   compress::CompressedMean exchange_;
-  device::Seconds encode_seconds_;  ///< of the running step
+  device::Seconds encode_seconds_;  ///< of this step
 };
 
 }  // namespace onebit::optim

@@ -76,7 +76,7 @@ double Cada::least_innovation() const {
   return config_.cada.threshold / static_cast<double>(config_.cada.window) * total(moves_);
 }
 
-/// Which workers of a group upload.
+/// Decides which workers of a group upload.
 std::vector<std::uint8_t> Cada::decide(Range group, const float* gradients, Index stride) {
   if (everybody_uploads()) return std::vector<std::uint8_t>(static_cast<std::size_t>(group.count), 1);
   if (extra_rows_ != group.count) {
@@ -113,7 +113,7 @@ void Cada::do_absorb(Range group, const float* gradients, Index stride) {
   absorb_seconds_ += watch.lap();
 }
 
-/// The weights of this step are the snapshot, or the stale point of the workers that uploaded.
+/// Stores this step's weights as the snapshot, or as the points of the workers that uploaded.
 void Cada::keep_points(const device::Buffer<float>& x) {
   if (rule_ == Rule::stale) {
     group_uploads_.upload(uploads_);
@@ -165,7 +165,7 @@ StepReport Cada::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
   report.seconds.encode = absorb_seconds_;
   device::Stopwatch watch(device());
-  netmodel::TrafficList all_reduce;  // what would have crossed, had everybody uploaded
+  netmodel::TrafficList all_reduce;  // traffic if everybody had uploaded; not reported
   channel_.exchange(mean_.data(), all_reduce);
   report.uploads = total(shard_.communicator->all_gather(std::vector<double>(uploads_.begin(), uploads_.end()))) /
                    static_cast<double>(shard_.workers());

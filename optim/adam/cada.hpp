@@ -4,8 +4,8 @@
 
 #include "compress/channels/channel.hpp"
 #include "optim/common/clipping.hpp"
-#include "optim/optimizer.hpp"
 #include "optim/common/tensor_table.hpp"
+#include "optim/optimizer.hpp"
 
 namespace onebit::optim {
 
@@ -13,18 +13,23 @@ namespace onebit::optim {
 void check_cada(const CadaConfig& config);
 
 /// CADA (Chen, Guo, Sun and Yin, AISTATS 2021): AMSGrad on the mean of the gradients that the workers uploaded last. A
-/// worker uploads where its gradient says something new, measured on the same samples at a second point:
+/// worker uploads if its gradient differs enough from what it uploaded, measured on the same samples at a second point:
 ///
-/// rule 1: ||(g(x) - g(snapshot)) - (the same difference at its last upload)||^2,
-/// rule 2: ||g(x) - g(x at its last upload)||^2,
+///   worker w, rule 1:  D = g_w(x) - g_w(snapshot)
+///                      uploads if ||D - stored_w||^2 >= threshold / window * (sum of the last `window` squared steps)
+///                      then latest_w = g_w(x), stored_w = D
+///   worker w, rule 2:  uploads if ||g_w(x) - g_w(point_w)||^2 >= the same bound, or after max_delay silent steps
+///                      then latest_w = g_w(x), point_w = x
+///   server:            g = clip(mean of latest_w), by its global norm
+///                      h = beta1 h + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,  vhat = max(vhat, v)
+///                      x -= lr (h / (sqrt(vhat) + eps) + weight_decay x)
 ///
-/// at least threshold / window * (sum of the last `window` squared steps). Rule 1 renews the snapshot every `max_delay`
-/// steps, and then, as at the first step, everybody uploads and no second gradient is needed; under rule 2 a worker
-/// that was silent for max_delay steps uploads. The server's step is h / (sqrt(vhat) + eps) as in the authors' code,
-/// without bias correction; the mean gradient is clipped by its global norm.
+/// At the first step everybody uploads. Under rule 1 everybody also uploads every `max_delay` steps, when the snapshot
+/// becomes x and stored_w becomes 0. These steps need no second gradient. The step h / (sqrt(vhat) + eps) is that of
+/// the authors' code, without bias correction.
 ///
-/// Traffic: what one worker sends on average over the workers. Up: an all-to-all (reduce-scatter) of its vector times
-/// the share of uploading workers; down: an all-gather of the sums.
+/// Traffic: what a worker sends, on average over the workers. Up: an all-to-all (reduce-scatter) of its vector, times
+/// the share of uploading workers. Down: an all-gather of the sums.
 class Cada final : public Optimizer {
  public:
   enum class Rule { snapshot, stale };
@@ -51,7 +56,7 @@ class Cada final : public Optimizer {
 
   const device::Device& device() const { return shard_.device; }
   Index parameters() const { return mean_.size(); }
-  /// Elements before a group's rows in what this device holds for its workers.
+  /// Offset of a group's rows in the buffers that hold a row for each worker of this device.
   Index before(Range group) const { return (group.first - shard_.own().first) * parameters(); }
 
   device::Shard shard_;
@@ -65,12 +70,12 @@ class Cada final : public Optimizer {
   device::Buffer<float> stored_;  ///< rule 1: differences at the last uploads, like latest_
   device::Buffer<float> points_;  ///< rule 1: the snapshot; rule 2: x at the last uploads, like latest_
   device::Buffer<float> extra_;   ///< gradients at the extra point, [group][parameters]
-  Index extra_rows_ = 0;          ///< of the group that comes next
+  Index extra_rows_ = 0;          ///< rows of the group that comes next
   device::Buffer<std::uint8_t> group_uploads_;
-  std::vector<std::uint8_t> uploads_;  ///< of this device's workers in this step so far
-  std::vector<Index> last_upload_;     ///< steps, of this device's workers
+  std::vector<std::uint8_t> uploads_;  ///< whether the workers of this device that were absorbed upload
+  std::vector<Index> last_upload_;     ///< [workers of this device]: step of the last upload
   std::deque<double> moves_;           ///< the last squared steps, at most `window`
-  device::Seconds absorb_seconds_;     ///< of the running step
+  device::Seconds absorb_seconds_;     ///< of this step
 };
 
 std::unique_ptr<Optimizer> make_cada1(const Problem& problem, const OptimizerConfig& config);

@@ -1,11 +1,11 @@
 #pragma once
-// The maths of CADA, an element at a time.
+// The maths of CADA, one element at a time.
 
 #include "optim/adam/adam_kernels.hpp"
 
 namespace onebit::optim {
 
-/// ||(g - extra) - stored||^2 of the rows: what the upload rule measures. Null stored: zero.
+/// Yields the terms of ||(g - extra) - stored||^2 of the rows, which the upload rule measures. Null stored: zero.
 struct InnovationTerm {
   const float* gradients;
   Index stride;
@@ -20,7 +20,7 @@ struct InnovationTerm {
   }
 };
 
-/// Takes the gradients of the rows that upload; rule 1 stores g - extra with them, zero where extra is null.
+/// Stores the gradients of the rows that upload; under rule 1 also g - extra, or 0 if extra is null.
 struct UploadKernel {
   const std::uint8_t* uploads;  ///< [rows]
   const float* gradients;

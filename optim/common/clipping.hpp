@@ -5,14 +5,15 @@
 
 namespace onebit::optim {
 
-/// Clipping of the mean gradient by its norm, which the host need not know for it.
+/// Clips the mean gradient by its norm, without waiting for the norm on the host.
 class MeanClipping {
  public:
   MeanClipping(const Problem& problem, double bound);
 
-  /// The factor for a mean gradient, in device memory until the next call; null where there is no bound.
+  /// Computes the clipping factor of a mean gradient, in device memory, valid until the next call; null if there is no
+  /// bound.
   const float* factor(const device::Buffer<float>& mean);
-  /// Norm and clipped share of the last one.
+  /// Reports gradient norm and clipped share of the last mean gradient.
   void report(StepReport& report) const;
 
  private:
@@ -20,19 +21,20 @@ class MeanClipping {
   double bound_;
   device::Chunks whole_;
   device::Buffer<float> factor_;
-  device::Future<double> square_;  ///< of the norm
+  device::Future<double> square_;  ///< squared norm of the last mean gradient
 };
 
-/// Clipping before an exchange: every worker by its own norm (no other norm is known then).
+/// Clips before an exchange: every worker's gradient by its own norm, the only norm that is known then.
 class LocalClipping {
  public:
   LocalClipping(const Problem& problem, double bound);
 
   /// Starts a step.
   void begin() { squares_.clear(); }
-  /// `scale` times the clipping factor of each row of a group, in device memory until the next call.
+  /// Computes `scale` times the clipping factor of each row of a group, in device memory, valid until the next call.
   const float* factors(Range group, const float* gradients, Index stride, double scale);
-  /// Gradient norm and clipped share over all workers; norms are known only where clipping asks for them. Collective.
+  /// Reports gradient norm and clipped share over all workers; nothing without a bound, since no norms are computed
+  /// then. Collective if there is a bound.
   void report(StepReport& report) const;
 
  private:
@@ -40,7 +42,7 @@ class LocalClipping {
   double bound_;
   device::Chunks row_;
   device::Buffer<float> factors_;
-  std::vector<device::Future<double>> squares_;  ///< of the norms of this device's workers, by groups
+  std::vector<device::Future<double>> squares_;  ///< squared norms of this device's workers, by groups
 };
 
 }  // namespace onebit::optim

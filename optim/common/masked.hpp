@@ -6,25 +6,26 @@
 
 namespace onebit::optim {
 
-/// The coordinates whose variance was zero when it was frozen: one bit cannot carry the zero of their momentum, so it
-/// stays 0. Watches for a gradient that arrives at one of them after all.
+/// The coordinates whose variance was 0 when it was frozen. One bit cannot encode that their momentum is 0, so it is
+/// kept at 0. Watches for gradients at these coordinates.
 class MaskedCoordinates {
  public:
-  /// frozen: the parts of the variance that are; the others have no masked coordinates.
+  /// frozen: the parts of the variance that are frozen; the others have no masked coordinates.
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance, std::span<const Range> frozen);
   MaskedCoordinates(const device::Shard& shard, const device::Buffer<float>& variance);
 
   Index count() const { return coordinates_.size(); }
 
-  /// The variance has changed, or more of it is frozen: takes its zeros.
+  /// Finds the masked coordinates again, after the variance changed or more of it was frozen.
   void follow(const device::Buffer<float>& variance, std::span<const Range> frozen);
 
-  /// The coordinates themselves follow from the frozen variance.
+  /// Visits whether an event was reported; the coordinates follow from the frozen variance.
   void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }
 
-  /// Looks at the gradients of a group of this device's workers.
+  /// Checks the gradients of a group of this device's workers.
   void watch(Range group, const float* gradients, Index stride);
-  /// A gradient is an event once in a run, of the first worker on any device. Waits for the device. Collective.
+  /// Reports a gradient at masked coordinates as an event, once in a run, for the first worker of all devices that has
+  /// one. Waits for the device. Collective.
   void report(StepReport& report);
 
  private:
@@ -32,7 +33,7 @@ class MaskedCoordinates {
 
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
-  device::Buffer<double> found_;   ///< [workers of this device]: coordinates with a gradient in the running step
+  device::Buffer<double> found_;   ///< [workers of this device]: masked coordinates with a gradient in this step
   device::Future<double> counts_;  ///< the same on the host
   bool reported_ = false;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Steps of workers that have rows of their own. Row w starts at w * columns, but for gradients, which have a stride.
+// Kernels for workers that have rows of their own. Row w starts at w * columns, except for gradients, which have a
+// stride.
 
 #include "optim/adam/adam_kernels.hpp"
 
@@ -27,7 +28,7 @@ struct MomentumRowsKernel {
   }
 };
 
-/// Both moments of Adam.
+/// Updates both moments of Adam.
 struct MomentsRowsKernel {
   AdamStep s;
   float* momentum;
@@ -42,7 +43,7 @@ struct MomentsRowsKernel {
   }
 };
 
-/// to = from - lr (m + decay from), in rows; yields the squared step.
+/// to = from - lr (m + decay from) in every row. Yields the squared step.
 struct SgdMoveKernel {
   float lr;
   const float* decay;  ///< [columns]
@@ -59,7 +60,7 @@ struct SgdMoveKernel {
   }
 };
 
-/// Adam's step in rows, with moments in rows; yields the squared step.
+/// Adam's step in every row, with moments per row. Yields the squared step.
 struct AdamMoveKernel {
   AdamStep s;
   const float* decay;  ///< [columns]
@@ -77,7 +78,7 @@ struct AdamMoveKernel {
   }
 };
 
-/// Every row becomes the point where the workers meet; yields the squared step.
+/// Sets every row to the common point of a synchronisation. Yields the squared step.
 struct MeetKernel {
   const float* point;
   float* rows;
@@ -90,8 +91,8 @@ struct MeetKernel {
   }
 };
 
-/// DiLoCo's outer step on the displacement of the mean: Nesterov's momentum as in PyTorch's SGD. Leaves the new point
-/// in `point` and `anchor`.
+/// DiLoCo's outer step along the displacement anchor - point, where point is the mean of the weights, with Nesterov's
+/// momentum as in PyTorch's SGD. Leaves the new point in `point` and `anchor`.
 struct OuterStepKernel {
   float lr, beta;
   float* point;

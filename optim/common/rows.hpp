@@ -1,5 +1,5 @@
 #pragma once
-// Workers with rows of their own: sums over the rows, and weight decay of single parameters.
+// Helpers for workers with rows of their own: sums over the rows, and weight decay per parameter.
 
 #include <span>
 #include <vector>
@@ -9,16 +9,16 @@
 
 namespace onebit::optim {
 
-/// Sum over [columns] of a kernel (row, segment, i) -> double, for each row.
+/// Sums a kernel (row, segment, i) -> double over [columns], for each row.
 template <class Kernel>
 std::vector<double> row_sums(const device::Device& device, Index rows, Index columns, const Kernel& kernel) {
   return sums(device, rows, device::Chunks(columns), kernel);
 }
 
-/// Root of the mean square over all workers, of the squares of this device's. Collective.
+/// Root mean square over all workers, from the squares of this device's workers. Collective.
 double root_mean_square(const device::Shard& shard, std::span<const double> own_squares);
 
-/// Weight decay of every parameter: 0 in the tensors that no_decay names. Throws ConfigError for a pattern that fits no
+/// Weight decay of every parameter; 0 in tensors that match no_decay. Throws ConfigError for a pattern that matches no
 /// tensor.
 device::Buffer<float> parameter_decay(const Problem& problem, const OptimizerConfig& config);
 

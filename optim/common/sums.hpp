@@ -13,7 +13,7 @@ double total(const Values& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// The norm of which these are squares, in parts.
+/// The norm whose square is the sum of these parts.
 inline device::Number norm_of(const device::Future<double>& squares) {
   return device::Number([squares] { return std::sqrt(total(squares)); });
 }

@@ -1,23 +1,22 @@
 #pragma once
-// The tensors of a parameter vector on a device, as update kernels walk over them.
+// The tensors of a parameter vector on a device, as update kernels iterate over them.
 
 #include "device/launch/chunks.hpp"
-#include "optim/config.hpp"
 #include "optim/adam/adam_kernels.hpp"
+#include "optim/config.hpp"
 
 namespace onebit::optim {
 
-/// Where each tensor begins and how much its weights decay. Throws ConfigError for a pattern of config.no_decay that
-/// fits no tensor.
+/// Offset and weight decay of each tensor. Throws ConfigError for a pattern of config.no_decay that matches no tensor.
 std::vector<TensorRule> tensor_rules(const Problem& problem, const OptimizerConfig& config);
 
 class TensorTable {
  public:
   TensorTable(const Problem& problem, const OptimizerConfig& config);
 
-  /// A segment per tensor.
+  /// Chunks of the parameter vector, one segment per tensor.
   const device::Chunks& chunks() const { return chunks_; }
-  /// [tensors], in device memory.
+  /// Rules [tensors] in device memory.
   const TensorRule* rules() const { return rules_.data(); }
 
  private:

@@ -5,9 +5,15 @@
 namespace onebit::optim {
 
 /// LAMB (You et al., ICLR 2020, Algorithm 2, phi the identity) on the mean gradient, with weight decay inside the norm
-/// of the direction. The trust ratio ||x|| / ||u|| is clamped to [min_coeff, max_coeff] as in DeepSpeed (the paper
-/// clamps nothing but says that phi may), and 1 where a norm is 0. Bias correction is an option, on by default, eps
-/// outside the square root. In deepspeed semantics there is no bias correction.
+/// of the direction. The trust ratio is clamped as in DeepSpeed (the paper does not clamp, but says that phi may). Bias
+/// correction is optional, on by default; eps is outside the square root. In deepspeed semantics there is no bias
+/// correction.
+///
+///   g  = clip(mean of the workers' gradients), by its global norm
+///   m  = beta1 m + (1 - beta1) g
+///   v  = beta2 v + (1 - beta2) g^2
+///   u  = m c1 / (sqrt(v) c2 + eps) + weight_decay x                          c1, c2: bias corrections, as in Adam
+///   x -= lr clamp(||x|| / ||u||, min_coeff, max_coeff) u, tensor by tensor    factor 1 where a norm is 0
 class Lamb final : public Optimizer {
  public:
   Lamb(const Problem& problem, const OptimizerConfig& config)

@@ -10,7 +10,7 @@
 namespace onebit::optim {
 namespace {
 
-/// From squared norms of a tensor and of its direction.
+/// Computes the trust ratio from the squared norms of a tensor and of its direction.
 double trust_ratio(const LambConfig& config, double x, double u) {
   if (x == 0 || u == 0) return 1;
   return std::clamp(std::sqrt(x) / std::sqrt(u), config.min_coeff, config.max_coeff);

@@ -1,12 +1,12 @@
 #pragma once
-// The maths of LAMB and 1-bit LAMB beyond Adam's, an element at a time.
+// The maths that LAMB and 1-bit LAMB add to Adam's, one element at a time.
 
 #include "device/launch/chunks.hpp"
 #include "optim/adam/adam_kernels.hpp"
 
 namespace onebit::optim {
 
-/// Adam's moments without the step.
+/// Updates Adam's moments without moving the parameters.
 struct MomentKernel {
   AdamStep s;
   float* momentum;
@@ -17,7 +17,7 @@ struct MomentKernel {
   }
 };
 
-/// Square of a tensor's values.
+/// Yields the squares of a tensor's values.
 struct TensorSquareTerm {
   const TensorRule* rules;
   const float* values;
@@ -32,7 +32,7 @@ struct TensorSquareTerm {
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
 };
 
-/// Square of a tensor's direction; row 0: with its weight decay, row 1: without.
+/// Yields the squares of a tensor's direction; row 0: with weight decay, row 1: without.
 struct DirectionTerm {
   AdamStep s;
   const TensorRule* rules;
@@ -57,7 +57,8 @@ struct DirectionTerm {
   }
 };
 
-/// A fused vector that is longer than the parameters: scaled local momenta, and after them the tail as it is.
+/// Computes a fused vector that is longer than the parameters: scaled local momenta, then the last vector's tail
+/// unchanged.
 struct PaddedMomentaKernel {
   LocalMomentaKernel local;
   const float* scaling;
@@ -74,8 +75,8 @@ struct PaddedMomentaKernel {
   }
 };
 
-/// Takes the exchanged momentum back to its scale, and follows the variance of the gradient that it implies. Where
-/// `mask` is set, a coordinate with a frozen v = 0 keeps m = 0.
+/// Rescales the exchanged momentum and updates the fresh variance with the gradient that it implies. If `mask` is set,
+/// a coordinate with a frozen v = 0 keeps m = 0.
 struct FreshVarianceKernel {
   AdamStep s;
   bool mask;
@@ -93,8 +94,8 @@ struct FreshVarianceKernel {
 };
 
 /// largest[chunk * kLanes + lane] = the largest (sqrt(v) + eps) / (sqrt(fresh) + eps) of every kLanes-th element of a
-/// chunk; 0 where there is none. Where `mask` is set, coordinates with v = 0 do not count. The fresh root is at least
-/// that of its tensor's floor, which v has already.
+/// chunk; 0 if no element counts. If `mask` is set, coordinates with v = 0 do not count. The fresh root is raised to
+/// that of its tensor's floor, as v has been already.
 struct LargestRatioKernel {
   static constexpr Index kLanes = 64;
 

@@ -36,7 +36,7 @@ void CompressedSgd::do_begin() {
   if (rescales_) rescale_errors();
 }
 
-/// What was left out of the last step is worth lr_{t-1} / lr_t gradients of this one.
+/// Rescales the errors: what the last step left out weighs lr_{t-1} / lr_t as much in units of this step's gradients.
 void CompressedSgd::rescale_errors() {
   const double last = std::exchange(last_lr_, lr());
   if (last > 0 && lr() > 0 && last != lr()) exchange_.scale_errors(static_cast<float>(last / lr()));

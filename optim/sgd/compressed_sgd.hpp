@@ -5,30 +5,39 @@
 
 namespace onebit::optim {
 
-/// For optimizers that are nothing without error feedback. Throws ConfigError where it is switched off, or where a
+/// Checks the exchange of an optimizer that needs error feedback. Throws ConfigError if it is switched off, or if a
 /// codec would let the errors grow.
 void require_feedback(const std::string& optimizer, const compress::ExchangeConfig& config);
 
-/// What a compressed relative of SGD fixes.
+/// What distinguishes the compressed variants of SGD.
 struct SgdMethod {
   compress::ExchangeConfig exchange;
-  Momentum momentum = {};       ///< of the update, after the exchange
+  Momentum momentum = {};       ///< momentum of the update, after the exchange
   double clip = 0;              ///< bound of every worker's own gradient norm; 0: no clipping
-  bool rescale_errors = false;  ///< errors are kept as steps: times lr_{t-1} / lr_t when the rate changes
+  bool rescale_errors = false;  ///< multiplies errors by lr_{t-1} / lr_t when the rate changes
 };
 
-/// SGD whose workers' vectors meet in a compressed exchange. Here the workers send their gradients:
+/// SGD with a compressed exchange of the workers' vectors. In step t, with a codec C through servers:
+///
+///   errors:    e_w, e *= lr_{t-1} / lr_t                       if rescale_errors
+///   worker w:  y = p_w + e_w,  sends C(y),  e_w = y - C(y)     p_w: its clipped gradient here; subclasses send others
+///   server:    y = mean of the C(y) + e,  sends C(y) = g,  e = y - C(y)
+///   all:       m = momentum m + g,  x -= lr (m + weight_decay x)   without momentum m = g; Nesterov's: see SgdUpdate
+///
+/// Here the workers send their gradients:
 ///
 /// ef-sgd: EF-SGD (Karimireddy et al., ICML 2019, Algorithm 2) with any codec, y = g + (lr_{t-1} / lr_t) e, which is
-/// the paper's p = lr g + e divided by the rate; the server compresses its mean with feedback of its own
-/// (DoubleSqueeze, Tang et al., ICML 2019), with its error scaled alike.
+/// the paper's p = lr g + e divided by the rate. The server compresses its mean with its own error feedback
+/// (DoubleSqueeze, Tang et al., ICML 2019), and its error is rescaled alike.
 ///
-/// ef-momentum-sgd: the same exchange, momentum on its result (PowerSGD, Vogels et al., NeurIPS 2019, Algorithm 2). The
-/// error is not rescaled, as there; the update is the heavy ball or Nesterov's, where the paper moves by the decoded
-/// gradient plus the momentum.
+/// ef-momentum-sgd: the same exchange with momentum on its result (PowerSGD, Vogels et al., NeurIPS 2019, Algorithm 2).
+/// As in the paper, the error is not rescaled. The update is the heavy ball or Nesterov's, whereas the paper moves by
+/// the decoded gradient plus the momentum.
 ///
-/// onebit-sgd: 1-bit SGD (Seide et al., Interspeech 2014): ef-sgd with the codec `onebit` both ways. The paper shares a
-/// scale by column of a weight matrix, here by tensor.
+/// onebit-sgd: 1-bit SGD (Seide et al., Interspeech 2014): ef-sgd with the codec `onebit` both ways. The paper has one
+/// scale per column of a weight matrix, here it is per tensor.
+///
+/// signsgd: majority_vote() of the clipped gradients.
 class CompressedSgd : public Optimizer {
  public:
   CompressedSgd(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);
@@ -38,18 +47,18 @@ class CompressedSgd : public Optimizer {
 
  protected:
   void do_begin() override;
-  /// What the workers of a group send, where it is not their clipped gradients.
+  /// Returns what the workers of a group send. By default, their clipped gradients.
   virtual compress::EncodeInput worker_side(Range, const compress::EncodeInput& gradients) { return gradients; }
-  /// Called when the exchange is over and its errors are what they will be.
+  /// Called after the exchange, when its errors are final.
   virtual void after_exchange() {}
 
   const device::Device& device() const { return shard_.device; }
   Index parameters() const { return mean_.size(); }
   compress::CompressedMean& exchange() { return exchange_; }
-  /// Place of a group among this device's workers.
+  /// Index of a group's first worker among this device's workers.
   Index own_row(Range group) const { return group.first - shard_.own().first; }
   Index own_workers() const { return shard_.own().count; }
-  /// Rows that are sent as they are.
+  /// Input of an exchange that sends rows unchanged.
   compress::EncodeInput plain(const float* rows) const;
 
  private:
@@ -62,11 +71,11 @@ class CompressedSgd : public Optimizer {
   compress::CompressedMean exchange_;
   LocalClipping clipping_;
   SgdUpdate update_;
-  device::Buffer<float> mean_;  ///< decoded
+  device::Buffer<float> mean_;  ///< [parameters]: the decoded result of the exchange
   device::Buffer<float> ones_;  ///< [workers of this device]
   bool exchanged_ = false;
   double last_lr_ = 0;
-  device::Seconds encode_seconds_;  ///< of the running step
+  device::Seconds encode_seconds_;  ///< of this step
 };
 
 std::unique_ptr<Optimizer> make_ef_sgd(const Problem& problem, const OptimizerConfig& config);
@@ -75,7 +84,7 @@ std::unique_ptr<Optimizer> make_onebit_sgd(const Problem& problem, const Optimiz
 std::unique_ptr<Optimizer> make_signsgd(const Problem& problem, const OptimizerConfig& config);
 
 /// The exchange of the majority vote (Bernstein et al., ICML 2018 and ICLR 2019): signs without a scale up and down, no
-/// feedback. sign(0) = +1 and a tie is +1, since a bit holds no zero: a silent coordinate moves by -lr.
+/// feedback. sign(0) = +1 and a tie is +1, since a bit cannot encode 0: a coordinate without gradients moves by -lr.
 compress::ExchangeConfig majority_vote(const OptimizerConfig& config);
 
 }  // namespace onebit::optim

@@ -4,19 +4,25 @@
 
 namespace onebit::optim {
 
-/// Deep gradient compression (Lin et al., ICLR 2018): momentum correction u_i = mu u_i + g_i, accumulation
-/// v_i = u_i + e_i in the error of a sparse codec, momentum factor masking (u_i = 0 where the codec sent), local
-/// clipping by clip / sqrt(n). With Nesterov the accumulated step is mu u_i + g_i, as in the authors' code.
+/// Deep gradient compression (Lin et al., ICLR 2018): momentum correction, accumulation in the error of a sparse codec,
+/// momentum factor masking, and local clipping.
 ///
-/// Warm-up: the density falls from 1/4 to k as a geometric series over `ramp` steps; the paper has one value an epoch.
-/// "Sent" means that the error is exactly zero, which is so for codecs that send exact values; tensors that are kept
-/// dense have no masking, hence ordinary momentum. Feedback is always on. The codec is top-k where the configuration
-/// names none but the default, and has to be sparse.
+///   worker i:  g_i = its gradient, clipped by its own norm to clip / sqrt(n)
+///              u_i = mu u_i + g_i                            momentum correction
+///              v_i = u_i + e_i                               Nesterov: mu u_i + g_i + e_i, as in the authors' code
+///              sends C(v_i),  e_i = v_i - C(v_i)             accumulation
+///              u_i = 0 where e_i = 0                         momentum factor masking: these elements were sent
+///   all:       x -= lr (mean of C(v_i) + weight_decay x)
+///
+/// Warm-up: the density falls from 1/4 to k as a geometric series over `ramp` steps; the paper has one value per epoch.
+/// "Sent" means that the error is exactly zero, which holds for codecs that send exact values. Tensors that are kept
+/// dense have no masking, hence ordinary momentum. Feedback is always on. The codec must be sparse; it is top-k unless
+/// the configuration names one.
 class Dgc final : public WorkerMomentumSgd {
  public:
   Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);
 
-  /// Share of the elements that step 1, 2, ... sends in the ramp to the share `final`.
+  /// Share of the elements that step 1, 2, ... sends during the ramp to the share `final`.
   static double density(Index step, Index ramp, double final);
 
  private:

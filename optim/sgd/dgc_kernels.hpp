@@ -4,7 +4,7 @@
 
 namespace onebit::optim {
 
-/// DGC's momentum factor masking: no momentum where the codec left no error. Yields 1 there.
+/// DGC's momentum factor masking: sets the momentum to 0 where the codec left no error. Yields 1 there, else 0.
 struct ForgetSentKernel {
   const compress::Segment* segments;
   const float* errors;

@@ -1,13 +1,13 @@
 #include "optim/sgd/ef21.hpp"
 
-#include "device/memory/grow.hpp"
 #include "device/launch/launch.hpp"
+#include "device/memory/grow.hpp"
 #include "optim/sgd/sgd_kernels.hpp"
 
 namespace onebit::optim {
 namespace {
 
-/// What is decoded adds up to h, and x moves along it: a heavy ball that forgets nothing.
+/// The decoded results add up to h, and x moves along h: this is heavy-ball momentum with decay 1.
 SgdMethod method_of(const OptimizerConfig& config) {
   SgdMethod method{.exchange = config.exchange, .momentum = {.decay = 1}, .clip = config.clip};
   method.exchange.feedback = compress::Feedback::ef;

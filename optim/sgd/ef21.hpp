@@ -5,16 +5,22 @@
 namespace onebit::optim {
 
 /// EF21 (Richtarik, Sokolov and Fatkhullin, NeurIPS 2021, Algorithm 1) and EF21-SGDM (Fatkhullin, Tyurin and Richtarik,
-/// NeurIPS 2023): every worker keeps an estimate h_i of v_i and sends C(v_i - h_i); h_i += C(.), x -= lr mean(h_i).
-/// v_i = g_i, or with momentum v_i = (1 - eta) v_i + eta g_i from v_i = g_i at the first step. h_i starts at 0, so that
-/// the first step sends C(v_i).
+/// NeurIPS 2023), with g_i the clipped gradient of worker i:
 ///
-/// It runs as ordinary feedback on differences: e_i = (v_i - h_i) - C(.) is what the codec leaves, so the next
-/// v_i' - h_i' is (v_i' - v_i) + e_i. A second codec on the way down does the same to the mean: what everybody adds up,
-/// h, is an EF21 estimate of mean(h_i). Feedback is always on; it is the algorithm.
+///   worker i:  v_i  = (1 - eta) v_i + eta g_i                v_i = g_i at the first step, and for EF21 (eta = 1)
+///              sends C(v_i - h_i),  h_i += C(v_i - h_i)      h_i: estimate of v_i, 0 at first
+///   all:       h    = mean(h_i),  x -= lr (h + weight_decay x)
+///
+/// It runs as ordinary error feedback on differences, with v' the new v_i, so that h_i need not be stored:
+///
+///   worker i:  y = (v' - v_i) + e_i,  sends C(y),  e_i = y - C(y),  v_i = v'
+///   all:       h += mean of C(y)                             the update's momentum, with decay 1
+///
+/// This is the same, since e_i = v_i - h_i after each step. A second codec on the way down does the same to the mean:
+/// the sum h is then an EF21 estimate of mean(h_i). Feedback is always on; it is the algorithm.
 class Ef21 final : public CompressedSgd {
  public:
-  /// eta: the share of the fresh gradient in v_i; 1 for EF21.
+  /// eta: share of the new gradient in v_i; 1 for EF21.
   Ef21(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method, double eta);
 
   void visit_state(device::StateVisitor& visitor) override {

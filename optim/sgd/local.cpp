@@ -58,7 +58,7 @@ std::vector<double> LocalOptimizer::move_and_meet(device::Buffer<float>& x, Step
 
 void LocalOptimizer::average(device::Buffer<float>& rows, netmodel::TrafficList& traffic) {
   channel_.absorb(problem_.shard.own(), rows.data(), parameters_);
-  channel_.exchange(moved_.data(), traffic);  // the weights in there have been averaged
+  channel_.exchange(moved_.data(), traffic);  // overwrites the weights, which have been averaged already
   for_each_row(device(), this->rows(), parameters_, SpreadKernel{moved_.data(), rows.data(), parameters_});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Workers that step on their own and meet every `local.period` steps, and at the last step of the run so that it ends
-// with one model. Every worker clips its gradient by its own norm.
+// Workers that make local steps and synchronise every `local.period` steps, and at the last step of the run, so that it
+// ends with one model. Every worker clips its gradient by its own norm.
 
 #include "compress/channels/channel.hpp"
 #include "optim/adam/adam_core.hpp"
@@ -8,11 +8,15 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the hyper-parameter that is out of range.
+/// Throws ConfigError naming the hyper-parameter of local steps that is out of range.
 void check_local(const LocalConfig& config);
 
-/// The rhythm of local steps and meetings. A step that meets is not taken in the parameters but in a copy, so that
-/// the length of the whole move is known.
+/// Alternates local steps and synchronisations:
+///
+///   worker w:               updates its moments with its clipped gradient, then moves x_w
+///   every `period` steps:   point = mean of x_w; meet() may move it and average more; x_w = point
+///
+/// A step that synchronises is not made in the parameters but in a copy, so that the length of the whole move is known.
 class LocalOptimizer : public Optimizer {
  public:
   bool local_weights() const final { return true; }
@@ -22,11 +26,12 @@ class LocalOptimizer : public Optimizer {
 
   /// Takes gradients into the moments of rows [first, ...) of this device.
   virtual void take(Range rows, const float* gradients, Index stride, const float* factors) = 0;
-  /// Steps from rows to rows (the same ones or others); squared length of each.
+  /// Steps from rows `from` to rows `to`, which may be the same. Returns the squared length of each step.
   virtual std::vector<double> move(const float* from, float* to) = 0;
-  /// At a meeting: `point` [parameters] is the mean of the weights; it may be moved, and more be averaged.
+  /// Called at a synchronisation. `point` [parameters] is the mean of the weights; implementations may move it and
+  /// average other rows.
   virtual void meet(device::Buffer<float>& point, netmodel::TrafficList& traffic) = 0;
-  /// The parameters before the first step.
+  /// Takes the parameters before the first step.
   virtual void start(const device::Buffer<float>&) {}
 
   /// Replaces rows by their mean over all workers.
@@ -54,8 +59,10 @@ class LocalOptimizer : public Optimizer {
   device::Buffer<float> point_;  ///< [parameters]
 };
 
-/// Local SGD (Stich 2019) with heavy-ball momentum: m = momentum m + g, x -= lr (m + weight_decay x) on every worker.
-/// At a meeting the weights are averaged; each worker keeps its momentum.
+/// Local SGD (Stich 2019) with heavy-ball momentum:
+///
+///   worker w:              m_w = momentum m_w + g_w,  x_w -= lr (m_w + weight_decay x_w)
+///   every `period` steps:  x_w = mean of x_w;  each worker keeps its m_w
 class LocalSgd final : public LocalOptimizer {
  public:
   LocalSgd(const Problem& problem, const OptimizerConfig& config);
@@ -70,8 +77,11 @@ class LocalSgd final : public LocalOptimizer {
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
 };
 
-/// Local Adam: every worker runs AdamW on its own gradients, with moments of its own. At a meeting weights, momentum
-/// and variance are averaged: three dense vectors cross the wire.
+/// Local Adam: every worker runs AdamW on its own gradients, with its own moments.
+///
+///   worker w:              m_w = beta1 m_w + (1 - beta1) g_w,  v_w = beta2 v_w + (1 - beta2) g_w^2
+///                          x_w -= lr (m_w c1 / (sqrt(v_w) c2 + eps) + weight_decay x_w)   c1, c2: bias corrections
+///   every `period` steps:  x_w, m_w, v_w = their means: three dense vectors are exchanged
 class LocalAdam : public LocalOptimizer {
  public:
   LocalAdam(const Problem& problem, const OptimizerConfig& config);
@@ -90,9 +100,12 @@ class LocalAdam : public LocalOptimizer {
   device::Buffer<float> momentum_, variance_;  ///< [workers of this device][parameters]
 };
 
-/// DiLoCo (Douillard et al. 2023, Algorithm 1): AdamW on every worker between meetings; a meeting takes the mean
-/// displacement from the last one as a gradient for SGD with Nesterov momentum (outer_lr, outer_momentum), and all
-/// workers go on from there. Their moments stay their own and are not sent.
+/// DiLoCo (Douillard et al. 2023, Algorithm 1): AdamW on every worker, as in LocalAdam, between synchronisations. A
+/// synchronisation uses the mean displacement since the last one as the gradient of SGD with Nesterov momentum. The
+/// workers keep their own moments, which are not sent.
+///
+///   every `period` steps:  d = anchor - mean of x_w,  M = outer_momentum M + d
+///                          anchor -= outer_lr (d + outer_momentum M),  x_w = anchor
 class DiLoCo final : public LocalAdam {
  public:
   DiLoCo(const Problem& problem, const OptimizerConfig& config);
@@ -106,7 +119,7 @@ class DiLoCo final : public LocalAdam {
   void start(const device::Buffer<float>& parameters) override;
   void meet(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
 
-  device::Buffer<float> anchor_;          ///< [parameters]: where the workers met last
+  device::Buffer<float> anchor_;          ///< [parameters]: the point of the last synchronisation
   device::Buffer<float> outer_momentum_;  ///< [parameters]
 };
 

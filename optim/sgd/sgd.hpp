@@ -2,37 +2,40 @@
 
 #include "compress/channels/channel.hpp"
 #include "optim/common/clipping.hpp"
-#include "optim/optimizer.hpp"
 #include "optim/common/tensor_table.hpp"
+#include "optim/optimizer.hpp"
 
 namespace onebit::optim {
 
 /// Throws ConfigError naming the hyper-parameter of the SGD family that is out of range.
 void check_sgd(const OptimizerConfig& config);
 
-/// Momentum of an update; decay 0 keeps none.
+/// Momentum of an update; decay 0: no momentum.
 struct Momentum {
   double decay = 0;
   bool nesterov = false;
 };
 
-/// The momentum that a configuration asks for.
+/// Returns the momentum of a configuration.
 Momentum momentum_of(const OptimizerConfig& config);
 
-/// What the SGD family does with a mean gradient: momentum as torch.optim.SGD has it (Polyak's heavy ball or
-/// Nesterov's, dampening 0, starting at zero), decoupled weight decay by tensor.
+/// The update of the SGD family from a mean gradient g: momentum as in torch.optim.SGD (Polyak's heavy ball or
+/// Nesterov's, dampening 0, starting at zero), decoupled weight decay per tensor.
+///
+///   m  = momentum m + g                               without momentum: m = g
+///   x -= lr (m + weight_decay x)                      Nesterov: x -= lr (g + momentum m + weight_decay x)
 class SgdUpdate {
  public:
   SgdUpdate(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
 
-  /// Moves x along factor * gradient, the factor in device memory, null: 1; returns ||x_t - x_{t-1}||_2.
+  /// Makes an update with g = factor * gradient. The factor is in device memory; null: 1. Returns ||x_t - x_{t-1}||_2.
   device::Number apply(double lr, const float* factor, const device::Buffer<float>& gradient, device::Buffer<float>& x);
 
   void visit_state(device::StateVisitor& visitor) {
     if (config_.decay > 0) visitor.shared("momentum", momentum_);
   }
 
-  /// Null where there is none.
+  /// Momentum [parameters]; null if there is none.
   const device::Buffer<float>* momentum() const { return config_.decay > 0 ? &momentum_ : nullptr; }
 
  private:
@@ -43,8 +46,11 @@ class SgdUpdate {
 };
 
 /// Stochastic gradient descent on the dense mean gradient, plain (Robbins and Monro 1951) or with momentum (Polyak
-/// 1964; Sutskever et al. 2013 for Nesterov's), clipped by its global norm. Weight decay is decoupled (SGDW, Loshchilov
-/// and Hutter 2019, with the decay times the rate), not the L2 term that torch.optim.SGD adds to the gradient.
+/// 1964; Sutskever et al. 2013 for Nesterov's). Weight decay is decoupled (SGDW, Loshchilov and Hutter 2019, with the
+/// decay times the rate), not the L2 term that torch.optim.SGD adds to the gradient.
+///
+///   g  = clip(mean of the workers' gradients), by its global norm
+///   x  : SgdUpdate with g
 class MomentumSgd final : public Optimizer {
  public:
   MomentumSgd(const Problem& problem, const OptimizerConfig& config, const Momentum& momentum);
@@ -61,7 +67,7 @@ class MomentumSgd final : public Optimizer {
   compress::DenseMean channel_;
   SgdUpdate update_;
   device::Buffer<float> mean_;
-  device::Seconds absorb_seconds_;  ///< of the running step
+  device::Seconds absorb_seconds_;  ///< of this step
 };
 
 std::unique_ptr<Optimizer> make_sgd(const Problem& problem, const OptimizerConfig& config);

@@ -1,5 +1,5 @@
 #pragma once
-// The maths of the SGD family, an element at a time.
+// The maths of the SGD family, one element at a time.
 
 #include "optim/adam/adam_kernels.hpp"
 
@@ -10,10 +10,10 @@ struct DescentStep {
   float lr = 0;
   float momentum = 0;
   bool nesterov = false;
-  const float* gradient_factor = nullptr;  ///< of clipping, in device memory; null: 1
+  const float* gradient_factor = nullptr;  ///< clipping factor in device memory; null: 1
 };
 
-/// m = momentum m + g; x -= lr (m + weight_decay x), with Nesterov x -= lr (g + momentum m + weight_decay x). Null
+/// m = momentum m + g; x -= lr (m + weight_decay x), or for Nesterov x -= lr (g + momentum m + weight_decay x). Null
 /// momentum: m = g. Yields the squared step.
 struct DescentKernel {
   DescentStep s;
@@ -25,7 +25,7 @@ struct DescentKernel {
   struct Element {
     DescentStep s;
     float gradient_factor, weight_decay;
-    Index offset;  ///< of all three: a place for each would take too many registers
+    Index offset;  ///< shared by the three pointers: a pointer for each would take too many registers
     float* x;
     float* momentum;
     const float* gradient;
@@ -48,8 +48,8 @@ struct DescentKernel {
   }
 };
 
-/// A worker's own momentum, m = decay m + share g with g its clipped gradient; with `sent`, the Nesterov step
-/// decay m + share g that goes into the exchange.
+/// Updates a worker's own momentum, m = decay m + share g with g its clipped gradient. If `sent` is not null, stores in
+/// it the Nesterov step decay m + share g, which is exchanged.
 struct WorkerMomentumKernel {
   float decay, share;
   const float* factors;  ///< [rows]
@@ -67,7 +67,8 @@ struct WorkerMomentumKernel {
   }
 };
 
-/// EF21's change of a worker's estimate: v' = keep v + share g with g its clipped gradient; v' - v is sent.
+/// Updates the v of an EF21 worker: v' = keep v + share g with g its clipped gradient. The difference v' - v is
+/// exchanged.
 struct DifferenceKernel {
   float keep, share;
   const float* factors;  ///< [rows]

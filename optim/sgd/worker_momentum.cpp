@@ -1,7 +1,7 @@
 #include "optim/sgd/worker_momentum.hpp"
 
-#include "device/memory/grow.hpp"
 #include "device/launch/launch.hpp"
+#include "device/memory/grow.hpp"
 #include "optim/sgd/sgd_kernels.hpp"
 
 namespace onebit::optim {

@@ -4,21 +4,21 @@
 
 namespace onebit::optim {
 
-/// Momentum at the workers, before the exchange.
+/// Momentum of the workers, before the exchange.
 struct WorkerMomentum {
   double decay = 0;
-  double share = 1;       ///< of the fresh gradient
+  double share = 1;       ///< factor of the new gradient
   bool nesterov = false;  ///< sends decay m + share g instead of m
 };
 
-/// Compressed SGD whose workers send a momentum of their own:
+/// Compressed SGD whose workers send their own momentum (g_i: the clipped gradient of worker i, p_i: what it encodes):
 ///
 /// dist-ef-sgdm: dist-EF-blockSGD with momentum (Zheng et al., NeurIPS 2019, Algorithm 2): m_i = mu m_i + g_i,
-/// p_i = mu m_i + g_i + (lr_{t-1} / lr_t) e_i, the server's error scaled alike; always Nesterov's. Blocks are what
-/// shares a scale in the exchange; the paper's codec is sign-l1.
+/// p_i = mu m_i + g_i + (lr_{t-1} / lr_t) e_i, with the server's error rescaled alike; always Nesterov's momentum. A
+/// block is what shares a scale in the exchange; the paper's codec is sign-l1.
 ///
-/// ef-sgdm: EF-SGD with momentum at the workers, as its authors' code has it (Karimireddy et al. 2019): the heavy ball,
-/// m_i = mu m_i + g_i, p_i = m_i + (lr_{t-1} / lr_t) e_i, or Nesterov's, which is dist-ef-sgdm.
+/// ef-sgdm: EF-SGD with momentum at the workers, as in its authors' code (Karimireddy et al. 2019): the heavy ball, m_i
+/// = mu m_i + g_i, p_i = m_i + (lr_{t-1} / lr_t) e_i, or Nesterov's, which is dist-ef-sgdm.
 ///
 /// signum: signSGD with momentum (Bernstein et al. 2018, Algorithm 2; 2019 for the majority vote):
 /// m_i = beta1 m_i + (1 - beta1) g_i.

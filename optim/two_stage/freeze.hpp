@@ -1,5 +1,5 @@
 #pragma once
-// When the variance may be frozen: the end of 1-bit Adam's warm-up stage.
+// Decides when the variance is frozen, which ends the warm-up stage of 1-bit Adam and 1-bit LAMB.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace onebit::optim {
 
-/// What is frozen at once where a rule decides: the variance of the run, or that of each tensor when it is stable.
+/// What a rule freezes at once: the whole variance of the run, or that of each tensor when it becomes stable.
 enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {
@@ -18,24 +18,26 @@ struct FreezeConfig {
   Index dwell = 0;  ///< auto: steps on which the ratio has to stay at the threshold; 0 means default_dwell(lag)
   FreezeScope scope = FreezeScope::run;  ///< rules
 
-  /// Whether each tensor is frozen by itself: a rule decides, and its scope is the tensor.
+  /// Whether each tensor is frozen separately: a rule decides, and its scope is the tensor.
   bool by_tensor() const;
 };
 
-/// A tenth of the lag, at least one step.
+/// The default dwell: a tenth of the lag, at least one step.
 Index default_dwell(Index lag);
 
-/// Decides after each dense update whether the variance is frozen now. DeepSpeed has the fixed policy only.
+/// Decides after each dense update whether the variance is frozen now. DeepSpeed has only the fixed policy.
 ///
 /// published: the first update after the learning-rate warm-up at which the ratio of the stored variance reaches the
 /// threshold (1-bit Adam, Tang et al. 2021, section 7.1; taken symmetrically). The stored variance starts at 0, so its
-/// ratio begins far below 1 and passes through 1 where gradients shrink: it may touch any threshold in passing.
-/// auto: the ratio of the variance that preconditions, and it has to stay at the threshold for `dwell` steps.
+/// ratio begins far below 1 and passes through 1 when gradients shrink: on the way, it may reach any threshold.
+///
+/// auto: uses the ratio of the corrected variance, which preconditions; it must stay at the threshold or above for
+/// `dwell` steps.
 class FreezePolicy {
  public:
-  /// total_steps, lr_warmup and dry_runs (steps that update nothing) in steps; beta2 gives the default lag. Throws
-  /// ConfigError for a malformed policy, values out of range, or a fixed point at or beyond the end of the run (the run
-  /// would never compress).
+  /// total_steps, lr_warmup and dry_runs (steps that update nothing) count steps; beta2 gives the default lag. Throws
+  /// ConfigError for a malformed policy, values out of range, or a freeze that cannot come before the end of the run,
+  /// which would then never compress.
   FreezePolicy(const FreezeConfig& config, Index total_steps, Index lr_warmup, double beta2, Index dry_runs = 0);
 
   enum class Kind { fixed, automatic, published, never };
@@ -43,10 +45,10 @@ class FreezePolicy {
   /// Dense updates before the freeze (kind fixed).
   Index fixed_updates() const { return updates_; }
   Index lag() const { return lag_; }
-  /// Whether each tensor is frozen by itself; the policy is then one of many.
+  /// Whether each tensor is frozen separately; each then has a copy of the policy.
   bool by_tensor() const { return by_tensor_; }
 
-  /// updates: dense updates made so far; stability: after the last of them. Called once an update.
+  /// Whether to freeze now. updates: dense updates so far; stability: after the last of them. Called once per update.
   bool freeze_now(Index updates, const Stability& stability);
 
   void visit_state(device::StateVisitor& visitor) { dwell_.visit_state(visitor); }

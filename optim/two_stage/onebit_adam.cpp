@@ -6,7 +6,7 @@
 namespace onebit::optim {
 
 OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config) : TwoStage(problem, config) {
-  // What cannot be is refused now, not at the freeze.
+  // Refuse impossible configurations now, not at the freeze.
   compress::check(problem.shard, problem.tensors, exchange_of(config));
   const bool compresses = codecs_of(config) != Codecs::none;
   if (compresses && core().freeze_policy().by_tensor()) compress::require_adoptable(exchange_of(config));

@@ -19,7 +19,7 @@ OnebitLamb::OnebitLamb(const Problem& problem, const OptimizerConfig& config)
   }
   numbers_.coefficient_factor.assign(problem.tensors.size(), 1.0);
   numbers_.scaling_coefficient.assign(problem.tensors.size(), 1.0);
-  compress::check(problem.shard, exchanged_tensors(), fused());  // refused now, not at the freeze
+  compress::check(problem.shard, exchanged_tensors(), fused());  // throws now rather than at the freeze
 }
 
 StateView OnebitLamb::state() const {
@@ -79,7 +79,7 @@ void OnebitLamb::start_compression() {
   fix_scaling();
 }
 
-/// In deepspeed semantics the padding is exchanged like a tensor.
+/// The tensors of the exchange; in deepspeed semantics, the padding is exchanged like one of them.
 std::vector<compress::Tensor> OnebitLamb::exchanged_tensors() const {
   std::vector<compress::Tensor> tensors = problem().tensors;
   const Index size = core().parameters();
@@ -94,7 +94,8 @@ compress::ExchangeConfig OnebitLamb::fused() const {
   return exchange;
 }
 
-/// The released code copies v in the step whose counter is freeze_step, which the first dense update may be beyond.
+/// Starts the fresh variance at v. The released code copies v in the step whose counter equals freeze_step; if the
+/// first dense update comes after that step, fresh stays 0.
 void OnebitLamb::start_fresh_variance() {
   const FreezePolicy& policy = core().freeze_policy();
   const bool missed = deepspeed() && policy.kind() == FreezePolicy::Kind::fixed && step() > policy.fixed_updates();
@@ -189,7 +190,7 @@ void OnebitLamb::refresh(const AdamStep& step) {
                                core().variance().data(), core().momentum().data(), fresh_.data()});
 }
 
-/// (sqrt(v) + eps) / (sqrt(fresh) + eps) where it is largest, in kLanes parts of every chunk of the tensors.
+/// The largest (sqrt(v) + eps) / (sqrt(fresh) + eps) in each of kLanes parts of every chunk of the tensors.
 device::Future<float> OnebitLamb::largest_parts(const AdamStep& step) const {
   const Index count = core().tensors().count();
   device::Buffer<float> lanes(device(), count * LargestRatioKernel::kLanes);
@@ -201,7 +202,7 @@ device::Future<float> OnebitLamb::largest_parts(const AdamStep& step) const {
   return lanes.fetch();
 }
 
-/// Of every tensor; 1 where nothing counts.
+/// The largest ratio of every tensor; 1 if no coordinate counts.
 std::vector<double> OnebitLamb::largest_ratios(const device::Future<float>& parts) const {
   std::vector<double> ratios;
   const float* next = parts.begin();
@@ -216,7 +217,7 @@ std::vector<double> OnebitLamb::largest_ratios(const device::Future<float>& part
 
 void OnebitLamb::update_factors(const AdamStep& step, const device::Buffer<float>& x) {
   const device::Future<float> parts = largest_parts(step);
-  device::Future<double> squares;  // of the whole directions, then of their adaptive parts
+  device::Future<double> squares;  // of the whole directions, then of their parts without weight decay
   if (core().decays()) {
     squares = core().tensor_sums(
         2, DirectionTerm{step, core().rules().data(), x.data(), core().momentum().data(), core().variance().data()});

@@ -6,24 +6,32 @@
 
 namespace onebit::optim {
 
-/// 1-bit LAMB (Li et al. 2021, Algorithm 1). Warm-up: LAMB, with an exponential average c_avg of every tensor's trust
-/// ratio. Compression: every worker adds its own gradient to the shared momentum; the momenta of all tensors, each
-/// times its fixed scaling coefficient a_l = mean_k(s_k) / s_l with s_l = ||m_l|| / sqrt(d_l) at the freeze, go through
-/// ONE fused exchange, so that one scale fits all of them (the granularity is the algorithm's: what the configuration
-/// says of it does not count). Tensor l then moves by c_avg r along the frozen variance's direction u, where r follows
-/// the fresh variance, which is made of the gradients that the momenta imply:
-///   r = max_j (sqrt(v_j) + eps) / (sqrt(fresh_j) + eps), drawn towards 1 by the share that weight decay has in u,
-///   clamped to [factor_min, factor_max], then to 1 -+ factor_threshold times the last one (r_0 = 1).
+/// 1-bit LAMB (Li et al. 2021, Algorithm 1). Update t of tensor l, with g_w the gradient of worker w:
 ///
-/// paper semantics, where they differ from the paper's text (TwoStage says the rest): c_avg takes every trust ratio,
-/// also one that is exactly 1, and with bias correction it is divided by 1 - coeff_beta^K; with bias correction r
-/// compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t); masked coordinates do not count in r, which is 1 where
-/// all are masked; a tensor whose momentum is zero at the freeze has a_l = 1 and no part in the mean of the s_k. Where
-/// the frozen variance has a floor, r compares with a fresh variance that has the same one; a step that refreshes the
-/// variance takes the fresh one along.
+///   warm-up:      LAMB with trust ratio R_l;  c_avg_l = coeff_beta c_avg_l + (1 - coeff_beta) R_l
+///   freeze:       v and c_avg_l are frozen after update K;  fresh = v,  r_l = 1
+///                 a_l = mean_k(s_k) / s_l,  s_l = ||m_l|| / sqrt(d_l), d_l the number of elements of tensor l
+///   compression:  u_w = a_l (beta1 m + (1 - beta1) clip(g_w))       at every worker, clipped by its own norm
+///                 m'  = compressed mean of u_w / a_l, with error feedback;  0 where v = 0 in paper semantics
+///                 g   = (m' - beta1 m) / (1 - beta1),  fresh = beta2 fresh + (1 - beta2) g^2,  m = m'
+///                 u   = m c1 / (sqrt(v) c2 + eps) + weight_decay x, with the frozen v
+///                 r   = max_j (sqrt(v_j) + eps) / (sqrt(fresh_j) + eps)
+///                 r   = r share + (1 - share),  share = ||u without weight decay|| / ||u||, at most 1
+///                 r_l = clamp(clamp(r, factor_min, factor_max), r_l (1 -+ factor_threshold))
+///                 x  -= lr c_avg_l r_l u
 ///
-/// deepspeed semantics: c_avg starts at 0 and skips ratios that are exactly 1, so a tensor whose ratio always was
-/// stands still after the freeze; a momentum that is zero at the freeze is an error (the released code divides by
+/// The momenta of all tensors go through ONE fused exchange; the a_l make one scale fit all of them. The granularity is
+/// part of the algorithm, so that of the configuration is ignored.
+///
+/// paper semantics, where they differ from the paper's text (besides what TwoStage describes): c_avg takes every trust
+/// ratio, also one that is exactly 1, and with bias correction it is divided by 1 - coeff_beta^K; with bias correction,
+/// r compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t); masked coordinates do not count in r, which is 1 if all
+/// are masked; a tensor whose momentum is zero at the freeze has a_l = 1 and is left out of the mean of the s_k. If the
+/// frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step that refreshes the
+/// variance also updates the fresh one.
+///
+/// deepspeed semantics: c_avg starts at 0 and skips ratios that are exactly 1, so a tensor whose ratio was always 1
+/// does not move after the freeze; a momentum that is zero at the freeze is an error (the released code divides by
 /// zero); a freeze_step of 0 or 1 leaves the fresh variance at 0 instead of v; the fused vector is padded once, and the
 /// padding is never zeroed again: each step's output there is the next step's input.
 class OnebitLamb : public TwoStage {
@@ -37,14 +45,15 @@ class OnebitLamb : public TwoStage {
   void make_exchange() override;
   void send(Range group, const float* gradients, Index stride, const float* factors) override;
   void receive(StepReport& report) override;
-  /// A kernel that writes the scaled momenta of a group's workers, row g at out + g * stride, and its last columns.
+  /// Makes a kernel that writes the scaled momenta of a group's workers, row g at out + g * out_stride, each followed
+  /// by the padding of the last step's result.
   PaddedMomentaKernel scaled_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                      Index out_stride) const;
-  /// Room for what the compression stage keeps besides its exchange.
+  /// Allocates what the compression stage keeps besides its exchange. exchanged: elements of the exchanged vector.
   void make_room(Index exchanged);
 
-  device::Buffer<float> exchanged_;  ///< the last step's mean of scaled momenta, with the padding where it is data
-  device::Buffer<float> rows_;       ///< scaled momenta of a group, where they are not made on the codec's way
+  device::Buffer<float> exchanged_;  ///< the last step's mean of scaled momenta; in deepspeed semantics with padding
+  device::Buffer<float> rows_;       ///< scaled momenta of a group, if the codec does not compute them itself
 
  private:
   std::vector<compress::Tensor> exchanged_tensors() const;
@@ -66,14 +75,14 @@ class OnebitLamb : public TwoStage {
   const LambConfig lamb_;
   TensorNumbers numbers_;
   std::vector<double> average_;  ///< c_avg, not debiased
-  // of the compression stage
+  // state of the compression stage
   device::Buffer<float> fresh_;    ///< [parameters]: fresh variance
   device::Buffer<float> scaling_;  ///< [parameters]: a_l of each element's tensor
-  device::Buffer<float> ones_;     ///< a factor for each padded row
+  device::Buffer<float> ones_;     ///< factors of 1, one per worker of this device
 };
 
-/// 1-bit LAMB without compression: after the freeze the workers' scaled momenta are averaged by the dense all-reduce,
-/// unpadded in both semantics. What it lacks against LAMB is the moving variance and trust ratio alone.
+/// 1-bit LAMB without compression: after the freeze, the workers' scaled momenta are averaged by the dense all-reduce,
+/// unpadded in both semantics. It differs from LAMB only in the frozen variance and trust ratio.
 class OnebitLamb32 final : public OnebitLamb {
  public:
   using OnebitLamb::OnebitLamb;

@@ -5,15 +5,15 @@
 
 namespace onebit::optim {
 
-/// What the variance would be if it had not been frozen: it goes on with the workers' mean gradient, clipped as in a
-/// dense step. Nothing reads it but probes; the mean that it takes is not counted as traffic.
+/// The variance as it would be had it not been frozen: it is updated with the workers' mean gradient, clipped as in a
+/// dense step. Only probes read it; its mean is not counted as traffic.
 class ShadowVariance {
  public:
-  /// variance [parameters]: as it is frozen.
+  /// variance [parameters]: the variance at the freeze.
   ShadowVariance(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance);
 
   void absorb(Range group, const float* gradients, Index stride) { sum_.absorb(group, gradients, stride); }
-  /// Collective.
+  /// Updates the variance with the mean of the absorbed gradients. Collective.
   void update(const AdamStep& step);
 
   const device::Buffer<float>& variance() const { return variance_; }

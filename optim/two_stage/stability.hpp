@@ -1,5 +1,5 @@
 #pragma once
-// Whether the variance has settled: one piece of code for the rule that freezes it, for the log and for its analysis.
+// Measures whether the variance is stable. The rule that freezes it, the log and its analysis share this code.
 
 #include <deque>
 #include <limits>
@@ -8,20 +8,21 @@
 
 namespace onebit::optim {
 
-/// The bias of a variance that starts at 0: t updates with the same gradient bring it to 1 - beta2^t of that gradient's
-/// square.
+/// The bias of a variance that starts at 0: t updates with the same gradient bring it to 1 - beta2^t times that
+/// gradient's square.
 struct VarianceBias {
   double beta2 = 0;
-  bool removed = false;  ///< whether the optimizer divides by it; if not, the variance preconditions as it is
+  bool removed = false;  ///< whether the optimizer divides by it; if not, the stored variance preconditions
 
-  /// What the variance is divided by after so many updates; 1 where it preconditions as it is, and before the first.
+  /// What the variance is divided by after `updates` updates; 1 if the bias is not removed, and before the first
+  /// update.
   double weight(Index updates) const;
 };
 
-/// min(r, 1/r), r = now / before; NaN unless both are above 0.
+/// Returns min(r, 1/r), r = now / before; NaN unless both are above 0.
 double stability_ratio(double now, double before);
 
-/// Stability ratios of a norm of the variance after an update; NaN where there is none.
+/// Stability ratios of a norm of the variance after an update; NaN if there is none.
 struct Stability {
   double raw = std::numeric_limits<double>::quiet_NaN();        ///< of the variance as it is stored, bias included
   double corrected = std::numeric_limits<double>::quiet_NaN();  ///< of the variance that preconditions
@@ -32,7 +33,7 @@ class StabilityWatch {
  public:
   StabilityWatch(Index lag, const VarianceBias& bias) : lag_(lag), bias_(bias) {}
 
-  /// Takes the norm of the stored variance after one more update.
+  /// Takes the norm of the stored variance after one more update. Returns the ratios to `lag` updates before.
   Stability push(double norm);
 
   void visit_state(device::StateVisitor& visitor);
@@ -44,17 +45,17 @@ class StabilityWatch {
   std::deque<double> history_;  // the last norms, at most lag_
 };
 
-/// The steps on which a ratio has stayed at a threshold or above.
+/// The stretch of steps on which a ratio has stayed at a threshold or above.
 class Dwell {
  public:
-  /// steps: that it has to span, at least 1.
+  /// steps: the length that the stretch must reach, at least 1.
   Dwell(double threshold, Index steps) : threshold_(threshold), steps_(steps) {}
 
-  /// Takes the ratio at a step; steps rise. Returns whether the stretch spans them now. NaN is not known to be
-  /// below the threshold: it changes nothing, and the answer is no.
+  /// Takes the ratio at a step; step numbers increase. Returns whether the stretch is long enough now. NaN is not known
+  /// to be below the threshold: it changes nothing, and the result is false.
   bool push(Index step, double ratio);
 
-  /// The stretch's first step; 0: the last known ratio was below the threshold.
+  /// First step of the stretch; 0 if the last known ratio was below the threshold.
   Index first() const { return first_; }
 
   void visit_state(device::StateVisitor& visitor) { visitor.number("first", first_); }

@@ -16,7 +16,7 @@ TensorFreeze::TensorFreeze(const Problem& problem, const OptimizerConfig& config
   update_marks();
 }
 
-/// What follows from frozen_by.
+/// Recomputes the counts and marks from frozen_by.
 void TensorFreeze::update_marks() {
   tensors_ = std::ranges::count_if(watched_, [](const Watched& each) { return each.range.count > 0; });
   frozen_ = std::ranges::count_if(watched_, [](const Watched& each) { return each.frozen_by > 0; });
@@ -72,7 +72,7 @@ void TensorFreeze::remove_bias(device::Buffer<float>& variance, Index updates) {
 }
 
 bool TensorFreeze::freeze_stable(Index t, const device::Future<double>& norms) {
-  const double weight = biased_ ? 1 : bias_.weight(t);  // what is watched is the norm with its bias
+  const double weight = biased_ ? 1 : bias_.weight(t);  // the policy watches the norm with its bias
   for (std::size_t i = 0; i < watched_.size(); ++i) {
     Watched& each = watched_[i];
     if (each.moves() && each.policy.freeze_now(t, each.watch.push(norms[i] * weight))) each.frozen_by = t;

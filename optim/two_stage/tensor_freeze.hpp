@@ -4,49 +4,48 @@
 
 namespace onebit::optim {
 
-/// The variance frozen tensor by tensor, each when it becomes stable (freeze.scope tensor). Ours: the papers of 1-bit
-/// Adam and the released code freeze all of it at once.
+/// Freezes the variance tensor by tensor, each when it becomes stable (freeze.scope tensor). This is ours: the papers
+/// of 1-bit Adam and the released code freeze the whole variance at once.
 ///
-/// Every tensor has a freeze policy of its own, which watches the l1 norm of its part of the variance. The compression
+/// Every tensor has its own freeze policy, which watches the l1 norm of its part of the variance. The compression
 /// stage begins when the first tensor is frozen. From then on
-/// - frozen tensors exchange their momenta compressed; the others exchange theirs uncompressed, and so go on as in
-/// Adam;
-/// - the mean gradient for a variance that moves is what the exchanged momentum implies,
+/// - frozen tensors exchange their momenta compressed; the others exchange theirs uncompressed and continue as in Adam;
+/// - a variance that moves is updated with the mean gradient that the exchanged momentum implies,
 ///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping it is the mean of the workers' clipped gradients;
-/// - the variance is stored without bias, so that tensors frozen at different updates need no corrections of their own:
-///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 where no bias is removed.
-/// A tensor without variance is never stable. Empty tensors are in neither count.
+/// - the variance is stored without bias, so that tensors frozen at different updates need no separate corrections:
+///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 if no bias is removed.
+/// A tensor whose variance is 0 is never stable. Empty tensors are not counted, neither in all nor in the frozen ones.
 class TensorFreeze {
  public:
-  /// policy: what every tensor's begins as.
+  /// policy: the initial policy of every tensor.
   TensorFreeze(const Problem& problem, const OptimizerConfig& config, const FreezePolicy& policy);
 
-  /// Whether the variance of some tensor moves.
+  /// Whether the variance of some tensor still moves.
   bool moves() const { return frozen_ < tensors_; }
-  /// [tensors] on the device: whose variance moves.
+  /// Marks [tensors] in device memory: nonzero for those whose variance moves.
   const std::uint8_t* moving() const { return moving_.data(); }
-  /// [tensors]: marks those that were not frozen after so many updates.
+  /// Marks [tensors] that were not frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;
-  /// [tensors]: marks those that were not frozen by this update.
+  /// Marks [tensors] that were not frozen by this update.
   std::vector<char> all_but_frozen_by(Index update) const;
   /// Whether a tensor was frozen by this update.
   bool froze_by(Index update) const;
   /// The coordinates of the frozen tensors.
   std::vector<Range> frozen() const;
 
-  /// The l1 norms [tensors] of the variance as dense updates store it.
+  /// The l1 norms [tensors] of the variance as it is stored.
   device::Future<double> norms(const AdamCore& core) const;
-  /// Takes the momenta of update t, exchanged to core.mean(), and moves the variance. Returns the norms [tensors] of
-  /// what moves.
+  /// Takes the momenta of update t, exchanged to core.mean(), as core.momentum(), and updates the variances that move.
+  /// Returns their norms [tensors]; 0 for frozen tensors.
   device::Future<double> follow(AdamCore& core, Index t) const;
-  /// The variance after so many dense updates, from now on without bias.
+  /// Removes the bias of a variance after `updates` dense updates; from now on it is stored without bias.
   void remove_bias(device::Buffer<float>& variance, Index updates);
 
-  /// Freezes the tensors that are stable after update t; norms: of that update. Returns whether there are any.
+  /// Freezes the tensors that are stable after update t, given the norms of that update. Returns whether there are any.
   bool freeze_stable(Index t, const device::Future<double>& norms);
-  /// An event for each tensor that was frozen by this update.
+  /// Adds an event to the report for each tensor that was frozen by this update.
   void tell(Index update, StepReport& report) const;
-  /// How many are frozen, of how many: "2 of 6 tensors".
+  /// The number of frozen tensors, as text: "2 of 6 tensors".
   std::string progress() const;
 
   void visit_state(device::StateVisitor& visitor);
@@ -54,10 +53,10 @@ class TensorFreeze {
  private:
   struct Watched {
     std::string name;
-    Range range;  ///< of its coordinates
+    Range range;  ///< its coordinates
     StabilityWatch watch;
     FreezePolicy policy;
-    Index frozen_by = 0;  ///< the update that it was frozen by; 0: its variance moves
+    Index frozen_by = 0;  ///< the update that froze it; 0: its variance moves
     bool moves() const { return range.count > 0 && frozen_by == 0; }
   };
   void update_marks();
@@ -66,7 +65,7 @@ class TensorFreeze {
   VarianceBias bias_;
   bool biased_ = true;  ///< whether the variance is stored with its bias
   std::vector<Watched> watched_;
-  Index tensors_ = 0, frozen_ = 0;  ///< that have elements; of these
+  Index tensors_ = 0, frozen_ = 0;  ///< number of tensors with elements; number of frozen ones
   device::Buffer<std::uint8_t> moving_;
 };
 

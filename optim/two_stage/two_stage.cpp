@@ -143,7 +143,7 @@ void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& repo
 
 bool TwoStage::freeze_now(StepReport& report) {
   if (tensors_) return tensors_->freeze_stable(updates_, tensors_->norms(core_));
-  // DeepSpeed compares its step counter, which counted the dry run.
+  // DeepSpeed compares its step counter, which includes the dry run.
   return core_.freeze_now(deepspeed() ? step() : updates_, report);
 }
 
@@ -167,7 +167,7 @@ std::string TwoStage::frozen_text() const {
   return tensors_ ? "variance of " + tensors_->progress() : "variance";
 }
 
-/// Tensors that become stable in the compression stage.
+/// Handles tensors that were frozen during the compression stage.
 void TwoStage::freeze_more(StepReport& report) {
   raise_variance(report);
   masked_->follow(core_.variance(), frozen_parts());
@@ -185,7 +185,7 @@ void TwoStage::renew_exchange() {
   exchange_->adopt_errors(*last);
 }
 
-/// What was frozen by the last update.
+/// Raises what the last update froze, and reports it.
 void TwoStage::raise_variance(StepReport& report) {
   const Index raised = raise_variance();
   if (parse_variance_floor(config_.variance_floor).value == 0) return;
@@ -193,7 +193,7 @@ void TwoStage::raise_variance(StepReport& report) {
                                         "optimizer.variance-floor " + config_.variance_floor});
 }
 
-/// Returns how many coordinates were raised.
+/// Raises what the last update froze to the floor. Returns the number of raised coordinates.
 Index TwoStage::raise_variance() {
   const double weight = variance_bias(config_).weight(variance_updates_);
   const VarianceFloor floor = parse_variance_floor(config_.variance_floor);
@@ -205,7 +205,8 @@ Index TwoStage::raise_variance() {
   return raised.raised;
 }
 
-/// With the variance as it is frozen. A checkpoint holds the exchange of the last update.
+/// Makes what the compression stage needs, with the frozen variance. A checkpoint holds the exchange of the last
+/// update.
 void TwoStage::begin_compression() {
   if (tensors_) dense_tensors_ = tensors_->moving_after(std::max(frozen_updates_, updates_ - 1));
   if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance(), frozen_parts());
@@ -233,7 +234,7 @@ void TwoStage::finish_refresh(device::Buffer<float>& parameters, StepReport& rep
   AdamStep step = core_.clipped_step(updates_, lr(), report);
   step.root_correction = frozen_step().root_correction;
   refreshing_update(step, parameters, report);
-  report.stability = {};  // refreshes are not a step apart
+  report.stability = {};  // refreshes are not one step apart
   raise_variance();
   if (masked_) masked_->follow(core_.variance(), frozen_parts());
   if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));

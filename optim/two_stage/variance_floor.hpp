@@ -1,5 +1,6 @@
 #pragma once
-// How far the variance is raised where it is frozen: what one bit adds to a momentum is divided by its root.
+// A floor that the variance is raised to when it is frozen. The noise that one bit adds to a momentum is divided by the
+// root of the variance.
 
 #include <string>
 #include <vector>
@@ -9,28 +10,28 @@
 
 namespace onebit::optim {
 
-/// The least value of a frozen variance. Ours: neither the papers of 1-bit Adam and 1-bit LAMB nor the released code
-/// have one.
+/// The least value of a frozen variance. This is ours: neither the papers of 1-bit Adam and 1-bit LAMB nor the released
+/// code have one.
 struct VarianceFloor {
   double value = 0;      ///< 0: no floor
-  bool of_mean = false;  ///< value is a share of the mean over the tensor's coordinates that are not 0; else absolute
+  bool of_mean = false;  ///< whether value is a share of the mean over the tensor's nonzero coordinates; else absolute
 };
 
-/// The floor to try first where one bit explodes over small denominators: docs/freeze.md has what it does to the tasks
-/// of the study.
+/// The floor to try first if small denominators blow up the noise of one bit. docs/freeze.md shows its effect on the
+/// tasks of the study.
 inline constexpr const char* kFloorToTry = "mean:0.01";
 
-/// Of "0", "1e-12" or "mean:0.01". Throws ConfigError.
+/// Parses a floor such as "0", "1e-12" or "mean:0.01". Throws ConfigError if it is malformed or negative.
 VarianceFloor parse_variance_floor(const std::string& text);
 
 struct RaisedVariance {
-  Index raised = 0;           ///< coordinates
-  std::vector<double> least;  ///< [tensors]: the floor of the variance that preconditions
+  Index raised = 0;           ///< number of raised coordinates
+  std::vector<double> least;  ///< [tensors]: the floor of the corrected variance; 0: none
 };
 
-/// Raises the stored variance [parameters] of the tensors; weight: what it is divided by to have no bias, for a floor
-/// that is absolute is one of the variance that preconditions. Coordinates at 0 stay there: they are masked. left_out
-/// [tensors]: marks tensors that stay as they are; empty: none.
+/// Raises the stored variance [parameters] of the tensors to the floor. weight: what the stored variance is divided by
+/// to remove its bias, since an absolute floor is one of the corrected variance. Coordinates with variance 0 stay at 0:
+/// they are masked. left_out [tensors]: marks tensors that are not changed; empty: none.
 RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,
                      device::Buffer<float>& variance, const std::vector<char>& left_out = {});
 

@@ -11,25 +11,36 @@
 
 namespace onebit::optim {
 
-/// 0/1 Adam (Lu et al., ICLR 2023). Until the variance is frozen the workers share weights and momentum: in full rounds
-/// the mean gradient updates momentum and variance, in 1-bit rounds the error-compensated gradient updates the momentum
-/// alone. Then every worker steps on its own; in sync rounds the drifts since the last one go through the 1-bit
-/// exchange, and the workers go on from where it leads. The errors are forgotten once, at the freeze: what they belong
-/// to is another quantity from there on. The log's phases are warm-up (full rounds), compression (1-bit rounds) and
-/// local steps.
+/// 0/1 Adam (Lu et al., ICLR 2023). Until the variance is frozen, the workers share weights and momentum; after that,
+/// every worker makes local steps, and sync rounds exchange the drifts since the last one. ZeroOneSchedule chooses the
+/// rounds. With g_w the gradient of worker w, d = sqrt(v) c2 + eps, and c1, c2 the bias corrections, in paper
+/// semantics:
 ///
-/// paper semantics, where they differ from the paper's Algorithm 1: before the freeze 1-bit rounds carry gradients, as
-/// in the released code, not momenta; a full round carries nothing else. Bias correction (optional, on): the momentum
-/// keeps 1/(1-beta1^t) over all steps t, the variance 1/(1-beta2^k) with k updates so far. Coordinates with v = 0 are
-/// masked: their momentum stays 0. Weight decay is not part of the drift: the point of the last meeting, which is kept,
-/// decays as the weights do, so the decay rate is lr weight_decay in every phase, and all workers have the same bits
-/// after a meeting. The last step of the run is a sync round. Clipping bounds the mean gradient in full rounds, each
-/// worker's own elsewhere.
+///   full round:    g = clip(mean of g_w),  m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
+///                  x -= lr (m c1 / d + weight_decay x)
+///   1-bit round:   g = compressed mean of clip(g_w), with error feedback;  m = beta1 m + (1 - beta1) g;  x as above
+///   freeze:        errors = 0,  anchor = x,  m_w = m,  drift_w = 0
+///   silent round:  m_w = beta1 m_w + (1 - beta1) clip(g_w),  drift_w += lr c1 m_w
+///                  x_w -= lr (m_w c1 / d + weight_decay x_w),  anchor -= lr weight_decay anchor
+///   sync round:    m_w, drift_w and the anchor's decay as above;  D = compressed mean of drift_w, with error feedback
+///                  anchor -= D / d,  x_w = anchor,  m_w = D / (sum of lr c1 since the last sync round),  drift_w = 0
+///
+/// The errors are dropped at the freeze because another quantity is exchanged from there on. The log's phases are
+/// warm-up (full rounds), compression (1-bit rounds) and local steps.
+///
+/// paper semantics, where they differ from the paper's Algorithm 1: before the freeze, 1-bit rounds exchange gradients,
+/// as in the released code, not momenta; a full round exchanges only the uncompressed gradients. Bias correction
+/// (optional, on): the momentum uses 1/(1-beta1^t) over all steps t, the variance 1/(1-beta2^k) with k updates so far.
+/// In 1-bit, silent and sync rounds, coordinates with v = 0 are masked: their momentum stays 0. Weight decay is not
+/// part of the drift: the anchor, the point of the last synchronisation, decays as the weights do. So the decay rate is
+/// lr weight_decay in every phase, and all workers have the same bits after a sync round. The last step of the run is
+/// not silent: once the variance is frozen, it is a sync round. Clipping bounds the mean gradient in full rounds, and
+/// each worker's own gradient in others.
 ///
 /// deepspeed semantics (DeepSpeed 0.19.6, fp32 path): the first step is a dry run; no bias correction, no mask; padding
-/// takes part in scales and errors; weight decay leaks into the momentum through the drift; workers go back to the last
-/// meeting by subtracting their drift, so that rounding keeps them apart; one worker exchanges nothing, and 1-bit
-/// rounds then leave its momentum as it is.
+/// takes part in scales and errors; weight decay leaks into the momentum through the drift; workers return to the point
+/// of the last synchronisation by subtracting their drift, so that rounding errors leave them with different weights; a
+/// single worker exchanges nothing, and 1-bit rounds then leave its momentum unchanged.
 class ZeroOneAdam final : public Optimizer {
  public:
   ZeroOneAdam(const Problem& problem, const OptimizerConfig& config);
@@ -54,7 +65,7 @@ class ZeroOneAdam final : public Optimizer {
 
   bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
   bool dry_run() const { return deepspeed() && step() == 1; }
-  /// The released code leaves the exchange out when there is nobody to exchange with.
+  /// Whether there is an exchange at all: the released code skips it for a single worker.
   bool exchanges() const { return !(deepspeed() && problem_.shard.workers() == 1); }
   const device::Device& device() const { return problem_.shard.device; }
 
@@ -66,9 +77,9 @@ class ZeroOneAdam final : public Optimizer {
   LocalClipping clipping_;
   std::optional<MaskedCoordinates> masked_;  ///< once the variance is frozen
   device::Buffer<float> share_;              ///< 1 - beta1
-  device::Buffer<float> gradient_;           ///< [parameters]: what a 1-bit round brought
+  device::Buffer<float> gradient_;           ///< [parameters]: the result of a 1-bit round
   std::optional<ZeroOneLocal> local_;        ///< once the variance is frozen
-  Round round_ = Round::full;                ///< of this step
+  Round round_ = Round::full;                ///< the round of this step
   Index updates_ = 0;                        ///< parameter updates so far
   Index variance_updates_ = 0;
   device::Seconds encode_seconds_;

@@ -9,7 +9,7 @@ namespace onebit::optim {
 
 namespace {
 
-/// The released code has no such optimizer: its semantics are none of it.
+/// Selects paper semantics, because the released code has no such optimizer.
 OptimizerConfig of_paper(OptimizerConfig config) {
   config.semantics = Semantics::paper;
   return without_freeze(std::move(config));
@@ -63,7 +63,7 @@ StepReport ZeroOneAdam32::do_finish(device::Buffer<float>& parameters) {
 }
 
 void ZeroOneAdam32::move_by_momentum(AdamStep step, device::Buffer<float>& x, StepReport& report) {
-  step.beta2 = 1;  // the variance stays
+  step.beta2 = 1;  // leaves the variance unchanged
   step.one_minus_beta2 = 0;
   for_each(core_.device(), core_.parameters(),
            MomentKernel{step, core_.momentum().data(), core_.variance().data(), core_.mean().data()});

@@ -9,10 +9,10 @@
 namespace onebit::optim {
 
 /// 0/1 Adam's variance schedule alone (Lu et al., ICLR 2023): the variance is updated in the same steps and frozen
-/// after the same one, but every step averages the gradients uncompressed, and no step is local. What it lacks against
-/// Adam is the moving variance; what 0/1 Adam lacks against it is what compression and local steps cost. Bias
-/// correction, masked coordinates and phases are those of ZeroOneAdam in paper semantics; the mean gradient is clipped
-/// in every step.
+/// after the same one, but every step averages the gradients uncompressed, and no step is local. It differs from Adam
+/// only in the rare updates and the freeze of the variance, and 0/1 Adam differs from it only in compression and local
+/// steps. Bias correction, masked coordinates and phases are those of ZeroOneAdam in paper semantics; the mean gradient
+/// is clipped in every step.
 class ZeroOneAdam32 final : public Optimizer {
  public:
   ZeroOneAdam32(const Problem& problem, const OptimizerConfig& config);
@@ -32,8 +32,8 @@ class ZeroOneAdam32 final : public Optimizer {
   ZeroOneSchedule schedule_;
   AdamCore core_;
   std::optional<MaskedCoordinates> masked_;  ///< once the variance is frozen
-  Round round_ = Round::full;                ///< of this step
-  Index updates_ = 0;                        ///< of the parameters
+  Round round_ = Round::full;                ///< the round of this step
+  Index updates_ = 0;                        ///< parameter updates so far
   Index variance_updates_ = 0;
 };
 

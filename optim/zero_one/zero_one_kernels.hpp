@@ -1,6 +1,6 @@
 #pragma once
-// The local phase of 0/1 Adam, an element at a time. Rows of workers are [worker][columns]; v is shared and frozen.
-// d = sqrt(v) c2 + eps is Adam's denominator, decay is [columns].
+// The local phase of 0/1 Adam, one element at a time. Workers' rows are [workers][columns]; v is shared and frozen. d =
+// sqrt(v) c2 + eps is Adam's denominator; decay is [columns].
 
 #include "optim/common/row_kernels.hpp"
 
@@ -10,7 +10,7 @@ ONEBIT_HOST_DEVICE inline float denominator(const AdamStep& s, float v) {
   return std::sqrt(v) * s.root_correction + s.eps;
 }
 
-/// drift += lr c1 m, what the momentum moved before it is divided by d; a coordinate with v = 0 keeps m = 0.
+/// drift += lr c1 m, the momentum's move before the division by d; a coordinate with v = 0 keeps m = 0.
 struct ZeroOneDriftKernel {
   AdamStep s;
   float* momentum;
@@ -24,7 +24,7 @@ struct ZeroOneDriftKernel {
   }
 };
 
-/// Adam's step of every worker with its own momentum; yields the squared step.
+/// Adam's step of every worker with its own momentum. Yields the squared step.
 struct ZeroOneMoveKernel {
   AdamStep s;
   const float* decay;
@@ -40,7 +40,7 @@ struct ZeroOneMoveKernel {
   }
 };
 
-/// What weight decay alone makes of the point where the workers met.
+/// Applies weight decay alone to the point of the last synchronisation.
 struct DecayKernel {
   float lr;
   const float* decay;
@@ -48,11 +48,11 @@ struct DecayKernel {
   ONEBIT_HOST_DEVICE void operator()(Index i) const { x[i] = x[i] - lr * (decay[i] * x[i]); }
 };
 
-/// Where the workers meet: the last such point, less the mean drift divided by d. The mean becomes the momentum, the
-/// average of those that made the drift.
+/// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift is turned into the new
+/// momentum, the average of those that made the drift.
 struct ZeroOneMeetKernel {
   AdamStep s;
-  float momentum_share;  ///< 1 / sum of lr c1 since the last meeting
+  float momentum_share;  ///< 1 / sum of lr c1 since the last synchronisation
   float* anchor;
   float* mean;
   const float* variance;
@@ -63,7 +63,7 @@ struct ZeroOneMeetKernel {
   }
 };
 
-/// The released code's local step: its accumulator takes the weight decay along. Yields the squared step.
+/// The released code's local step, whose drift includes weight decay. Yields the squared step.
 struct ReleasedMoveKernel {
   AdamStep s;
   const float* decay;
@@ -81,7 +81,8 @@ struct ReleasedMoveKernel {
   }
 };
 
-/// The same before a synchronisation, the weights left for ReleasedMeetKernel; scaled = drift d is what is exchanged.
+/// The released code's drift before a synchronisation; ReleasedMeetKernel updates the weights. scaled = drift d is
+/// exchanged.
 struct ReleasedDriftKernel {
   AdamStep s;
   const float* decay;
@@ -98,8 +99,8 @@ struct ReleasedDriftKernel {
   }
 };
 
-/// The released code's synchronisation: the local step, its roll-back by subtraction, and the mean drift. Yields the
-/// squared step.
+/// The released code's synchronisation: makes the local step, subtracts the whole drift, and adds the mean drift.
+/// Yields the squared step.
 struct ReleasedMeetKernel {
   AdamStep s;
   const float* decay;

@@ -41,7 +41,7 @@ void ZeroOneLocal::absorb(Range rows, const float* gradients, Index stride, cons
   for_each_row(device(), rows.count, parameters_, kernel);
 }
 
-/// The anchor decays as the weights do; the drift knows nothing of it.
+/// Applies weight decay to the anchor, as the steps do to the weights; it is not part of the drift.
 void ZeroOneLocal::decay(const AdamStep& numbers) {
   if (config_.weight_decay == 0) return;
   for_each(device(), parameters_, DecayKernel{numbers.lr, decay_.data(), anchor_.data()});
@@ -89,7 +89,7 @@ std::vector<double> ZeroOneLocal::meet_at_anchor(const AdamStep& numbers, device
   return row_sums(device(), rows(), parameters_, MeetKernel{anchor_.data(), x.data(), parameters_});
 }
 
-/// All of this device's workers at once, as if they had just been asked.
+/// Exchanges the drifts of all of this device's workers at once.
 void ZeroOneLocal::exchange_drift(const device::Buffer<float>& drift, compress::CompressedMean& exchange,
                                   StepReport& report) {
   device::Stopwatch watch(device());
@@ -100,7 +100,8 @@ void ZeroOneLocal::exchange_drift(const device::Buffer<float>& drift, compress::
   report.seconds.server = seconds.server;
 }
 
-/// What turns the exchanged drift into the average of the momenta that made it.
+/// Returns the factor that turns the exchanged drift into the average of the momenta that made it, and restarts the
+/// sum.
 float ZeroOneLocal::take_share(double sign) {
   const double rates = std::exchange(rates_, 0.0);
   return rates > 0 ? static_cast<float>(sign / rates) : 0.0f;  // at a rate of 0 nothing moved

@@ -6,25 +6,26 @@
 
 namespace onebit::optim {
 
-/// The phase of 0/1 Adam after its variance is frozen: every worker has a momentum of its own and a drift, what it has
-/// moved since the workers met last.
+/// The phase of 0/1 Adam after its variance is frozen: every worker has its own momentum and a drift, its move since
+/// the last synchronisation.
 class ZeroOneLocal {
  public:
-  /// variance [parameters]: of the freeze.
+  /// variance [parameters]: the frozen variance; outlives this object.
   ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance);
 
-  /// momentum [parameters]: of the freeze. x: the workers' weights, equal now.
+  /// Starts from the momentum at the freeze [parameters] and the weights x, which are the same for all workers then.
   void start(const device::Buffer<float>& momentum, const device::Buffer<float>& x);
 
   void visit_state(device::StateVisitor& visitor);
 
-  /// [workers of this device][parameters]
+  /// The momenta, [workers of this device][parameters].
   const device::Buffer<float>& momentum() const { return momentum_; }
 
-  /// Takes gradients into the momenta of rows [first, ...) of this device; factors: what each is multiplied with.
+  /// Adds gradients to the momenta of this device's rows [rows]. factors: the factor of each row's gradient.
   void absorb(Range rows, const float* gradients, Index stride, const float* factors);
 
-  /// A silent step, and one at whose end the workers meet. Squared length of each worker's move.
+  /// Makes a silent step (step) or one that ends with a synchronisation (meet). Both return the squared length of each
+  /// worker's move.
   std::vector<double> step(const AdamStep& numbers, device::Buffer<float>& x);
   std::vector<double> meet(const AdamStep& numbers, compress::CompressedMean& exchange, device::Buffer<float>& x,
                            StepReport& report);
@@ -44,12 +45,12 @@ class ZeroOneLocal {
   const device::Buffer<float>& variance_;
   device::Buffer<float> decay_;     ///< [parameters]
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
-  device::Buffer<float> drift_;     ///< the same; paper: before the division by Adam's denominator
-  device::Buffer<float> scaled_;    ///< the same; deepspeed: the drift as it is exchanged
-  device::Buffer<float> anchor_;    ///< [parameters]; paper: where the workers met last, decayed since
-  device::Buffer<float> mean_;      ///< [parameters]: what came back
+  device::Buffer<float> drift_;     ///< like momentum_; paper: before the division by Adam's denominator
+  device::Buffer<float> scaled_;    ///< like momentum_; deepspeed: the drift as it is exchanged
+  device::Buffer<float> anchor_;    ///< [parameters]; paper: point of the last synchronisation, decayed since then
+  device::Buffer<float> mean_;      ///< [parameters]: the result of the exchange
   device::Buffer<float> ones_;      ///< [workers of this device]
-  double rates_ = 0;                ///< sum of the learning rates (times bias correction) since the last meeting
+  double rates_ = 0;                ///< sum of the learning rates (bias-corrected) since the last synchronisation
 };
 
 }  // namespace onebit::optim

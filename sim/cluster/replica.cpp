@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/comm/dense_sum.hpp"
 #include "device/base/text.hpp"
+#include "device/comm/dense_sum.hpp"
 
 namespace onebit::sim {
 namespace {

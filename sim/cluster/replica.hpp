@@ -8,11 +8,11 @@
 
 namespace onebit::sim {
 
-/// Whose examples a batch has, and for what.
+/// Place of a batch in a run: which workers' examples it has, and for which step and part.
 struct BatchPlace {
   Index step = 0;
-  Range group;     ///< of workers
-  Index part = 0;  ///< of config.accumulation
+  Range group;     ///< workers
+  Index part = 0;  ///< micro-batch, of config.accumulation
   friend bool operator==(const BatchPlace&, const BatchPlace&) = default;
 };
 
@@ -23,32 +23,33 @@ struct Replica {
   device::Buffer<float> weights;          ///< [parameters], shared by all workers, equal on all devices between steps;
                                           ///< or [workers of this device][parameters]
   device::Buffer<float> gradients;        ///< [workers of a group][parameters]
-  device::Buffer<float> extra_gradients;  ///< the same, at the optimizer's extra point; empty where it has none
+  device::Buffer<float> extra_gradients;  ///< the same, at the optimizer's extra point; empty if it has none
   std::optional<ExampleTable> examples;   ///< on a GPU whose model reads them there
   Batch batch = {};
-  Batch next = {};             ///< drawn while a GPU was busy with the batch before
-  BatchPlace next_place = {};  ///< of it; step 0: none
+  Batch next = {};             ///< drawn ahead while a GPU was busy
+  BatchPlace next_place = {};  ///< that of `next`; step 0: none
 
-  /// Draws the batch of a step, DataSource::sample, into `out`, where the model or place_batch takes it from; on a
-  /// device that plans, only its sizes.
+  /// Draws the batch of a step (DataSource::sample) into `out`, from where the model or place_batch takes it; on a
+  /// device that plans, sets only its sizes.
   void draw(const DataSource& data, Index step, Range workers, Index examples_each, Index first_draw, Batch& out) const;
-  /// Makes the features of `batch` those that the model reads.
+  /// Puts the features of `batch` where the model reads them.
   void place_batch();
 
-  /// Everything that the next step depends on, but for its number.
+  /// Visits everything that the next step depends on, except its number.
   void visit_state(device::StateVisitor& visitor);
 
-  /// Weights of the workers of this device from `worker` on.
+  /// Weights of this device's workers from `worker` on.
   Weights weights_from(Index worker) const;
 
-  /// The mean of all workers' weights, where they have weights of their own. Collective.
+  /// Computes the mean of all workers' weights, for workers that have their own. Collective.
   device::Buffer<float> mean_weights() const;
 
-  /// Names the tensor that went bad first: of the weights, else of the gradients where there have been any; empty if
-  /// all are finite.
+  /// Names the tensor that went bad first: of the weights, else, with_gradients, of the gradients; empty if all values
+  /// are finite.
   std::string bad_tensor(bool with_gradients) const;
 
-  /// The same; if all are finite the largest, whose product overflowed.
+  /// Names the tensor that went bad first; if all values are finite, the one with the largest weight, whose product
+  /// overflowed.
   std::string first_bad_tensor(bool with_gradients) const;
 };
 

@@ -40,7 +40,7 @@ optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, c
   return problem;
 }
 
-/// What went bad first in an update: the vector of a worker that was compressed, else a tensor.
+/// Names what went bad first in an update: the compressed vector of a worker, else a tensor.
 std::string bad_in(const Replica& replica) {
   const compress::CompressedMean* exchange = replica.optimizer->state().exchange;
   const std::string worker = exchange != nullptr ? exchange->first_bad() : "";
@@ -107,8 +107,9 @@ Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_exam
           .examples = std::move(examples)};
 }
 
-/// Workers of a device whose gradients exist at a time. Where the choice is ours: all on a GPU; on a CPU groups of like
-/// size whose gradients stay in its caches from the backward pass to the encode, yet with rows enough for its products.
+/// Workers of a device whose gradients are held at the same time. If the choice is ours: all on a GPU; on a CPU groups
+/// of similar size whose gradients stay in its caches from the backward pass to the encoding, but with enough rows for
+/// its matrix products.
 Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) const {
   constexpr Index cache = Index{8} << 20, examples = 128;
   const Index own = shard.own().count;
@@ -190,7 +191,7 @@ StepOutcome VirtualCluster::advance() {
   return outcome;
 }
 
-/// The step, between the two halves of a probe where one is due.
+/// Runs the step, between the two halves of a probe if one is due.
 void VirtualCluster::advance_probed(std::size_t device, StepOutcome& outcome) {
   Replica& replica = replicas_[device];
   const bool probed = !probes_.empty() && probes_[device].due(step_);
@@ -218,8 +219,9 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
 }
 
-/// Samples, forward, backward, part after part, and hands the gradients over. The host draws what comes next and looks
-/// at the losses when a GPU has all of it to do, as far as the optimizer does not wait in between.
+/// Samples, forward and backward, one part after another, and passes the gradients to the optimizer. While a GPU works
+/// on all that was launched, the host draws the next batch, and only then reads the losses, unless the optimizer waits
+/// in between.
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
   const Index parameters = replica.model->parameters();
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();
@@ -237,12 +239,12 @@ void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outco
   }
   if (extra.data != nullptr) replica.optimizer->absorb_extra(group, replica.extra_gradients.data(), parameters);
   replica.optimizer->absorb(group, replica.gradients.data(), parameters);
-  draw_next(replica, behind({step_, group, 0}, replica), outcome.seconds);
+  draw_next(replica, following({step_, group, 0}, replica), outcome.seconds);
   const std::vector<double> losses = take_losses(replica, group, passes);
   outcome.worker_losses.insert(outcome.worker_losses.end(), losses.begin(), losses.end());
 }
 
-/// Examples into the replica's batch, where they have not been drawn already.
+/// Draws examples into the replica's batch, if they have not been drawn already.
 void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const {
   if (replica.next_place == place) {
     std::swap(replica.batch, replica.next);
@@ -253,8 +255,8 @@ void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const
   replica.place_batch();
 }
 
-/// The first part of the group or step that comes after a place.
-BatchPlace VirtualCluster::behind(const BatchPlace& place, const Replica& replica) const {
+/// First part of the group or step that follows a place.
+BatchPlace VirtualCluster::following(const BatchPlace& place, const Replica& replica) const {
   const Range own = replica.shard.own();
   const bool last = place.group.end() == own.end();
   const Index group = group_size(replica.shard, replica.model->parameters());
@@ -266,14 +268,15 @@ BatchPlace VirtualCluster::behind(const BatchPlace& place, const Replica& replic
 void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const {
   const device::Device& device = replica.shard.device;
   if (!device.is_gpu() || device.plans() || replica.next_place == next || next.step > steps_) return;
-  device::Stopwatch idle(device);  // from the end of the GPU's work to that of the drawing, if that is later
+  device::Stopwatch idle(device);  // from the end of the GPU's work to the end of the drawing, if later
   replica.next_place = {};
   replica.draw(*data_, next.step, next.group, config_.batch, next.part * config_.batch, replica.next);
   replica.next_place = next;
   seconds.sample += idle.lap();
 }
 
-/// Gradients of the batch that the replica holds, one of config.accumulation parts, added to those of the parts before.
+/// Computes the gradients of the batch that the replica holds, one of config.accumulation parts, and adds them to those
+/// of the parts before.
 GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                                       const BatchPlace& place, ComputeSeconds& seconds) const {
   const float share = 1.0f / static_cast<float>(config_.accumulation);
@@ -284,7 +287,7 @@ GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, 
   return pass;
 }
 
-/// Every worker's mean over the parts. Throws NumericError where it is not finite.
+/// Mean loss of every worker over the parts. Throws NumericError if one is not finite.
 std::vector<double> VirtualCluster::take_losses(const Replica& replica, Range group,
                                                 const std::vector<GradientPass>& passes) const {
   std::vector<double> losses(static_cast<std::size_t>(group.count));
@@ -333,7 +336,8 @@ Evaluation VirtualCluster::evaluate() {
   return total;
 }
 
-/// On the first device. Some 256 labels at a time: a long context must not take more memory here than in training.
+/// Evaluates on the first device, some 256 labels at a time: a long context must not take more memory here than in
+/// training.
 Evaluation VirtualCluster::evaluate_first(const Weights& weights) {
   const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);
   const Index size = data_->size(config_.eval.split);

@@ -1,6 +1,6 @@
 #pragma once
-// N data-parallel workers, here or over several processes: samples, gradients, optimizer. One step is one pass through
-// it. Over processes every call that computes is collective.
+// N data-parallel workers, in this process or over several: samples, gradients, optimizer. A step is one pass through
+// these. With several processes, every call that computes is collective.
 
 #include <functional>
 
@@ -12,7 +12,7 @@
 
 namespace onebit::sim {
 
-/// Where the time before the optimizer went, on the first device.
+/// Time spent before the optimizer, on the first device.
 struct ComputeSeconds {
   device::Seconds sample = 0;
   device::Seconds forward = 0;
@@ -20,33 +20,33 @@ struct ComputeSeconds {
   double total() const { return sample + forward + backward; }
 };
 
-/// What a step left behind.
+/// Result of a step.
 struct StepOutcome {
   Index step = 0;
   Index samples = 0;  ///< seen by all workers since the start
   double lr = 0;
-  double loss = 0;                    ///< mean over workers, of the weights before the update
+  double loss = 0;                    ///< mean over workers, at the weights before the update
   std::vector<double> worker_losses;  ///< [workers]
   optim::StepReport report;
-  std::optional<ProbeRow> probe;  ///< where one was due
+  std::optional<ProbeRow> probe;  ///< if one was due
   ComputeSeconds seconds;
 };
 
-/// What a run stands on.
+/// Data, devices and processes of a run.
 struct RunResources {
   std::shared_ptr<const DataSource> data;
   std::vector<device::Device> devices;  ///< of this process
   std::shared_ptr<device::ProcessGroup> processes = device::single_process();
-  bool keeps_examples = true;  ///< a GPU has all of the data's, where they fit in a table
+  bool keeps_examples = true;  ///< GPUs hold all examples of the data, if a table of them fits
 };
 
-/// What a device of a run has held and received.
+/// Workers of one device of a run, and what the device has received.
 struct RankShare {
   Range workers;
-  Index bytes_received = 0;  ///< device memory of other ranks
+  Index bytes_received = 0;  ///< of device memory, from other ranks
 };
 
-/// The configuration with planned_evaluations of what it reads.
+/// Fills in the evaluations that planned_evaluations chooses for this data.
 RunConfig with_evaluations(RunConfig config, const DataSource& data);
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
@@ -55,64 +55,66 @@ RunResources make_resources(const RunConfig& config);
 class VirtualCluster {
  public:
   explicit VirtualCluster(const RunConfig& config) : VirtualCluster(config, make_resources(config)) {}
-  /// Makes model, weights and optimizer; on devices that plan, without a value in them. Throws ConfigError, IoError.
+  /// Makes model, weights and optimizer; on devices that plan, without values. Throws ConfigError, IoError.
   VirtualCluster(const RunConfig& config, const RunResources& resources);
 
   Index steps() const { return steps_; }
   Index step() const { return step_; }
   const DataSource& data() const { return *data_; }
-  /// With what the configuration left open.
+  /// Evaluation options, with what the configuration left open filled in.
   const EvalConfig& evaluations() const { return config_.eval; }
-  /// Whether this process has the first device: it alone logs, prints and writes files.
+  /// Whether this process is the root, which has the first device: it alone logs, prints and writes files.
   bool is_root() const { return replicas_.front().shard.rank() == 0; }
-  /// Whether steps may have a probe.
+  /// Whether the run is probed.
   bool probed() const { return !probes_.empty(); }
-  /// Processes of the run.
+  /// Number of processes of the run.
   Index ranks() const { return group_.processes().size(); }
-  /// Whether a process says so. Collective.
+  /// Whether `own` is true in any process. Collective.
   bool any(bool own) { return group_.processes().any(own); }
-  /// What the process that leads says. Collective.
+  /// Returns the root's `own` in every process. Collective.
   Index broadcast(Index own);
   /// Calls work in every process; an error in one is thrown in all. Collective.
   void together(const std::function<void()>& work) { group_.processes().run(work); }
-  /// Of every device of the run, by rank.
+  /// Returns the share of every device of the run, by rank. Collective.
   std::vector<RankShare> shares();
-  /// Model, optimizer and weights (worker 0's first) of the first device; those of the others are copies, but for the
-  /// rows of workers.
+  /// Model, optimizer and weights (worker 0's first) of the first device. The other devices have copies, except of the
+  /// rows that belong to workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
-  /// Of this process.
+  /// Replicas of this process, by rank.
   const std::vector<Replica>& replicas() const { return replicas_; }
   std::string devices() const;  ///< option value and threads
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
-  /// Visits the state between two steps, of this process's ranks one after the other: `each` makes a visitor of a shard
-  /// and gives it to what it is called with.
+  /// Visits the state between two steps, one rank of this process at a time: `each` makes a visitor for a shard and
+  /// passes it to the function that it is given.
   using Visit = std::function<void(device::StateVisitor&)>;
   void visit_state(const std::function<void(const device::Shard&, const Visit&)>& each);
 
-  /// Runs the next step. Throws NumericError naming the first tensor that went bad when a loss is not finite: the
-  /// weights are then those before the step. Else naming worker and tensor of a vector that was not, and could not be
-  /// exchanged, or what made the update so.
+  /// Runs the next step. Throws NumericError if a loss, an exchanged vector or the update is not finite. For a loss it
+  /// names the first tensor that went bad, and the weights are those before the step; for a vector that could not be
+  /// exchanged, the worker and the tensor; for the update, what made it so.
   StepOutcome advance();
 
-  /// Loss and accuracy on the held-out split, or that of config.eval; of the mean of the workers' weights where they
-  /// have their own. The first device computes, all processes learn.
+  /// Evaluates the split and examples of config.eval, by default of the held-out split, with the mean of the workers'
+  /// weights if they have their own. The first device computes; all processes get the result.
   Evaluation evaluate();
 
-  /// The mean of the workers' weights on the first device, where they have their own; empty in other processes.
+  /// Computes the mean of the workers' weights on the first device, for workers that have their own; empty in other
+  /// processes. Collective.
   device::Buffer<float> mean_weights();
 
-  /// Worker 0's weights, or the mean of the workers' where they have their own.
-  /// For the process that leads.
+  /// Worker 0's weights, or the mean of the workers' if they have their own. Collective in the second case; the result
+  /// is for the root.
   std::vector<float> final_weights();
 
-  /// Names the tensor that went bad first, on the first device of this process where one did.
+  /// Names the tensor that went bad first, on the first device of this process that has one.
   std::string first_bad_tensor() const;
 
-  /// Calls work for every device's replica, on all devices of all processes at the same time: for what is collective.
+  /// Calls work with every device's replica, on all devices of all processes at the same time, so that work may be
+  /// collective.
   void on_each_device(const std::function<void(Replica&)>& work);
 
  private:
@@ -123,7 +125,7 @@ class VirtualCluster {
   void advance_probed(std::size_t device, StepOutcome& outcome);
   void run_group(Replica& replica, Range group, StepOutcome& outcome) const;
   void take_batch(Replica& replica, const BatchPlace& place) const;
-  BatchPlace behind(const BatchPlace& place, const Replica& replica) const;
+  BatchPlace following(const BatchPlace& place, const Replica& replica) const;
   void draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const;
   GradientPass run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                         const BatchPlace& place, ComputeSeconds& seconds) const;
@@ -135,7 +137,7 @@ class VirtualCluster {
   Index steps_;
   optim::Schedule schedule_;
   std::vector<Replica> replicas_;    ///< of this process, by rank
-  std::vector<TheoryProbe> probes_;  ///< of the same; none where the run is not probed
+  std::vector<TheoryProbe> probes_;  ///< one per replica; none if the run is not probed
   Index step_ = 0;
 };
 

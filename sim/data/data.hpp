@@ -16,7 +16,7 @@ namespace onebit::sim {
 
 class FeatureRows;
 
-/// Where examples were drawn: what random numbers of a model, dropout, are keyed by.
+/// Where examples were drawn: the key of the random numbers of a model, that is, of dropout.
 struct DrawPlace {
   std::uint32_t seed = 0;
   Index step = 0;
@@ -29,22 +29,22 @@ struct Batch {
   Index workers = 0;
   Index batch = 0;                      ///< examples per worker
   Index targets = 1;                    ///< labels per example
-  bool with_features = true;            ///< dense data: the features themselves, else which examples
+  bool with_features = true;            ///< dense data: fill `features`, else `examples`
   std::vector<float> features;          ///< [rows x feature_count], standardised; empty for token data
   std::vector<std::uint32_t> examples;  ///< [rows], of the source's rows()
-  const float* on_device = nullptr;     ///< what would be in `features`, in the device's memory
+  const float* on_device = nullptr;     ///< the features in the device's memory, instead of `features`
   std::vector<std::int32_t> tokens;     ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
   std::vector<std::int32_t> labels;     ///< [rows x targets], in [0, classes), or kNoLabel
   DrawPlace place;
-  bool freeze_running_stats = false;  ///< a pass besides the step's own: running statistics of a model stay as they are
+  bool freeze_running_stats = false;  ///< the pass is not the step's own, and leaves running statistics as they are
 
   Index rows() const { return workers * batch; }
 };
 
-/// A place where nothing is to be predicted.
+/// Label of a place where nothing is to be predicted.
 inline constexpr std::int32_t kNoLabel = -1;
 
-/// What a model predicts of token data.
+/// What a model predicts on token data.
 enum class Target {
   next,    ///< the token after the context: one label
   causal,  ///< at every place of the context the token after it: context labels
@@ -57,7 +57,7 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-/// What is known of a source once it has been read.
+/// Facts of a source, known once it has been read.
 struct DataFacts {
   std::string name = {};
   Index features = 0;     ///< values per example; 0 for token data
@@ -68,7 +68,7 @@ struct DataFacts {
   Index classes = 0;
   Index train = 0;                           ///< examples in the training split, 1 .. 2^32
   Index holdout = 0;                         ///< examples in the held-out split; 0 if the share asked for is 0
-  std::string hash = {};                     ///< 16 hex digits over all bytes read: tells data apart, is no protection
+  std::string hash = {};                     ///< 16 hex digits over all bytes read: tells data apart, no protection
   std::vector<std::string> provenance = {};  ///< one line per file: path, size, what became of it
 };
 
@@ -92,16 +92,17 @@ class DataSource {
   Index holdout_size() const { return facts_.holdout; }
   const std::string& hash() const { return facts_.hash; }
   const std::vector<std::string>& provenance() const { return facts_.provenance; }
-  /// The features of all examples, of both splits; nullptr for token data.
+  /// Features of all examples of both splits; nullptr for token data.
   virtual const FeatureRows* rows() const { return nullptr; }
 
   /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, drawn with replacement from the
-  /// training examples, or from the worker's own where they are split among workers: uniform_index({seed, sampling},
-  /// {step, worker, draw}), so a worker's examples do not depend on who is next to it. Buffers are reused: no
-  /// allocation while the size stays the same. Throws Error if a number is negative or a worker has no examples.
+  /// training examples, or from the worker's own if they are split among workers: uniform_index({seed, sampling},
+  /// {step, worker, draw}), so that a worker's examples do not depend on the other workers of a call. Buffers are
+  /// reused: no allocation while the size stays the same. Throws Error if a number is negative or a worker has no
+  /// examples.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
-  /// What sample makes of `out` but for the examples, which are whatever they were.
+  /// Sets `out` as sample does, except for the examples, whose values are arbitrary.
   void lay_out(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   Index size(Split split) const { return split == Split::train ? facts_.train : facts_.holdout; }
@@ -123,19 +124,19 @@ class DataSource {
   WorkerSplit split_;
 };
 
-/// A choice that is the program's where the user makes none.
+/// A choice that the program makes if the user does not.
 enum class Switch { automatic, yes, no };
 
 /// Options of all sources; each uses those that its registry entry names.
 struct DataConfig {
   std::string name = "text";
   std::vector<std::string> paths = {};
-  std::vector<std::string> test = {};      ///< files of the held-out split; empty: a share of the examples
-  double holdout = 0.1;                    ///< that share, in [0, 1)
-  std::string split = "iid";               ///< of the training examples among workers, see worker_split.hpp
-  Index workers = 1;                       ///< that draw examples, of such a split
-  std::uint32_t seed = 1;                  ///< of sampling; never of the examples or the splits
-  Switch mapping = Switch::automatic;      ///< of plain files to memory
+  std::vector<std::string> test = {};  ///< files of the held-out split; empty: a share of the examples
+  double holdout = 0.1;                ///< that share, in [0, 1)
+  std::string split = "iid";           ///< rule that divides the training examples among workers, see worker_split.hpp
+  Index workers = 1;                   ///< that such a rule divides the examples among
+  std::uint32_t seed = 1;              ///< of sampling; never of the examples or the splits
+  Switch mapping = Switch::automatic;  ///< whether to map plain files to memory
   Switch standardise = Switch::automatic;  ///< dense data: to mean 0 and deviation 1
   Index context = 8;                       ///< text, tokens: tokens of an example
   Target target = Target::next;
@@ -143,7 +144,7 @@ struct DataConfig {
   bool lowercase = false;       ///< text, with word pieces
   Index token_bytes = 0;        ///< tokens: 1, 2 or 4 where files have no header
   Index features = 0;           ///< synthetic: 0 is 32; libsvm: at least so many
-  ImageShape image = {};        ///< synthetic: of an example; its numbers are the features. All 0: no image
+  ImageShape image = {};        ///< synthetic: shape of an example, whose values are the features. All 0: no image
   Index classes = 10;           ///< synthetic
   Index examples = 10000;       ///< synthetic: both splits together
 };
@@ -155,7 +156,7 @@ struct DataEntry {
   std::unique_ptr<DataSource> (*make)(const DataConfig&);
 };
 
-/// Every source that there is.
+/// All sources.
 std::span<const DataEntry> data_sources();
 
 /// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out

@@ -8,12 +8,12 @@ namespace {
 
 constexpr device::RandomKey key{0, device::Purpose::split};
 
-/// Uniform on (0, 1]: its logarithm is finite.
+/// Uniform on (0, 1], so that its logarithm is finite.
 double open_uniform(device::RandomCounter counter) {
   return (static_cast<double>(device::philox(key, counter)[0]) + 1.0) * 0x1p-32;
 }
 
-/// Logarithm of a Gamma(shape, 1) variate, shape >= 1, and where `counter` got to.
+/// Logarithm of a Gamma(shape, 1) variate, shape >= 1; advances `counter` past what it drew.
 double log_gamma_variate(double shape, device::RandomCounter& counter) {
   const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
   while (true) {

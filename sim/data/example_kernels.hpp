@@ -18,12 +18,12 @@ struct FloatExamplesKernel {
   }
 };
 
-/// The same of bytes, and what they stand for in each channel.
+/// The same for features stored as bytes, each of which stands for a value in its channel.
 struct ByteExamplesKernel {
   const std::uint32_t* examples;
   const std::uint8_t* table;  ///< [all examples][features]
   const float* values;        ///< [channels][256]
-  Index features, part;       ///< of an example, and of a channel of it
+  Index features, part;       ///< of an example, and of one of its channels
   float* out;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
     const std::uint8_t byte = table[Index{examples[row]} * features + i];

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
-#include "device/memory/grow.hpp"
 #include "device/launch/launch.hpp"
-#include "sim/data/features/dense.hpp"
+#include "device/memory/grow.hpp"
 #include "sim/data/example_kernels.hpp"
+#include "sim/data/features/dense.hpp"
 
 namespace onebit::sim {
 namespace {
 
-/// All examples, read(example, row) each, copied some at a time. On a device that plans none is read.
+/// Makes a table of all examples, each by read(example, row), copied some at a time. On a device that plans, reads
+/// none.
 template <class T, class Read>
 device::Buffer<T> table_of(const device::Device& device, Index examples, Index features, const Read& read) {
   constexpr Index piece = Index{4} << 20;

@@ -1,6 +1,6 @@
 #pragma once
-// All examples of a source in a device's memory: a batch is then a list of numbers, and its features do not cross to
-// the device in every step.
+// All examples of a source in a device's memory: a batch is then a list of example numbers, and its features need not
+// be copied to the device in every step.
 
 #include <optional>
 #include <span>
@@ -12,20 +12,20 @@ namespace onebit::sim {
 
 class ExampleTable {
  public:
-  /// Larger sources stay on the host.
+  /// Size above which sources stay on the host.
   static constexpr Index kMostBytes = Index{2} << 30;
 
-  /// A table where the source has features and they fit. On a device that plans it holds nothing.
+  /// Makes a table if the source has features and they fit. On a device that plans it holds nothing.
   static std::optional<ExampleTable> of(const device::Device& device, const DataSource& data);
 
-  /// Sets batch.on_device to the features of batch.examples, which lie there until the next call.
+  /// Sets batch.on_device to the features of batch.examples, which stay there until the next call.
   void place(const device::Device& device, Batch& batch);
 
  private:
   Index features_ = 0;
-  device::Buffer<float> floats_;        ///< [examples][features], or
-  device::Buffer<std::uint8_t> bytes_;  ///< the same, and
-  device::Buffer<float> values_;        ///< [channels][256] of them
+  device::Buffer<float> floats_;        ///< [examples][features], unless they are bytes
+  device::Buffer<std::uint8_t> bytes_;  ///< [examples][features], if they are bytes
+  device::Buffer<float> values_;        ///< [channels][256], of the bytes
   device::Buffer<std::uint32_t> chosen_;
   device::Buffer<float> batch_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The one rule by which examples are divided in a training and a held-out split.
+// The only rule that divides examples into a training and a held-out split.
 
 #include <cstdint>
 #include <string>

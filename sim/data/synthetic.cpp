@@ -25,7 +25,7 @@ std::vector<float> normals(Index stream, Index count) {
   return values;
 }
 
-/// weights [out.size() x in.size()] times in, times scale.
+/// out = weights [out.size() x in.size()] times in, times scale.
 void multiply(std::span<const float> weights, std::span<const double> in, double scale, std::span<double> out) {
   for (std::size_t row = 0; row < out.size(); ++row) {
     double sum = 0.0;
@@ -57,7 +57,7 @@ void check_size(Index value, Index least, const std::string& option) {
   }
 }
 
-/// The numbers of an image are the features.
+/// Fills in the features: the default number, or the size of an image.
 DataConfig completed(DataConfig config) {
   if (config.features == 0) config.features = default_features;
   if (config.image == ImageShape{}) return config;

@@ -36,7 +36,7 @@ std::vector<std::uint32_t> by_label(std::span<const std::int32_t> labels) {
   return order;
 }
 
-/// Where parts of these sizes, up to a factor, begin in `count` items; the last is the end of all.
+/// Cuts `count` items into parts in proportion to `shares`: where each begins, and the end of the last.
 std::vector<Index> cuts(std::span<const double> shares, Index count) {
   const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
   std::vector<Index> first = {0};
@@ -60,11 +60,11 @@ WorkerSplit split_by_size(double power, Index workers, Index train) {
   std::vector<double> shares;
   for (Index w = 1; w <= workers; ++w) shares.push_back(std::pow(static_cast<double>(w), -power));
   std::vector<Index> first = cuts(shares, train - workers);
-  for (Index w = 0; w <= workers; ++w) first[static_cast<std::size_t>(w)] += w;  // one for everybody
+  for (Index w = 0; w <= workers; ++w) first[static_cast<std::size_t>(w)] += w;  // one example for every worker
   return {{}, std::move(first)};
 }
 
-/// Gives every empty part an example of the part that is largest then.
+/// Gives every empty part an example of the part that is largest at that moment.
 void fill_empty(Parts& parts) {
   std::priority_queue<std::pair<std::size_t, std::size_t>> largest;
   for (std::size_t w = 0; w < parts.size(); ++w) largest.emplace(parts[w].size(), w);

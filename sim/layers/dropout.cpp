@@ -14,7 +14,7 @@ DropoutMask DropoutSite::mask(const Pass& pass) const {
           .first_worker = place.first_worker,
           .first_draw = place.first_draw,
           .batch = pass.batch,
-          .resources = number};
+          .site = number};
 }
 
 void drop(const Pass& pass, const DropoutMask& mask, Index size, const float* base, const float* input, float* output) {
@@ -22,15 +22,15 @@ void drop(const Pass& pass, const DropoutMask& mask, Index size, const float* ba
 }
 
 void Dropout::forward(const Pass& pass, const float* input, float* output) {
-  drop(pass, resources_.mask(pass), inputs(), nullptr, input, output);
+  drop(pass, site_.mask(pass), inputs(), nullptr, input, output);
 }
 
 void Dropout::backward(const Pass& pass, const float*, const float*, float* output_delta, float* input_delta) {
-  if (input_delta != nullptr) drop(pass, resources_.mask(pass), inputs(), nullptr, output_delta, input_delta);
+  if (input_delta != nullptr) drop(pass, site_.mask(pass), inputs(), nullptr, output_delta, input_delta);
 }
 
-Branch::Branch(std::unique_ptr<Layer> body, DropoutSite resources)
-    : Layer(body->inputs(), body->outputs()), body_(std::move(body)), resources_(resources) {}
+Branch::Branch(std::unique_ptr<Layer> body, DropoutSite site)
+    : Layer(body->inputs(), body->outputs()), body_(std::move(body)), site_(site) {}
 
 void Branch::reserve(const Pass& pass) {
   body_->reserve(pass);
@@ -39,19 +39,19 @@ void Branch::reserve(const Pass& pass) {
 
 void Branch::forward(const Pass& pass, const float* input, float* output) {
   body_->forward(pass, input, values_.data());
-  if (resources_.active(pass)) {
-    drop(pass, resources_.mask(pass), outputs(), input, values_.data(), output);
+  if (site_.active(pass)) {
+    drop(pass, site_.mask(pass), outputs(), input, values_.data(), output);
   } else {
     for_each(pass.device, pass.examples() * outputs(), AddKernel{input, values_.data(), output});
   }
 }
 
-/// The body may overwrite the gradient by its output: it gets a copy.
+/// The body may overwrite the gradient with respect to its output, so it gets a copy.
 void Branch::backward(const Pass& pass, const float* input, const float*, float* output_delta, float* input_delta) {
   const Index size = pass.examples() * outputs();
   device::Buffer<float> delta(pass.device, pass.examples() * outputs());
-  if (resources_.active(pass)) {
-    drop(pass, resources_.mask(pass), outputs(), nullptr, output_delta, delta.data());
+  if (site_.active(pass)) {
+    drop(pass, site_.mask(pass), outputs(), nullptr, output_delta, delta.data());
   } else {
     for_each(pass.device, size, CopyKernel{output_delta, delta.data()});
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Dropout: as a layer, and of a branch that is added to what it read.
+// Dropout: as a layer, and on a residual branch.
 
 #include <memory>
 
@@ -8,37 +8,37 @@
 
 namespace onebit::sim {
 
-/// Where dropout happens in a network, and how much of it. Two sites of a network need two numbers.
+/// A place in a network with dropout, and its rate. Different sites of a network need different numbers.
 struct DropoutSite {
   double rate = 0;  ///< share of the elements that become zero, in [0, 1)
   Index number = 0;
 
   bool active(const Pass& pass) const { return rate > 0 && pass.training; }
-  /// Keeps everything where the site is not active.
+  /// Returns the mask of a pass, which keeps everything if the site is not active.
   DropoutMask mask(const Pass& pass) const;
 };
 
-/// output = base + mask * input over `size` elements of every example; without a base 0.
+/// output = base + mask * input over `size` elements of every example; a null base counts as 0.
 void drop(const Pass& pass, const DropoutMask& mask, Index size, const float* base, const float* input, float* output);
 
 /// output = mask * input.
 class Dropout final : public Layer {
  public:
-  Dropout(Index size, DropoutSite resources) : Layer(size, size), resources_(resources) {}
+  Dropout(Index size, DropoutSite site) : Layer(size, size), site_(site) {}
 
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
 
  private:
-  DropoutSite resources_;
+  DropoutSite site_;
 };
 
 /// output = input + mask * body(input).
 class Branch final : public Layer {
  public:
-  /// The body's outputs are as many as its inputs.
-  Branch(std::unique_ptr<Layer> body, DropoutSite resources);
+  /// Takes a body with as many outputs as inputs.
+  Branch(std::unique_ptr<Layer> body, DropoutSite site);
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override;
@@ -49,8 +49,8 @@ class Branch final : public Layer {
 
  private:
   std::unique_ptr<Layer> body_;
-  DropoutSite resources_;
-  device::Buffer<float> values_;  ///< what the body returned
+  DropoutSite site_;
+  device::Buffer<float> values_;  ///< output of the body
 };
 
 }  // namespace onebit::sim

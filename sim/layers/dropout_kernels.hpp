@@ -14,21 +14,22 @@ struct DropoutMask {
   float kept = 1;               ///< factor of what is kept: 1 / (1 - rate)
   const Index* step = nullptr;  ///< in device memory; null: 0
   Index first_worker = 0, first_draw = 0;
-  Index batch = 1;      ///< examples of a worker
-  Index first = 0;      ///< the example of the first row
-  Index resources = 0;  ///< below 2^10
-  Index parts = 1;      ///< of an example, each of which begins a quad
+  Index batch = 1;  ///< examples of a worker
+  Index first = 0;  ///< the example of the first row
+  Index site = 0;   ///< number of the site, below 2^10
+  Index parts = 1;  ///< of an example; each begins with a new quad
 
-  /// The random words of elements 4 quad .. 4 quad + 3, quad below 2^26; dropped where below the threshold.
+  /// Random words of elements 4 quad .. 4 quad + 3, quad below 2^26; an element is dropped if its word is below the
+  /// threshold.
   ONEBIT_HOST_DEVICE auto words(Index example, Index quad) const {
     const Index draw = first_draw + example % batch;
     return device::philox(
         {seed, device::Purpose::dropout},
-        {step == nullptr ? 0 : *step, first_worker + example / batch, (draw << 36) | (resources << 26) | quad});
+        {step == nullptr ? 0 : *step, first_worker + example / batch, (draw << 36) | (site << 26) | quad});
   }
 };
 
-/// output = base + mask * input over the four elements of a part's quad; without a base 0. input may be output.
+/// output = base + mask * input over the four elements of a part's quad; a null base counts as 0. input may be output.
 struct DropoutKernel {
   DropoutMask mask;
   Index size;  ///< elements of a part

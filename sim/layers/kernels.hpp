@@ -17,8 +17,8 @@ ONEBIT_HOST_DEVICE inline float normal_cdf(float x) {
   return 0.5f * (1.0f + device::erf(x * 0.70710678f));
 }
 
-// An activation is a type: the loops over elements have no branches, and vectorise. The slope of some is a function of
-// the result, the others' is kept from the forward pass.
+// An activation is a type, so that the loops over elements have no branches, and vectorise. Some slopes are functions
+// of the result; the others are kept from the forward pass.
 
 struct Identity {
   static constexpr bool kKeepsSlope = false;
@@ -31,7 +31,7 @@ struct Relu {
   ONEBIT_HOST_DEVICE static float slope(float x) { return x > 0.0f ? 1.0f : 0.0f; }
 };
 
-/// The exact one, x Phi(x).
+/// The exact GELU, x Phi(x).
 struct Gelu {
   static constexpr bool kKeepsSlope = true;
   ONEBIT_HOST_DEVICE static float value(float x) { return x * normal_cdf(x); }
@@ -61,7 +61,7 @@ struct BiasActivationKernel {
   const float* bias;
   Index bias_stride;
   float* values;
-  float* slopes;  ///< where they are kept
+  float* slopes;  ///< if they are kept
   ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
     const float x = values[row * width + column] + bias[row / batch * bias_stride + column];
     values[row * width + column] = Function::value(x);
@@ -69,7 +69,7 @@ struct BiasActivationKernel {
   }
 };
 
-/// delta *= the activation's slope: `kept`, or what it is at the result `kept`.
+/// delta *= the activation's slope, which is `kept`, or a function of the result `kept`.
 template <class Function>
 struct ActivationSlopeKernel {
   const float* kept;
@@ -83,7 +83,7 @@ struct ActivationSlopeKernel {
   }
 };
 
-/// Writes a sum to a gradient, or adds it.
+/// Writes a sum to a gradient, or adds it to the gradient.
 ONEBIT_HOST_DEVICE inline void put_sum(double sum, bool add, float& out) {
   out = static_cast<float>(add ? static_cast<double>(out) + sum : sum);
 }
@@ -105,7 +105,7 @@ struct BiasGradientKernel {
 };
 
 /// Softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first of equals) is the
-/// label's, and factor * (p - onehot) over the logits. Zeros where there is no label.
+/// label's, and factor * (p - onehot), which replaces the logits. Zeros if there is no label.
 struct CrossEntropyKernel {
   Index classes;
   Index own_rows;              ///< of a worker
@@ -149,7 +149,7 @@ struct LabelLossTerm {
   ONEBIT_HOST_DEVICE double operator()(Index worker, Index, Index i) const { return losses[worker * own + i]; }
 };
 
-/// output[place] = the embedding of the token there, plus that of its position in the context, if there are such.
+/// output[place] = the embedding of the token there, plus that of its position in the context, if positions have any.
 struct EmbedKernel {
   Index batch, context, width;
   const std::int32_t* tokens;
@@ -165,10 +165,10 @@ struct EmbedKernel {
   }
 };
 
-/// Places of a worker's tokens that are put in order together: what that takes grows with their square.
+/// Number of a worker's places that are sorted together by token; the cost of that grows with its square.
 inline constexpr Index kTokenPart = 256;
 
-/// order = the places [parts of each worker] by their tokens, equal ones as they come.
+/// order = the places of each part of a worker, sorted by token, equal tokens in their order.
 struct TokenOrderKernel {
   Index own_places;  ///< of a worker
   const std::int32_t* tokens;
@@ -185,8 +185,8 @@ struct TokenOrderKernel {
   }
 };
 
-/// Adds a part of the places, of each worker, to the gradients of their tokens. The first place of a token adds up all
-/// of them, in their order: no two calls write one element.
+/// Adds one part of each worker's places to the gradients of their tokens. The first place of a token sums all of that
+/// token's places, in their order, so that no two calls write the same element.
 struct EmbedGradientKernel {
   Index own_places, first, count;  ///< places of a worker, and the part
   Index width;
@@ -214,7 +214,7 @@ struct EmbedGradientKernel {
   }
 };
 
-/// Rows that begin `stride` apart become zeros.
+/// Zeroes rows that begin `stride` apart.
 struct ZeroRowsKernel {
   float* rows;
   Index stride;

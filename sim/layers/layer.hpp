@@ -1,6 +1,6 @@
 #pragma once
-// A differentiable piece of a network. Layers are put together at construction (Sequential, Residual); each adds its
-// tensors to the model's Parameters there, and owns what it keeps from the forward to the backward pass.
+// A differentiable piece of a network. Layers are combined at construction (Sequential, Residual); there each adds its
+// tensors to the model's Parameters. Each owns what it keeps from the forward to the backward pass.
 
 #include "device/comm/state.hpp"
 #include "device/memory/grow.hpp"
@@ -16,10 +16,10 @@ struct Pass {
   Index workers = 0;                     ///< of this pass
   Index batch = 0;                       ///< examples per worker
   const std::int32_t* tokens = nullptr;  ///< on the device, [examples x context]; null for dense data
-  bool training = false;                 ///< dropout and batch statistics; else running statistics
+  bool training = false;                 ///< with dropout and batch statistics; else with running statistics
   bool freeze_running_stats = false;     ///< running statistics stay as they are
-  DrawPlace place = {};                  ///< but for its step
-  const Index* step = nullptr;           ///< that, on the device: launches of one step are also those of the next
+  DrawPlace place = {};                  ///< except for its step
+  const Index* step = nullptr;           ///< on the device: launches recorded in one step serve the next, too
   GradientRows gradients = {};           ///< backward only
 
   Index examples() const { return workers * batch; }
@@ -38,23 +38,25 @@ class Layer {
   Index inputs() const { return inputs_; }
   Index outputs() const { return outputs_; }
 
-  /// Grows what the layer keeps to a pass's size; allocates nothing where it fits already. The two passes do so nowhere
-  /// else, copy neither from nor to host memory, and launch the same for equal passes: a GPU may start what it has
-  /// launched again, without a call of theirs.
+  /// Grows the layer's buffers to the size of a pass; allocates nothing if they are large enough. forward and backward
+  /// do not allocate such buffers, do not copy from or to host memory, and launch the same work for equal passes,
+  /// because a GPU may replay what they have launched without calling them.
   virtual void reserve(const Pass&) {}
 
   virtual void forward(const Pass& pass, const float* input, float* output) = 0;
 
-  /// From output_delta, the gradient of the loss by the output, which it may overwrite: writes the gradients of its
-  /// tensors (adds where pass.gradients.add), each worker's to its row, and the gradient by the input to input_delta,
-  /// unless that is null. input and output are those of the forward pass of the same batch.
+  /// Takes output_delta, the gradient of the loss with respect to the output, which it may overwrite. Writes the
+  /// gradients of the layer's tensors, each worker's to its row (adds if pass.gradients.add), and to input_delta,
+  /// unless that is null, the gradient with respect to the input. input and output are those of the forward pass of the
+  /// same batch; the last layer of a network gets no output.
   virtual void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) = 0;
 
-  /// What a pass leaves to the next steps: running statistics.
+  /// Visits what a pass leaves to the next steps: running statistics.
   virtual void visit_state(device::StateVisitor&) {}
 
-  /// Floating-point operations of the matrix products of both passes for one example; reads_data: no input_delta.
+  /// Floating-point operations of the matrix products of both passes for one example. reads_data: there is no
+  /// input_delta.
   virtual double flops(bool reads_data) const {
     (void)reads_data;
     return 0;

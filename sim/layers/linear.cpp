@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
-#include "device/math/gemm.hpp"
 #include "device/launch/launch.hpp"
+#include "device/math/gemm.hpp"
 
 namespace onebit::sim {
 
@@ -58,7 +58,7 @@ void Linear::backward(const Pass& pass, const float* input, const float* output,
       {input_delta, shape_.inputs, own * shape_.inputs}, shared ? 1 : pass.workers);
 }
 
-/// A product forward, one for the weights, and one for the input's gradient.
+/// Counts a product forward, one for the weights, and one for the input's gradient.
 double Linear::flops(bool reads_data) const {
   const double product = 2.0 * static_cast<double>(shape_.positions * shape_.inputs * shape_.outputs);
   return (reads_data ? 2 : 3) * product;

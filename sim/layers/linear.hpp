@@ -6,8 +6,8 @@
 
 namespace onebit::sim {
 
-/// output[position] = activation(input[position] W + b), W [inputs x outputs]: [positions][width] in and out. W begins
-/// as N(0, deviation^2), b as zero.
+/// output[position] = activation(input[position] W + b), W [inputs x outputs]: [positions][width] in and out. W is
+/// initialised from N(0, deviation^2), b as zero.
 class Linear final : public Layer {
  public:
   struct Shape {
@@ -25,12 +25,12 @@ class Linear final : public Layer {
   double flops(bool reads_data) const override;
 
  private:
-  /// The activation's slope is no function of its result.
+  /// Whether the activation's slope is not a function of its result.
   bool keeps_slopes() const { return shape_.activation == Activation::gelu; }
 
   Shape shape_;
   Index weight_, bias_;           ///< offsets in the parameter vector
-  device::Buffer<float> slopes_;  ///< of the activation at every output, where they are kept
+  device::Buffer<float> slopes_;  ///< of the activation at every output, if they are kept
 };
 
 }  // namespace onebit::sim

@@ -1,7 +1,7 @@
 #include "sim/layers/margin.hpp"
 
-#include "device/math/gemm.hpp"
 #include "device/launch/launch.hpp"
+#include "device/math/gemm.hpp"
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/margin_kernels.hpp"
 

@@ -6,8 +6,8 @@
 namespace onebit::sim {
 
 /// output = (0, x . w + b): softmax cross-entropy on top is log(1 + exp(-y (x . w + b))), y = -1 for class 0 and 1 for
-/// class 1. Tensors weight [inputs] and, where there is one, bias [1]; both begin as zero. Reads data: there is no
-/// gradient by the input.
+/// class 1. Tensors weight [inputs] and, if there is one, bias [1]; both are initially zero. Reads data: there is no
+/// gradient with respect to the input.
 class Margin final : public Layer {
  public:
   Margin(Parameters& parameters, Index inputs, bool bias);

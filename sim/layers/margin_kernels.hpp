@@ -1,5 +1,5 @@
 #pragma once
-// Between the margins of a binary classifier and its two logits.
+// Conversion between the margins of a binary classifier and its two logits.
 
 #include "device/base/types.hpp"
 
@@ -18,7 +18,7 @@ struct MarginLogitsKernel {
   }
 };
 
-/// The gradient by the margin is that by the second logit.
+/// The gradient with respect to the margin is that with respect to the second logit.
 struct MarginDeltaKernel {
   const float* logits_delta;
   float* margins_delta;

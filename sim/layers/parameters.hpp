@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of a model while it is put together: name, place, shape, and how each begins.
+// The tensors of a model under construction: name, offset, shape and initial values.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@ namespace onebit::sim {
 
 class Parameters {
  public:
-  /// Adds a tensor [rows x columns] whose elements begin as N(0, deviation^2); returns its offset.
+  /// Adds a tensor [rows x columns] with initial elements from N(0, deviation^2); returns its offset.
   Index add_normal(const std::string& name, Index rows, Index columns, double deviation);
-  /// Adds a vector whose elements begin as `value`; returns its offset.
+  /// Adds a vector whose elements are initially `value`; returns its offset.
   Index add_constant(const std::string& name, Index size, double value);
 
   const std::vector<TensorInfo>& tensors() const { return tensors_; }

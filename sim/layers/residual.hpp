@@ -1,5 +1,5 @@
 #pragma once
-// A block with a way around it.
+// A block with a shortcut around it.
 
 #include <memory>
 
@@ -7,11 +7,11 @@
 
 namespace onebit::sim {
 
-/// output = relu(norm(body(input)) + shortcut(input)): the basic block of He et al. 2015. Where there is no shortcut
-/// layer the input itself is added.
+/// output = relu(norm(body(input)) + shortcut(input)): the basic block of He et al. 2015. Without a shortcut layer, the
+/// input itself is added.
 class Residual final : public Layer {
  public:
-  /// norm has a ReLU, which comes after the sum. Throws Error where sizes do not fit.
+  /// Takes a norm with a ReLU, which is applied after the sum. Throws Error if sizes do not fit.
   Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std::unique_ptr<Layer> shortcut);
 
   void reserve(const Pass& pass) override;

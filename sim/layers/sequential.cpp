@@ -34,7 +34,7 @@ void Sequential::forward(const Pass& pass, const float* input, float* output) {
 
 void Sequential::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                           float* input_delta) {
-  device::Buffer<float> above;  // what output_delta points to, but for the last layer
+  device::Buffer<float> above;  // holds output_delta, except for the last layer
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const float* from = l > 0 ? values_[l - 1].data() : input;
     device::Buffer<float> below;

@@ -1,5 +1,5 @@
 #pragma once
-// Layers one after the other.
+// Layers in sequence.
 
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace onebit::sim {
 
 class Sequential final : public Layer {
  public:
-  /// Each layer's outputs are the next one's inputs. At least one layer. Throws Error where they do not fit.
+  /// Takes at least one layer; each layer's outputs are the next one's inputs. Throws Error if they do not fit.
   explicit Sequential(std::vector<std::unique_ptr<Layer>> layers);
 
   void reserve(const Pass& pass) override;

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// z = exp(z - top) in the lanes that have each number; returns the sum in double.
+/// z = exp(z - top), each number in the lane that owns it; returns the sum in double.
 template <class Lanes>
 ONEBIT_DEVICE double exponentiate(const Lanes& lanes, float* z, Index n, float top) {
   lanes.each(n, [=](Index i) { z[i] = device::exp(z[i] - top); });

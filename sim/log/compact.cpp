@@ -15,7 +15,7 @@ void copy_attributes(const h5::Object& from, const h5::Object& to) {
   }
 }
 
-/// A dataset of the same type, shape and chunks, compressed where it has chunks.
+/// Creates a dataset of the same type, shape and chunks, compressed if it has chunks.
 h5::Object create_like(const h5::Object& from, const h5::Object& folder, const std::string& name, int level) {
   const h5::Id type(h5::check(H5Dget_type(from.id.get()), from.where), H5Tclose);
   const h5::Id space(h5::check(H5Dget_space(from.id.get()), from.where), H5Sclose);
@@ -62,7 +62,7 @@ void copy_group(const h5::Object& from, const h5::Object& to, int level) {
   }
 }
 
-/// The copy, closed.
+/// Writes the copy and closes it.
 h5::Object write_copy(const std::string& path, const std::string& part, int level) {
   const h5::Object from = h5::open_file(path, false);
   h5::Object to = create_output(part, true);

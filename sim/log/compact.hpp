@@ -1,13 +1,13 @@
 #pragma once
-// Makes a closed log smaller.
+// Compresses a closed log.
 
 #include <string>
 
 namespace onebit::sim {
 
-/// Rewrites a closed log with its columns compressed (shuffle and deflate, level 1 to 9), columns that this program
-/// does not know too. The log is replaced when the new one is complete and on the disk. Throws IoError; the log is then
-/// as it was.
+/// Rewrites a closed log with its columns compressed (shuffle and deflate, level 1 to 9), including columns that this
+/// program does not know. The log is replaced when the new one is complete and on disk. Throws ConfigError if another
+/// program is about to write to it, IoError if reading or writing fails; the log is then unchanged.
 void compress_log(const std::string& path, int level);
 
 }  // namespace onebit::sim

@@ -11,7 +11,7 @@
 namespace onebit::sim::h5 {
 namespace {
 
-/// The same values without the gaps that compounds have in memory, as files hold them.
+/// Copies values without the gaps that compounds have in memory, as files hold them.
 std::vector<char> without_gaps(hid_t type, const void* data, Index elements) {
   const Where where{Access::write, "in memory", "types"};
   const Id packed(check(H5Tcopy(type), where), H5Tclose);
@@ -25,7 +25,7 @@ std::vector<char> without_gaps(hid_t type, const void* data, Index elements) {
   return values;
 }
 
-/// Values of such types are addresses.
+/// Whether values of a type are addresses.
 bool has_variable_length(hid_t type) {
   return H5Tis_variable_str(type) > 0 || H5Tdetect_class(type, H5T_VLEN) > 0;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Checksums of what an HDF5 file holds, or has to hold: of every dataset and every attribute. Internal to sim.
+// Checksums of what an HDF5 file holds or should hold: of every dataset and every attribute. Internal to sim.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,25 +11,25 @@
 
 namespace onebit::sim::h5 {
 
-/// A file that is written notes here what its program hands to HDF5, and is compared with it once it is closed:
-/// HDF5 1.10 writes much of it late, and forgets some of the errors.
+/// What a program passes to HDF5 for a file, noted while the file is written and compared with it once it is closed:
+/// HDF5 1.10 writes much of it late, and loses some of the errors.
 class Contents {
  public:
-  /// What is in a file. Throws IoError where it cannot be read.
+  /// Reads the contents of a file. Throws IoError if it cannot be read.
   static Contents of(const Object& file);
 
-  /// Elements of a type that go into a dataset (or an attribute) from a byte on, in the order of the file. What was
-  /// noted for the same bytes before is forgotten.
+  /// Notes elements of a type that go into a dataset (or an attribute) from byte first_byte on, in the order of the
+  /// file. Replaces what was noted for the same bytes before.
   void note(const std::string& path, hid_t type, const void* data, Index elements, Index first_byte = 0);
-  /// The part [rows, 1, width] of a dataset [rows, layers, width], as write_layer takes it.
+  /// Notes the part [rows, 1, width] of a dataset [rows, layers, width], as write_layer takes it.
   void note_layer(const Object& dataset, hid_t type, const void* data, Index layer);
-  /// What a dataset holds already, in pieces. Throws IoError.
+  /// Notes what a dataset already holds, read in pieces. Throws IoError.
   void note_stored(const Object& dataset);
 
-  /// Throws IoError that names the first object that `found` lacks or has otherwise. file: for the message.
+  /// Throws IoError naming the first object that `found` lacks or that differs there. file: for the message.
   void require_in(const Contents& found, const Where& file) const;
 
-  /// One checksum of all datasets and attributes with their names; it does not depend on the order of writing.
+  /// One checksum of all datasets and attributes with their names; independent of the order of writing.
   std::uint32_t checksum() const;
 
  private:
@@ -39,7 +39,7 @@ class Contents {
 
     friend bool operator==(const Part&, const Part&) = default;
   };
-  using Parts = std::map<Index, Part>;  // by their first bytes
+  using Parts = std::map<Index, Part>;  // by first byte
 
   void add(const std::string& path, Index first_byte, const void* data, Index bytes);
   void note_layers(const Object& dataset, hid_t type);
@@ -50,8 +50,8 @@ class Contents {
   std::map<std::string, Parts> objects_;
 };
 
-/// Calls use(values, rows, first row) for pieces of a dataset of at least one dimension, one after the other. Values
-/// are of the dataset's own type. Throws IoError.
+/// Calls use(values, rows, first row) for successive pieces of a dataset of at least one dimension. Values have the
+/// dataset's own type. Throws IoError.
 template <class Use>
 void for_each_piece(const Object& dataset, const Use& use) {
   constexpr Index most_bytes = Index{8} << 20;
@@ -69,9 +69,9 @@ void for_each_piece(const Object& dataset, const Use& use) {
   }
 }
 
-/// What a file holds that was written and closed. Throws IoError.
+/// Reads the contents of a file that was written and closed. Throws IoError.
 Contents read_back(const Object& closed);
-/// Throws IoError where that is not what was written.
+/// Throws IoError if a closed file does not hold what was written to it.
 void verify(const Object& closed);
 
 }  // namespace onebit::sim::h5

@@ -10,7 +10,7 @@ namespace onebit::sim {
 
 class Descriptor {
  public:
-  /// get() < 0, and errno says why, where the file cannot be opened. Waits for nobody: a FIFO is open at once.
+  /// Opens a file; if that fails, get() < 0 and errno says why. Does not block: a FIFO opens at once.
   Descriptor(const std::string& path, int flags) : value_(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK)) {}
   ~Descriptor() {
     if (value_ >= 0) close(value_);

@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
 
-// A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. HDF5's default of 100 attempts is
-// for ever on a damaged file; these are 0.1 s in all.
+// A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. HDF5's default of 100 attempts takes
+// for ever on a damaged file; these take 0.1 s in all.
 constexpr unsigned swmr_read_attempts = 26;
 
 // Once closing a file has failed, HDF5 1.10 keeps an identifier of freed memory, and its exit handler crashes on it. We
-// close what we open, so the handler has no other work. It has to be refused before HDF5 is used: hence here.
+// close what we open, so the handler has no other work. It must be turned off before HDF5 is used: hence here.
 [[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
 
 // Keeps the operating system's message if one turns up, else the innermost description.
@@ -89,7 +89,7 @@ void read(const Object& dataset, hid_t memory_type, const Selection& part, const
   check(status, dataset.where);
 }
 
-/// What goes into rows of a dataset.
+/// Notes what is written to rows of a dataset.
 void note_rows(const Object& dataset, hid_t type, const void* data, Index rows, Index first) {
   if (!dataset.contents) return;
   const Id stored(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
@@ -97,8 +97,6 @@ void note_rows(const Object& dataset, hid_t type, const void* data, Index rows, 
   const Index row_bytes = width * static_cast<Index>(H5Tget_size(stored.get()));
   dataset.contents->note(dataset.where.object, type, data, rows * width, first * row_bytes);
 }
-
-/// What goes into a layer: a run of elements at each index of the first dimension.
 
 }  // namespace
 
@@ -151,17 +149,17 @@ Object open_again(const std::string& path) {
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   check(H5Pset_file_locking(access.get(), false, true), where);
-  // What h5clear does: its property has no public name.
+  // As h5clear does: this property has no public name.
   const hbool_t clear = true;
   check(H5Pset(access.get(), "clear_status_flags", &clear), where);
   Object file{Id(check(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), where), H5Fclose), where,
               std::make_shared<Contents>()};
-  // A killed writer may have written beyond the end that the superblock knows: nothing new may come to lie there.
+  // A killed writer may have written beyond the end that the superblock knows: nothing new may be placed there.
   check(H5Fincrement_filesize(file.id.get(), 0), where);
   return file;
 }
 
-// What fails to be written now need not be of this object: the message names the file alone.
+// What fails to be written now may belong to another object, so the message names the file alone.
 void close(Id& id, const Where& where) {
   if (!id.close()) fail({where.access, where.file, "/", where.kind});
 }
@@ -174,7 +172,7 @@ void close(Object&& object) {
   close(object);
 }
 
-// While an object is open HDF5 would put the closing off and report nothing.
+// While an object is open, HDF5 would postpone closing the file and report nothing.
 void close_file(Object& file) {
   flush(file);
   const unsigned kinds = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_ATTR | H5F_OBJ_LOCAL;

@@ -1,6 +1,6 @@
 #pragma once
 // Thin owners of HDF5 identifiers. Every C call is checked and becomes an IoError that names file and object; HDF5's
-// own printing to stderr is off. Internal to sim: only sim/log and sim/trace include hdf5.h.
+// own printing to stderr is off. Internal to sim: only this header includes hdf5.h.
 
 #include <hdf5.h>
 
@@ -18,8 +18,8 @@ namespace onebit::sim::h5 {
 
 class Contents;
 
-/// Owns one identifier and closes it with the function that belongs to its kind. What was written to is closed by
-/// h5::close(): the destructor cannot tell of a failure, and is for readers and for errors on their way.
+/// Owns one identifier and closes it with the function that belongs to its kind. Objects that were written to are
+/// closed by h5::close() instead: the destructor cannot report a failure, and is for readers and error paths.
 class Id {
  public:
   using Close = herr_t (*)(hid_t);
@@ -36,7 +36,7 @@ class Id {
 
   hid_t get() const { return id_; }
 
-  /// False when HDF5 reports a failure; the identifier is gone in either case.
+  /// Returns false if HDF5 reports a failure; the identifier is gone in either case.
   bool close() noexcept {
     const hid_t id = std::exchange(id_, H5I_INVALID_HID);
     return id < 0 || close_(id) >= 0;
@@ -49,33 +49,33 @@ class Id {
 
 enum class Access { read, write };
 
-/// What an error message needs to know.
+/// Place of an object, for error messages.
 struct Where {
   Access access = Access::read;
   std::string file;
   std::string object = "/";
-  std::string kind = "log";  ///< what the file is
+  std::string kind = "log";  ///< kind of file
 };
 
-/// A file, group or dataset together with its place.
+/// An open file, group or dataset, and its place.
 struct Object {
   Id id;
   Where where;
-  std::shared_ptr<Contents> contents = {};  ///< of a file that is written: what it has to hold
+  std::shared_ptr<Contents> contents = {};  ///< for a file being written: what it should hold
 };
 
-/// Memory that a read fills: it never writes beyond it.
+/// Memory that a read fills, and never writes beyond.
 struct Target {
   void* data;
   std::size_t bytes;
 
   Target(void* memory, std::size_t size) : data(memory), bytes(size) {}
-  /// All of a vector, a string, a span.
+  /// The whole of a vector, a string or a span.
   template <std::ranges::contiguous_range Values>
   Target(Values&& values) : data(std::ranges::data(values)), bytes(std::ranges::size(values) * sizeof(values[0])) {}
 };
 
-/// Innermost reason of the last failed HDF5 call, one line: the operating system's message where there is one.
+/// Innermost reason of the last failed HDF5 call, in one line: the operating system's message if there is one.
 std::string reason();
 
 /// Throws IoError "cannot read|write <kind>: <reason> (<file>: <object>)".
@@ -89,43 +89,43 @@ Result check(Result result, const Where& where) {
   return result;
 }
 
-/// Creates a file in the newest format, as SWMR needs. Throws IoError, also where the file exists. user_block: bytes at
-/// its start that are not HDF5's; 512, 1024, ...
+/// Creates a file in the newest format, as SWMR requires. user_block: bytes at its start that are not HDF5's; 512,
+/// 1024, ... Throws IoError, also if the file exists.
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0);
 
-/// Opens a file for reading; swmr: one whose writer is alive or was killed. Throws IoError.
+/// Opens a file for reading. swmr: its writer is alive or was killed. Throws IoError.
 Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
 
-/// Opens a file for SWMR writing, also one whose writer was killed: clears the marks that it left. The caller keeps
-/// other writers away. Throws IoError.
+/// Opens a file for SWMR writing, even if its writer was killed: clears the marks that the writer left. The caller
+/// keeps other writers away. Throws IoError.
 Object open_again(const std::string& path);
 
-/// Closes what was written to: HDF5 writes small datasets and compressed chunks only now. Throws IoError.
+/// Closes an object that was written to: only now does HDF5 write small datasets and compressed chunks. Throws IoError.
 void close(Id& id, const Where& where);
 void close(Object& object);
 void close(Object&& object);
-/// Closes a file all of whose objects are closed. Throws IoError where something did not arrive.
+/// Closes a file all of whose objects are closed. Throws IoError if something did not arrive.
 void close_file(Object& file);
 
 [[nodiscard]] Object create_group(const Object& file, std::string_view name);
 Object open_group(const Object& file, std::string_view name);
 bool exists(const Object& file, std::string_view name);
-/// In alphabetic order.
+/// Names of a group's links, in alphabetical order.
 std::vector<std::string> link_names(const Object& group);
 H5O_type_t type_of_link(const Object& group, const std::string& name);
 std::vector<std::string> attribute_names(const Object& object);
 
 Id text_type(std::size_t size);  ///< fixed length, UTF-8, padded with NUL
 
-/// A dataset of one element.
+/// Creates a dataset of one element.
 Object create_scalar(const Object& file, std::string_view name, hid_t type);
-/// A dataset with `count` elements.
+/// Creates a dataset with `count` elements.
 Object create_array(const Object& file, std::string_view name, hid_t type, Index count);
-/// A dataset of fixed sizes, slowest first.
+/// Creates a dataset of fixed sizes, slowest first.
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
-/// A chunked dataset with no rows yet. width < 0: one value a row, else `width` values a row.
+/// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
-/// Throws IoError also where its values are not in the file but in others that it names.
+/// Opens a dataset. Throws IoError, also if its values are not in the file but in others that it names.
 Object open_dataset(const Object& file, std::string_view name);
 
 /// Sizes of a dataset, slowest first; empty for a scalar.
@@ -138,22 +138,22 @@ void write(const Object& dataset, hid_t memory_type, const void* data);
 void append_rows(const Object& dataset, hid_t memory_type, const void* data, Index written, Index rows);
 /// Cuts or extends the dataset to `rows` rows.
 void set_rows(const Object& dataset, Index rows);
-/// Writes `rows` rows from row `first` on, which exist.
+/// Writes `rows` existing rows, from row `first` on.
 void write_rows(const Object& dataset, hid_t memory_type, const void* data, Index rows, Index first);
-/// Reads `rows` rows from row `first` on (the whole dataset where it is a scalar). Throws IoError where there are no
-/// such rows, they hold another kind of values, or `target` is not of exactly their size.
+/// Reads `rows` rows from row `first` on (the whole dataset if it is a scalar). Throws IoError if the rows do not
+/// exist, hold another kind of values, or do not fill `target` exactly.
 void read_rows(const Object& dataset, hid_t memory_type, Target target, Index rows, Index first = 0);
 
-/// The elements at one index of the second of three dimensions.
+/// Write and read the elements at one index of the second of three dimensions.
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
 void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer);
 
-/// What every read asks before it reads: throws IoError unless `count` values of type `stored`, of the file, become
-/// values of `memory_type` that fill `target` exactly: numbers from numbers (enumerations are numbers), else values of
-/// the same class. Those of variable length come as pointers, and so only in the file's own type.
+/// Checks that a read is safe: throws IoError unless `count` values of type `stored`, of the file, become values of
+/// `memory_type` that fill `target` exactly: numbers from numbers (enumerations are numbers), else values of the same
+/// class. Values of variable length are read as pointers, and so only in the file's own type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
-/// Throws IoError where a file of this size cannot hold so many bytes, however well it is compressed: for sizes that
-/// decide how much memory is taken.
+/// Throws IoError if a file of this size cannot hold so many bytes, however well it is compressed. For sizes that
+/// decide how much memory is allocated.
 void check_plausible(const Object& dataset, double bytes);
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);
@@ -167,22 +167,22 @@ struct Attribute {
 };
 Attribute stored_attribute(const Object& object, const std::string& name);
 void put_attribute(const Object& object, const std::string& name, const Attribute& attribute);
-/// Its place in messages.
+/// Place of an attribute, for messages.
 Where attribute_place(const Object& object, const std::string& name);
 
-/// Throw IoError where the attribute is missing, of another kind, or not one value. A text may be of fixed or of
-/// variable length.
+/// Return the value of an attribute. Throw IoError if it is missing, of another kind, or not one value. A text may be
+/// of fixed or of variable length.
 std::string text_attribute(const Object& object, const std::string& name);
 Index integer_attribute(const Object& object, const std::string& name);
 double real_attribute(const Object& object, const std::string& name);
-/// At most 1024 numbers, of any shape.
+/// Returns an attribute of at most 1024 numbers, of any shape.
 std::vector<double> numbers_attribute(const Object& object, const std::string& name);
 bool is_text_attribute(const Object& object, const std::string& name);
 
 void flush(const Object& file);
 
 /// Leaves a file whose writing failed open until the process ends: closing it would write more of what does not fit, in
-/// no safe order, and HDF5 1.10 frees memory that it goes on to use. Readers see it as they see a killed run's.
+/// no safe order, and HDF5 1.10 would use memory that it has freed. To readers it looks like the file of a killed run.
 void abandon(Object file);
 
 }  // namespace onebit::sim::h5

@@ -1,4 +1,4 @@
-// What is asked of a file's values before they are read, and the reading of attributes.
+// Checks of a file's values before they are read, and the reading of attributes.
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 namespace onebit::sim::h5 {
 namespace {
 
-constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // beyond it a size in the file is damage
+constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // a larger size in the file is damage
 constexpr std::size_t most_numbers = 1024;                       // of an attribute
 
 // Deflate shrinks at most 1032-fold, so more values than this per byte of the file cannot be real.
@@ -72,7 +72,7 @@ struct FreeText {
   void operator()(char* text) const { H5free_memory(text); }
 };
 
-// The one value comes as a pointer: check_fits() is for all others.
+// The single value is read as a pointer; check_fits() covers all other cases.
 std::string variable_text(const Open& attribute) {
   char* text = nullptr;
   check(H5Aread(attribute.id.get(), attribute.type.get(), &text), attribute.where);

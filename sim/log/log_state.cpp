@@ -18,7 +18,7 @@ bool log_is_closed(const std::string& path) {
   }
 }
 
-// NFS gives no exclusive lock to who cannot write; a local file system does.
+// NFS grants no exclusive lock on a file that is open for reading only; a local file system does.
 LogUse log_use(const std::string& path) {
   const Descriptor writable(path, O_RDWR), readable(path, O_RDONLY);
   const int own = writable.get() >= 0 ? writable.get() : readable.get();

@@ -29,13 +29,13 @@ bool names(const std::string& path, int fd) {
          by_path.st_dev == by_fd.st_dev;
 }
 
-// File systems without locks answer with other errors: there the user has to take care.
+// On file systems without locks flock fails with other errors, and the user has to take care.
 bool lock_refused(int fd, int kind) {
   return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// Holding the lock while the name goes means that no writer can have started in between. replace() returns 0, or -1 and
-// errno.
+// Holds the lock while the name is replaced, so that no writer can have started in between. replace() returns 0, or -1
+// and errno.
 template <class Replace>
 void replace_unused(const std::string& path, const Replace& replace) {
   const Descriptor own(path, O_RDWR);
@@ -46,9 +46,9 @@ void replace_unused(const std::string& path, const Replace& replace) {
   if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
 }
 
-/// Whether a file is there that may be replaced.
+/// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
 bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
-  std::error_code error;  // not needed: what cannot be asked cannot be created either
+  std::error_code error;  // not needed: where this fails, creating the file fails too
   if (!std::filesystem::exists(files::output_place(path), error)) return false;
   if (!overwrite) throw ConfigError("log exists", path, hint);
   return true;
@@ -76,7 +76,7 @@ h5::Object create_unnamed(const std::string& path, bool overwrite) {
   return file;
 }
 
-// A link, unlike a renaming, never takes the place of a file that somebody else has made in the meantime.
+// A link, unlike a rename, never replaces a file that somebody else has made in the meantime.
 void give_name(const h5::Object& file, bool overwrite) {
   const std::string& path = file.where.file;
   const std::string part = path + ".part";
@@ -106,14 +106,14 @@ h5::Object open_output(const std::string& path) {
   const auto refuse = [&] {
     throw ConfigError("cannot continue log: another program has it open", path, "wait for it, or stop it");
   };
-  for (int tries = 20; lock_refused(own.get(), LOCK_EX);) {  // somebody may be reading it just now
+  for (int tries = 20; lock_refused(own.get(), LOCK_EX);) {  // somebody may be reading it right now
     if (--tries == 0) refuse();
     usleep(100'000);
   }
   if (!names(path, own.get())) refuse();
   h5::Object file = h5::open_again(path);
   fcntl(descriptor(file), F_SETFD, FD_CLOEXEC);
-  // From here on others may read. Whoever gets in between the two locks writes, and this program does not.
+  // From here on others may read. A writer that gets in between the two locks wins, and this program gives up.
   if (lock_refused(own.get(), LOCK_SH) || lock_refused(descriptor(file), LOCK_SH)) refuse();
   return file;
 }
@@ -151,7 +151,7 @@ void ClosedLog::write(Index place, const std::string& bytes) const {
 }
 
 void remove_output(const h5::Object& file) noexcept {
-  if (file.id.get() < 0) {  // it could not be closed: there is nothing left to compare the name with
+  if (file.id.get() < 0) {  // no descriptor is left to compare the name with
     unlink(file.where.file.c_str());
     return;
   }
@@ -160,7 +160,7 @@ void remove_output(const h5::Object& file) noexcept {
       if (names(path, descriptor(file))) unlink(path.c_str());
     }
   } catch (const IoError&) {
-    // The original failure is on its way to the user; an unfinished file stays behind.
+    // The original failure is on its way to the user; an unfinished file remains.
   }
 }
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "device/base/error.hpp"
-#include "sim/models/constant_names.hpp"
 #include "sim/log/superblock.hpp"
 #include "sim/log/types.hpp"
+#include "sim/models/constant_names.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -70,7 +70,7 @@ struct LogReader::File {
     find_unknown();
   }
 
-  // The count comes first: a live writer raises it after the columns have grown.
+  // Reads the counts first: a live writer raises them after the columns have grown.
   void read_committed() {
     for (const RowGroup& group : row_groups()) {
       if (group.name == "steps" && !h5::exists(object, group.committed)) {
@@ -144,7 +144,7 @@ struct LogReader::File {
       std::memcpy(&tensor.offset, row + name_bytes, sizeof(Index));
       std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
       std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
-      tensor.rows = std::max<Index>(1, tensor.rows);  // 0: a log from before there were shapes
+      tensor.rows = std::max<Index>(1, tensor.rows);  // 0: a log older than shapes
     }
   }
 
@@ -197,7 +197,7 @@ struct LogReader::File {
     return h5::open_dataset(object, path);
   }
 
-  // The first `rows` rows of a dataset into `values`, whatever their type; the values per row.
+  // Reads the first `rows` rows of a dataset into `values`, whatever their type; returns the number of values per row.
   template <class Values>
   Index read_values(const h5::Object& dataset, const h5::Id& type, std::size_t rows, Values& values) const {
     const std::size_t bytes = H5Tget_size(type.get());
@@ -256,7 +256,7 @@ struct LogReader::File {
     return rows;
   }
 
-  // Committed rows of a group, once its first column has shown that they can be there.
+  // Committed rows of a group, after its first column has shown that there can be so many.
   Index plausible_rows(std::string_view group) const {
     const Index rows = rows_of(group);
     if (rows == 0) return 0;

@@ -18,11 +18,12 @@ struct StepTraffic {
   friend bool operator==(const StepTraffic&, const StepTraffic&) = default;
 };
 
-/// A snapshot: rows that a live run commits after construction are not seen. Only committed rows are ever returned.
-/// Nothing in the file is trusted; damage shows as an error, never as a crash or a wrong size.
+/// A snapshot of a log: rows that a live run commits after construction are not seen. Only committed rows are ever
+/// returned. Nothing in the file is trusted; damage leads to an error, never to a crash or a wrong size.
 class LogReader {
  public:
-  /// Throws ConfigError: the file is missing, not HDF5, truncated, not a run log, incomplete, or of a newer version.
+  /// Opens a log. Throws ConfigError if the file is missing, not HDF5, truncated, not a run log, incomplete, or of a
+  /// newer version.
   explicit LogReader(const std::string& path);
   ~LogReader();
   LogReader(LogReader&&) noexcept;
@@ -31,21 +32,21 @@ class LogReader {
   const std::string& path() const;
   const LogHeader& header() const;
 
-  /// How the run ended. `running` where it still runs, or was killed.
+  /// How the run ended; `running` if it still runs or was killed.
   RunStatus status() const;
 
-  /// The writer has closed the file. False: it is at work, or was killed.
+  /// Whether the writer has closed the file; if not, it is at work or was killed.
   bool closed() const;
 
-  /// Rows of a group: "steps", "workers", "tensors", "probes", "evaluations", "events", "traffic". 0 where the log has
-  /// none.
+  /// Number of committed rows of a group: "steps", "workers", "tensors", "probes", "evaluations", "events", "traffic".
+  /// 0 if the log has none.
   Index committed_rows(std::string_view group = "steps") const;
 
-  /// A numeric column such as "steps/loss", one value per committed row; columns of /workers and /tensors row after
-  /// row. Unknown columns can be read as well. Throws ConfigError where there is no such column, IoError on damage.
+  /// Reads a numeric column such as "steps/loss", one value per committed row; columns of /workers and /tensors row by
+  /// row. Unknown columns can be read as well. Throws ConfigError if there is no such column, IoError on damage.
   std::vector<double> column(const std::string& name) const;
 
-  /// Committed rows. Throw ConfigError where a column is missing, IoError on damage.
+  /// Read the committed rows. Throw ConfigError if a column is missing, IoError on damage.
   std::vector<StepRow> steps() const;
   std::vector<WorkerRow> workers() const;
   std::vector<TensorRow> tensors() const;
@@ -62,8 +63,8 @@ class LogReader {
   std::unique_ptr<File> file_;
 };
 
-/// What an HDF5 file says it is, its root's attribute format: "onebit-run" for a log, another word for the tables that
-/// this program writes. Empty where it says nothing or cannot be read.
+/// Returns what an HDF5 file says it is, the attribute `format` of its root: "onebit-run" for a log, another word for
+/// the tables that this program writes. Empty if it says nothing or cannot be read.
 std::string format_of(const std::string& path);
 
 }  // namespace onebit::sim

@@ -1,5 +1,5 @@
 #pragma once
-// One group of rows of a log under writing: rows in memory, datasets in the file. Internal to sim/log.
+// One group of rows of a log that is being written: rows in memory, datasets in the file. Internal to sim/log.
 
 #include <algorithm>
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace onebit::sim {
 
-/// Attributes `units` and `doc`.
+/// Writes the attributes `units` and `doc`.
 void describe(const h5::Object& dataset, const Column& column);
 
-/// A scalar dataset of the column table.
+/// Creates a scalar dataset of the column table.
 h5::Object create_scalar(const h5::Object& file, std::string_view path);
 
-/// Chooses the constructor for a log that is there.
+/// Selects the constructor for an existing log.
 struct Continued {};
 
 template <class Row>
@@ -27,7 +27,7 @@ class RowTable {
   /// Creates datasets and the count of committed rows. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header)
       : header_(header), committed_(create_scalar(file, group.committed)) {
-    h5::write(committed_, H5T_NATIVE_INT64, &written_);  // takes the space now: under SWMR it would be too late
+    h5::write(committed_, H5T_NATIVE_INT64, &written_);  // allocates the space now: under SWMR it would be too late
     if constexpr (is_compound) {
       h5::Id type = h5::traffic_type();
       const h5::Id storage = h5::packed(type);
@@ -42,8 +42,8 @@ class RowTable {
     }
   }
 
-  /// Opens the datasets of a log that is continued, after the rows that they all have: after a loss of power the count
-  /// may be ahead of them. Throws IoError.
+  /// Opens the datasets of a log that is continued, and cuts the count to the rows that all of them have: after a power
+  /// failure it may be too high. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
       : header_(header), committed_(h5::open_dataset(file, group.committed)) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, std::span(&written_, 1), 0);
@@ -63,7 +63,7 @@ class RowTable {
     }
   }
 
-  /// Cuts columns to `rows` rows, which they have, and notes what these are: they have to be there in the end.
+  /// Cuts the columns to `rows` rows, which they have, and notes their contents, which must be there in the end.
   void cut(Index rows) {
     written_ = rows;
     commit();
@@ -73,7 +73,7 @@ class RowTable {
     }
   }
 
-  /// Throws IoError where something did not arrive.
+  /// Closes the datasets. Throws IoError if something did not arrive.
   void close() {
     h5::close(committed_);
     for (Dataset& dataset : datasets_) h5::close(dataset.object);
@@ -87,7 +87,7 @@ class RowTable {
     pending_.push_back(std::move(row));
   }
 
-  /// Enough rows in memory.
+  /// Whether there are enough rows in memory to write them.
   bool full() const {
     const auto rows = static_cast<Index>(pending_.size());
     return rows >= max_rows || rows * width_ >= max_values;
@@ -126,7 +126,7 @@ class RowTable {
     });
   }
 
-  /// Values a row; -1: one, and no list.
+  /// Values per row of a list column; -1: a single value.
   static Index width_of(const Column& column, const LogHeader& header) {
     if (column.shape == Shape::rows_by_workers) return header.workers;
     return column.shape == Shape::rows_by_tensors ? static_cast<Index>(header.tensors.size()) : -1;

@@ -21,7 +21,8 @@ namespace onebit::sim {
 inline constexpr std::string_view log_format = "onebit-run";
 inline constexpr Index log_format_version = 1;
 
-/// Columns that were added later: 1 variance_ratio_corrected; 2 denominators of tensors, distances from the mean.
+/// Generation of the newest columns: 1 added variance_ratio_corrected; 2 denominators of tensors and distances from the
+/// mean.
 inline constexpr Index columns_now = 2;
 
 /// Value of a floating column that does not apply to a run.
@@ -48,7 +49,7 @@ struct LogHeader {
 
 enum class RunStatus { running, finished, stopped, diverged, failed };
 inline constexpr std::string_view run_status_names[] = {"running", "finished", "stopped", "diverged", "failed"};
-/// Stands in the place of a status where the writer found, at the end, that the file does not hold what it wrote.
+/// Replaces the status if the writer found, at the end, that the file does not hold what it wrote.
 inline constexpr std::string_view damaged_status = "damaged";
 
 struct StepRow {
@@ -101,10 +102,11 @@ struct TensorRow {
   std::vector<double> least_denominator = {};
   std::vector<double> low_denominator = {};
   std::vector<double> median_denominator = {};
-  std::vector<double> shadow_l1 = {};  ///< of probed runs
+  std::vector<double> shadow_l1 = {};  ///< only in probed runs
 };
 
-/// What theory speaks of, at the weights x before a step and over it. d is what the optimizer divides the momentum by.
+/// Quantities of the theory, at the weights x before a step and over the step. d is what the optimizer divides the
+/// momentum by.
 struct ProbeRow {
   Index step = 0;
   double gradient_square = not_applicable;
@@ -119,7 +121,7 @@ struct ProbeRow {
   double feedback_residual = not_applicable;
   double residual_without_workers = not_applicable;
   double residual_without_servers = not_applicable;
-  double feedback_rounding = not_applicable;  ///< of runs whose errors are kept rounded
+  double feedback_rounding = not_applicable;  ///< only in runs that keep errors rounded
   double shadow_l1 = not_applicable;
   double shadow_l2 = not_applicable;
   double rate_drift = not_applicable;
@@ -136,14 +138,14 @@ struct EvaluationRow {
 
 struct Event {
   Index step = 0;
-  std::string kind;  ///< freeze, tensor-freeze, floor, divergence, resume, masked, stop; at most kind_bytes
+  std::string kind;  ///< freeze, tensor-freeze, floor, masked, resume, stop, divergence, failure; at most kind_bytes
   std::string text;  ///< cut to text_bytes, between UTF-8 characters
 
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Why a run ended that did not finish: the text of its divergence, failure or stop. Empty where it goes on, was
-/// killed, or has been resumed since.
+/// Why a run ended without finishing: the text of its divergence, failure or stop. Empty if it goes on, was killed, or
+/// has been resumed since.
 std::string reason_of_end(const std::vector<Event>& events);
 
 /// Whether an event says how a run ended.
@@ -157,7 +159,7 @@ struct TrafficRow {
   std::uint8_t overlaps_backward = 0;
 };
 
-/// Rows of every group.
+/// Numbers of rows, by group.
 struct LogRows {
   Index steps = 0, workers = 0, tensors = 0, evaluations = 0, events = 0, traffic = 0, probes = 0;
 
@@ -190,8 +192,8 @@ struct Column {
   std::string_view units;  ///< "1": a pure number or a count; empty: not a number
   std::string_view doc;
   Field field;
-  In logs = In::all;  ///< in others it reads as not applicable
-  Index since = 0;    ///< the generation of columns that it came with; in earlier logs it reads the same
+  In logs = In::all;  ///< other logs read it as not applicable
+  Index since = 0;    ///< generation of columns that added it; earlier logs read it as not applicable
 };
 
 /// Whether the log with this header has the column.
@@ -203,13 +205,13 @@ std::span<const Column> log_columns();
 /// `text` cut to at most `bytes` bytes, between UTF-8 characters.
 std::string_view cut_text(std::string_view text, std::size_t bytes);
 
-/// "steps/loss"
+/// Path of a column, such as "steps/loss".
 std::string path_of(const Column& column);
 
-/// Row by name. Precondition: it is in the table.
+/// Returns the column with a path. Precondition: it is in the table.
 const Column& log_column(std::string_view path);
 
-/// Groups of rows that have a count of committed rows of their own, and the path of that count.
+/// A group of rows with its own count of committed rows, and the path of that count.
 struct RowGroup {
   std::string_view name;
   std::string_view committed;

@@ -45,7 +45,7 @@ Superblock read_superblock(const std::string& path) {
   }
   const bool has_flags = bytes[version_at] == 3 && bytes[address_bytes_at] == 8;
   if (!has_flags) return {};  // rewritten by another tool, and so not being written
-  // The size is asked for last: a live file grows first and says so in its superblock afterwards.
+  // Ask for the size last: a live file grows first, and its superblock says so afterwards.
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   const std::uint64_t end = std::max<std::uint64_t>(end_of_file(bytes), bytes.size());

@@ -17,9 +17,9 @@ struct TableColumn {
   std::variant<std::vector<std::string>, std::vector<Index>, std::vector<double>> values;
 };
 
-/// Writes the file, replacing one that is there. Columns have at least one row, all the same number. The root has the
-/// attributes format and format_version, each dataset units and doc. It is on the disk and has been read back then;
-/// where that fails it is removed. Throws ConfigError (path), IoError.
+/// Writes the file, replacing an existing one. Columns have at least one row, and all the same number. The root gets
+/// the attributes format and format_version, each dataset units and doc. On return the file is on disk and has been
+/// read back; if that fails, it is removed. Throws ConfigError (path), IoError.
 void write_table(const std::string& path, std::string_view format, Index version,
                  const std::vector<TableColumn>& columns);
 

@@ -10,11 +10,11 @@ namespace onebit::sim::h5 {
 /// Precondition: not ColumnType::compound.
 Id column_type(ColumnType type);
 
-/// TrafficRow in memory. The file holds it packed.
+/// Type of a TrafficRow in memory. The file holds it packed.
 Id traffic_type();
 Id packed(const Id& compound);
 
-/// {name, offset, size, rows} of /model/tensors, without gaps: name_bytes, then three 64-bit integers.
+/// Type {name, offset, size, rows} of /model/tensors, without gaps: name_bytes, then three 64-bit integers.
 Id tensor_type(std::size_t name_bytes);
 
 }  // namespace onebit::sim::h5

@@ -7,10 +7,10 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "sim/models/constant_names.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 #include "sim/log/row_table.hpp"
+#include "sim/models/constant_names.hpp"
 #include "sim/run/pause_point.hpp"
 
 namespace onebit::sim {
@@ -87,7 +87,7 @@ struct LogWriter::File {
       if (header.probed) probes.emplace(file, row_group("probes"), header);
     }
 
-    /// Of a log that is continued.
+    /// Opens the tables of a log that is continued.
     Tables(const h5::Object& file, const LogHeader& header, Continued continued)
         : status(h5::open_dataset(file, "status")),
           steps(file, row_group("steps"), header, continued),
@@ -191,14 +191,14 @@ struct LogWriter::File {
     h5::write(tables->status, h5::text_type(status_bytes).get(), padded(RunStatus::running).data());
   }
 
-  /// Where the status lies in the file.
+  /// Byte offset of the status in the file.
   Index place_of_status() const {
     const haddr_t place = H5Dget_offset(tables->status.id.get());
     if (place == HADDR_UNDEF) h5::fail(tables->status.where, "it is not stored as a log's status is");
     return static_cast<Index>(place);
   }
 
-  // The counts may only reach the disk after the rows that they count: hence two flushes.
+  // The counts must not reach the disk before the rows that they count: hence two flushes.
   void flush() {
     try {
       tables->for_each([](auto& table) { table.write(); });
@@ -233,7 +233,8 @@ struct LogWriter::File {
     add(*table, std::move(row));
   }
 
-  /// How the run ended is said last, by a file that is closed and holds what was written: until then it is running.
+  /// Closes the file. How the run ended is stored last, in a file that is closed and holds what was written: until then
+  /// its status is `running`.
   void close(RunStatus status) {
     flush();
     const Index place = place_of_status();
@@ -246,7 +247,7 @@ struct LogWriter::File {
     try {
       object.contents->require_in(there, object.where);
     } catch (const IoError&) {
-      closed.write(place, padded(damaged_status));  // nobody may go on with it
+      closed.write(place, padded(damaged_status));  // nobody may continue it
       throw;
     }
     closed.write(place, padded(status));
@@ -254,7 +255,7 @@ struct LogWriter::File {
 };
 
 // A file whose writing failed stays open until the process ends: closing it would write more of what does not fit, in
-// no safe order, and HDF5 1.10 frees memory that it goes on to use. Readers see it as they see a killed run's.
+// no safe order, and HDF5 1.10 would use memory that it has freed. To readers it looks like the file of a killed run.
 void LogWriter::abandon(std::unique_ptr<File> file) {
   static auto& abandoned = *new std::vector<std::unique_ptr<File>>;  // never destroyed
   abandoned.push_back(std::move(file));
@@ -279,7 +280,7 @@ LogWriter::LogWriter(const std::string& path, const LogHeader& header, const Log
   try {
     file_->reopen(header, keep, seen, events);
   } catch (const ConfigError&) {
-    file_.reset();  // nothing was written: closing it leaves it as it was
+    file_.reset();  // nothing was written: closing leaves the log as it was
     throw;
   } catch (...) {
     abandon(std::move(file_));
@@ -291,7 +292,7 @@ LogWriter::~LogWriter() {
   try {
     close(RunStatus::failed);
   } catch (...) {
-    // The run is on its way down with an error of its own; what was committed is safe.
+    // The run is already failing with another error; what was committed is safe.
   }
 }
 

@@ -1,10 +1,10 @@
-// `cnn`: a small convolutional network after LeNet-5 (LeCun et al. 1998), with the filters, ReLUs and pooling of today:
+// `cnn`: a small convolutional network after LeNet-5 (LeCun et al. 1998), with today's filters, ReLUs and pooling:
 // convolution 3x3 x 16, ReLU, max-pooling 2x2, convolution 3x3 x 32, ReLU, max-pooling 2x2, dense 128, ReLU, logits.
 
 #include "device/base/error.hpp"
 #include "sim/layers/image/conv.hpp"
-#include "sim/layers/linear.hpp"
 #include "sim/layers/image/pool.hpp"
+#include "sim/layers/linear.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

@@ -6,7 +6,7 @@
 
 namespace onebit::sim {
 
-/// Their names in logs and summaries.
+/// A constant and its name in logs and summaries.
 struct NamedConstant {
   std::string_view name;
   double Constants::*value;

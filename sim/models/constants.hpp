@@ -4,10 +4,10 @@
 
 namespace onebit::sim {
 
-/// What theory asks of a problem. NaN: not known.
+/// Constants of a problem that appear in the theory. NaN: not known.
 struct Constants {
-  double smoothness = kUnknown;     ///< L: no eigenvalue of the Hessian of the mean loss is above
-  double convexity = kUnknown;      ///< mu: none is below; negative where the loss is not convex
+  double smoothness = kUnknown;     ///< L: largest eigenvalue of the Hessian of the mean loss, or a bound above it
+  double convexity = kUnknown;      ///< mu: smallest, or a bound below it; negative if the loss is not convex
   double noise = kUnknown;          ///< sigma: rms norm of an example's gradient minus its worker's
   double heterogeneity = kUnknown;  ///< zeta: rms norm of a worker's gradient minus the mean of all, at the optimum
   double optimum_loss = kUnknown;   ///< f*

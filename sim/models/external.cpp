@@ -9,7 +9,7 @@
 namespace onebit::sim {
 namespace {
 
-/// Rows of weights that a batch needs.
+/// Number of rows of weights that a batch needs.
 Index rows_of(const Weights& weights, const Batch& batch) {
   return weights.stride == 0 ? 1 : batch.workers;
 }
@@ -54,7 +54,7 @@ void ExternalModel::load(const Weights& weights, const Batch& batch, bool with_g
   }
 }
 
-/// The memory that is shared with the program, as a copy on the host.
+/// Counts the memory that is shared with the program, as a copy on the host.
 void ExternalModel::count(const Weights& weights, const Batch& batch, bool with_gradients) const {
   const ExternalArrays arrays(parameters(), rows_of(weights, batch), batch, with_gradients);
   device_.memory().upload(nullptr, nullptr, arrays.bytes);

@@ -5,23 +5,23 @@
 namespace onebit::sim {
 
 /// A model in a program of the user's (docs/external-model.md), one process for each device: weights and batches go to
-/// it, gradients and losses come back, through shared memory. What it computes in is its own affair, so are its bits:
-/// those of a run are the same for any worker group and any devices where a worker's gradient in the program does not
-/// depend on who is next to it. On a device that plans, the program is asked for its layout alone.
+/// it, gradients and losses come back, through shared memory. The program chooses its own arithmetic, and with it the
+/// bits: those of a run are the same for any worker group and any devices if the program's gradient of a worker does
+/// not depend on the other workers of a request. On a device that plans, the program is only asked for its layout.
 class ExternalModel final : public Model {
  public:
-  /// Throws ConfigError where the program cannot be started or is no worker program.
+  /// Starts the program. Throws ConfigError if it cannot be started or is not a worker program.
   ExternalModel(const device::Device& device, const ExternalSpec& spec);
 
   const std::vector<TensorInfo>& tensors() const override { return layout_.tensors; }
-  /// Throws ConfigError where the program gives none.
+  /// Asks the program for its initial weights. Throws ConfigError if it has none.
   std::vector<float> initial_weights(std::uint32_t seed) const override { return program_->initial_weights(seed); }
-  /// Throws WorkerError where the program fails.
+  /// Throws WorkerError if the program fails.
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
-  /// Not known.
+  /// Returns 0: not known.
   double gradient_flops(Index) const override { return 0; }
   bool reads_host_features() const override { return true; }
-  /// Throws WorkerError where the program fails.
+  /// Throws WorkerError if the program fails.
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 
  private:
@@ -30,7 +30,7 @@ class ExternalModel final : public Model {
   void take_row(const GradientRows& rows, Index worker);
 
   device::Device device_;
-  std::unique_ptr<ExternalProgram> program_;  ///< none on a device that plans
+  std::unique_ptr<ExternalProgram> program_;  ///< null on a device that plans
   ExternalLayout layout_;
   std::vector<float> before_;  ///< a row that gradients are added to
 };

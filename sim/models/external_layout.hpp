@@ -1,5 +1,5 @@
 #pragma once
-// What a worker program says of its model, and the words of its answers.
+// What a worker program says of its model, and how its answers are parsed.
 
 #include <map>
 #include <string>
@@ -16,25 +16,25 @@ struct ExternalSpec {
   std::string facts;    ///< of the data and the run, " features=784 ..."
 };
 
-/// Throws ConfigError naming the option that is missing or out of range.
+/// Makes the spec of a model. Throws ConfigError naming the option that is missing or out of range.
 ExternalSpec external_spec(const ModelConfig& config, const DataSource& data);
 
 struct ExternalLayout {
   std::vector<TensorInfo> tensors;
-  bool initial = false;  ///< the program gives initial weights
+  bool initial = false;  ///< whether the program has initial weights
   friend bool operator==(const ExternalLayout&, const ExternalLayout&) = default;
 };
 
-/// A line as blanks divide it.
+/// Splits a line at blanks.
 std::vector<std::string> words_of(const std::string& line);
 
-/// The values of "name=value" words from the second word on; others are left out.
+/// Returns the values of "name=value" words from the second word on; ignores other words.
 std::map<std::string, std::string> values_of(const std::string& line);
 
-/// Adds the tensor of a line "tensor NAME SIZE...". Empty, or what is wrong with the line.
+/// Adds the tensor of a line "tensor NAME SIZE...". Returns what is wrong with the line, or nothing.
 std::string add_tensor(const std::string& line, std::vector<TensorInfo>& tensors);
 
-/// The sums of a line "ok loss=L correct=C examples=N". False: they are not there, or cannot be.
+/// Reads the sums of a line "ok loss=L correct=C examples=N". Returns false if they are missing or impossible.
 bool read_evaluation(const std::string& line, Evaluation& evaluation);
 
 }  // namespace onebit::sim

@@ -31,10 +31,10 @@ bool SharedMemory::reserve(Index bytes) {
   if (bytes <= size_) return false;
   if (descriptor_ < 0) {
     descriptor_ = memfd_create("onebit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    // The other side must not take away what is mapped here.
+    // The other process must not truncate what is mapped here.
     if (descriptor_ < 0 || fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK) != 0) refuse(bytes);
   }
-  // Memory that is not there must show here, not when it is written.
+  // Missing memory must show here, not when it is written to.
   do {
     errno = posix_fallocate(descriptor_, 0, bytes);
   } while (errno == EINTR);

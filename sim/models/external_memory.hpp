@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-/// Memory of the system's own (memfd) that any process of this user can open by its path.
+/// Anonymous memory (memfd) that any process of this user can open by its path.
 class SharedMemory {
  public:
   SharedMemory() = default;
@@ -17,12 +17,12 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Makes it at least so large; whether it grew: its addresses are others then. Throws IoError.
+  /// Makes the memory at least `bytes` large. Returns whether it grew, and with it moved. Throws IoError.
   bool reserve(Index bytes);
   Index size() const { return size_; }
   std::string path() const;
 
-  /// `count` elements at a byte offset.
+  /// Views `count` elements at a byte offset.
   template <class T>
   std::span<T> at(Index offset, Index count) const {
     return {reinterpret_cast<T*>(data_ + offset), static_cast<std::size_t>(count)};
@@ -34,13 +34,13 @@ class SharedMemory {
   int descriptor_ = -1;
 };
 
-/// Where the arrays of a request lie in the memory, one after another, each from a multiple of 64 bytes on.
+/// Offsets of a request's arrays in the memory, one after another, each a multiple of 64 bytes.
 struct ExternalArrays {
   struct Array {
     Index offset = 0;
-    Index count = 0;  ///< of elements; an array of none is not there
+    Index count = 0;  ///< elements; 0: the array is absent
   };
-  Index bytes = 0;  ///< that all of them take; before the arrays, which add to it
+  Index bytes = 0;  ///< of all arrays; declared before them, because they add to it
   Array weights;    ///< float32 [rows][parameters]
   Array features;   ///< float32 [workers x batch][features]
   Array tokens;     ///< int32 [workers x batch][context]
@@ -48,12 +48,12 @@ struct ExternalArrays {
   Array gradients;  ///< float32 [workers][parameters]
   Array losses;     ///< float64 [workers]
 
-  /// Weights alone.
+  /// Lays out the weights alone.
   ExternalArrays(Index parameters, Index rows);
-  /// What `batch` needs to be evaluated, or, with gradients, to be trained on.
+  /// Lays out what `batch` needs to be evaluated or, with gradients, to be trained on.
   ExternalArrays(Index parameters, Index rows, const Batch& batch, bool with_gradients);
 
-  /// " weights=0 features=64 ...": the offsets of those that are there.
+  /// Offsets of the arrays that are present, " weights=0 features=64 ...".
   std::string words() const;
 
  private:

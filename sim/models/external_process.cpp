@@ -43,19 +43,19 @@ Pipe make_pipe(const std::string& command) {
   return {PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
-/// A socket where a pipe would do: a write to a command that has ended must not be a signal.
+/// Makes a socket instead of a pipe: a write to a command that has ended must not raise a signal.
 Pipe make_input(const std::string& command) {
   std::array<int, 2> ends{};
   check_system(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), command);
   return {PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
-/// Becomes descriptor `as` of the new process.
+/// A descriptor that becomes descriptor `as` of the new process.
 struct Given {
   int descriptor, as;
 };
 
-/// Starts `sh -c` in a process group, 0: a new one, with default signals and no other descriptor than those given.
+/// Starts `sh -c` in a process group (0: a new one), with default signals and no descriptors other than those given.
 pid_t spawn(const std::string& script, pid_t group, std::initializer_list<Given> files, const std::string& command) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -84,7 +84,7 @@ void wait_for(pid_t child, int& status) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
 }
 
-/// A shell that stayed between says by 128 + N that signal N ended its command.
+/// Describes how a command ended. A shell in between reports by 128 + N that signal N ended its command.
 std::string ending(int status) {
   const bool told = WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + NSIG;
   if (WIFSIGNALED(status) || told) {
@@ -94,7 +94,7 @@ std::string ending(int status) {
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Of a text; lines without a visible character are none.
+/// Last line of a text that has a visible character.
 std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;  // 0: none
   const std::size_t before = end == 0 ? std::string::npos : text.find_last_of('\n', end - 1);
@@ -121,7 +121,7 @@ ExternalProcess::ExternalProcess(std::string command) : command_(std::move(comma
   Pipe life = make_pipe(command_), input = make_input(command_), output = make_pipe(command_),
        errors = make_pipe(command_);
   check_system(fcntl(errors.from.get(), F_SETFL, O_NONBLOCK), command_);
-  // Its input ends when the last holder of the other end is gone: this process.
+  // The guard's input ends when the only holder of its other end, this process, is gone.
   const PipeEnd nothing(check_system(open("/dev/null", O_RDWR | O_CLOEXEC), command_));
   guard_ =
       spawn("read nothing; kill -KILL 0", 0, {{life.from.get(), 0}, {nothing.get(), 1}, {nothing.get(), 2}}, command_);
@@ -143,7 +143,7 @@ ExternalProcess::~ExternalProcess() {
   end();
 }
 
-/// The group at once, whatever of it is left.
+/// Kills the group at once, whatever is left of it.
 void ExternalProcess::end() {
   if (guard_ == 0) return;
   kill(-guard_, SIGKILL);
@@ -152,7 +152,8 @@ void ExternalProcess::end() {
   wait_for(std::exchange(guard_, 0), ignored);
 }
 
-/// Whether the command ends within so many seconds. What it prints meanwhile is read: it must not wait for us.
+/// Whether the command ends within so many seconds. Meanwhile reads its standard error, so that it does not wait for
+/// us.
 bool ExternalProcess::ended(double seconds) {
   const Time limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   while (child_ > 0 && waitpid(child_, &status_, WNOHANG) == 0) {
@@ -196,13 +197,13 @@ bool ExternalProcess::take_line(std::string& line) {
   return true;
 }
 
-/// False: the time is over.
+/// Returns false if the time is over.
 bool ExternalProcess::wait_for_text(Time end) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
   if (left <= 0) return false;
   std::array<pollfd, 2> files = {{{output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}}};
   const int ready = poll(files.data(), files.size(), static_cast<int>(std::min<long>(left, 1'000'000)));
-  if (ready <= 0) return true;  // a signal, or the time: asked again
+  if (ready <= 0) return true;  // a signal or the time: the next call tells
   if (files[1].revents != 0) read_errors();
   if (files[0].revents == 0) return true;
   std::array<char, 4096> block{};

@@ -1,5 +1,6 @@
 #pragma once
-// A shell command that runs while the program does, line by line: we write its standard input and read its output.
+// A shell command that runs alongside this program and talks to it in lines: this program writes its standard input and
+// reads its output.
 
 #include <sys/types.h>
 
@@ -28,25 +29,26 @@ class PipeEnd {
   int descriptor_ = -1;
 };
 
-/// The command as a message shows it: one line, not too long.
+/// Shortens a command for a message: one line, not too long.
 std::string shown(const std::string& text);
 
-/// `sh -c command` in a process group of its own, with no other file of ours open. A guard, a second shell in that
-/// group, ends the group where this process ends without doing so, whatever ended it.
+/// Runs `sh -c command` in its own process group, with no other file of ours open. A guard, a second shell in that
+/// group, kills the group if this process ends without doing so, whatever ended it.
 class ExternalProcess {
  public:
-  /// Throws IoError where the system gives no process. That there is no such command shows at the first answer.
+  /// Starts the command. Throws IoError if the system cannot create a process. A command that does not exist shows only
+  /// at the first answer.
   explicit ExternalProcess(std::string command);
-  /// Closes the input, waits up to two seconds for the command to end by itself, and ends what is left of its group.
+  /// Closes the input, waits up to two seconds for the command to end by itself, and kills what is left of its group.
   ~ExternalProcess();
   ExternalProcess(const ExternalProcess&) = delete;
   ExternalProcess& operator=(const ExternalProcess&) = delete;
 
-  /// Writes a line. One that has ended does not get it: the next receive tells.
+  /// Writes a line. A command that has ended does not get it, which the next receive reports.
   void send(const std::string& line);
 
-  /// The next line, without its end. Throws WorkerError where the command ended, with its exit status and the last line
-  /// of its standard error, or where no line came in time; it is ended at once then.
+  /// Returns the next line, without its end. Throws WorkerError if the command ended, with its exit status and the last
+  /// line of its standard error, or if no line came in time; the command is then killed at once.
   std::string receive(double seconds);
 
  private:
@@ -63,7 +65,7 @@ class ExternalProcess {
   std::string command_;
   PipeEnd input_, output_, errors_, life_;
   pid_t guard_ = 0, child_ = 0;
-  int status_ = 0;      ///< of the child, once child_ is 0
+  int status_ = 0;      ///< exit status of the child, once child_ is 0
   std::string text_;    ///< read from the output, not yet taken
   std::string stderr_;  ///< the end of what came from standard error
 };

@@ -17,7 +17,7 @@ std::string where_of(const ExternalSpec& spec) {
   return "model.command " + shown(spec.command);
 }
 
-/// What fails before a run is a matter of its options.
+/// Turns errors before a run into errors of its options.
 template <class Work>
 auto before_run(Work&& work) {
   try {
@@ -27,7 +27,7 @@ auto before_run(Work&& work) {
   }
 }
 
-/// The words of a request that say what the batch is.
+/// Words of a request that describe the batch.
 std::string batch_words(const Batch& batch, Index weight_rows) {
   return " workers=" + std::to_string(batch.workers) + " batch=" + std::to_string(batch.batch) +
          " rows=" + std::to_string(weight_rows);
@@ -100,7 +100,7 @@ Evaluation ExternalProgram::evaluate(const Batch& batch) {
   return result;
 }
 
-/// Tells the program where the memory is whenever it has grown.
+/// Makes room in the memory, and tells the program where it is if it has grown.
 void ExternalProgram::reserve(const ExternalArrays& arrays) {
   arrays_ = arrays;
   if (!memory_.reserve(arrays.bytes)) return;
@@ -129,7 +129,7 @@ void ExternalProgram::malformed(const std::string& answer, const std::string& wa
 
 namespace {
 
-/// What programs have said, and those that have only said it.
+/// The layouts of all commands, and programs that have only told theirs.
 class Waiting {
  public:
   ExternalLayout layout(const ExternalSpec& spec) {

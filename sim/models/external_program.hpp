@@ -1,5 +1,5 @@
 #pragma once
-// The worker program of one device, in the words of docs/external-model.md.
+// The worker program of one device. docs/external-model.md describes the protocol.
 
 #include <memory>
 
@@ -11,26 +11,26 @@ namespace onebit::sim {
 
 class ExternalProgram {
  public:
-  /// Starts the command and asks for its layout. Throws ConfigError where it does not start, ends, hangs or answers
-  /// something else.
+  /// Starts the command and asks for its layout. Throws ConfigError if it does not start, ends, hangs or answers
+  /// anything else.
   explicit ExternalProgram(ExternalSpec spec);
 
   const ExternalLayout& layout() const { return layout_; }
   Index parameters() const { return layout_.tensors.back().offset + layout_.tensors.back().size; }
 
-  /// Throws ConfigError, also where the program gives none.
+  /// Asks for the initial weights. Throws ConfigError, also if the program has none.
   std::vector<float> initial_weights(std::uint32_t seed);
 
-  /// Makes room for a request and copies the batch there. Weights are the caller's to write.
+  /// Makes room for a request and copies the batch there. The caller writes the weights.
   void load(const Batch& batch, Index weight_rows, bool with_gradients);
   std::span<float> weights() const { return view<float>(arrays_.weights); }      ///< [rows][parameters]
   std::span<float> gradients() const { return view<float>(arrays_.gradients); }  ///< [workers][parameters]
   std::span<double> losses() const { return view<double>(arrays_.losses); }      ///< [workers]
 
-  /// Each worker's gradient and loss of the batch that was loaded; NaN where the program writes none. Throws
+  /// Computes each worker's gradient and loss on the loaded batch; NaN where the program writes none. Throws
   /// WorkerError.
   void compute(const Batch& batch);
-  /// Of the batch that was loaded. Throws WorkerError.
+  /// Evaluates the loaded batch. Throws WorkerError.
   Evaluation evaluate(const Batch& batch);
 
  private:
@@ -52,14 +52,14 @@ class ExternalProgram {
   ExternalLayout layout_;
 };
 
-/// The layout of a command's program. It is started once in this process: a run's plan makes its models many times. The
-/// program then waits for the first take_program. Throws what ExternalProgram throws.
+/// Returns the layout of a command's program, which is started only once in this process: the plan of a run makes its
+/// models many times. The program then waits for the first take_program. Throws what ExternalProgram throws.
 ExternalLayout external_layout(const ExternalSpec& spec);
 
-/// A program that has computed nothing yet. Throws ConfigError, also where its layout is another than before.
+/// Returns a program that has computed nothing yet. Throws ConfigError, also if its layout has changed.
 std::unique_ptr<ExternalProgram> take_program(const ExternalSpec& spec);
 
-/// Ends programs that only told their layout, which stays known.
+/// Ends the programs that have only told their layout, which stays known.
 void end_idle_programs();
 
 }  // namespace onebit::sim

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "device/launch/launch.hpp"
 #include "device/math/philox.hpp"
-#include "device/base/text.hpp"
 #include "sim/layers/margin.hpp"
 #include "sim/models/makers.hpp"
 

@@ -6,13 +6,13 @@
 
 namespace onebit::sim {
 
-/// Binary logistic regression, a mean over the examples of log(1 + exp(-y x . w)) plus a penalty that every evaluation
-/// and every worker's loss includes:
+/// Binary logistic regression: the mean over the examples of log(1 + exp(-y x . w)), plus a penalty that every
+/// evaluation and every worker's loss includes:
 ///
 ///   model.regulariser l2: lambda ||w||^2 / 2;  nonconvex: lambda sum of w_i^2 / (1 + w_i^2) (Richtarik et al. 2021 and
 ///   many since);  none.  lambda = model.lambda.
 ///
-/// y is -1 for class 0, 1 for class 1; the weights begin as zero. With model.bias there is one feature more, always 1;
+/// y is -1 for class 0, 1 for class 1; the weights begin as zero. With model.bias there is one more feature, always 1;
 /// its weight is penalised like the others.
 class Logistic final : public Model {
  public:
@@ -27,9 +27,9 @@ class Logistic final : public Model {
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 
   /// L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), n the training
-  /// examples: the curvature at w = 0, no greater anywhere. lambda_max by power iteration in double: a Rayleigh
+  /// examples: the curvature at w = 0, where it is greatest. lambda_max by power iteration in double: a Rayleigh
   /// quotient, from below, until it changes by less than 1e-9 of itself, or for 200 rounds. mu is the least curvature
-  /// of the penalty: lambda, 0 for none, -lambda / 2 for nonconvex. The others are not known.
+  /// of the penalty: lambda, 0 for none, -lambda / 2 for nonconvex. The other constants are not known.
   std::optional<Constants> constants(const DataSource& data) const override;
 
  private:

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
-#include "sim/layers/linear.hpp"
 #include "sim/layers/image/pool.hpp"
+#include "sim/layers/linear.hpp"
 #include "sim/models/network.hpp"
 
 namespace onebit::sim {

@@ -20,7 +20,7 @@ std::unique_ptr<Model> make_transformer(const device::Device& device, const Mode
 
 std::unique_ptr<Model> make_external(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
-/// Throws ConfigError for a name that is none.
+/// Returns the activation of a name. Throws ConfigError for an unknown name.
 Activation parse_activation(const std::string& name);
 
 /// Throws ConfigError unless value is from 1 to 2^20.
@@ -33,10 +33,10 @@ double deviation_before(Activation activation, Index inputs);
 void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
                std::vector<std::unique_ptr<Layer>>& layers);
 
-/// The first layer of a network that reads [height][width][channels], for the images of a data source.
+/// Adapts the first layer of a network, which reads [height][width][channels], to the images of a data source.
 std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer);
 
-/// A model of these layers in a row.
+/// Makes a model of these layers in sequence.
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,
                                     std::vector<std::unique_ptr<Layer>> layers, Index targets = 1);
 

@@ -30,8 +30,8 @@ struct Weights {
 struct GradientRows {
   float* data = nullptr;
   Index stride = 0;
-  bool add = false;    ///< to what is there; else the rows are written
-  float scale = 1.0f;  ///< of the gradients: one of several parts of a batch counts so much
+  bool add = false;    ///< whether to add to the rows instead of overwriting them
+  float scale = 1.0f;  ///< factor of the gradients: the share of one of several parts
   friend bool operator==(const GradientRows&, const GradientRows&) = default;
 };
 
@@ -39,7 +39,7 @@ struct GradientRows {
 struct Evaluation {
   double loss = 0;
   Index correct = 0;
-  Index examples = 0;  ///< labels, where an example has several
+  Index examples = 0;  ///< labels, if an example has several
   double mean_loss() const { return loss / static_cast<double>(examples); }
   double accuracy() const { return static_cast<double>(correct) / static_cast<double>(examples); }
 };
@@ -66,19 +66,19 @@ class Model {
   /// Each worker's gradient of its mean loss over its examples, times rows.scale, and that loss.
   virtual GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) = 0;
 
-  /// Whether it reads a batch's features from host memory, not the device's.
+  /// Whether the model reads a batch's features from host memory, not from the device's.
   virtual bool reads_host_features() const { return false; }
 
   /// Floating-point operations of the matrix products in `gradients` over this many examples.
   virtual double gradient_flops(Index examples) const = 0;
 
-  /// Loss and hits of a batch of one worker.
+  /// Evaluates a batch of one worker.
   virtual Evaluation evaluate(const Weights& weights, const Batch& batch) = 0;
 
-  /// What a step leaves to the next ones besides the weights: running statistics.
+  /// Visits what a step leaves to the next ones besides the weights: running statistics.
   virtual void visit_state(device::StateVisitor&) {}
 
-  /// What is known of the mean loss over all workers and the training split, for problems that theory speaks of.
+  /// Constants of the mean loss over all workers and the training split, for problems that the theory covers.
   virtual std::optional<Constants> constants(const DataSource& data) const;
 };
 
@@ -109,9 +109,9 @@ struct ModelConfig {
   double dropout = -1;          ///< transformers: share dropped after every branch, of attention and embeddings
   bool tied = true;             ///< transformers: logits by the embedding's table
   std::string norm = "group";   ///< resnet: group | batch
-  Index groups = 8;             ///< resnet: of GroupNorm
+  Index groups = 8;             ///< resnet: groups of GroupNorm
   std::string command = {};     ///< external: starts the worker program
-  double timeout = 60;          ///< external: seconds that an answer of it may take
+  double timeout = 60;          ///< external: seconds that an answer may take
   device::Precision precision = device::Precision::fp32;  ///< of matrix products
 };
 
@@ -123,21 +123,22 @@ struct ModelEntry {
   std::string_view doc;
   std::string_view options;  ///< model.* that it uses, separated by spaces; model.init is every model's
   Input input;
-  Target target;  ///< of tokens
+  Target target;  ///< of token data
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);
-  void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< puts the model's own sizes where none are given
-  ImageShape image = {};                                 ///< of what it is measured on where no data is named
+  void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< fills in the model's own sizes where none are given
+  ImageShape image = {};                                 ///< that the model is measured on if no data is named
 };
 
 std::span<const ModelEntry> models();
 
-/// The entry of a name. Throws ConfigError naming candidates.
+/// Returns the entry of a name. Throws ConfigError naming candidates.
 const ModelEntry& model_entry(const std::string& name);
 
-/// The configuration with the model's own sizes where none are given. Throws ConfigError for an unknown name.
+/// Fills in the model's own sizes where none are given. Throws ConfigError for an unknown name.
 ModelConfig completed(ModelConfig config);
 
-/// config is completed. Throws ConfigError for an unknown name, sizes out of range, or data that the model cannot take.
+/// Makes the model of a completed configuration. Throws ConfigError for an unknown name, sizes out of range, or data
+/// that the model cannot take.
 std::unique_ptr<Model> make_model(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
 }  // namespace onebit::sim

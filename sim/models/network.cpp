@@ -11,7 +11,7 @@
 namespace onebit::sim {
 namespace {
 
-/// Labels of a worker at which something is to be predicted, at least 1.
+/// Number of a worker's labels other than kNoLabel, at least 1.
 Index label_count(const Batch& batch, Index worker) {
   const auto own = static_cast<std::ptrdiff_t>(batch.batch * batch.targets);
   const auto first = batch.labels.begin() + worker * own;
@@ -25,7 +25,7 @@ Network::Network(const device::Device& device, Parameters parameters, std::uniqu
 
 void Network::visit_state(device::StateVisitor& visitor) {
   layers_->visit_state(visitor);
-  replay_.forget();  // it may have moved
+  replay_.forget();  // the state may have moved
 }
 
 Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
@@ -46,7 +46,7 @@ const float* Network::input_of(const Batch& batch) const {
   return batch.on_device == nullptr ? input_.data() : batch.on_device;
 }
 
-/// Makes room and copies the batch to the device. scale: of the losses that are differentiated.
+/// Makes room and copies the batch to the device. scale: factor of the losses that are differentiated.
 void Network::load(const Weights& weights, const Batch& batch, float scale) {
   const Pass pass = pass_of(weights, batch);
   if (batch.on_device == nullptr && static_cast<Index>(batch.features.size()) != pass.examples() * layers_->inputs()) {
@@ -75,7 +75,7 @@ void Network::reserve(const Pass& pass, const Batch& batch) {
   grow(correct_, device_, examples * targets_);
 }
 
-/// What the gradient of each label's loss is multiplied with.
+/// Sets the factors of the gradients of each label's loss.
 void Network::load_factors(const Batch& batch, float scale) {
   label_counts_.clear();
   host_factors_.clear();
@@ -86,7 +86,7 @@ void Network::load_factors(const Batch& batch, float scale) {
   factors_.upload(host_factors_);
 }
 
-/// Leaves the loss of every label, and in the logits' place the gradient by them.
+/// Computes the loss of every label and, in place of the logits, the gradient with respect to them.
 void Network::forward(const Pass& pass, const float* input) {
   layers_->forward(pass, input, logits_.data());
   const CrossEntropyKernel kernel{layers_->outputs() / targets_,
@@ -99,7 +99,7 @@ void Network::forward(const Pass& pass, const float* input) {
   for_each_item(device_, pass.examples() * targets_, kernel);
 }
 
-/// Of every worker over its labels, once they are known.
+/// Mean loss of every worker over its labels, once the losses are known.
 std::function<std::vector<double>()> Network::losses(const Batch& batch) const {
   const Index own = batch.batch * targets_;
   return [sums = sums(device_, batch.workers, device::Chunks(own), LabelLossTerm{label_loss_.data(), own}),

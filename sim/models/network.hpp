@@ -20,14 +20,14 @@ struct HalfPass {
   friend bool operator==(const HalfPass&, const HalfPass&) = default;
 };
 
-/// Layers with softmax cross-entropy on top: the loss of a worker is the mean over its labels, those that are kNoLabel
-/// left out; 0 where it has none.
+/// Layers with softmax cross-entropy on top: the loss of a worker is the mean over its labels other than kNoLabel; 0 if
+/// it has none.
 ///
-/// Forward and input-gradient products run as one batch over all workers where weights are shared; only the
-/// weight-gradient products are split by worker. A GPU replays a half of a pass that it has had before.
+/// Forward and input-gradient products run as one batch over all workers if weights are shared; only the
+/// weight-gradient products are split by worker. A GPU replays a half of a pass that it has recorded before.
 class Network final : public Model {
  public:
-  /// The layers end in targets x classes logits and have added their tensors to `parameters`.
+  /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`.
   Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets);
 
   const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
@@ -54,7 +54,7 @@ class Network final : public Model {
   device::Buffer<std::int32_t> tokens_;
   device::Buffer<float> logits_;          ///< [examples x targets x classes]; then their gradient
   device::Buffer<std::int32_t> labels_;   ///< [examples x targets]
-  device::Buffer<float> factors_;         ///< of each worker's labels, [workers]
+  device::Buffer<float> factors_;         ///< [workers], for each worker's labels
   device::Buffer<Index> step_;            ///< one number
   device::Buffer<double> label_loss_;     ///< [examples x targets]
   device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]

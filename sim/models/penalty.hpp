@@ -1,5 +1,5 @@
 #pragma once
-// What a loss charges for the weights, a weight at a time.
+// Penalties on the weights, one weight at a time.
 
 #include "device/base/types.hpp"
 
@@ -30,7 +30,7 @@ struct PenaltyTerm {
   }
 };
 
-/// The same, and adds the gradient, times scale, to the rows.
+/// The penalty as PenaltyTerm has it; also adds its gradient, times scale, to the rows.
 struct PenaltyGradientTerm {
   PenaltyTerm term;
   double scale;

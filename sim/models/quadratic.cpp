@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "device/launch/launch.hpp"
 #include "device/launch/stopwatch.hpp"
-#include "device/base/text.hpp"
 #include "sim/models/makers.hpp"
 
 namespace onebit::sim {

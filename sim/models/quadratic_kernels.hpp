@@ -5,8 +5,8 @@
 
 namespace onebit::sim {
 
-/// (Hu)_i with u = x - optimum. H is diagonal, or has a second diagonal, the other way, that couples i with its mirror
-/// image size - 1 - i.
+/// (Hu)_i with u = x - optimum. H is diagonal, or also has an antidiagonal: it couples i with size - 1 - i, its mirror
+/// image.
 struct QuadraticForm {
   Index size;
   const double* diagonal;
@@ -20,8 +20,8 @@ struct QuadraticForm {
   }
 };
 
-/// What turns the mean function's gradient into that of a worker: +length at random signs for the workers of the first
-/// half, - the same for their partners in the second, 0 for one without a partner.
+/// Difference between a worker's gradient and that of the mean function: +length with random signs for the workers of
+/// the first half, its negative for their partners in the second, 0 for a worker without a partner.
 struct QuadraticTilt {
   Index half;
   double length;  ///< of an element
@@ -33,7 +33,7 @@ struct QuadraticTilt {
   }
 };
 
-/// The mean over a worker's examples of what they add to its gradient.
+/// Mean over a worker's examples of the noise that they add to its gradient.
 struct QuadraticNoise {
   device::RandomKey key;
   Index step, first_draw, batch, size;
@@ -48,7 +48,7 @@ struct QuadraticNoise {
   }
 };
 
-/// Writes an element of a worker's gradient; the terms add up to its loss.
+/// Writes an element of a worker's gradient; the terms sum to its loss.
 struct QuadraticGradientTerm {
   QuadraticForm form;
   QuadraticTilt tilt;
@@ -71,7 +71,7 @@ struct QuadraticGradientTerm {
   }
 };
 
-/// The terms add up to the mean function.
+/// Terms that sum to the mean function.
 struct QuadraticValueTerm {
   QuadraticForm form;
   const float* weights;

@@ -5,12 +5,12 @@
 namespace onebit::sim {
 namespace {
 
-/// Puts `value` where nothing was given.
+/// Sets a field to `value` if nothing was given.
 void put(Index& field, Index value) {
   if (field == 0) field = value;
 }
 
-/// A transformer's own sizes, as published but for BERT's context.
+/// A transformer's own sizes, as published except for BERT's context.
 struct TransformerSize {
   Index context, depth, width, heads;
   double dropout;

@@ -1,15 +1,16 @@
-// Residual networks of basic blocks (He et al. 2015): two convolutions 3x3, each followed by a normalisation, and a way
-// around them; where a stage begins with a stride, the way around is a convolution 1x1 with a normalisation (option B).
-// Every network begins with a convolution 3x3, stride 1, and ends in global average pooling and a dense layer.
+// Residual networks of basic blocks (He et al. 2015): two convolutions 3x3, each followed by a normalisation, and a
+// shortcut around them; where a stage begins with a stride, the shortcut is a convolution 1x1 with a normalisation
+// (option B). Every network begins with a convolution 3x3, stride 1, and ends in global average pooling and a dense
+// layer.
 //
-// `resnet20`: three stages of three blocks, 16, 32 and 64 channels: the paper's network for CIFAR-10, but for the
+// `resnet20`: three stages of three blocks, 16, 32 and 64 channels: the paper's network for CIFAR-10, except for the
 // shortcuts, which have no weights there (option A). `resnet18`: four stages of two blocks, 64 to 512 channels: the
-// paper's network for ImageNet, without the stem's stride and pooling, which small images cannot bear.
+// paper's network for ImageNet, without the stem's stride and pooling, for which small images are too small.
 
 #include "device/base/error.hpp"
 #include "sim/layers/image/conv.hpp"
-#include "sim/layers/linear.hpp"
 #include "sim/layers/image/pool.hpp"
+#include "sim/layers/linear.hpp"
 #include "sim/layers/residual.hpp"
 #include "sim/models/makers.hpp"
 
@@ -50,7 +51,7 @@ class Builder {
   std::vector<std::unique_ptr<Layer>> layers;
 
  private:
-  /// Leaves image_ as the result's.
+  /// Adds a convolution and sets image_ to the shape of its result.
   std::unique_ptr<Layer> conv(const std::string& name, Index channels, Index kernel, Index stride) {
     const device::ConvShape shape{image_.height, image_.width, image_.channels, channels, kernel, stride, kernel / 2};
     image_ = {channels, shape.out_height(), shape.out_width()};

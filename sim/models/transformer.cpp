@@ -1,14 +1,14 @@
 // Transformers (Vaswani et al. 2017): encoders with the masked-language loss (BERT, Devlin et al. 2018) and decoders
-// with the causal one (GPT-2, Radford et al. 2019). Of BERT, token types, the pooler and the loss of the next sentence
-// are left out; GELU is the exact one in both.
+// with the causal one (GPT-2, Radford et al. 2019). BERT's token types, its pooler and its next-sentence loss are left
+// out; both use the exact GELU.
 
 #include <cmath>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "sim/layers/linear.hpp"
 #include "sim/layers/sequence/attention.hpp"
 #include "sim/layers/sequence/layer_norm.hpp"
-#include "sim/layers/linear.hpp"
 #include "sim/layers/sequence/tied_output.hpp"
 #include "sim/models/makers.hpp"
 
@@ -45,7 +45,7 @@ void check(const ModelConfig& config) {
   }
 }
 
-/// Puts a transformer together, from the bottom to the top.
+/// Builds a transformer, from bottom to top.
 class Builder {
  public:
   Builder(const ModelConfig& config, const DataSource& data, bool causal)
@@ -88,7 +88,7 @@ class Builder {
     layers.push_back(std::make_unique<Linear>(parameters_, name, shape));
   }
 
-  /// Half a block: x + body(norm(x)), or norm(x + body(x)).
+  /// Adds half a block: x + body(norm(x)), or norm(x + body(x)).
   void add_half(const std::string& name, void (Builder::*add_body)(const std::string&, Layers&)) {
     Layers body;
     if (pre()) add_norm(name + ".norm", body);
@@ -97,7 +97,8 @@ class Builder {
     if (!pre()) add_norm(name + ".norm", layers_);
   }
 
-  /// Of the projection back to the residual stream: GPT-2's decoders begin with 1 / sqrt(branches) of the others'.
+  /// Deviation of the initial projection back to the residual stream: in GPT-2's decoders 1 / sqrt(branches) of the
+  /// others'.
   double residual_deviation() const {
     return causal_ ? kDeviation / std::sqrt(2.0 * static_cast<double>(config_.depth)) : kDeviation;
   }
@@ -114,7 +115,7 @@ class Builder {
     add_linear(name + ".out", 4 * config_.width, config_.width, Activation::none, residual_deviation(), body);
   }
 
-  /// BERT's logits stand on one more layer with a norm and have a bias, GPT-2's neither.
+  /// Adds the logits. BERT has one more layer with a norm before them, and a bias; GPT-2 has neither.
   void add_logits(const Embedding& embedding) {
     if (!causal_) {
       add_linear("transform", config_.width, config_.width, Activation::gelu, kDeviation, layers_);

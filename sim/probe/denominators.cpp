@@ -7,11 +7,11 @@
 namespace onebit::sim {
 namespace {
 
-constexpr Index kPiece = Index{1} << 20;   ///< read at a time: a vector may fill the memory
-constexpr Index kSample = Index{1} << 16;  ///< of a tensor's coordinates
+constexpr Index kPiece = Index{1} << 20;   ///< elements read at a time: a vector may fill the memory
+constexpr Index kSample = Index{1} << 16;  ///< most coordinates of a tensor's sample
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// The values above 0: the least of all, and a sample of them.
+/// Values above 0: the least of all, and a sample of them.
 struct Positive {
   float least = std::numeric_limits<float>::infinity();
   std::vector<float> sample = {};
@@ -32,7 +32,7 @@ Positive positive_of(const device::Buffer<float>& values, const TensorInfo& tens
   return positive;
 }
 
-/// The element that so many parts of `of` lie below, of a sample whose order is of no use afterwards; NaN: of none.
+/// Returns the element of a sample that `parts` of `of` equal parts lie below; NaN for an empty sample. Reorders it.
 double quantile(std::vector<float>& sample, std::size_t parts, std::size_t of) {
   if (sample.empty()) return nan;
   const auto at = sample.begin() + static_cast<std::ptrdiff_t>((sample.size() - 1) * parts / of);

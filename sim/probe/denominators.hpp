@@ -1,6 +1,6 @@
 #pragma once
-// How small the numbers are that an optimizer divides by, tensor by tensor: a step that something large is divided into
-// is as long as the least of them allows.
+// How small the numbers are that an optimizer divides by, tensor by tensor: the least of them limits how long a step
+// can become.
 
 #include <vector>
 
@@ -9,16 +9,17 @@
 
 namespace onebit::sim {
 
-/// Of d = sqrt(v) * correction + eps over the coordinates of each tensor whose variance is not 0; NaN where there are
-/// none.
+/// Statistics of d = sqrt(v) * correction + eps over the coordinates of each tensor whose variance is not 0; NaN for a
+/// tensor that has none.
 struct Denominators {
   std::vector<double> least = {};   ///< [tensors]
-  std::vector<double> low = {};     ///< a hundredth of them lie below it
-  std::vector<double> median = {};  ///< the lower one of two
+  std::vector<double> low = {};     ///< a hundredth of the coordinates lie below it
+  std::vector<double> median = {};  ///< of an even number, the lower middle one
 };
 
-/// Every coordinate counts for the least one; `low` and `median` are those of at most 2^16 coordinates of each tensor,
-/// evenly spread over it. Reads the variance to the host. Empty where the optimizer has none that all workers share.
+/// Computes the denominators of each tensor: `least` over every coordinate, `low` and `median` over at most 2^16
+/// coordinates of the tensor, evenly spread. Reads the variance to the host. Empty if the optimizer has no variance
+/// that all workers share.
 Denominators denominators_of(const optim::Denominator& denominator, const std::vector<TensorInfo>& tensors);
 
 }  // namespace onebit::sim

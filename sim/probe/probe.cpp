@@ -13,7 +13,7 @@
 namespace onebit::sim {
 namespace {
 
-/// A measure of a vector; of none where there is no vector.
+/// A vector, which may be null, and what to measure of it.
 struct Measured {
   const device::Buffer<float>* vector;
   Measure measure;
@@ -21,8 +21,8 @@ struct Measured {
 
 using Wanted = std::array<Measured, MeasureTerm::most>;
 
-/// Sums over the parameters of several vectors, or of the first worker's where there is one for each: all in one pass,
-/// because to start one takes as long as to read a small vector. Nothing for those that are not.
+/// Sums over the parameters of several vectors, or over the first worker's row if there is one for each worker: all in
+/// one pass, because starting one takes as long as reading a small vector. Null vectors have no sum.
 device::Future<double> measure(const Replica& replica, const Wanted& wanted) {
   MeasureTerm term{};
   Index count = 0;
@@ -32,7 +32,7 @@ device::Future<double> measure(const Replica& replica, const Wanted& wanted) {
   return sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
 }
 
-/// The sums in the places of what was wanted.
+/// Puts the sums in the places of the wanted measures.
 std::array<double, MeasureTerm::most> placed(const Wanted& wanted, const device::Future<double>& measured) {
   std::array<double, MeasureTerm::most> result;
   const double* sum = measured.begin();
@@ -51,14 +51,13 @@ void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
   }
 }
 
-/// Of all servers. Reading it is collective.
+/// Norm of the errors of all servers. Reading it is collective.
 device::Number server_error_norm(const optim::StateView& state) {
   if (state.exchange == nullptr) return not_applicable;
   return state.exchange->server_error_norm();
 }
 
-/// What the columns that are the same on every device are made of. weights: the workers' mean, where they have some of
-/// their own.
+/// Measures for the columns that are the same on every device. weights: the workers' mean, if they have their own.
 Wanted shared_measures(const device::Buffer<float>& weights, const optim::StateView& state,
                        const StepOutcome& outcome) {
   const bool compressed = outcome.report.phase == optim::Phase::compression;
@@ -78,7 +77,7 @@ void place_shared(const std::array<double, MeasureTerm::most>& measured, Index p
   row.variance_l1 = variance_sum;
 }
 
-/// Of the workers from their mean, root mean square. Reading it is collective.
+/// Root mean square distance of the workers from their mean. Reading it is collective.
 device::Number replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
   const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
   const auto squares = sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
@@ -87,7 +86,7 @@ device::Number replica_distance(const Replica& replica, const device::Buffer<flo
   });
 }
 
-/// A number for each tensor.
+/// Columns with a number for each tensor.
 class TensorTable {
  public:
   TensorTable(const device::Device& device, const std::vector<TensorInfo>& tensors)
@@ -106,7 +105,7 @@ class TensorTable {
     return values == nullptr ? all({}) : tensor_sums(optim::AbsoluteTerm{values->data()});
   }
 
-  /// What an optimizer has measured, or that it has measured nothing.
+  /// Returns what an optimizer has measured, or not_applicable for every tensor.
   std::vector<double> all(std::vector<double> numbers) const {
     if (numbers.empty()) numbers.assign(static_cast<std::size_t>(chunks_.segments()), not_applicable);
     return numbers;
@@ -155,7 +154,7 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
     const Wanted wanted =
         replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
     const device::Future<double> measured = measure(replica, wanted);
-    const std::array<double, 2> of_all = {server_error, distance};  // the first wait: all is under way
+    const std::array<double, 2> of_all = {server_error, distance};  // the first wait: all work has been launched
     if (replica.shard.rank() > 0) return;
     row.server_error_norm = of_all[0];
     row.replica_distance = of_all[1];

@@ -1,11 +1,11 @@
 #pragma once
-// What probes measure, an element at a time.
+// Terms that probes sum, one element at a time.
 
 #include "device/base/types.hpp"
 
 namespace onebit::sim {
 
-/// A term over tensors: offsets turn a tensor's element into the vector's.
+/// A term over tensors: offsets turn a tensor's element into one of the whole vector.
 template <class Term>
 struct TensorTerm {
   const Index* offsets;
@@ -15,7 +15,7 @@ struct TensorTerm {
   }
 };
 
-/// Squared difference of a row to a point.
+/// Squared difference between a row and a point.
 struct DistanceTerm {
   const float* rows;
   Index stride;
@@ -26,10 +26,10 @@ struct DistanceTerm {
   }
 };
 
-/// What is summed of a vector.
+/// What is summed over a vector's elements.
 enum class Measure { square, absolute, positive };
 
-/// A measure of a vector for each row.
+/// One measure of one vector in each row.
 struct MeasureTerm {
   static constexpr std::size_t most = 5;
 

@@ -1,5 +1,5 @@
 #pragma once
-// What TheoryProbe measures, an element at a time.
+// Terms that TheoryProbe sums, one element at a time.
 
 #include <cmath>
 
@@ -7,7 +7,8 @@
 
 namespace onebit::sim {
 
-/// Of two independent gradients a, b of every worker, rows 3 w, 3 w + 1, 3 w + 2: |a - b|^2, |a + b|^2, |a|^2.
+/// Squared norms from two independent gradients a, b of every worker: |a - b|^2, |a + b|^2, |a|^2 in rows 3 w, 3 w + 1,
+/// 3 w + 2.
 struct GradientPairTerm {
   static constexpr Index kinds = 3;
   const float* first;
@@ -21,7 +22,7 @@ struct GradientPairTerm {
   }
 };
 
-/// a b, and with a denominator a b / d; coordinates with v = 0 then do not count.
+/// The product a b or, with a denominator, a b / d; coordinates with v = 0 then do not count.
 struct GradientProductTerm {
   const float* first;
   const float* second;
@@ -35,8 +36,8 @@ struct GradientProductTerm {
   }
 };
 
-/// Between two variances, over coordinates where the old one is not 0: row 0 |ln(d_new / d_old)|, row 1 whether the
-/// root moved by more than a share, row 2 counts.
+/// Drift between two variances, over coordinates where the old one is not 0: row 0 |ln(d_new / d_old)|, row 1 whether
+/// the root changed by more than a share, row 2 counts.
 struct DriftTerm {
   static constexpr Index kinds = 3;
   const float* old_variance;

@@ -12,7 +12,7 @@
 namespace onebit::sim {
 namespace {
 
-/// Of the values that are not 0; read in pieces, as a vector may fill the memory.
+/// Least value above 0. Reads in pieces, as a vector may fill the memory.
 double least_positive(const device::Buffer<float>& values) {
   constexpr Index piece = Index{1} << 20;
   float least = std::numeric_limits<float>::infinity();
@@ -64,7 +64,7 @@ void TheoryProbe::set_point(const Replica& replica, Floats& point) const {
   point.upload(replica.optimizer->local_weights() ? replica.mean_weights().to_host() : replica.weights.to_host());
 }
 
-/// Gradients of the group's workers over the parts of a step from first_part on.
+/// Computes gradients of the group's workers over the parts of a step from first_part on.
 void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& point, Index first_part, Floats& rows) {
   const float share = 1.0f / static_cast<float>(config_.accumulation);
   for (Index part = 0; part < config_.accumulation; ++part) {
@@ -76,7 +76,7 @@ void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& 
   }
 }
 
-/// Of the step's own examples.
+/// Computes the mean gradient over the step's own examples.
 void TheoryProbe::mean_gradient(Replica& replica, Index step, const Floats& point, Floats& mean) {
   const Range own = shard_.own();
   for (Index first = own.first; first < own.end(); first += group_) {
@@ -124,8 +124,8 @@ ProbeRow TheoryProbe::after(Replica& replica, Index step) {
   return row;
 }
 
-/// With s^2 the noise of one gradient, a worker's mean of two has s^2/2 about its expectation, and the mean over n
-/// workers takes 1/n of that away again.
+/// With s^2 the noise of one gradient, a worker's mean of two gradients deviates from its expectation by s^2/2;
+/// subtracting the mean over n workers removes 1/n of that.
 void TheoryProbe::measure_noise(const Replica& replica, const std::vector<double>& own, ProbeRow& row) const {
   const std::vector<double> all = replica.shard.communicator->all_gather(own);
   const auto n = static_cast<double>(shard_.workers());
@@ -155,7 +155,7 @@ void TheoryProbe::measure_gradient(const optim::StateView& state, ProbeRow& row)
   row.least_denominator = std::sqrt(least_positive(*denominator.variance)) * term.correction + term.eps;
 }
 
-/// The same examples at both ends: their noise cancels.
+/// Uses the same examples at both ends, so that their noise cancels.
 void TheoryProbe::measure_path(Replica& replica, Index step, ProbeRow& row) {
   set_point(replica, moved_point_);
   mean_gradient(replica, step, moved_point_, scratch_);
@@ -163,8 +163,8 @@ void TheoryProbe::measure_path(Replica& replica, Index step, ProbeRow& row) {
   if (length > 0) row.path_smoothness = distance(scratch_, first_) / length;
 }
 
-/// Power iteration at x with central differences of the mean gradient. The steps are a thousandth of the weights: long
-/// enough for single precision, short enough for what is smooth.
+/// Power iteration at x with central differences of the mean gradient. Their steps are a thousandth of the norm of the
+/// weights: long enough for single precision, short enough for smooth functions.
 double TheoryProbe::largest_curvature(Replica& replica, Index step) {
   std::vector<float> start(static_cast<std::size_t>(parameters_));
   for (Index i = 0; i < parameters_; ++i) {
@@ -188,7 +188,7 @@ double TheoryProbe::largest_curvature(Replica& replica, Index step) {
   return curvature;
 }
 
-/// What the optimizer divides by now against what it divided by then.
+/// Compares the shadow variance with the frozen one or, before the freeze, with that of the previous probe.
 void TheoryProbe::measure_variance(const optim::StateView& state, ProbeRow& row) {
   const optim::Denominator& shadow = state.shadow;
   if (shadow.variance == nullptr) return;

@@ -1,28 +1,29 @@
 #pragma once
-// Measures what theory speaks of: gradients without their noise, the noise, curvature, what freezing the variance
-// changes. Needs gradients of its own, two before a step and one after it, and leaves the run as it is.
+// Measures the quantities of the theory: gradients without their noise, the noise, curvature, and the effect of
+// freezing the variance. Computes gradients of its own, two before a step and one after it (more for the curvature),
+// and does not change the run.
 
 #include "device/comm/dense_sum.hpp"
-#include "sim/run/config.hpp"
-#include "sim/log/schema.hpp"
 #include "sim/cluster/replica.hpp"
+#include "sim/log/schema.hpp"
+#include "sim/run/config.hpp"
 
 namespace onebit::sim {
 
-/// The probe of one device. What it measures is the same on every device; its calls are collective.
+/// The probe of one device. Its results are the same on every device; its calls are collective.
 ///
 /// Gradients are those of the mean training loss over the workers at the weights x before the step (the mean weights,
-/// where workers have their own): the step's own examples, and as many others that are drawn after them.
+/// if workers have their own): on the step's own examples, and on as many others that are drawn after them.
 class TheoryProbe {
  public:
-  /// group: workers whose gradients exist at a time.
+  /// group: workers whose gradients are held at the same time.
   TheoryProbe(const RunConfig& config, const Replica& replica, std::shared_ptr<const DataSource> data, Index group);
 
   bool due(Index step) const { return step % config_.probe.every == 0; }
 
-  /// Before the step.
+  /// Computes the gradients at x; called before the step.
   void before(Replica& replica, Index step);
-  /// After it.
+  /// Measures and returns the row; called after the step.
   ProbeRow after(Replica& replica, Index step);
 
   void visit_state(device::StateVisitor& visitor);
@@ -49,11 +50,11 @@ class TheoryProbe {
   device::Chunks whole_;
   device::DenseSum first_sum_, second_sum_;
   Floats second_rows_;             ///< [workers of a group][parameters]
-  Floats point_, first_, second_;  ///< x, and the two means of gradients there
-  Floats moved_point_, scratch_;   ///< another point, the gradient there
-  std::vector<double> pairs_;      ///< of this device's workers: GradientPairTerm
-  Floats old_variance_;            ///< of the probe before
-  double old_correction_ = 0;      ///< of its root; 0: there is none yet
+  Floats point_, first_, second_;  ///< x, and the two mean gradients at x
+  Floats moved_point_, scratch_;   ///< another point, and the gradient there
+  std::vector<double> pairs_;      ///< sums of GradientPairTerm, for this device's workers
+  Floats old_variance_;            ///< that of the previous probe
+  double old_correction_ = 0;      ///< that of its root; 0: no probe yet
 };
 
 }  // namespace onebit::sim

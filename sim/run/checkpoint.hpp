@@ -1,6 +1,6 @@
 #pragma once
-// Checkpoints: the whole state of a run between two steps, in a file of its own next to the log. See
-// docs/checkpoints.md for the file.
+// Checkpoints: the whole state of a run between two steps, in a separate file next to the log. docs/checkpoints.md
+// describes the file.
 
 #include <string>
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace onebit::sim {
 
-/// What a checkpoint holds besides the cluster.
+/// State of a run besides that of its cluster, as a checkpoint stores it.
 struct RunState {
   Index log = 0;            ///< identity of the log
-  LogRows rows;             ///< of the log, up to the checkpoint
-  double bytes = 0;         ///< sent by one worker so far
-  double wall_seconds = 0;  ///< of the steps since the last row of /steps
+  LogRows rows;             ///< rows of the log up to the checkpoint
+  double bytes = 0;         ///< bytes that one worker has sent so far
+  double wall_seconds = 0;  ///< of the steps since the last row of /steps, as are the next two
   double compute_seconds = 0;
   double codec_seconds = 0;
 };
 
-/// LOG.checkpoint-STEP
+/// Returns the path of a checkpoint, LOG.checkpoint-STEP.
 std::string checkpoint_path(const std::string& log, Index step);
 
 struct CheckpointFile {
@@ -28,24 +28,25 @@ struct CheckpointFile {
   Index step = 0;
 };
 
-/// Those of a log, the newest first.
+/// Finds the checkpoints of a log, newest first.
 std::vector<CheckpointFile> checkpoints_of(const std::string& log);
 
-/// Writes the checkpoint of the cluster's step: under a temporary name, synchronised, renamed. Throws IoError; an
-/// unfinished file is removed then. Over processes collective; the one that leads writes.
+/// Writes a checkpoint at the cluster's current step: under a temporary name, then synchronised to disk, then renamed.
+/// Throws IoError, after removing the unfinished file. Collective over processes; the root writes the file.
 void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState state);
 
-/// Throws ConfigError where the file is truncated, damaged (its checksum is not that of its bytes) or none.
+/// Checks the file of a checkpoint. Throws ConfigError if it is truncated, damaged (its checksum does not match its
+/// bytes) or not a checkpoint.
 void verify_checkpoint(const std::string& path);
 
-/// What a verified checkpoint says besides the cluster. Throws ConfigError.
+/// Reads the RunState of a verified checkpoint. Throws ConfigError.
 RunState run_state_of(const std::string& path);
 
-/// Brings a cluster of the same configuration to the state of a verified checkpoint, on any number of devices. Throws
-/// ConfigError where the configuration is another one; the cluster is then of no use any more.
+/// Restores a cluster of the same configuration to the state of a verified checkpoint, on any number of devices, and
+/// returns its RunState. Throws ConfigError if the configuration differs; the cluster must not be used after that.
 RunState read_checkpoint(const std::string& path, VirtualCluster& cluster);
 
-/// Removes those of later steps: of runs that went another way, or of no use.
+/// Removes the checkpoints of later steps: those of an abandoned continuation, and unusable ones.
 void remove_checkpoints_after(const std::string& log, Index step);
 
 /// Removes all but the newest `keep` checkpoints of a log, and files that a killed program left unfinished.

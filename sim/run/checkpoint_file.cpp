@@ -21,7 +21,7 @@ constexpr Index kBlock = 512;              // HDF5's smallest user block
 constexpr Index kParcel = Index{1} << 20;  // bytes that a rank sends at a time
 constexpr Index kPiece = Index{8} << 20;   // bytes that are copied at a time
 constexpr const char* kSeal = "onebit-checkpoint 1\nbytes %ld\ncrc32 %08lx\n";
-constexpr const char* kContents = "contents %08lx\n";  // the line after them; early checkpoints lack it
+constexpr const char* kContents = "contents %08lx\n";  // the next line; early checkpoints lack it
 
 [[noreturn]] void fail_writing(const std::string& path) {
   throw IoError("cannot write checkpoint: " + std::string(std::strerror(errno)), path);
@@ -34,10 +34,10 @@ constexpr const char* kContents = "contents %08lx\n";  // the line after them; e
 struct Seal {
   Index bytes = 0;  ///< after the first block
   unsigned long crc = 0;
-  std::optional<unsigned long> contents = {};  ///< of the values before HDF5 got them
+  std::optional<unsigned long> contents = {};  ///< of the values passed to HDF5
 };
 
-/// Of what is in the file after its first block.
+/// Length and checksum of what the file holds after its first block.
 Seal seal_of(int fd, const std::string& path) {
   Seal seal;
   std::vector<unsigned char> piece(kPiece);
@@ -58,7 +58,7 @@ std::array<char, kBlock> text_of(const Seal& seal) {
   return text;
 }
 
-/// What a file says of itself; nothing where it does not begin as a checkpoint.
+/// Parses the first block of a file; nothing if it does not begin as a checkpoint.
 std::optional<Seal> seal_in(const std::array<char, kBlock>& text) {
   Seal seal;
   long bytes = 0;
@@ -71,7 +71,7 @@ std::optional<Seal> seal_in(const std::array<char, kBlock>& text) {
   return seal;
 }
 
-/// What is wrong with the bytes of a file; empty where nothing is. seal: what it says of itself.
+/// Says what is wrong with the bytes of a file; empty if nothing is. seal: set to what the file says of itself.
 std::string defect_of(const std::string& path, Seal& seal) {
   const Descriptor file(path, O_RDONLY);
   if (file.get() < 0) return std::strerror(errno);
@@ -106,7 +106,7 @@ hid_t h5_type(device::ElementType type) {
   return H5I_INVALID_HID;
 }
 
-/// The same elements in pieces of at most `most`.
+/// Cuts pieces into pieces of at most `most` elements.
 std::vector<device::Piece> cut(std::span<const device::Piece> pieces, Index most) {
   std::vector<device::Piece> parts;
   for (const device::Piece& piece : pieces) {
@@ -117,7 +117,7 @@ std::vector<device::Piece> cut(std::span<const device::Piece> pieces, Index most
   return parts;
 }
 
-/// Calls copy(piece, host memory) for pieces that are not too large.
+/// Calls copy(piece, host memory) for pieces of at most kPiece bytes.
 template <class Copy>
 void for_each_part(std::span<const device::Piece> pieces, device::ElementType type, const Copy& copy) {
   std::vector<std::byte> host;
@@ -127,12 +127,12 @@ void for_each_part(std::span<const device::Piece> pieces, device::ElementType ty
   }
 }
 
-/// Numbers that hold so many bytes.
+/// How many doubles hold so many bytes.
 std::size_t words(Index bytes) {
   return static_cast<std::size_t>(ceil_div(bytes, Index{sizeof(double)}));
 }
 
-/// Place, count and bytes of a piece, as ranks show each other numbers.
+/// Packs place, count and bytes of a piece into numbers, which ranks can all-gather.
 std::vector<double> packed(const device::Elements& elements, const device::Piece& piece) {
   std::vector<double> parcel(2 + words(piece.count * device::bytes_of(elements.type)));
   parcel[0] = static_cast<double>(piece.global);
@@ -206,7 +206,7 @@ void StateWriter::device(const std::string& path, const device::Elements& elemen
   pause_point("checkpoint.data");
 }
 
-/// Every rank shows a parcel at a time, place and bytes, until all have shown all; the first one writes them.
+/// All-gathers one parcel of every rank at a time, place and bytes, until no rank has more; the root writes them.
 void StateWriter::gather(const std::string& path, const device::Elements& elements,
                          std::span<const device::Piece> pieces, Index total) {
   const Index size = device::bytes_of(elements.type);

@@ -1,29 +1,29 @@
 #pragma once
-// The file of a checkpoint: a block of text that holds length and checksum, and an HDF5 file after it. Internal to sim.
+// The file of a checkpoint: a text block with length and checksums, followed by an HDF5 file. Internal to sim.
 
 #include "device/comm/state.hpp"
 #include "sim/log/h5.hpp"
 
 namespace onebit::sim {
 
-/// Creates the file, empty. Throws IoError.
+/// Creates an empty checkpoint file. Throws IoError.
 h5::Object create_checkpoint_file(const std::string& path);
-/// Opens a file that seal() has sealed. Throws ConfigError.
+/// Opens a file that was sealed by seal(). Throws ConfigError.
 h5::Object open_checkpoint_file(const std::string& path);
 
-/// Writes length and checksums of a closed file to its first block: of its bytes, and of what was handed to HDF5.
-/// Throws IoError.
+/// Writes the length and two checksums of a closed file to its first block: one of its bytes, one of the values that
+/// were passed to HDF5. Throws IoError.
 void seal(const h5::Object& closed);
-/// Throws IoError where a sealed file does not hold what was handed to HDF5.
+/// Throws IoError if a sealed file does not hold the values that were passed to HDF5.
 void verify_written(const h5::Object& closed);
-/// Throws ConfigError where length or checksums are not those of the file.
+/// Throws ConfigError if the length or a checksum does not match the file.
 void verify_seal(const std::string& path);
 
-/// Writes the state of the ranks of this process, one after the other; where ranks are processes, that of all of them,
-/// which then visit at the same time.
+/// Writes the state of this process's ranks, one rank at a time. If the ranks are processes, it writes the state of all
+/// of them, and all must visit at the same time.
 class StateWriter final : public device::StateVisitor {
  public:
-  /// file: nullptr in processes that do not lead. gathers: ranks are processes.
+  /// file: nullptr in processes other than the root. gathers: whether the ranks are processes.
   StateWriter(const h5::Object* file, const device::Shard& shard, bool gathers)
       : StateVisitor(shard), file_(file), gathers_(gathers) {}
   bool loads() const override { return false; }
@@ -43,7 +43,7 @@ class StateWriter final : public device::StateVisitor {
   bool gathers_;
 };
 
-/// Reads it. Throws ConfigError where something is missing or of another size.
+/// Reads what StateWriter wrote. Throws ConfigError if something is missing or has another size.
 class StateReader final : public device::StateVisitor {
  public:
   StateReader(const h5::Object& file, const device::Shard& shard) : StateVisitor(shard), file_(file) {}

@@ -76,7 +76,7 @@ RunConfig completed(RunConfig config) {
 
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size) {
   constexpr Index most = kMostEvaluated, few = 512, usual = 21;
-  const auto times_at = [&](Index every) { return 1 + (steps + every - 1) / every; };  // with the one at the start
+  const auto times_at = [&](Index every) { return 1 + (steps + every - 1) / every; };  // including the one at the start
   const Index of_a_step = config.workers * config.batch * config.accumulation, all = std::max<Index>(1, size);
   const double affordable = 0.5 * static_cast<double>(of_a_step) * static_cast<double>(steps);
   const auto budget = static_cast<Index>(std::min(affordable, 0x1p62));

@@ -17,7 +17,7 @@ using Rows = std::vector<MemoryPlan::Row>;
 
 constexpr Index kSteps = 6;
 
-/// What the program and HDF5 take for an open log, whatever it holds: half of it code. Measured with HDF5 1.10.
+/// Bytes that the program and HDF5 take for an open log, whatever it holds: half of them code. Measured with HDF5 1.10.
 constexpr Index kLog = 6'500'000;
 
 Index total_of(const Rows& rows) {
@@ -25,7 +25,7 @@ Index total_of(const Rows& rows) {
                          [](Index sum, const auto& row) { return sum + row.bytes; });
 }
 
-/// Reaches every stage of the optimizer that the run will reach.
+/// Returns a short run that reaches every stage of the optimizer that the run will reach.
 RunConfig first_steps(const RunConfig& config, Index steps) {
   RunConfig run = with_short_stages(config, kSteps);
   optim::ZeroOneConfig& zeroone = run.optimizer.zeroone;
@@ -38,7 +38,7 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   return run;
 }
 
-/// Everything that a run does, once: what it allocates it allocates here.
+/// Does everything that a run does, once, so that all its allocations happen here.
 void take_steps(VirtualCluster& cluster, const LogConfig& log, const EvalConfig& eval) {
   const bool evaluates = cluster.data().size(eval.split) > 0;
   if (evaluates) cluster.evaluate();
@@ -58,7 +58,7 @@ Index bytes_of(const device::Buffer<T>* buffer) {
   return buffer == nullptr ? 0 : buffer->size() * static_cast<Index>(sizeof(T));
 }
 
-/// Lets go of a part and tells what it held.
+/// Releases a part and returns how much it held.
 template <class Part>
 Index take_apart(const device::Memory& memory, Part& part) {
   const Index before = memory.use().used;
@@ -66,8 +66,8 @@ Index take_apart(const device::Memory& memory, Part& part) {
   return before - memory.use().used;
 }
 
-/// By purpose; what is held beyond the parts came and went. renews: tensors freeze one after the other, and an exchange
-/// exists next to the one that follows it for a moment.
+/// Memory of a device by purpose; what was held beyond the parts at some time is temporary. renews: tensors freeze one
+/// by one, and for a moment an exchange exists next to its successor.
 Rows device_rows(Replica& replica, bool renews) {
   const device::Memory& memory = replica.shard.device.memory();
   const optim::StateView state = replica.optimizer->state();
@@ -89,7 +89,7 @@ Rows device_rows(Replica& replica, bool renews) {
   return rows;
 }
 
-/// The batch stays; the largest other copy comes and goes.
+/// Bytes on the host: the batch, which stays, and the largest other copy, which is temporary.
 Index host_bytes(const Replica& replica) {
   const Batch& batch = replica.batch;
   const auto bytes = [](const auto& values) { return static_cast<Index>(values.capacity() * sizeof(values[0])); };
@@ -98,7 +98,7 @@ Index host_bytes(const Replica& replica) {
   return kept + (memory.largest_transfer() > kept ? memory.largest_transfer() : 0);
 }
 
-/// A site whose devices count, those of all processes: every process plans for all of them.
+/// Resources whose devices only count, for the devices of all processes: every process plans for all of them.
 RunResources planned(const RunResources& resources) {
   RunResources plan{.data = resources.data, .devices = {}, .keeps_examples = resources.keeps_examples};
   for (const device::Device& device : resources.devices) plan.devices.push_back(device.plan());
@@ -107,7 +107,7 @@ RunResources planned(const RunResources& resources) {
   return plan;
 }
 
-/// What the devices hold together, or the one that holds most.
+/// Adds up what the devices hold or, if they are separate, returns what the one with most holds.
 Rows joined(const std::vector<Rows>& devices, bool separate) {
   if (separate) {
     return *std::max_element(devices.begin(), devices.end(),
@@ -120,7 +120,7 @@ Rows joined(const std::vector<Rows>& devices, bool separate) {
   return sum;
 }
 
-/// What no run with this model does without.
+/// What every run with this model needs.
 Rows least_rows(const RunConfig& config, const RunResources& resources) {
   const Index row = make_model(resources.devices.front(), completed(config).model, *resources.data)->parameters() *
                     Index{sizeof(float)};
@@ -143,10 +143,10 @@ class Planner {
     MemoryPlan least{.rows = least_rows(config, resources_), .limit = limit_};
     agree(least);
     if (!least.fits()) refuse(least);
-    VirtualCluster(config, resources_);  // refuses what no memory would help
+    VirtualCluster(config, resources_);  // throws errors that no amount of memory would avoid
   }
 
-  /// Steps are not taken where already what they start from does not fit.
+  /// Plans the run with this worker group. Takes no steps if even their starting state does not fit.
   MemoryPlan at(Index group) const {
     RunConfig config = config_;
     config.worker_group = group;
@@ -173,13 +173,14 @@ class Planner {
     return plan;
   }
 
-  /// From now on plans without examples on the devices. Returns whether a plan has any.
+  /// Plans without examples on the devices from now on. Returns whether `plan` has any.
   bool leave_examples(const MemoryPlan& plan) {
     resources_.keeps_examples = false;
     return std::ranges::find(plan.rows, "examples", &MemoryPlan::Row::name)->bytes > 0;
   }
 
-  /// The most that a process needs and the least that one may take: all come to the same plan. Collective.
+  /// Combines the plans of all processes, so that they agree: the most that one needs, and the least that one may take.
+  /// Collective.
   void agree(MemoryPlan& plan) const {
     std::vector<double> own = {static_cast<double>(plan.worker_group), -static_cast<double>(plan.limit)};
     for (const auto& row : plan.rows) own.push_back(static_cast<double>(row.bytes));
@@ -191,10 +192,10 @@ class Planner {
     for (std::size_t row = 0; row < plan.rows.size(); ++row) plan.rows[row].bytes = static_cast<Index>(most[2 + row]);
   }
 
-  /// A device's share of what the plan names: all of them together, or the most of one.
+  /// Adds a device's share to a sum or, if devices are separate, takes the maximum.
   void add(Index bytes, Index& sum) const { sum = separate_ ? std::max(sum, bytes) : sum + bytes; }
 
-  /// What a batch of every device takes on the host, before one is drawn.
+  /// Bytes that a batch of every device takes on the host, known before one is drawn.
   Index batch_bytes(const VirtualCluster& cluster, const RunConfig& config) const {
     const DataSource& data = cluster.data();
     Index workers = 0;
@@ -205,7 +206,7 @@ class Planner {
     return workers * config.batch * example * Index{sizeof(float)};
   }
 
-  /// Of all devices; of those with memory of their own the most that one holds.
+  /// Bytes that all devices hold or, if they are separate, the one with most.
   Index held(const RunResources& resources) const {
     Index sum = 0;
     for (const device::Device& device : resources.devices) add(device.memory().use().held, sum);
@@ -222,19 +223,19 @@ class Planner {
  private:
   bool renews_;
   RunConfig config_;
-  RunResources resources_;  ///< counts
+  RunResources resources_;  ///< with devices that only count
   std::shared_ptr<device::ProcessGroup> processes_;
   bool on_host_;   ///< devices compute in host memory
-  bool separate_;  ///< devices have memory of their own, or are processes: the plan is of the one that holds most
+  bool separate_;  ///< devices have memory of their own, or are processes: the plan is for the one that holds most
   Index limit_;
-  Index own_;  ///< that the process has written before
+  Index own_;  ///< bytes that the process has already written
 };
 
 }  // namespace
 
 namespace {
 
-/// What a device may take of what is free: several of one GPU share it.
+/// Memory that a device may take: what is free, shared among the devices on the same GPU.
 Index share_of_memory(const device::Device& device, const RunResources& resources) {
   const Index free = device.memory().available();
   if (!device.is_gpu()) return free;
@@ -250,7 +251,7 @@ Index memory_limit(const RunConfig& config, const RunResources& resources) {
   for (const device::Device& device : resources.devices) least = std::min(least, share_of_memory(device, resources));
   least /= resources.processes->neighbours();
   if (!resources.devices.front().is_gpu()) least += device::resident_memory().total();
-  return least - least / 10;  // the plan is that exact
+  return least - least / 10;  // the plan is exact to a tenth
 }
 
 Index MemoryPlan::total() const {

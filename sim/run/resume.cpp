@@ -17,7 +17,7 @@ LogRows committed_rows(const LogReader& log) {
           log.committed_rows("probes")};
 }
 
-/// Events aside, which may have been replaced.
+/// Whether a log has the rows that a checkpoint counts, except events, which may have been replaced.
 bool holds(const LogRows& log, const LogRows& rows) {
   return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
          log.probes >= rows.probes && log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
@@ -64,7 +64,8 @@ Index newest_good(const std::string& path, const LogReader& log, std::vector<std
   return kNone;
 }
 
-/// A checkpoint of a run that computed steps again counts events that lie ahead of it, too.
+/// Keeps what the log has up to `step`. Events are chosen by their step, because a checkpoint of a run that computed
+/// steps again also counts later events.
 void keep_up_to(Index step, const LogReader& log, Resumption& resumption) {
   const auto stays = [step](const Event& event) { return event.step <= step; };
   const std::vector<Event> events = log.events();

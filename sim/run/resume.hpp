@@ -1,5 +1,5 @@
 #pragma once
-// Where a run that was broken off goes on.
+// Where an interrupted run continues.
 
 #include <optional>
 
@@ -8,24 +8,25 @@
 
 namespace onebit::sim {
 
-/// Tells logs apart: what a checkpoint belongs to.
+/// Returns a number that identifies a log; a checkpoint stores that of the log it belongs to.
 Index identity_of(const LogHeader& header);
 
 struct Resumption {
-  LogHeader header;                  ///< of the log
-  LogRows seen;                      ///< rows that the log had
+  LogHeader header;                  ///< header of the log
+  LogRows seen;                      ///< rows found in the log
   LogRows keep;                      ///< rows that stay in the log
-  std::vector<Event> events;         ///< that stay besides: events do not stand in the order of their steps
-  RunState state;                    ///< after the last good checkpoint; of the start where there is none
-  ExpectedRows expected;             ///< rows of the log that will be computed again
-  std::vector<std::string> refused;  ///< checkpoints that were of no use, newest first, with the reason
+  std::vector<Event> events;         ///< later ones that stay too: events are not in order of their steps
+  RunState state;                    ///< at the newest usable checkpoint, or at the start if there is none
+  ExpectedRows expected;             ///< rows of the log that the run will compute again
+  std::vector<std::string> refused;  ///< why newer checkpoints cannot be used, newest first
 };
 
-/// Brings a fresh cluster to the newest checkpoint of the log `path` that is whole, or leaves it at its start. replace:
-/// rows beyond it are computed anew, whatever they are. Throws ConfigError where the log is damaged, its data, tensors
-/// or workers are not the cluster's, a checkpoint is of another configuration or beyond the run's end, or rows would be
-/// replaced from the start on because no checkpoint is of use. Over processes collective: the one that
-/// leads reads the log and says which checkpoint, all read it; only the state is of meaning in the others.
+/// Brings a fresh cluster to the newest usable checkpoint of the log `path`, or leaves it at its start if there is
+/// none. replace: later rows are discarded and computed anew, even if they differ. Throws ConfigError if the log is
+/// damaged; if its data, tensors or workers are not the cluster's; if the checkpoint has another configuration or lies
+/// beyond the run's end; or if all rows would be replaced because no checkpoint can be used. Collective over processes:
+/// the root reads the log and chooses the checkpoint, all processes read it; in the others only the state is
+/// meaningful.
 Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace);
 
 }  // namespace onebit::sim

@@ -93,8 +93,8 @@ void RunLog::append(const EvaluationRow& row) {
   append_row(row);
 }
 
-/// Other runs may have left events of their own in between: that they were stopped or resumed. How a run ends is its
-/// last event, also where an earlier one has ended like this.
+/// The log may have events in between that this run does not repeat: that a run was stopped or resumed. The end of a
+/// run is always appended, even if an earlier run has ended in the same way.
 void RunLog::append(const Event& event) {
   if (is_end(event)) return writer_.append(event);
   std::deque<Event>& expected = expected_.of<Event>();

@@ -1,5 +1,5 @@
 #pragma once
-// The log of a run in progress. A resumed run computes rows again that are in its log already: they have to be the
+// The log of a run in progress. A resumed run computes again some rows that its log already has: these must be the
 // same, and are not written twice.
 
 #include <deque>
@@ -22,16 +22,16 @@ struct ExpectedRows {
   }
 };
 
-/// Rows that were appended after `step`, when the log had the rows `from`. Events are told by their step: runs that
-/// were stopped or resumed have left some of their own. Throws what LogReader throws.
+/// Returns the rows that `log` has beyond `from`, the rows it had at `step`. Events are selected by their step instead,
+/// because runs that were stopped or resumed have added events. Throws what LogReader throws.
 ExpectedRows rows_beyond(const LogReader& log, const LogRows& from, Index step);
 
 class RunLog {
  public:
   RunLog(LogWriter& writer, ExpectedRows expected) : writer_(writer), expected_(std::move(expected)) {}
 
-  /// Throw what LogWriter::append throws, and Error where a row differs from the one that is there in anything but
-  /// times.
+  /// Append a row, unless the log already has it. Throw what LogWriter::append throws, and Error if the row differs
+  /// from the log's in anything but times.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);
@@ -42,7 +42,7 @@ class RunLog {
 
   void flush() { writer_.flush(); }
   void synchronize() { writer_.synchronize(); }
-  /// Rows up to the run's step: those that are still expected do not count.
+  /// Counts the rows up to the run's current step: rows that are still expected do not count, except events.
   LogRows rows() const;
 
  private:

@@ -27,7 +27,7 @@ h5::Object open_trace(const std::string& path) {
   }
 }
 
-/// Sizes of a dataset of numbers, which a file of this size can hold.
+/// Sizes of a dataset of numbers. Throws ConfigError if a file of this size cannot hold them.
 std::vector<Index> sizes_of(const h5::Object& file, const std::string& name) try {
   if (!h5::exists(file, name)) bad_trace(file.where.file, "no dataset " + name);
   const h5::Object dataset = h5::open_dataset(file, name);
@@ -87,7 +87,7 @@ class CaseDraws final : public compress::RecordedDraws {
   Index steps_;
 };
 
-/// What a case has of its own, or the trace has for all.
+/// Path of a dataset: the case's own if it has one, else that of the whole trace.
 std::string own_or_common(const h5::Object& file, const std::string& name, const std::string& dataset) {
   const std::string own = name + "/" + dataset;
   return !name.empty() && h5::exists(file, own) ? own : dataset;
@@ -100,7 +100,8 @@ struct GradientTrace::File {
   h5::Object gradients;
 };
 
-/// Where gradients stand. Without a name in a trace whose cases alone have them, those of the first: it has the sizes.
+/// Path of the gradients. Without a name, in a trace whose cases alone have gradients, those of the first case: they
+/// have the sizes.
 std::string GradientTrace::gradients_of(const std::string& name) const {
   const std::string place = own_or_common(file_->file, name, "gradients");
   if (h5::exists(file_->file, place)) return place;
@@ -226,7 +227,7 @@ struct TraceWriter::File {
 
   ~File() {
     if (complete) return;
-    remove_output(file);  // the replay failed, or the writing
+    remove_output(file);  // the replay or the writing failed
     for (h5::Object* object : {&params, &all, &file}) h5::abandon(std::move(*object));
   }
 

@@ -3,7 +3,7 @@
 // Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
 // optionally tensor_shapes int64 [tensors, 2], rows and columns of each (0 columns: a vector), and a group per
 // reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and, where workers differ,
-// params_all_workers [workers, steps, parameters]. A case may have gradients and an x0 of its own, and the random
+// params_all_workers [workers, steps, parameters]. A case may have its own gradients and x0, and the random
 // numbers that were drawn in it.
 
 #include <map>
@@ -19,8 +19,9 @@ namespace onebit::sim {
 
 class GradientTrace {
  public:
-  /// `name`: the case whose own gradients and x0 are taken, if it has them. Throws ConfigError: missing, not HDF5, a
-  /// dataset missing, of a shape that does not fit the others, or larger than what the file can hold.
+  /// Opens a trace. `name`: the case whose own gradients and x0 are used, if it has them. Throws ConfigError if the
+  /// file is missing or not HDF5, or if a dataset is missing, has a shape that does not match the others, or is larger
+  /// than the file can hold.
   explicit GradientTrace(const std::string& path, const std::string& name = "");
   ~GradientTrace();
   GradientTrace(const GradientTrace&) = delete;
@@ -30,12 +31,12 @@ class GradientTrace {
   Index workers() const { return workers_; }
   Index parameters() const { return parameters_; }
   const std::vector<Index>& tensor_sizes() const { return tensor_sizes_; }
-  /// With their shapes, where those are recorded.
+  /// Tensors of the parameter vector, with their shapes if those are recorded.
   const std::vector<compress::Tensor>& tensors() const { return tensors_; }
   const std::vector<float>& x0() const { return x0_; }
 
-  /// Gradients of one step, 0-based: [workers][parameters]. Only this step is in memory. Throws ConfigError where cases
-  /// alone have gradients and none was named.
+  /// Reads the gradients of one step, 0-based: [workers][parameters]. Holds only this step in memory. Throws
+  /// ConfigError if only the cases have gradients and none was named.
   void read_step(Index step, std::vector<float>& gradients) const;
 
   /// Names of the reference cases.
@@ -51,9 +52,9 @@ class GradientTrace {
   std::vector<double> reference(const std::string& name, Index step) const;
   /// Whether a case has params_all_workers float32 [workers, steps, parameters]. Throws ConfigError for another shape.
   bool has_worker_reference(const std::string& name) const;
-  /// These after one step: [workers][parameters].
+  /// Reads params_all_workers of a case after one step, 0-based: [workers][parameters].
   std::vector<double> worker_reference(const std::string& name, Index step) const;
-  /// Random numbers that were drawn in a case: its other datasets. Outlives the trace.
+  /// Random numbers that were drawn in a case: its other datasets. The result outlives the trace.
   std::shared_ptr<const compress::RecordedDraws> recorded(const std::string& name) const;
 
  private:
@@ -68,22 +69,22 @@ class GradientTrace {
   std::vector<float> x0_;
 };
 
-/// Writes the parameters of a replay: params float32 [steps, parameters], of worker 0; and, where workers have
-/// parameters of their own, params_all_workers float32 [workers, steps, parameters].
+/// Writes the parameters of a replay: params float32 [steps, parameters], of worker 0; and, if workers have their own
+/// parameters, params_all_workers float32 [workers, steps, parameters].
 class TraceWriter {
  public:
-  /// Throws ConfigError where the file exists (and overwrite is false) or cannot be created.
-  /// worker_rows: workers that have parameters of their own in `steps` steps, or 0.
+  /// Creates the file. worker_rows: how many workers have their own parameters, in `steps` steps; 0: none. Throws
+  /// ConfigError if the file exists (and overwrite is false) or cannot be created.
   TraceWriter(const std::string& path, Index parameters, bool overwrite, Index worker_rows = 0, Index steps = 0);
-  /// Nothing is left of what was written unless close() was called.
+  /// Removes what was written, unless close() was called.
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  /// parameters: a row, or one for each worker that has its own.
+  /// Writes one step. parameters: one row, or one for each worker that has its own.
   void write_step(Index step, const std::vector<float>& parameters);
-  /// Puts the file in its place once it was read back; until then it is PATH.part, and a file that was there is as it
-  /// was. Throws IoError where the data did not arrive.
+  /// Reads the file back and moves it to its place; until then it is PATH.part, and an existing file is unchanged.
+  /// Throws IoError if the data did not arrive.
   void close();
 
  private:

@@ -24,7 +24,7 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
 }
 
-/// To the microsecond: it tells logs apart.
+/// The time to the microsecond, which tells logs apart.
 std::string utc_now() {
   std::timespec now{};
   std::timespec_get(&now, TIME_UTC);
@@ -44,7 +44,7 @@ std::string host_name() {
   return text;
 }
 
-/// What was read, shortened where a folder held very many files; the data hash covers them all.
+/// Describes what was read, shortened if a folder held very many files; the data hash covers them all.
 std::string read_text(const std::vector<std::string>& provenance) {
   constexpr std::size_t shown = 100;
   const std::span<const std::string> lines(provenance);
@@ -78,7 +78,7 @@ LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, co
 /// One run in progress.
 class Run {
  public:
-  /// `log`: nullptr in processes that do not lead.
+  /// `log`: nullptr in processes other than the root.
   Run(VirtualCluster& cluster, const RunConfig& config, const std::string& path, RunLog* log, const RunState& state,
       const RunControl& control)
       : cluster_(cluster), config_(config), path_(path), log_(log), control_(control), state_(state) {}
@@ -131,7 +131,7 @@ class Run {
       StepRow row = measure_step(cluster_, outcome);
       if (workers_due) measure_errors(cluster_, workers, row);
       if (outcome.probe && outcome.report.phase == optim::Phase::compression) row.lr_drift = outcome.probe->rate_drift;
-      // Times cover the steps since the row before, so that their sums hold for any cadence.
+      // Times cover the steps since the previous row, so that their sums hold for any cadence.
       take_wall_time();
       row.wall_seconds = state_.wall_seconds;
       row.compute_seconds = state_.compute_seconds;
@@ -172,7 +172,7 @@ class Run {
     if (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0) checkpoint();
   }
 
-  /// The log is on the disk before a checkpoint counts its rows.
+  /// Writes a checkpoint. The log is on disk before the checkpoint counts its rows.
   void checkpoint() {
     take_wall_time();
     cluster_.together([&] {
@@ -187,7 +187,7 @@ class Run {
     leave_out_time();
   }
 
-  /// Adds the time since the last call, or since the last time that does not count.
+  /// Adds the time since the last call, or since the last leave_out_time().
   void take_wall_time() {
     const Clock::time_point now = Clock::now();
     state_.wall_seconds += seconds_between(last_time_, now);
@@ -205,7 +205,7 @@ class Run {
     control_.on_step({outcome.step, cluster_.steps(), outcome.loss, rate});
   }
 
-  /// What a device held is lost, what is on the disk is not.
+  /// Says how the run can continue: what a device held is lost, what is on disk is not.
   std::string way_on() const {
     const std::vector<CheckpointFile> files = checkpoints_of(path_);
     if (files.empty()) return "; there is no checkpoint: with --checkpoint.every a run can go on";
@@ -232,7 +232,7 @@ class Run {
   Clock::time_point last_time_ = last_flush_;  ///< of the steps, without evaluations and checkpoints
 };
 
-/// Checkpoints without a log would be taken for those of the new one.
+/// Throws ConfigError if there are checkpoints without a log: they would be taken for those of the new one.
 void refuse_stray_checkpoints(const std::string& path, Existing existing) {
   if (existing == Existing::replace || std::filesystem::exists(path)) return;
   const std::vector<CheckpointFile> files = checkpoints_of(path);
@@ -272,7 +272,7 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
   return result;
 }
 
-/// Rows of another run's log up to a step.
+/// Copies rows of another run's log up to a step.
 template <class Row>
 void copy_rows(const std::vector<Row>& rows, Index step, LogWriter& log) {
   for (const Row& row : rows) {
@@ -289,7 +289,7 @@ void check_parent(const LogReader& parent, const LogHeader& header, Index step) 
     throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
 }
 
-/// The bytes that they have sent.
+/// Copies all groups of rows up to a step; returns the bytes that their exchanges sent.
 double copy_log(const LogReader& parent, Index step, LogWriter& log) {
   copy_rows(parent.steps(), step, log);
   if (parent.header().per_worker) copy_rows(parent.workers(), step, log);
@@ -306,7 +306,7 @@ double copy_log(const LogReader& parent, Index step, LogWriter& log) {
   return bytes;
 }
 
-/// In a process that does not lead.
+/// Trains in a process other than the root.
 RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                  bool resumes, const RunControl& control) {
   RunState state;

@@ -33,7 +33,7 @@ h5::Object open_weights(const std::string& path) {
   }
 }
 
-/// A dataset of `count` values of one of two kinds.
+/// Opens a dataset of `count` values of one of two kinds.
 h5::Object open_list(const h5::Object& file, const std::string& name, std::size_t count, H5T_class_t kind,
                      H5T_class_t other) {
   const std::string& path = file.where.file;

@@ -10,18 +10,19 @@
 
 namespace onebit::sim {
 
-/// The weights in a file, which must be of these tensors: the same names and sizes in the same order. Throws
-/// ConfigError naming file and first difference.
+/// Reads the weights from a file, whose tensors must have the same names and sizes in the same order. Throws
+/// ConfigError naming the file and the first difference, or a weight that is not finite.
 std::vector<float> read_weights(const std::string& path, std::span<const TensorInfo> tensors);
 
-/// The same without the weights.
+/// Checks the file as read_weights does, without reading the weights.
 void check_weights(const std::string& path, std::span<const TensorInfo> tensors);
 
-/// Throws ConfigError where write_weights could not, or must not: no folder, something else in its place, a file unless
-/// overwrite, the log (empty: none) in its place or in that of path + ".part", which is written first.
+/// Throws ConfigError if write_weights could not, or must not, write `path`: there is no folder, something else is in
+/// its place, a file exists and overwrite is false, or the log (empty: none) has this name or that of path + ".part",
+/// which is written first.
 void check_weights_output(const std::string& path, const std::string& log, bool overwrite);
 
-/// Writes the file, or replaces it: whole, or not at all. Throws IoError, ConfigError.
+/// Writes or replaces the file, completely or not at all. Throws IoError, ConfigError.
 void write_weights(const std::string& path, std::span<const TensorInfo> tensors, std::span<const float> weights);
 
 }  // namespace onebit::sim

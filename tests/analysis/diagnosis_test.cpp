@@ -141,6 +141,7 @@ struct Written {
   std::vector<sim::ProbeRow> probes = {};
   std::string optimizer = "onebit-adam";
   Index masked = 7;
+  double error_norm = 1;  ///< of the workers
   std::function<double(Index step)> loss = [](Index step) { return step <= 100 ? static_cast<double>(step) : 300.0; };
 };
 
@@ -159,7 +160,7 @@ std::vector<Finding> findings_of(const Written& what) {
       row.masked = what.masked;
       row.update_norm = step > what.freeze ? what.update_after : 1;
       if (step > what.freeze) row.worker_codec_error = what.codec_error;
-      row.worker_error_norm = 1;
+      row.worker_error_norm = what.error_norm;
       log.append(row);
     }
     for (const sim::ProbeRow& probe : what.probes) log.append(probe);
@@ -203,7 +204,7 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
   CHECK(both.text ==
         "what the codec adds is divided by small frozen denominators: after the freeze at step 50 steps are up to 200 "
         "learning rates long in the root mean square over coordinates (step 51), before it at most 0.333; the codec "
-        "leaves more than it takes (delta -1.25: its vectors are far from even); the loss goes from 40.5 to 300");
+        "adds more than it keeps (delta -1.25: its vectors are far from even); the loss goes from 40.5 to 300");
   CHECK(both.hint.find("--freeze-at 50 --arm floor:optimizer.variance-floor=mean:0.01") != std::string::npos);
   // The momentum is not compressed: no codec is blamed. The loss falls: a warning.
   const Finding alone = finding(findings_of({.freeze = 50,
@@ -261,6 +262,16 @@ TEST_CASE("a run that diverged while it compressed is not said to have had too h
     CHECK(has(found, Cause::diverged) == (codec_error > 0));
     CHECK(has(found, Cause::rate_too_high) == (codec_error == 0));
   }
+}
+
+TEST_CASE("errors that are always zero show without probes, from one exchange on in which something was lost") {
+  const auto dropped = [](double codec_error, double error_norm) {
+    return has(findings_of({.freeze = 199, .codec_error = codec_error, .feedback = "auto", .error_norm = error_norm}),
+               Cause::worker_errors_not_carried);
+  };
+  CHECK(dropped(1.1e-6, 0));
+  CHECK_FALSE(dropped(0.9e-6, 0));  // rounding
+  CHECK_FALSE(dropped(1.1e-6, 1e-9));
 }
 
 TEST_CASE("a first loss that is not finite is told from a rate that is too high") {

@@ -134,7 +134,8 @@ TEST_CASE("exchanges: what a log cannot hold is damage") {
   CHECK_THROWS_WITH(written({{2, dense}, {1, dense}}), Contains("run.h5: /traffic"));
   CHECK_THROWS_AS(written({{-1, dense}}), IoError);
   CHECK_THROWS_AS(written({{std::numeric_limits<Index>::max(), dense}}), IoError);
-  CHECK_THROWS_WITH(written({{1, dense, static_cast<Phase>(9)}}), Contains("no phase") && Contains("/steps/phase"));
+  CHECK_THROWS_WITH(written({{1, dense, static_cast<Phase>(9)}}),
+                    Contains("unknown phase") && Contains("/steps/phase"));
 }
 
 TEST_CASE("exchanges: every optimizer says whether its steps are compressed") {

@@ -114,6 +114,7 @@ TEST_CASE("freeze validation: a run that diverged costs, and compression is not 
   CHECK(row.arms[0].together.verdict == FreezeVerdict::costs);
   CHECK_THAT(row.arms[0].together.reason, Contains("seed 3 diverged"));
   CHECK(std::isnan(row.arms[0].together.interval.mean));
+  CHECK(row.arms[0].together.interval.count == 0);
 }
 
 TEST_CASE("freeze validation: what the frozen run lost is not the compression's") {

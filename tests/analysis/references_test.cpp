@@ -53,6 +53,13 @@ TEST_CASE("references: the parent at its best rate, whatever the order") {
   CHECK(references.notes.empty());
 }
 
+TEST_CASE("references: of several parents the one whose options differ least, counted both ways") {
+  const std::vector<Arm> arms = {arm("adam", "0.1", 1, {{"batch", "8"}, {"clip", "1"}, {"eps", "1"}}),
+                                 arm("adam", "0.1", 1, {{"batch", "16"}}),
+                                 arm("onebit-adam", "0.1", 1, {{"batch", "8"}})};
+  CHECK(of(arms).of[2] == 1);  // one option differs; of the first two are missing here
+}
+
 TEST_CASE("references: a parent that is not there is named with what stands in for it") {
   const std::vector<Arm> arms = {arm("adam", "0.1", 1), arm("onebit-lamb", "0.1", 1), arm("onebit-lamb", "0.2", 1)};
   const References references = of(arms);

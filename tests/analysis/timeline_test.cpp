@@ -86,6 +86,20 @@ TEST_CASE("timeline: a stage's mean counts steps without an exchange, which have
   CHECK(std::isnan(time.dense_seconds));
 }
 
+TEST_CASE("timeline: the bottleneck of a stage is that of its largest exchange, whatever their order") {
+  netmodel::TrafficList large = dense_exchange();
+  large[0].payload_bytes *= 1000;
+  const netmodel::LinkLoad model;
+  const auto bottleneck = [&](const std::vector<StepRange>& ranges) {
+    const Timeline run({.workers = 4, .parameters = 80}, ranges, ring_cluster(), model);
+    return run.stages().front().step.exchange.at_bottleneck.value;
+  };
+  const double largest = bottleneck({{1, 1, large, optim::Phase::dense}});
+  CHECK(largest > 0);
+  CHECK(bottleneck({{1, 1, large, optim::Phase::dense}, {2, 2, dense_exchange(), optim::Phase::dense}}) == largest);
+  CHECK(bottleneck({{1, 1, dense_exchange(), optim::Phase::dense}, {2, 2, large, optim::Phase::dense}}) == largest);
+}
+
 TEST_CASE("timeline: stages that take turns are one each") {
   const std::vector<StepRange> ranges = {{1, 1, dense_exchange(), optim::Phase::warmup},
                                          {2, 3, compressed_exchange(), optim::Phase::compression, true},
@@ -94,6 +108,21 @@ TEST_CASE("timeline: stages that take turns are one each") {
   const Timeline run = timeline(ranges);
   REQUIRE(run.stages().size() == 2);
   CHECK((run.stages()[0].steps == 2 && run.stages()[1].steps == 6));
+}
+
+TEST_CASE("timeline: a stage counts a kind of step again as long as at most 15 others came since") {
+  for (const std::size_t kinds : {std::size_t{16}, std::size_t{17}}) {
+    StageTraffic stage;
+    const auto kind = [](std::size_t number) {
+      netmodel::TrafficList exchange = dense_exchange();
+      exchange[0].payload_bytes += static_cast<Index>(number);
+      return netmodel::StepTraffic{exchange, 0};
+    };
+    for (std::size_t i = 0; i < kinds; ++i) stage.add(kind(i), 1);
+    stage.add(kind(0), 2);
+    CHECK(stage.runs.size() == (kinds == 16 ? 16 : 18));
+    CHECK(stage.steps() == static_cast<Index>(kinds) + 2);
+  }
 }
 
 TEST_CASE("timeline: a sample of a stage has kinds of steps from all over it, and is all of it where that is enough") {

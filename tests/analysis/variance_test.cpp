@@ -143,6 +143,7 @@ TEST_CASE("without lags asked for, they go up to the run's own, or to a tenth of
   CHECK(lags_of(20) == std::vector<Index>{2, 6, 20});
   CHECK(lags_of(6) == std::vector<Index>{2, 6});
   CHECK(lags_of(21) == std::vector<Index>{1, 4});
+  CHECK(lags_of(1) == std::vector<Index>{1});
   CHECK(lags_of(0) == std::vector<Index>{1, 4});
 }
 

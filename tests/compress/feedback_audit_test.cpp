@@ -108,7 +108,7 @@ TEST_CASE("the balance closes for every codec") {
   }
 }
 
-TEST_CASE("the balance closes however the vectors meet") {
+TEST_CASE("the balance closes however the vectors are combined") {
   for (const auto pattern :
        {compress::ExchangePattern::server, compress::ExchangePattern::gather, compress::ExchangePattern::tree}) {
     compress::ExchangeConfig config;

@@ -87,7 +87,7 @@ TEST_CASE("blocks reach their rank, on the CPU and on debug devices, and are cou
 namespace {
 
 /// Option values of several devices, on every backend that is here.
-std::vector<std::string> teams() {
+std::vector<std::string> groups() {
   std::vector<std::string> found = {"cpu:2", "debug:2"};
   if (backends().back() == "cuda:0") found.emplace_back("cuda:0,0");
   return found;
@@ -97,7 +97,7 @@ std::vector<std::string> teams() {
 
 TEST_CASE("exchanges follow each other: none sees what comes after it, large as it may be") {
   constexpr Index rounds = 6, size = Index{1} << 21;
-  for (const std::string& devices : teams()) {
+  for (const std::string& devices : groups()) {
     CAPTURE(devices);
     DeviceGroup group(parse_devices(devices, 2), 12);
     const Index ranks = group.size();
@@ -171,7 +171,7 @@ TEST_CASE("an exchange in which a rank does not take part is an error, not a wai
 }
 
 TEST_CASE("blocks of different shapes are refused") {
-  const std::string devices = GENERATE(from_range(teams()));
+  const std::string devices = GENERATE(from_range(groups()));
   DeviceGroup group(parse_devices(devices, 2), 8);
   const auto mismatched = [&](Index rank) {
     const Shard& shard = group.shard(rank);

@@ -268,7 +268,7 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--thresholds", "0.5"}, "both thresholds and steps");
   refused({"--optimizer", own, "-o", "out", "--measure", "height"}, "loss, accuracy or steps");
   refused({"--optimizer", own, "-o", "out", "--measure", "steps"}, "no loss to reach");
-  refused({"--optimizer", own, "-o", "out", "--target", "1"}, "nothing counts");
+  refused({"--optimizer", own, "-o", "out", "--target", "1"}, "does not use");
   refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--arm", "x:workers=2"}, "after the freeze alone");
   refused({"--optimizer", "onebit-adam-32", "-o", "out"}, "frozen once");
   refused({"--optimizer", own, "-o", "out"}, "never");

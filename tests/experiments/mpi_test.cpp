@@ -339,7 +339,7 @@ TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once
   check(onebit_command(joined(run, {"--ranks", "3"})), "more devices than shards of workers");
   check(onebit_command(joined(run, {"--ranks", "2", "--memory", "1MB"})), "does not fit in memory");
   check(onebit_command(joined(run, {"--ranks", "0"})), "option out of range");
-  check(onebit_command({"bench", "mpi"}), "nobody to send to");
+  check(onebit_command({"bench", "mpi"}), "has no peer");
   const Variable none("ONEBIT_MPIRUN", "no-such-mpirun");
   check(onebit_command(joined(run, {"--ranks", "2"})), "cannot start mpirun");
 }

@@ -3,8 +3,8 @@
 #include "compress/codecs/codec.hpp"
 #include "experiments/cli/command_line.hpp"
 #include "netmodel/cluster/cluster.hpp"
-#include "sim/run/config.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/run/config.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;

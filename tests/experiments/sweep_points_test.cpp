@@ -145,7 +145,7 @@ TEST_CASE("sweep: points where all of a skip holds are left out, before anything
                points(joined(arguments, {"--skip", "optimizer=adam", "--skip", "optimizer=ef-sgd"}));
              }),
              Contains("without points"));
-  CHECK_THAT(refusal([&] { points(joined(arguments, {"--skip", "seed=1"})); }), Contains("no axis"));
+  CHECK_THAT(refusal([&] { points(joined(arguments, {"--skip", "seed=1"})); }), Contains("not an axis"));
   CHECK(labels(points({"--optimizers", "adam,sgd", "--axis", "optimizer.lr=1,2", "--skip", "arm=sgd,optimizer.lr=1"}))
             .size() == 3);
 }

@@ -20,8 +20,8 @@ using oracle::Vector;
 
 constexpr double kRate = 0.25;
 
-oracle::Mask mask_at(double rate, const ExamplePlace& place, Index resources) {
-  return oracle::dropout(rate, kDrawPlace.seed, kDrawPlace.step, place.worker, place.draw, resources);
+oracle::Mask mask_at(double rate, const ExamplePlace& place, Index site) {
+  return oracle::dropout(rate, kDrawPlace.seed, kDrawPlace.step, place.worker, place.draw, site);
 }
 
 LayerCase layer_norm_case(Index positions, Index width) {
@@ -140,10 +140,10 @@ LayerCase output_case() {
 }
 
 /// Element by element, what a mask does to ones.
-std::vector<float> mask_of(const Pass& pass, double rate, Index resources, Index size) {
+std::vector<float> mask_of(const Pass& pass, double rate, Index site, Index size) {
   const std::vector<float> ones(static_cast<std::size_t>(pass.examples() * size), 1.0f);
   device::Buffer<float> values = on(pass.device, ones);
-  Dropout layer(size, {rate, resources});
+  Dropout layer(size, {rate, site});
   layer.forward(pass, values.data(), values.data());
   return values.to_host();
 }
@@ -266,11 +266,11 @@ TEST_CASE("dropout drops its share and keeps the mean") {
   }
 }
 
-TEST_CASE("dropout changes with seed, step, worker, draw and resources, and not with who is beside a worker") {
+TEST_CASE("dropout changes with seed, step, worker, draw and site, and not with who is beside a worker") {
   const device::Device device = device::Device::cpu(2);
   const DrawPlace place{.seed = 1, .step = 4, .first_worker = 2, .first_draw = 8};
-  const auto mask = [&](Index workers, Index batch, const DrawPlace& at, Index resources) {
-    return mask_of(pass_at(device, workers, batch, at), kRate, resources, 50);
+  const auto mask = [&](Index workers, Index batch, const DrawPlace& at, Index site) {
+    return mask_of(pass_at(device, workers, batch, at), kRate, site, 50);
   };
   const std::vector<float> one = mask(1, 1, place, 6);
   CHECK(mask(1, 1, place, 6) == one);

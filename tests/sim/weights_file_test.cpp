@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "device/base/error.hpp"
-#include "sim/log/h5.hpp"
 #include "sim/cluster/virtual_cluster.hpp"
+#include "sim/log/h5.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/small_runs.hpp"
 

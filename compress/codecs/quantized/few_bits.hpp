@@ -1,5 +1,5 @@
 #pragma once
-// Methods with no scale or one for a segment: TernGrad, natural compression, 1-bit SGD's two means.
+// Methods with few bits per element and at most two numbers per segment: TernGrad, natural compression, 1-bit SGD.
 
 #include "compress/codecs/bit_stream.hpp"
 #include "compress/codecs/bytes.hpp"
@@ -8,16 +8,16 @@
 namespace onebit::compress {
 
 /// TernGrad (Wen et al. 2017): C[y]_i = s sgn(y_i) b_i with P(b_i = 1) = |y_i| / s, where s is the largest magnitude in
-/// this segment over all workers (the paper's scaler sharing) and y is clipped to +-clip sigma before (gradient
-/// clipping): the mean of C is the clipped vector, exactly but for the 2^-24 s that the random numbers resolve. What is
-/// clipped is error. Deviation: sigma is the root mean square instead of the standard deviation, which would clip a
-/// constant segment, or one of a single element, to nothing.
+/// this segment over all workers (the paper's scaler sharing). Before that, y is clipped to +-clip sigma (gradient
+/// clipping). The mean of C is the clipped vector, up to the resolution 2^-24 s of the random numbers. What is clipped
+/// off goes into the error. Deviation: sigma is the root mean square instead of the standard deviation, which would
+/// clip a constant segment, or one of a single element, to nothing.
 ///
-/// Payload: s (float32; also with the payloads on the way up, where every receiver has it), then five elements a byte
-/// in base 3, the first one lowest, 0 for -s, 1 for 0, 2 for +s; places after the last element are 0.
+/// Payload: s (float32; also on the way up, where every receiver knows it already), then five elements per byte in base
+/// 3, the first one lowest: 0 for -s, 1 for 0, 2 for +s. Places after the last element are 0.
 ///
-/// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. There is no omega: another worker's s may be as large as
-/// it likes. For a worker alone it is (sqrt(n) - 1) / 2.
+/// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. There is no omega, because another worker may make s
+/// arbitrarily large. For a single worker it is (sqrt(n) - 1) / 2.
 struct TernGrad {
   double clip = 0;  ///< in root mean squares of the segment; 0: none
 
@@ -57,10 +57,11 @@ struct TernGrad {
   }
 };
 
-/// Natural compression (Horvath et al. 2019): sign and power of two, |y| = 2^e (1 + f) becoming 2^(e + 1) with
-/// probability f and 2^e otherwise. Float32's 23 bits of f are resolved by the random numbers: exactly unbiased. omega
-/// = max f(1 - f) / (1 + f)^2 = 1/8, at f = 1/3. Numbers above 2^127 become 2^127; those below 2^-126 are zero, as in
-/// all kernels. Payload: 9 bits an element: float32's exponent field, 0 for zero, below the sign.
+/// Natural compression (Horvath et al. 2019): sign and power of two. |y| = 2^e (1 + f) becomes 2^(e + 1) with
+/// probability f and 2^e otherwise. The random numbers resolve all 23 bits that a float32 has of f, so it is exactly
+/// unbiased. omega = max f(1 - f) / (1 + f)^2 = 1/8, at f = 1/3. Numbers above 2^127 become 2^127; those below 2^-126
+/// count as zero, as in all kernels. Payload: 9 bits per element, the exponent field of float32 (0 for zero) below the
+/// sign.
 struct Natural {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return ceil_div(9 * n, 8); }
   double omega(Index) const { return 0.125; }
@@ -88,14 +89,15 @@ struct Natural {
   ONEBIT_HOST_DEVICE static float value(std::uint32_t code) { return bits_as<float>(code << 23); }
 };
 
-/// 1-bit SGD's quantiser (Seide et al. 2014): negative numbers become their mean and the others theirs,
-/// the values with the least square error for a threshold at 0. The paper does so for every column of a weight matrix,
-/// here it is every segment. -0.0 is not negative.
-/// Payload: mean of the negative numbers and of the others (float32; 0 for none), then 1 bit an element, set for the
-/// others.
+/// 1-bit SGD's quantiser (Seide et al. 2014): negative numbers become their mean, and the others become theirs. These
+/// are the two values with the least square error for a threshold at 0. The paper does so per column of a weight
+/// matrix, here it is per segment. -0.0 is not negative.
+/// Payload: the mean of the negative numbers and that of the others (float32; 0 for none), then 1 bit per element, set
+/// for the others.
 ///
-/// Bound: the means keep S^2 / p of the p numbers of a side, whose sum S is at least their L2 norm, so that at least
-/// ||y||^2 / n is kept: delta = 1/n. The float32 of a mean costs 2^-48 ||y||^2, in the second order.
+/// Bound: the mean of the p numbers of one sign, whose sum is S, keeps S^2 / p of their square, and |S| is at least
+/// their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs 2^-48 ||y||^2, a
+/// second-order term.
 struct TwoMeans {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }

@@ -1,5 +1,5 @@
 #pragma once
-// The number formats: float32 (nothing is lost), IEEE half, bfloat16.
+// Number formats as codecs: float32 (lossless), IEEE half, bfloat16.
 
 #include <cmath>
 
@@ -8,7 +8,7 @@
 
 namespace onebit::compress {
 
-/// The identity: 4 bytes an element, no error.
+/// The identity: 4 bytes per element, no error.
 struct Fp32 {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return 4 * n; }
   double delta(Index) const { return 1; }
@@ -28,7 +28,8 @@ struct Fp32 {
   }
 };
 
-/// IEEE binary16, round to nearest even; numbers beyond the largest one become it, and the rest is error.
+/// IEEE binary16, round to nearest even; numbers beyond the largest one become it, and the difference goes into the
+/// error.
 /// ||x - C[x]||^2 <= 2^-22 ||x||^2 for numbers in the normal range, 2^-14 and above; smaller ones lose up to 2^-25.
 struct Fp16 {
   static constexpr float kLargest = 65504.0f;

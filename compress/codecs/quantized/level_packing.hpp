@@ -1,12 +1,13 @@
 #pragma once
-// Levels -s .. s of a quantiser as bits: put writes bind(i / run)(i), which it calls once for every i in [0, n), and
-// returns the bytes written, as far as one lane knows; get calls bind(i / run)(i, level).
+// Packs the levels -s .. s of a quantiser into bits. put writes bind(i / run)(i), which it calls once for every i in
+// [0, n), and returns the number of bytes written (for some packings the right number in one lane only). get calls
+// bind(i / run)(i, level).
 
 #include "compress/codecs/bit_stream.hpp"
 
 namespace onebit::compress {
 
-/// Every level + s in the fewest bits that hold 0 .. 2 s.
+/// Every level is stored as level + s, in the fewest bits that hold 0 .. 2 s.
 struct FixedLevels {
   static constexpr bool kVariableSize = false;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * width(s); }
@@ -31,7 +32,7 @@ struct FixedLevels {
   }
 };
 
-/// Elias' gamma code of value >= 1: the number of bits below its highest one in unary, then those bits.
+/// Writes Elias' gamma code of value >= 1: the number of bits below its highest one in unary, then those bits.
 ONEBIT_HOST_DEVICE inline void put_gamma(BitWriter& bits, Index value) {
   const int below = bit_width(value) - 1;
   bits.put_unary(below);
@@ -43,9 +44,9 @@ ONEBIT_HOST_DEVICE inline Index get_gamma(BitReader& bits) {
   return (Index{1} << below) + static_cast<Index>(bits.get(below));
 }
 
-/// Gamma code of the distance to the next level that is not 0, its sign bit, gamma code of its size, and so on; after
-/// the last one the distance to the end. At most 1 + 1 + gamma(s) bits an element, and one. Where a level's bits begin
-/// depends on all before: one lane writes and reads them.
+/// For every level that is not 0: gamma code of its distance from the one before, its sign bit, gamma code of its size;
+/// after the last one, the distance to the end. That is at most 1 + 1 + gamma(s) bits per element, and one more. Where
+/// a level's bits begin depends on all levels before it, so one lane writes and reads them.
 struct EliasLevels {
   static constexpr bool kVariableSize = true;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * (1 + 2 * bit_width(s)) + 1; }
@@ -82,7 +83,7 @@ struct EliasLevels {
       put_gamma(bits_, level < 0 ? -level : level);
       distance_ = 0;
     }
-    /// The bytes written.
+    /// Returns the number of bytes written.
     ONEBIT_HOST_DEVICE Index finish() {
       put_gamma(bits_, distance_ + 1);
       return bits_.finish();

@@ -1,11 +1,11 @@
 #pragma once
-// The quantising codecs of the table.
+// Makes the quantising codecs of the table.
 
 #include "compress/codecs/codec.hpp"
 
 namespace onebit::compress {
 
-/// Throw ConfigError for a parameter out of range.
+/// These throw ConfigError for a parameter out of range.
 std::unique_ptr<Codec> make_sign_block(const CodecConfig& config);
 std::unique_ptr<Codec> make_int8(const CodecConfig& config);
 std::unique_ptr<Codec> make_int4(const CodecConfig& config);

@@ -1,5 +1,5 @@
 #pragma once
-// Signs, integers of 4 and 8 bits and floats of 8 bits with a scale for every block of elements.
+// Signs, 4-bit and 8-bit integers, and 8-bit floats, with one scale per block of elements.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ struct Integer {
   static constexpr int kBits = bits;
   static constexpr double kLargest = (1 << (bits - 1)) - 1;
   static constexpr double kHalfStep = 0.5;
-  static constexpr double kRelativeSquare = 0x1p-21;  // the float32 that a number is decoded to
+  static constexpr double kRelativeSquare = 0x1p-21;  // of rounding a decoded number to float32
 
   ONEBIT_HOST_DEVICE static std::uint32_t code(double x) {
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::rint(x))) & ((1u << bits) - 1u);
@@ -51,14 +51,14 @@ struct E5m2 {
 };
 
 /// C[y] = s * round(y / s) with s = max|y| / kLargest over each block: the largest element is exact, nothing saturates.
-/// Payload: max|y| of every block (float32), then kBits an element, packed over the whole segment. The maximum is sent
-/// rather than s because it is a float32 already; as fp16 it would be zero below 6e-8, where gradients still live, and
-/// spare 1/16 of a bit an element at block 256.
+/// Payload: max|y| of every block (float32), then kBits per element, packed over the whole segment. The maximum is sent
+/// rather than s because it is a float32 already. As fp16 it would save 1/16 of a bit per element at block 256, but be
+/// zero below 6e-8, where gradients still occur.
 ///
-/// Bound: with h = kHalfStep, an element's error is at most the larger of min(|y|, h s) and r|y|, r^2 =
-/// kRelativeSquare, and the largest one's is 0. ||e||^2 / ||y||^2 is worst where all m - 1 others of a block lie at h
-/// s: 1 - delta = (m - 1) / ((kLargest / h)^2 + m - 1) + r^2. Numbers below float32's normal range are taken as zero,
-/// as in all kernels, and are left out of it.
+/// Bound: with h = kHalfStep, an element's error is at most the larger of min(|y|, h s) and r|y|, with r^2 =
+/// kRelativeSquare; that of the largest element is 0. ||e||^2 / ||y||^2 is largest when the m - 1 other elements of a
+/// block are all h s: 1 - delta = (m - 1) / ((kLargest / h)^2 + m - 1) + r^2. Numbers below float32's normal range
+/// count as zero, as in all kernels, and the bound leaves them out.
 template <class Number>
 struct BlockScaled {
   Index block = 0;  ///< elements that share a scale; 0: the segment
@@ -102,11 +102,11 @@ struct BlockScaled {
   }
 };
 
-/// sign-l2 with scales that follow the sizes inside a segment: C[y] = ||y||_2 / sqrt(m) sign(y) over each block of m
-/// elements, sign(0) = +1. On the way up, a block as long as a matrix's rows gives every row its own scale; a server's
-/// blocks begin with its chunk. Like sign-l2 it keeps the
-/// norm and is a contraction only where ||y||_1^2 > m/4 ||y||_2^2: no delta is declared.
-/// Payload: the scale of every block (float32), then one bit an element, set for +.
+/// sign-l2 with one scale per block of m elements: C[y] = ||y||_2 / sqrt(m) sign(y) over each block, sign(0) = +1. On
+/// the way up, a block as long as a matrix's rows gives every row its own scale; a server's blocks begin with its
+/// chunk. Like sign-l2, it keeps the norm and is a contraction only where ||y||_1^2 > m/4 ||y||_2^2, so no delta is
+/// declared.
+/// Payload: the scale of every block (float32), then one bit per element, set for +.
 struct BlockSigns {
   Index block = 0;  ///< elements that share a scale; 0: the segment
 

@@ -5,13 +5,13 @@
 namespace onebit::compress {
 namespace {
 
-/// The rows [range] of a payload; launchers that read take them as well, hence the cast.
+/// The rows [range] of a payload. Launchers that only read take the same type, hence the cast.
 device::SignRows sign_rows(const SegmentTable& table, const Payload& payload, Range range) {
   auto* bits = const_cast<std::uint8_t*>(payload.body.data()) + range.first * payload.body_bytes;
   return {range.count, bits, payload.body_bytes, table.device_byte_offsets()};
 }
 
-/// The same with their scales; a side may cut what shares one scale into chunks.
+/// The same rows with their scales. Several segments of the table, the chunks of a vector, may share one scale.
 device::ScaledSignRows scaled_rows(const SegmentTable& table, const Payload& payload, Range range) {
   return {sign_rows(table, payload, range), payload.scales.data() + range.first * payload.scale_count,
           payload.scale_count, table.count() / std::max<Index>(1, payload.scale_count)};
@@ -38,7 +38,7 @@ Traits SignCodec::traits() const {
           .wire = netmodel::WireType::bits};
 }
 
-/// Scales from the sums, then bits and errors.
+/// Makes the kernels of the second pass: scales from the sums, then bits and errors.
 SecondPass SignCodec::second_pass(const SegmentTable& table, Range range, float* errors, Index stride,
                                   const double* sums, Payload& payload) const {
   const Segment* segments = table.device_segments();
@@ -90,7 +90,7 @@ void SignCodec::add_mean(const device::Device& device, const SegmentTable& table
                      AddSignMeanKernel{table.device_segments(), to_parameters, target});
 }
 
-/// The mean of one row.
+/// Decodes by taking the mean of one row.
 void SignCodec::decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
                        float* parameters) const {
   for_each_sign_mean(device, table.real(), scaled_rows(table, payload, {row, 1}),

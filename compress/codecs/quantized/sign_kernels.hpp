@@ -1,5 +1,5 @@
 #pragma once
-// The maths of the sign codec, an element at a time.
+// The maths of the sign codec, one element at a time.
 
 #include <cmath>
 
@@ -8,8 +8,7 @@
 
 namespace onebit::compress {
 
-/// What the scale of a sign vector is made of: ||y||_2 / sqrt(d) (DeepSpeed, 1-bit Adam), ||y||_1 / d (EF-signSGD), or
-/// nothing: 1 (signSGD).
+/// The scale of a sign vector: ||y||_2 / sqrt(d) (DeepSpeed, 1-bit Adam), ||y||_1 / d (EF-signSGD), or 1 (signSGD).
 enum class ScaleNorm { l2, l1, unit };
 
 struct ScaleTerm {
@@ -37,7 +36,7 @@ struct ScaleKernel {
   }
 };
 
-/// Pass 2: the bit, and y - scale * sign(y) into the error.
+/// Pass 2: yields the bit, and stores y - scale * sign(y) in the error.
 struct SignKernel {
   const Segment* segments;
   Index segment_count;
@@ -66,14 +65,14 @@ struct SecondPass {
   SignKernel bit;
 };
 
-/// Both passes, for reduce_and_pack.
+/// Kernels of both passes, for reduce_and_pack.
 template <class SumKernel>
 struct BothPasses : SecondPass {
   SumKernel sum;
 };
 
-/// Server side, pass 1: the mean of the workers' decoded rows, summed in double, is added to the server error as the
-/// float32 that it is; the norm's term of the sum.
+/// Pass 1 of a server: adds the mean of the workers' decoded rows, summed in double and rounded to float32, to the
+/// server error. Yields the norm's term of the sum.
 struct ServeKernel {
   const Segment* segments;
   float* state;
@@ -89,13 +88,13 @@ struct ServeKernel {
       return term(y);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const { return store(i, load(i), mean); }
-    /// On the CPU: the 16 elements from i on will be written soon.
+    /// Announces, on the CPU, that the 16 elements from i on will be written soon.
     void prefetch(Index i) const { __builtin_prefetch(state + i, 1); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state, term}; }
 };
 
-/// The same without a norm.
+/// Adds the mean of the workers' decoded rows to the target; yields nothing.
 struct AddSignMeanKernel {
   const Segment* segments;
   bool to_parameters;
@@ -111,7 +110,7 @@ struct AddSignMeanKernel {
   }
 };
 
-/// Writes the decoded value where the parameter is.
+/// Writes the decoded value to its parameter.
 struct DecodeSignKernel {
   const Segment* segments;
   float* parameters;

@@ -3,22 +3,22 @@
 
 #include "compress/codecs/bytes.hpp"
 #include "compress/codecs/keyed_permutation.hpp"
-#include "compress/codecs/sparse/recorded_indices.hpp"
 #include "compress/codecs/segment_kernels.hpp"
+#include "compress/codecs/sparse/recorded_indices.hpp"
 #include "compress/codecs/sparse/sent_count.hpp"
 
 namespace onebit::compress {
 
 /// Random-k (Stich et al. 2018): k elements without repetition, drawn anew every step, each with probability k/n. The
-/// receiver makes the indices again from the key, so none is sent. `shared`: all workers draw the same key and with it
-/// the same elements, so that the values of their payloads can be added up; else every worker draws its own.
+/// receiver computes the indices from the key, so none are sent. `shared`: all workers draw the same key and so the
+/// same elements, and the values of their payloads can be summed; otherwise every worker draws its own key.
 ///
 /// Payload: the key, 8 bytes, and the k values as float32 in the order of the permutation.
-/// `scaled`: times n/k, which makes it unbiased with E||x - C[x]||^2 = (n/k - 1) ||x||^2 and no contraction. What would
-/// go beyond the largest float becomes it. Else E||x - C[x]||^2 = (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1): a
-/// contraction in expectation, of a single vector possibly nothing.
+/// `scaled`: values are multiplied by n/k, which makes the codec unbiased, with E||x - C[x]||^2 = (n/k - 1) ||x||^2,
+/// and no contraction; products beyond the largest float become it. Otherwise E||x - C[x]||^2 = (1 - k/n) ||x||^2
+/// (Stich et al. 2018, Lemma A.1): a contraction in expectation, but not of every single vector.
 ///
-/// With recorded indices the key says which row of them was used.
+/// With recorded indices, the key holds the row of them that was used.
 template <bool scaled>
 struct RandomK {
   SentCount count;
@@ -62,7 +62,7 @@ struct RandomK {
  private:
   static constexpr Index kKeyBytes = sizeof(PermutationKey);
 
-  /// Of the j-th element that is sent; below 0: none.
+  /// Index of the j-th element that is sent; below 0: none.
   ONEBIT_HOST_DEVICE Index place(const KeyedPermutation& order, PermutationKey key, Index j) const {
     return indices.given() ? indices.at(key.low, j) : order(j);
   }

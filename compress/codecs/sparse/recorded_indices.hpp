@@ -1,5 +1,5 @@
 #pragma once
-// Which elements another program's random codec sent.
+// The elements that another program's random codec sent.
 
 #include "compress/codecs/recorded_draws.hpp"
 #include "compress/codecs/sparse/sent_count.hpp"
@@ -7,13 +7,13 @@
 
 namespace onebit::compress {
 
-/// In device memory: `count` indices for every step and worker.
+/// Recorded indices in device memory, `count` for every step and worker.
 struct RecordedIndices {
   const Index* data = nullptr;  ///< [steps][workers][count]; below 0: none; null: nothing is recorded
   Index workers = 0, count = 0;
 
   ONEBIT_HOST_DEVICE bool given() const { return data != nullptr; }
-  /// steps from 1 on, as optimizers count.
+  /// Row of a step (counted from 1, as optimizers do) and a worker.
   ONEBIT_HOST_DEVICE std::uint32_t row(Index step, Index worker) const {
     return static_cast<std::uint32_t>((step - 1) * workers + worker);
   }
@@ -22,8 +22,8 @@ struct RecordedIndices {
   }
 };
 
-/// `mask_indices` [steps, workers, elements sent] of a recording, if it has them. Throws ConfigError where they are not
-/// of one vector of the side's size, or beyond it.
+/// Reads `mask_indices` [steps, workers, elements sent] of a recording, if it has them. Throws ConfigError if the table
+/// has more than one vector, or if the indices have another shape or are beyond the vector.
 std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const SegmentTable& table, Index workers,
                                                    const SentCount& count);
 

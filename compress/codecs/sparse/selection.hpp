@@ -1,21 +1,21 @@
 #pragma once
-// Which elements of a vector are the largest, without extra memory.
+// Selection of the largest elements of a vector, without extra memory.
 
 #include "compress/codecs/bytes.hpp"
 #include "device/launch/lanes.hpp"
 
 namespace onebit::compress {
 
-/// |value| as an integer in the same order: the bits of a finite float without its sign. 0 for 0 and -0.
+/// Maps |value| to an integer in the same order: the bits of a finite float without its sign. 0 for 0 and -0.
 ONEBIT_HOST_DEVICE inline std::uint32_t magnitude(float value) {
   return bits_as<std::uint32_t>(value) & 0x7FFFFFFFu;
 }
 
-/// The elements to send: all above a magnitude, and of those that equal it the ones up to `last`.
+/// The elements to send: all above a magnitude, and those of this very magnitude up to index `last`.
 struct Cut {
   std::uint32_t magnitude = 0;
   Index last = -1;
-  Index count = 0;  ///< elements that this sends
+  Index count = 0;  ///< number of elements that are sent
 
   ONEBIT_HOST_DEVICE bool sends(Index i, float value) const {
     const std::uint32_t size = compress::magnitude(value);
@@ -23,13 +23,13 @@ struct Cut {
   }
 };
 
-/// The cut that sends the k largest of the n values at(0), ..., 0 <= k <= n: a radix selection, three passes that count
-/// 11, 10 and 10 bits of the magnitudes, from the highest down. Of equal magnitudes the first are sent.
+/// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. A radix selection: three passes
+/// count by 11, 10 and 10 bits of the magnitudes, from the highest down. Of equal magnitudes, the first ones are sent.
 template <class At, class Lanes>
 ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
   if (k == 0) return {0x7FFFFFFFu, -1, 0};
-  std::uint32_t found = 0;      // the digits of the k-th largest magnitude that are known
-  device::Ranked kth{0, k, n};  // its rank among the elements that agree with them
+  std::uint32_t found = 0;      // the known digits of the k-th largest magnitude
+  device::Ranked kth{0, k, n};  // its rank among the elements with these digits
   for (int shift = 20; shift >= 0; shift -= 10) {
     const std::uint32_t digits = shift == 20 ? 2048 : 1024;
     kth = lanes.ranked(n, kth.rank, [&at, found, shift, digits](Index i) {
@@ -42,7 +42,7 @@ ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
   return {found, lanes.nth(n, kth.rank - 1, [&at, found](Index i) { return magnitude(at(i)) == found; }), k};
 }
 
-/// The cut that sends all elements that are not 0 and have at least this magnitude.
+/// Returns the cut that sends all nonzero elements of at least this magnitude.
 template <class Lanes>
 ONEBIT_DEVICE Cut at_least(const float* y, Index n, std::uint32_t least, const Lanes& lanes) {
   if (least == 0) least = 1;
@@ -55,7 +55,7 @@ struct Elements {
   ONEBIT_HOST_DEVICE float operator()(Index i) const { return y[i]; }
 };
 
-/// The cut that sends the k largest of y.
+/// Returns the cut that sends the k largest elements of y.
 template <class Lanes>
 ONEBIT_DEVICE Cut largest_of(const float* y, Index n, Index k, const Lanes& lanes) {
   return largest(Elements{y}, n, k, lanes);

@@ -6,12 +6,12 @@
 
 namespace onebit::compress {
 
-/// How many elements a sparse codec sends: a share of them, at least one, or a number, at most all.
+/// Number of elements that a sparse codec sends: a share of them, at least one, or a fixed number, at most all.
 struct SentCount {
   double share = 0;
   Index number = 0;  ///< 0: the share
 
-  /// ceil(share * n), not counting the rounding of the product.
+  /// Returns min(number, n), or ceil(share * n), where rounding errors of the product do not count.
   ONEBIT_HOST_DEVICE Index of(Index n) const {
     const double product = share * static_cast<double>(n) * (1 - 0x1p-50);
     const Index wanted = number > 0 ? number : static_cast<Index>(std::ceil(product));

@@ -15,7 +15,7 @@ bool gaps(const CodecConfig& config) {
   return config.packing == "delta";
 }
 
-/// How a number of elements that the receiver does not know is sent.
+/// The payload of codecs whose receiver does not know the number of elements.
 SparsePayload counted(const CodecConfig& config) {
   return {true, gaps(config)};
 }

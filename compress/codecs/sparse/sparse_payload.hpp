@@ -1,5 +1,5 @@
 #pragma once
-// How a few elements of a segment lie in bytes: their number, their values, their indices.
+// Packs a few elements of a segment into bytes: their number, their values, their indices.
 
 #include "compress/codecs/bit_stream.hpp"
 #include "compress/codecs/segment_kernels.hpp"
@@ -7,27 +7,27 @@
 
 namespace onebit::compress {
 
-/// A segment of n elements, in ascending order of the indices:
+/// Payload of some of the n elements of a segment, in ascending order of their indices:
 ///
-///   number of elements that are sent   bytes that hold n, if `counted`: where the receiver does not know it
+///   number of elements that are sent   bytes that hold n, if `counted`: the receiver does not know it
 ///   bytes of the indices               bytes that hold n, if `gaps`
 ///   values                             float32 each
-///   indices                            bits in a row, lowest first, the last byte filled with zeros
+///   indices                            contiguous bits, lowest first, the last byte filled with zeros
 ///
-/// An index takes ceil(log2 n) bits, or with `gaps` a Rice code (Golomb 1966; Rice 1979) of the elements skipped since
-/// the one before: its quotient by 2^b in unary and b bits of remainder, 2^b the largest power of two that is not above
-/// the mean of the gaps, floor((n - count) / count), and b = 0 below 1. All gaps together are at most n - count, so the
-/// indices take at most count (b + 1) + (n - count) / 2^b bits: never more than a bitmap of n bits, and the more the
-/// more elements are sent.
+/// An index takes ceil(log2 n) bits, or with `gaps` a Rice code (Golomb 1966; Rice 1979) of the number of elements
+/// skipped since the one before: its quotient by 2^b in unary, then b bits of remainder. 2^b is the largest power of
+/// two that does not exceed the mean gap, floor((n - count) / count); b = 0 if that is below 1. All gaps together are
+/// at most n - count, so the indices take at most count (b + 1) + (n - count) / 2^b bits. That is never more than a
+/// bitmap of n bits, and it grows with the number of elements sent.
 struct SparsePayload {
   bool counted;
   bool gaps;
 
-  /// Room for at most `most` of n elements.
+  /// Bytes that at most `most` of n elements need.
   ONEBIT_HOST_DEVICE Index bytes(Index n, Index most) const { return header(n) + 4 * most + index_bytes(n, most); }
 
-  /// Writes the elements of a cut and takes them out of the input, which is the error then.
-  /// The bytes used, as far as one lane knows.
+  /// Writes the elements of a cut and sets them to 0 in the input, which is the error afterwards. Returns the bytes
+  /// used; with `gaps`, the number is right in one lane only.
   template <class Lanes>
   ONEBIT_DEVICE Index write(const SegmentInput& in, const Cut& cut, std::uint8_t* out, const Lanes& lanes) const {
     std::uint8_t* values = out + header(in.n);
@@ -41,7 +41,7 @@ struct SparsePayload {
     return header(in.n) + 4 * cut.count + stream;
   }
 
-  /// Calls use(i, value) for every element; `count` of them where they are not counted.
+  /// Calls use(i, value) for every element that was sent. `count`: their number, if the payload does not hold it.
   template <class Use, class Lanes>
   ONEBIT_DEVICE void read(const std::uint8_t* in, Index n, Index count, const Use& use, const Lanes& lanes) const {
     if (counted) count = get_number(in, n);
@@ -57,7 +57,7 @@ struct SparsePayload {
   }
 
  private:
-  /// Moves an element to its place among the values.
+  /// Moves an element to its place among the values, leaving 0.
   ONEBIT_HOST_DEVICE static void move(float& y, std::uint8_t* value) {
     store(value, y);
     y = 0;
@@ -79,13 +79,13 @@ struct SparsePayload {
         });
     return ceil_div(cut.count * bits, 8);
   }
-  /// Where a gap's bits begin depends on all before: one lane writes them.
+  /// Writes the gaps with one lane, because where a gap's bits begin depends on all gaps before it.
   template <class Lanes>
   ONEBIT_DEVICE static Index write_gaps(const SegmentInput& in, const Cut& cut, std::uint8_t* values,
                                         std::uint8_t* indices, const Lanes& lanes) {
     const int bits = rice_bits(in.n, cut.count);
     BitWriter writer(indices);
-    Index next = 0;  // the first index that the next element can have
+    Index next = 0;  // the least index that the next element can have
     lanes.template select<true>(
         in.n, [&](Index i) { return cut.sends(i, in.y[i]); },
         [&](Index rank, const Index* sent, Index count) {

@@ -1,14 +1,14 @@
 #pragma once
-// All elements from a magnitude on: a fixed one, and one that is renewed from time to time.
+// All elements of at least a magnitude, which is fixed or renewed from time to time.
 
 #include "compress/codecs/sparse/sent_count.hpp"
 #include "compress/codecs/sparse/sparse_payload.hpp"
 
 namespace onebit::compress {
 
-/// Threshold compression (Dutta et al. 2020): the elements with |y| >= `least`, as they are; zeros never. None may be
-/// sent, or all. Payload: SparsePayload, with their number counted. No bound relative to the norm: what is left is at
-/// most `least` an element.
+/// Threshold compression (Dutta et al. 2020): sends the elements with |y| >= `least` unchanged, but never zeros. It may
+/// send none or all of them. Payload: SparsePayload, with their number counted. There is no bound relative to the norm;
+/// the error is at most `least` per element.
 struct Threshold {
   static constexpr bool kVariableSize = true;
   float least;
@@ -26,12 +26,12 @@ struct Threshold {
   }
 };
 
-/// DCT's data-parallel compressor (Gupta et al. 2021): all elements of at least a threshold's magnitude. The threshold
-/// is the k-th largest magnitude in the steps that are multiples of `renew`, and kept in between; at the threshold all
-/// are sent, zeros never. Payload: as Threshold. No bound between two renewals.
+/// DCT's data-parallel compressor (Gupta et al. 2021): sends all elements of at least a threshold's magnitude,
+/// including those equal to it, but never zeros. The threshold is the k-th largest magnitude at steps that are
+/// multiples of `renew`, and is kept in between. Payload: as Threshold. There is no bound between two renewals.
 ///
-/// Deviation: a vector without a threshold, at first or because it had fewer than k elements other than 0, finds one in
-/// any step.
+/// Deviation: a vector without a threshold, at first or because it had fewer than k nonzero elements, gets one at any
+/// step.
 struct Dct {
   static constexpr bool kVariableSize = true, kMemory = true;
   SentCount count;

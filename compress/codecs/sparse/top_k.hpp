@@ -1,5 +1,5 @@
 #pragma once
-// The largest elements of a vector: by exact selection, and by a threshold from a sample.
+// The largest elements of a vector, by exact selection or by a threshold from a sample.
 
 #include "compress/codecs/keyed_permutation.hpp"
 #include "compress/codecs/sparse/sent_count.hpp"
@@ -7,8 +7,8 @@
 
 namespace onebit::compress {
 
-/// Top-k: the k elements of largest magnitude as they are (Aji and Heafield 2017; Stich et al. 2018), of equal ones the
-/// first, zeros too where there are not k others. Payload: SparsePayload, with their number known.
+/// Top-k (Aji and Heafield 2017; Stich et al. 2018): sends the k elements of largest magnitude unchanged; of equal ones
+/// the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload, with the number not counted.
 ///
 /// ||x - C[x]||^2 <= (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1), with equality where all magnitudes are equal.
 template <bool gaps>
@@ -33,15 +33,15 @@ struct TopK {
   ONEBIT_HOST_DEVICE static SparsePayload payload() { return {false, gaps}; }
 };
 
-/// Deep Gradient Compression's selection (Lin et al. 2018, section 5.1): all elements of at least a threshold's
-/// magnitude, the threshold being taken from a sample of m elements, without repetition: its element of rank
-/// r = round(k (m + 1) / (n + 1)), from 1 to m, which has rank k among all in the mean. Where more than 2k elements
-/// reach it, the k largest of them are sent instead, exactly; where fewer than k do, no more are sent and the rest
-/// stays in the error. Zeros are never sent. Payload: SparsePayload, with their number counted.
+/// Deep Gradient Compression's selection (Lin et al. 2018, section 5.1): sends all elements of at least a threshold's
+/// magnitude. The threshold is taken from a sample of m elements without repetition: the sample's element of rank r =
+/// round(k (m + 1) / (n + 1)), clamped to 1 .. m, whose expected rank among all elements is k. If more than 2k elements
+/// reach it, exactly the k largest are sent instead; if fewer than k do, no others are sent, and the rest stays in the
+/// error. Zeros are never sent. Payload: SparsePayload, with their number counted.
 ///
-/// Deviation: the sample has at least n/k elements, so that one of the k largest is expected in it.
-/// The r largest elements of a vector are among those sent, or all that are not 0: the bound of top-k holds with r in
-/// the place of k. That it holds with k is not promised.
+/// Deviation: the sample has at least n/k elements, so that it is expected to contain one of the k largest. The r
+/// largest elements of a vector are always sent (or all that are not 0), so the bound of top-k holds with r in place of
+/// k; it need not hold with k.
 struct TopKSampled {
   static constexpr bool kVariableSize = true;
   SentCount count;

@@ -1,6 +1,6 @@
 #pragma once
-// What the program and the MPI plugin agree on. Plain C types: the plugin is loaded at run time. An error of MPI ends
-// the job, as MPI does by default.
+// The interface between the program and the MPI plugin. Plain C types, because the plugin is loaded at run time. An
+// error of MPI ends the job, as MPI does by default.
 
 extern "C" {
 
@@ -12,13 +12,13 @@ struct OnebitMpi {
   int (*rank)();
   int (*size)();
 
-  /// Host memory of all ranks, bytes[r] of rank r, one after the other.
+  /// Gathers host memory of all ranks in rank order, bytes[r] bytes of rank r.
   void (*gather)(const void* own, const int* bytes, void* all);
   void (*broadcast)(void* data, int bytes, int root);
-  /// Sends to one rank while it receives from one; a rank of -1 is nobody.
+  /// Sends to one rank while it receives from another; rank -1 means nobody.
   void (*swap)(const void* to, int to_bytes, int to_rank, void* from, int from_bytes, int from_rank);
 
-  /// Sums over ranks, in place; and bytes for each rank from each rank. For measuring them.
+  /// Sum over ranks, in place, and exchange of `bytes` bytes between every two ranks: for measuring MPI.
   void (*all_reduce)(float* values, int count);
   void (*all_to_all)(const void* to, void* from, int bytes);
 };

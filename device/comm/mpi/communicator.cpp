@@ -13,7 +13,7 @@ Index bytes_of(const Blocks& blocks) {
   return sum;
 }
 
-/// Equal for blocks of the same shapes, and hardly for others (FNV-1a).
+/// A hash (FNV-1a) that is equal for blocks of the same shapes, and almost never for others.
 Index fingerprint(const Blocks& blocks) {
   std::uint64_t hash = 14695981039346656037u;
   const auto add = [&](Index value) {
@@ -40,7 +40,7 @@ class Cursor {
     left_ -= bytes;
     while (bytes > 0) {
       const Block& block = blocks_[block_];
-      const bool whole = block.rows == 1 || block.pitch == block.width;  // one run
+      const bool whole = block.rows == 1 || block.pitch == block.width;  // contiguous
       const Index width = whole ? block.bytes() : block.width;
       const Index count = std::min(bytes, width - column_);
       visit(static_cast<std::byte*>(block.data) + row_ * block.pitch + column_, count);
@@ -63,7 +63,7 @@ class Cursor {
 
 }  // namespace
 
-/// Every rank sees the shapes of all, so that all refuse what does not fit.
+/// Shows every rank the shapes of all, so that all ranks refuse a mismatch.
 void MpiCommunicator::meet(std::span<const Blocks> to, std::span<const Blocks> from) {
   Note own{Act::blocks, 0, {}, {}};
   for (const Blocks& blocks : to) own.to.push_back(fingerprint(blocks));
@@ -92,7 +92,7 @@ void MpiCommunicator::all_to_all(const Device& device, std::span<const Blocks> t
     swap(device, to[static_cast<std::size_t>(target)], target, from[static_cast<std::size_t>(source)], source, failure);
   }
   failure.guard([&] { device.synchronize(); });
-  processes_.run([&] { failure.rethrow(); });  // before anyone makes use of what a failing rank has sent
+  processes_.run([&] { failure.rethrow(); });  // before any rank uses what a failing rank has sent
 }
 
 void MpiCommunicator::swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,

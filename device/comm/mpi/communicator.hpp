@@ -5,7 +5,7 @@
 
 namespace onebit::device::mpi {
 
-/// Copies blocks between the devices of processes by way of host memory, `piece` bytes at a time.
+/// Copies blocks between the devices of processes through host memory, `piece` bytes at a time.
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(MpiProcessGroup& processes, Index piece = kPiece) : processes_(processes), piece_(piece) {}

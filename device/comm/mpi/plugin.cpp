@@ -1,5 +1,5 @@
-// The plugin: the calls of MPI that the program makes. The libraries that an MPI brings along are loaded with this
-// file, where mpirun has started the program, and at no other start.
+// The plugin: the MPI calls that the program makes. The libraries of MPI are loaded with this file, and only if mpirun
+// has started the program.
 
 #include <mpi.h>
 

@@ -18,7 +18,7 @@
 namespace onebit::device::mpi {
 namespace {
 
-/// Takes a rank out of its exchanges to the call of run() that all ranks are in, where `error` is thrown.
+/// Unwinds a rank's exchanges to the innermost call of run() that all ranks are in, which throws `error`.
 struct Unwind {
   Index depth;
   std::exception_ptr error;
@@ -42,7 +42,7 @@ Kind kind_of(const std::exception& error) {
   return is<std::bad_alloc>(error) ? Kind::memory : Kind::other;
 }
 
-/// Kind and text, as it travels.
+/// Kind and text of an error, as it is sent to the other ranks.
 std::string packed(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -73,7 +73,7 @@ std::exception_ptr unpacked(const std::string& reason) {
   }
 }
 
-/// As MPI counts bytes.
+/// Bytes as MPI counts them. Throws Error for more than 2^30.
 int count(Index bytes) {
   if (bytes > Index{1} << 30) throw Error("more numbers than processes can show each other", "mpi");
   return static_cast<int>(bytes);
@@ -97,7 +97,7 @@ MpiProcessGroup::~MpiProcessGroup() {
   mpi_.finish();
 }
 
-/// Who shares this machine, and these cores.
+/// Finds the processes that share this machine, and these cores.
 void MpiProcessGroup::find_places() {
   struct Place {
     char host[64];

@@ -9,16 +9,17 @@
 
 namespace onebit::device::mpi {
 
-/// Bytes of a message between processes: what is larger goes in pieces, which bounds what waits in host memory.
+/// The largest message between processes, in bytes: larger ones are sent in pieces, which bounds the host memory that
+/// they need.
 inline constexpr Index kPiece = Index{1} << 20;
 
 /// What a rank is about to do; all ranks must be about to do the same.
 enum class Act : Index { numbers, blocks, done, failed };
 
-/// What every rank shows before it does it.
+/// What every rank shows before it acts.
 struct Note {
   Act act = Act::done;
-  Index length = 0;             ///< numbers that it has; bytes of the reason of its failure
+  Index length = 0;             ///< number of its numbers, or of bytes in the reason of its failure
   std::vector<Index> to, from;  ///< fingerprints of the blocks for and from each rank
   Index depth = 0;              ///< calls of run() that it is in; filled in as it is shown
 };
@@ -44,11 +45,11 @@ class MpiProcessGroup final : public ProcessGroup {
 
   const OnebitMpi& mpi() const { return mpi_; }
 
-  /// Shows a note and waits for those of all ranks. Where a rank has failed, or is about to do something else, leaves
+  /// Shows a note and waits for those of all ranks. If a rank has failed, or is about to do something else, leaves
   /// every call of run() that not all ranks are in, and one more.
   std::vector<Note> meet(const Note& own);
 
-  /// Numbers of all ranks, one after the other.
+  /// Returns the numbers of all ranks, in rank order.
   std::vector<double> gather(std::span<const double> own);
 
  private:
@@ -63,7 +64,7 @@ class MpiProcessGroup final : public ProcessGroup {
   std::string reason_;  ///< of this rank's failure
 };
 
-/// Joins. Throws NotCompiled where there is no plugin, Error where MPI sees other processes than `launch`.
+/// Joins the processes. Throws NotCompiled if there is no plugin, Error if MPI sees other processes than `launch`.
 std::shared_ptr<ProcessGroup> join(const MpiEnvironment& launch);
 
 }  // namespace onebit::device::mpi

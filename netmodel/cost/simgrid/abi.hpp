@@ -1,5 +1,5 @@
 #pragma once
-// What the program and the SimGrid plugin agree on. Plain C types: the plugin is loaded at run time.
+// The interface between the program and the SimGrid plugin. Plain C types, because the plugin is loaded at run time.
 
 extern "C" {
 
@@ -7,7 +7,7 @@ extern "C" {
 struct OnebitSimgridPhase {
   long long repeat;
   long long first_flow, flows;  ///< in OnebitSimgridProblem::flows
-  double pause;                 ///< seconds that every rank waits before each run, besides the links' latency
+  double pause;                 ///< seconds that every rank waits before each run, in addition to the links' latency
   double sums;                  ///< ... and after it
 };
 
@@ -18,7 +18,7 @@ struct OnebitSimgridFlow {
 
 /// Seconds, bytes, bytes per second.
 struct OnebitSimgridProblem {
-  long long ranks, width;  ///< GPUs, and those of a node
+  long long ranks, width;  ///< GPUs in all, and of a node
   double gpu_rate, gpu_latency, nic_latency, core_rate;
   double stream_cap;        ///< of a flow between nodes; 0: none
   const double* nic_rates;  ///< [ranks / width]
@@ -27,7 +27,7 @@ struct OnebitSimgridProblem {
   const OnebitSimgridFlow* flow;
 };
 
-/// Writes the time until all ranks are through, or a message of at most `size` bytes. 0: done.
+/// Writes the time until all ranks are done, or a message of at most `size` bytes. Returns 0 on success.
 using OnebitSimgridRun = int(const OnebitSimgridProblem* problem, double* seconds, char* message, unsigned long size);
 }
 

@@ -1,8 +1,8 @@
 // The plugin: SimGrid as a cost model, for those who have it. SimGrid is LGPL and is linked here only; the program
-// finds this file at run time. It keeps one platform a process, so every problem is solved in a child.
+// finds this file at run time. SimGrid allows one platform per process, so every problem is solved in a child.
 //
-// SimGrid's defaults are not physics here: its LV08 model multiplies latencies by 13 and adds cross-traffic. CM02
-// without either, and without TCP's window, is what the flows of a collective on RDMA or many sockets do.
+// SimGrid's defaults do not describe these networks: its LV08 model multiplies latencies by 13 and adds cross-traffic.
+// CM02 without either, and without TCP's window, is what the flows of a collective on RDMA or many sockets do.
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -26,8 +26,8 @@ namespace {
 namespace sg4 = simgrid::s4u;
 using Problem = OnebitSimgridProblem;
 
-/// Every GPU and every node has a link each way; flows between nodes also go through the core. Latency is a link of its
-/// own, which is never full.
+/// Every GPU and every node has a link each way; flows between nodes also go through the core. Latency is a separate
+/// link, which is never full.
 class Platform {
  public:
   explicit Platform(const Problem& problem) : problem_(problem), zone_(sg4::create_full_zone("cluster")) {
@@ -92,7 +92,7 @@ struct Part {
   std::vector<const OnebitSimgridFlow*> sends, receives;
 };
 
-/// All phases in their order, without waiting for other ranks than those that it hears from.
+/// Runs a rank: all phases in order, waiting for nothing but the rank's own flows.
 void be_rank(const Problem& problem, const std::vector<Part>& parts) {
   for (long long p = 0; p < problem.phases; ++p) {
     const OnebitSimgridPhase& phase = problem.phase[p];
@@ -103,7 +103,7 @@ void be_rank(const Problem& problem, const std::vector<Part>& parts) {
       const auto mailbox = [](const OnebitSimgridFlow* flow) {
         return sg4::Mailbox::by_name(std::to_string(flow->from) + ">" + std::to_string(flow->to));
       };
-      static int message = 0;  // nobody reads it: time is all that passes
+      static int message = 0;  // nobody reads it: only time matters
       static int* received = nullptr;
       for (const auto* flow : part.receives) all.push_back(mailbox(flow)->get_async<int>(&received));
       for (const auto* flow : part.sends) {

@@ -35,7 +35,7 @@ OnebitSimgridRun* load() {
                     "build onebit where SimGrid is installed (Debian: libsimgrid-dev)");
 }
 
-/// Latency of the phase's plan that its links do not have.
+/// The latency of a phase beyond that of its links.
 double pause_of(const Phase& phase, const Fabric& fabric) {
   Plan once{{}, {phase}};
   once.phases.front().repeat = 1;

@@ -1,19 +1,20 @@
 #pragma once
-// Features that are bytes of files, left where they were read.
+// Features that are bytes of files, used where they were read.
 
 #include <array>
 #include <vector>
 
-#include "sim/data/files/bytes.hpp"
 #include "sim/data/features/dense.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 
-/// Records of one size in files, one file after the other; the features of a record are its bytes from some place on.
-/// A feature's value is byte / 255, standardised.
+/// Records of equal size in one or more files; the features of a record are its bytes from some offset on. A feature's
+/// value is byte / 255, standardised.
 class ByteRows final : public FeatureRows {
  public:
-  /// `count` records of `stride` bytes, whose features begin at `first` in the file. They are there.
+  /// Adds `count` records of `stride` bytes, which the file must have; their features begin at byte `first` of the
+  /// file.
   void add(Bytes file, Index first, Index stride, Index count);
 
   void read(Index example, std::span<float> row) const override;

@@ -8,8 +8,8 @@
 
 #include "device/base/error.hpp"
 #include "sim/data/features/byte_rows.hpp"
-#include "sim/data/hash.hpp"
 #include "sim/data/files/input_file.hpp"
+#include "sim/data/hash.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 struct CifarSet {
   const char* name;
   CifarFormat format;
-  const char* folder;  // as the archive unpacks
-  const char* train;   // what names of training files begin with
+  const char* folder;  // that the archive unpacks to
+  const char* train;   // prefix of the names of training files
   const char* test;
 };
 

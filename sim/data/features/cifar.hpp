@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "sim/data/files/bytes.hpp"
 #include "sim/data/data.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 
@@ -16,8 +16,8 @@ namespace onebit::sim {
 ///
 /// features = byte / 255, standardised with one mean and deviation for each colour (see make_dense), converted when
 /// they are sampled: files stay in memory, or mapped, as they are. The hash covers the unpacked bytes of all files.
-/// Throws ConfigError naming file, offset and reason for a file that is no whole number of records, a label out of
-/// range, and more than dense_limit features in a file.
+/// Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a label
+/// out of range, and more than dense_limit features in a file.
 std::unique_ptr<DataSource> make_cifar10(const DataConfig& config);
 std::unique_ptr<DataSource> make_cifar100(const DataConfig& config);
 

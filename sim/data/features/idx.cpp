@@ -6,9 +6,9 @@
 
 #include "device/base/error.hpp"
 #include "sim/data/features/byte_rows.hpp"
-#include "sim/data/hash.hpp"
 #include "sim/data/features/idx_files.hpp"
 #include "sim/data/files/input_file.hpp"
+#include "sim/data/hash.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -38,7 +38,7 @@ std::string describe(const IdxFile& file) {
   return text;
 }
 
-/// Reads pairs of files one after the other.
+/// Reads pairs of files in sequence.
 class IdxReader {
  public:
   explicit IdxReader(Switch mapping) : mapping_(mapping) {}

@@ -1,11 +1,11 @@
 #pragma once
-// MNIST and what is packed like it: Fashion-MNIST, KMNIST, EMNIST, your own images.
+// MNIST and data in the same format: Fashion-MNIST, KMNIST, EMNIST, your own images.
 
 #include <memory>
 #include <vector>
 
-#include "sim/data/files/bytes.hpp"
 #include "sim/data/data.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 

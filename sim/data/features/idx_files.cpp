@@ -29,7 +29,7 @@ std::vector<std::string> image_names(const fs::path& folder) {
   return {names.begin(), names.end()};
 }
 
-/// The file itself, else its packed copy.
+/// Path of the file itself if it exists, else of its packed copy.
 std::string plain_or_packed(const fs::path& path) {
   if (fs::exists(path)) return path.string();
   const std::string packed = path.string() + ".gz";

@@ -12,7 +12,8 @@ struct IdxPair {
   std::string note;  ///< why this pair, where a choice was made; else empty
 };
 
-/// See make_idx for the rules. Throws ConfigError if there is no pair, or no way to choose one.
+/// Finds the pair of files; see make_idx for the rules. Throws ConfigError if there is no pair, or no way to choose
+/// one.
 IdxPair find_idx_pair(const std::vector<std::string>& paths);
 
 }  // namespace onebit::sim

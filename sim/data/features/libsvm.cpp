@@ -9,8 +9,8 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "sim/data/hash.hpp"
 #include "sim/data/files/input_file.hpp"
+#include "sim/data/hash.hpp"
 
 namespace onebit::sim {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
-// Text files of LIBSVM's data page: a label and the features that are not zero, one example a line.
+// Text files in the format of LIBSVM's data page: a label and the features that are not zero, one example per line.
 
 #include <memory>
 #include <vector>
 
-#include "sim/data/files/bytes.hpp"
 #include "sim/data/data.hpp"
 #include "sim/data/features/sparse_rows.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Features most of which are zero.
+// Sparse features.
 
 #include <vector>
 
@@ -7,14 +7,14 @@
 
 namespace onebit::sim {
 
-/// Rows in compressed form: those of example i are columns and values [starts[i], starts[i + 1]).
+/// Rows in compressed form (CSR): example i has columns and values [starts[i], starts[i + 1]).
 struct SparseMatrix {
   std::vector<Index> starts = {0};
   std::vector<std::uint32_t> columns = {};  ///< increasing within a row
   std::vector<float> values = {};
 };
 
-/// Rows with all columns, made when they are read. Columns are below `features`.
+/// Returns rows with all columns, expanded when they are read. Columns are below `features`.
 std::unique_ptr<FeatureRows> sparse_rows(SparseMatrix matrix);
 
 }  // namespace onebit::sim

@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a file, in memory or mapped: what every reader of data reads, and how it refuses.
+// The bytes of a file, in memory or mapped, which every reader of data parses, and the errors it throws.
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace onebit::sim {
 
-/// Constant bytes and the name of the file that they came from. Copies share the bytes. What is read is checked: every
+/// Constant bytes and the name of the file that they came from. Copies share the bytes. Reading is checked: every
 /// failure is a ConfigError that names file, offset (after unpacking) and reason.
 class Bytes {
  public:
@@ -31,10 +31,10 @@ class Bytes {
   /// Refuses fewer than `size` bytes: truncated.
   void need(Index size) const;
 
-  /// Refuses more than `size` bytes, which `promise` promises.
+  /// Refuses more than `size` bytes, the size that `promise` promises.
   void expect_end(Index size, const std::string& promise = "the header") const;
 
-  /// The unsigned number in `width` <= 8 bytes at `offset`.
+  /// Return the unsigned number in `width` <= 8 bytes at `offset`.
   std::uint64_t big_endian(Index offset, Index width) const;
   std::uint64_t little_endian(Index offset, Index width) const;
 

@@ -22,8 +22,8 @@ class Inflater {
 
   bool done() const { return at_end_ && rest().empty(); }
 
-  /// Unpacks into `target`, which is not empty, as far as it goes; returns the bytes written. `before`: bytes unpacked
-  /// until now.
+  /// Unpacks into `target`, which is not empty, as far as possible; returns the bytes written. `before`: bytes unpacked
+  /// so far.
   Index unpack(std::span<std::uint8_t> target, Index before) {
     if (at_end_) next_member(before);
     const std::span<const std::uint8_t> input = rest().first(std::min(rest().size(), part));

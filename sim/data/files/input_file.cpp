@@ -46,7 +46,7 @@ Bytes InputFile::load(Switch mapping, Index limit) const {
     }
     return {path(), gunzip({path(), file_.all(limit)}, limit)};
   }
-  const bool large = size() >= (mapping == Switch::yes ? 1 : map_from);  // nothing cannot be mapped
+  const bool large = size() >= (mapping == Switch::yes ? 1 : map_from);  // an empty file cannot be mapped
   const bool maps = large && mapping != Switch::no && size() <= limit;
   return maps ? map() : Bytes(path(), file_.all(limit));
 }

@@ -1,30 +1,31 @@
 #pragma once
-// The one way in which data files come into memory.
+// The only way in which data files are read into memory.
 
 #include "device/base/files.hpp"
-#include "sim/data/files/bytes.hpp"
 #include "sim/data/data.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 
 /// A regular file, open for reading.
 class InputFile {
  public:
-  /// Throws ConfigError where there is none, or it cannot be opened. `hint` says what the user should name.
+  /// Opens a file. `hint` says what the user should name. Throws ConfigError if the file does not exist or cannot be
+  /// opened.
   InputFile(const std::string& path, const std::string& hint) : file_(path, "data", hint) {}
 
   const std::string& path() const { return file_.path(); }
   Index size() const { return file_.size(); }
   bool packed() const;
 
-  /// A NUL among the first 8 KiB, or among what 8 KiB of a packed file hold. Throws ConfigError where these are
-  /// damaged.
+  /// Whether the first 8 KiB contain a NUL, or, for a packed file, what its first 8 KiB hold. Throws ConfigError if
+  /// these are damaged.
   bool binary() const;
 
-  /// All that is in the file, unpacked where it is packed by gzip, which its first bytes say. A plain file is mapped
+  /// Returns the contents of the file, unpacked if its first bytes say that it is gzipped. A plain file is mapped
   /// read-only with mapping `yes`, and with `automatic` from 64 MiB on; a mapped file must not become shorter while it
-  /// is used. Throws ConfigError for more than `limit` bytes, a damaged packed file, a packed one with `yes`, and where
-  /// the system refuses to read; IoError where it refuses to map.
+  /// is used. Throws ConfigError for more than `limit` bytes, a damaged packed file, a packed one with `yes`, and if
+  /// the system refuses to read; IoError if it refuses to map.
   Bytes load(Switch mapping, Index limit) const;
 
  private:

@@ -10,12 +10,12 @@ namespace {
 
 constexpr double kMaskedShare = 0.15;
 
-/// A share of 2^32: a random word is below it that often.
+/// A share of 2^32: a random word is below it with this probability.
 constexpr std::uint32_t below(double share) {
   return static_cast<std::uint32_t>(share * 0x1p32);
 }
 
-/// The random numbers of one row, four words a place.
+/// Random numbers of one row, four words per place.
 class RowNoise {
  public:
   RowNoise(const Batch& batch, Index row)
@@ -31,7 +31,7 @@ class RowNoise {
   device::RandomCounter at_;
 };
 
-/// What a chosen token becomes, by two random words.
+/// Returns what a chosen token becomes, by two random words.
 std::int32_t replacement(std::int32_t token, Index vocabulary, std::uint32_t kind, std::uint32_t drawn) {
   const auto mask = static_cast<std::uint64_t>(vocabulary - 1);
   if (kind < below(0.8)) return static_cast<std::int32_t>(mask);
@@ -39,8 +39,8 @@ std::int32_t replacement(std::int32_t token, Index vocabulary, std::uint32_t kin
   return token;
 }
 
-/// Word 0 of a place chooses it with the probability (places to be chosen yet) / (places left): exactly as many as are
-/// wanted, every set of them equally likely (Knuth's algorithm S).
+/// Word 0 of a place chooses it with probability (places still to be chosen) / (places left): exactly as many as wanted
+/// are chosen, every set of them equally likely (Knuth's algorithm S).
 void mask(std::span<std::int32_t> tokens, std::span<std::int32_t> labels, Index vocabulary, const RowNoise& noise) {
   auto left = static_cast<std::uint64_t>(tokens.size());
   auto wanted = static_cast<std::uint64_t>(std::max(1l, std::lround(kMaskedShare * static_cast<double>(left))));

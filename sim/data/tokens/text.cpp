@@ -24,7 +24,7 @@ std::optional<WordPieces> read_vocabulary(const DataConfig& config) {
   return WordPieces(file.load(Switch::no, vocabulary_limit));
 }
 
-/// The tokens of a text in the store's width.
+/// Encodes a text as tokens of the store's width.
 Bytes encode(const WordPieces& pieces, const Bytes& text, bool lowercase, Index width) {
   std::vector<std::int32_t> tokens;
   pieces.encode(text.text(), lowercase, tokens);

@@ -29,14 +29,14 @@ std::vector<fs::path> files_below(const fs::path& folder) {
     } else if (entry->is_regular_file()) {
       files.push_back(path);
     }
-    entry.increment(error);  // what it throws does not say where
+    entry.increment(error);  // its exception would not say where
     if (error) refuse(error, path);
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return files;
 }
 
-/// Files in reading order. What the user names is taken even if hidden or a link.
+/// Lists files in reading order. What the user names is taken even if hidden or a link.
 std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
   std::vector<fs::path> files;
   for (const std::string& path : paths) {
@@ -70,7 +70,7 @@ std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
 void TextReader::read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts) {
   const InputFile file(path, hint);
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
-  if (!seen_.insert(fs::canonical(path).string()).second) {  // else training and held-out data at once
+  if (!seen_.insert(fs::canonical(path).string()).second) {  // else it could be training and held-out data at once
     line += ", skipped: read already";
   } else if (file.binary()) {
     line += ", skipped: binary";

@@ -9,13 +9,13 @@
 
 namespace onebit::sim {
 
-/// Reads files, each once, whatever it is called; says in provenance() what became of every file.
+/// Reads each file once, by whatever names it is given; provenance() says what became of every file.
 class TextReader {
  public:
   explicit TextReader(Switch mapping) : mapping_(mapping) {}
 
-  /// The text of all paths, files or folders, in reading order (see make_text). Throws ConfigError where a path is
-  /// missing, nothing can be read, or all that was ever read exceeds 4 GiB.
+  /// Reads the text of all paths, files or folders, in reading order (see make_text). Throws ConfigError if a path is
+  /// missing, nothing can be read, or all texts read so far exceed 4 GiB.
   std::vector<Bytes> read(const std::vector<std::string>& paths);
 
   const std::vector<std::string>& provenance() const { return provenance_; }
@@ -29,7 +29,8 @@ class TextReader {
   std::vector<std::string> provenance_;
 };
 
-/// Debian's licence texts, else the program's own sources where they still are. Throws ConfigError if there are none.
+/// Paths of Debian's licence texts, else of the program's own sources if they still exist. Throws ConfigError if there
+/// are none.
 std::vector<std::string> default_texts();
 
 }  // namespace onebit::sim

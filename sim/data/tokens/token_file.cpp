@@ -6,8 +6,8 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "sim/data/hash.hpp"
 #include "sim/data/files/input_file.hpp"
+#include "sim/data/hash.hpp"
 #include "sim/data/tokens/token_store.hpp"
 
 namespace onebit::sim {

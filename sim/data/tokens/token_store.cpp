@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "device/base/error.hpp"
-#include "sim/data/tokens/objective.hpp"
 #include "sim/data/split.hpp"
+#include "sim/data/tokens/objective.hpp"
 
 namespace onebit::sim {
 namespace {

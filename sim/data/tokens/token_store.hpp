@@ -3,25 +3,25 @@
 
 #include <vector>
 
-#include "sim/data/files/bytes.hpp"
 #include "sim/data/data.hpp"
+#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 
-/// Tokens one after the other, each an unsigned number in `width` bytes, little-endian, in pieces that stay where they
-/// were read.
+/// A sequence of tokens, each an unsigned little-endian number of `width` bytes, in pieces that stay where they were
+/// read.
 class TokenStore {
  public:
-  /// 1, 2 or 4.
+  /// Takes a width of 1, 2 or 4.
   explicit TokenStore(Index width) : width_(width) {}
 
-  /// The tokens of `bytes` from byte `first` on, a whole number of them.
+  /// Appends the tokens of `bytes` from byte `first` on, a whole number of them.
   void add(Bytes bytes, Index first = 0);
 
   Index width() const { return width_; }
   Index size() const { return pieces_.empty() ? 0 : pieces_.back().end; }
 
-  /// Writes the tokens [first, first + out.size()), which are there.
+  /// Writes the tokens [first, first + out.size()), which must exist, to `out`.
   void read(Index first, std::span<std::int32_t> out) const;
 
  private:
@@ -41,15 +41,15 @@ class TokenStore {
 struct TokenData {
   DataFacts facts;        ///< name, hash, provenance
   TokenStore tokens;      ///< all below `vocabulary`
-  Index test = 0;         ///< the last tokens, held out; 0: the last config.holdout of all are
+  Index test = 0;         ///< how many of the last tokens are held out; 0: config.holdout of all
   Index vocabulary = 0;   ///< different tokens
   bool has_mask = false;  ///< the last of them is the mask token; else masking adds one
   std::string where;      ///< names the data in errors
   std::string unit = "tokens";
 };
 
-/// An example is a place with config.context tokens before it in its own split: no token is seen in both. What is
-/// predicted is config.target. Throws ConfigError where a split is shorter than an example.
+/// Makes a source whose examples are places with config.context tokens before them in their own split: no token is in
+/// both. config.target says what is predicted. Throws ConfigError if a split is shorter than an example.
 std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -75,7 +75,7 @@ void WordPieces::encode(std::string_view text, bool lowercase, std::vector<std::
     } else if (is_punctuation(c)) {
       finish();
       encode_word({&c, 1}, tokens);
-    } else if (word.size() <= longest_word) {  // one byte too long is long enough
+    } else if (word.size() <= longest_word) {  // stops at one byte too many
       word += lowercase ? lower(c) : c;
     }
   }

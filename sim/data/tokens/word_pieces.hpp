@@ -9,14 +9,14 @@
 
 namespace onebit::sim {
 
-/// A vocabulary of word pieces as BERT's (Wu et al. 2016; Devlin et al. 2018): a text file, one piece a line, whose
-/// token is the number of its line, from 0; `##` begins a piece that continues a word. [UNK] must be among them.
+/// A vocabulary of word pieces like BERT's (Wu et al. 2016; Devlin et al. 2018): a text file with one piece per line,
+/// whose token is the line number, from 0; `##` begins a piece that continues a word. [UNK] must be among them.
 ///
-/// Text is split at white space and control characters; every ASCII punctuation character is a word by itself. A word
-/// is cut greedily in the longest pieces from its start; one that cannot be, or of more than 200 bytes, is [UNK].
+/// Text is split at white space and control characters; every ASCII punctuation character is a separate word. A word is
+/// cut greedily into the longest pieces from its start; one that cannot be, or of more than 200 bytes, is [UNK].
 ///
 /// Deviations from the released code: characters beyond ASCII are neither put to lower case, nor stripped of accents,
-/// nor split; [MASK], where there is one, changes places with the last piece, because masking wants the mask last.
+/// nor split; [MASK], if there is one, changes places with the last piece, because masking expects the mask last.
 class WordPieces {
  public:
   /// Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many, or no [UNK].
@@ -25,7 +25,7 @@ class WordPieces {
   Index size() const { return size_; }
   bool has_mask() const { return has_mask_; }
 
-  /// Appends the tokens of `text`, ASCII letters put to lower case first where asked for.
+  /// Appends the tokens of `text`. lowercase: puts ASCII letters to lower case first.
   void encode(std::string_view text, bool lowercase, std::vector<std::int32_t>& tokens) const;
 
  private:

@@ -6,8 +6,7 @@
 
 namespace onebit::sim {
 
-/// out[row][to] of matrices [rows x columns] of each image transposed: [pixels][channels] from [channels][pixels], and
-/// the other way round.
+/// Transposes the matrix of each image: [pixels][channels] from [channels][pixels], and vice versa.
 struct TransposeKernel {
   Index rows, columns;  ///< of an image of out
   const float* in;
@@ -18,7 +17,7 @@ struct TransposeKernel {
   }
 };
 
-/// Windows of `window` x `window` pixels side by side. What is left over at the right and lower edges is in no window.
+/// Adjacent windows of `window` x `window` pixels. What is left over at the right and lower edges is in no window.
 struct PoolShape {
   Index height, width, channels, window;
 
@@ -51,8 +50,8 @@ struct MaxPoolKernel {
   }
 };
 
-/// The gradient goes to the first of a window's largest pixels; the others get zeros, and so do pixels of no window. An
-/// item is a row of pixels of an image.
+/// Passes the gradient to the first of a window's largest pixels; the others get zeros, and so do pixels in no window.
+/// An item is a row of pixels of an image.
 struct MaxPoolGradientKernel {
   PoolShape shape;
   const float* input;
@@ -75,7 +74,7 @@ struct MaxPoolGradientKernel {
     }
   }
 
-  /// The gradient of the pixel at (down, right) in its window.
+  /// Writes the gradient of the pixel at (down, right) in its window.
   template <class Lanes>
   ONEBIT_DEVICE void give(const Lanes& lanes, const float* pixel, Index down, Index right, const float* largest,
                           const float* from, float* to) const {

@@ -10,7 +10,7 @@ namespace {
 constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
-/// The same numbers in a larger buffer, then `value`.
+/// Extends a buffer to `size` numbers, the new ones being `value`.
 void extend(device::Buffer<double>& buffer, const device::Device& device, Index size, double value) {
   std::vector<double> numbers = buffer.to_host();
   numbers.resize(static_cast<std::size_t>(size), value);
@@ -56,7 +56,7 @@ void Norm::visit_state(device::StateVisitor& visitor) {
   visitor.rows("running_variance", running_variance_, shape_.channels, own.first * shape_.channels);
 }
 
-/// Rows from `worker` on.
+/// Running statistics of the workers from `worker` on.
 RunningRows Norm::running(Index worker) {
   return {running_mean_.data() + worker * shape_.channels, running_variance_.data() + worker * shape_.channels};
 }

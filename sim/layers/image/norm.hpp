@@ -1,21 +1,21 @@
 #pragma once
 // Normalisation of images [height][width][channels].
 
-#include "sim/layers/layer.hpp"
 #include "sim/layers/image/norm_kernels.hpp"
+#include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
 
-/// output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta), the ReLU as far as asked for. gamma, the vector
-/// name.weight, begins as one, beta, name.bias, as zero. Statistics are sums in double, in a fixed order.
+/// output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta), the ReLU being optional. gamma, the vector
+/// name.weight, is initially one, beta, name.bias, zero. Statistics are sums in double, in a fixed order.
 ///
 /// GroupNorm (Wu & He 2018): mean and variance over a group of an image's channels.
 ///
-/// BatchNorm (Ioffe & Szegedy 2015), shape.batch: over a channel of all the images of one worker, which is what a
-/// data-parallel worker sees that does not exchange them. Each worker keeps running statistics of its own, updated with
-/// momentum 0.1 (variance: the unbiased one) by each training pass but those of the same examples again. An evaluation
-/// uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0; before the first pass they are 0
-/// and 1.
+/// BatchNorm (Ioffe & Szegedy 2015), shape.batch: over a channel of all images of one worker, which is what a
+/// data-parallel worker sees if workers do not exchange statistics. Each worker keeps its own running statistics,
+/// updated with momentum 0.1 (variance: the unbiased one) by each training pass, unless the pass has
+/// freeze_running_stats. An evaluation uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0;
+/// before the first pass they are 0 and 1.
 class Norm final : public Layer {
  public:
   /// Throws Error unless the groups divide the channels; with shape.batch a group is a channel.
@@ -23,9 +23,9 @@ class Norm final : public Layer {
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override { forward(pass, input, nullptr, output); }
-  /// With `addend`, as large as the output, added before the ReLU.
+  /// Adds `addend`, as large as the output, before the ReLU.
   void forward(const Pass& pass, const float* input, const float* addend, float* output);
-  /// Leaves in output_delta what the ReLU let through: the gradient by an addend.
+  /// Leaves in output_delta what passed the ReLU: the gradient with respect to an addend.
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   void visit_state(device::StateVisitor& visitor) override;

@@ -1,6 +1,6 @@
 #pragma once
-// The maths of normalisation over images [pixels][channels]. A set is what has statistics of its own: an image
-// (GroupNorm) or the images of a worker (BatchNorm); a group is some channels of a set side by side.
+// The maths of normalisation over images [pixels][channels]. A set has its own statistics: an image (GroupNorm) or all
+// images of a worker (BatchNorm). A group is some adjacent channels of a set.
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ struct NormShape {
   ONEBIT_HOST_DEVICE Index own_channels() const { return channels / groups; }
 };
 
-/// The sums of an image's channels, 2 x [channels] doubles an image.
+/// Sums over each channel of an image, 2 x [channels] doubles per image.
 struct ChannelSums {
   double* data = nullptr;
   Index channels = 0;
@@ -115,7 +115,7 @@ struct NormStatisticsKernel {
   }
 };
 
-/// The same from the running statistics of one worker, for the only set.
+/// Statistics from the running ones of one worker, for a single set.
 struct RunningStatisticsKernel {
   NormShape shape;
   double epsilon;
@@ -128,7 +128,7 @@ struct RunningStatisticsKernel {
   }
 };
 
-/// output = relu(scale * x + shift + addend), as far as asked for. A row is a pixel.
+/// output = relu(scale * x + shift + addend), addend and ReLU being optional. A row is a pixel.
 struct NormKernel {
   NormShape shape;
   Index own_rows;  ///< of a set
@@ -145,7 +145,7 @@ struct NormKernel {
   }
 };
 
-/// The gradients by a worker's gamma and beta: over its sets in their order.
+/// Gradients with respect to a worker's gamma and beta, summed over its sets in their order.
 struct NormGradientKernel {
   NormShape shape;
   Index images;    ///< of a set
@@ -174,7 +174,7 @@ struct NormGradientKernel {
   }
 };
 
-/// What a set's group adds to the gradient by the input, besides scale * delta: slope * x + offset.
+/// What a set's group adds to the gradient with respect to the input, besides scale * delta: slope * x + offset.
 struct NormDeltaTermsKernel {
   NormShape shape;
   Index images;    ///< of a set

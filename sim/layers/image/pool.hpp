@@ -8,8 +8,7 @@
 
 namespace onebit::sim {
 
-/// A layer that reads images as data sources hand them out, [channels][pixels]: they are turned into [pixels][channels]
-/// for it.
+/// Wraps a layer that reads [pixels][channels]: transposes images from [channels][pixels], the order of data sources.
 class ChannelsLast final : public Layer {
  public:
   ChannelsLast(Index channels, std::unique_ptr<Layer> layer)
@@ -30,11 +29,11 @@ class ChannelsLast final : public Layer {
   device::Buffer<float> turned_;
 };
 
-/// The largest of every window of pixels side by side: [height][width][channels] to
-/// [height / window][width / window][channels], rounded down.
+/// Maximum over adjacent windows of pixels: [height][width][channels] to [height / window][width / window][channels],
+/// rounded down.
 class MaxPool final : public Layer {
  public:
-  /// Throws Error where no window fits.
+  /// Throws Error if no window fits.
   explicit MaxPool(const PoolShape& shape);
 
   void forward(const Pass& pass, const float* input, float* output) override;

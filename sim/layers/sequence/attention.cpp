@@ -8,21 +8,22 @@
 
 namespace onebit::sim {
 
-SelfAttention::SelfAttention(const Shape& shape, DropoutSite resources)
-    : Layer(shape.positions * 3 * shape.width, shape.positions * shape.width), shape_(shape), resources_(resources) {}
+SelfAttention::SelfAttention(const Shape& shape, DropoutSite site)
+    : Layer(shape.positions * 3 * shape.width, shape.positions * shape.width), shape_(shape), site_(site) {}
 
 float SelfAttention::scale() const {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(head_width())));
 }
 
-/// Examples at a time: on a CPU so many that a thread's scores stay in its cache from kernel to kernel; on a GPU all.
+/// Number of examples that are computed together: on a CPU as many as keep a thread's scores in its cache from kernel
+/// to kernel; on a GPU all.
 Index SelfAttention::together(const Pass& pass) const {
   constexpr Index of_thread = Index{1} << 16;  // numbers
   if (pass.device.is_gpu()) return pass.examples();
   return std::min(pass.examples(), std::max<Index>(1, pass.device.threads() * of_thread / scores()));
 }
 
-/// Calls work(group) for all examples, some at a time.
+/// Calls work(group) for all examples, one group after another.
 template <class Work>
 void SelfAttention::for_each_group(const Pass& pass, const Work& work) const {
   const Index examples = pass.examples(), most = together(pass);
@@ -35,7 +36,7 @@ void SelfAttention::reserve(const Pass& pass) {
 
 void SelfAttention::forward(const Pass& pass, const float* input, float* output) {
   device::Buffer<float> room;
-  if (resources_.active(pass)) room = {pass.device, together(pass) * scores()};
+  if (site_.active(pass)) room = {pass.device, together(pass) * scores()};
   for_each_group(pass, [&](Range group) {
     forward(pass, group, input + group.first * inputs(), output + group.first * outputs(), room.data());
   });
@@ -51,14 +52,14 @@ void SelfAttention::backward(const Pass& pass, const float* input, const float*,
   });
 }
 
-/// A product for every head: none is shared by workers.
+/// Multiplies for every head; workers share no operand.
 void SelfAttention::multiply(const Pass& pass, Range group, const device::GemmShape& shape, device::MatrixIn a,
                              device::MatrixIn b, device::MatrixOut c) const {
   gemm_batched(pass.device, shape, a, b, c, {group.count, shape_.heads});
 }
 
 void SelfAttention::dropout(const Pass& pass, Range group, const float* input, float* output) const {
-  DropoutMask mask = resources_.mask(pass);
+  DropoutMask mask = site_.mask(pass);
   mask.first = group.first;
   mask.parts = shape_.heads;
   const Index square = scores() / shape_.heads;
@@ -66,10 +67,10 @@ void SelfAttention::dropout(const Pass& pass, Range group, const float* input, f
                DropoutKernel{mask, square, nullptr, input, output});
 }
 
-/// The group's probabilities after dropout, in `room` where there is one.
+/// Returns the group's probabilities after dropout, in `room` if dropout is active.
 const float* SelfAttention::dropped(const Pass& pass, Range group, float* room) const {
   const float* p = probabilities_.data() + group.first * scores();
-  if (!resources_.active(pass)) return p;
+  if (!site_.active(pass)) return p;
   dropout(pass, group, p, room);
   return room;
 }
@@ -84,7 +85,8 @@ void SelfAttention::forward(const Pass& pass, Range group, const float* input, f
            columns(output, d));
 }
 
-/// room: the probabilities after dropout, then the gradient by those before, then that by the scores.
+/// room: the probabilities after dropout, then the gradient with respect to those before it, then that with respect to
+/// the scores.
 void SelfAttention::backward(const Pass& pass, Range group, const float* input, const float* output_delta,
                              float* input_delta, float* room) const {
   const Index t = shape_.positions, d = shape_.width, own = head_width();
@@ -93,7 +95,7 @@ void SelfAttention::backward(const Pass& pass, Range group, const float* input, 
            columns(input_delta + 2 * d, 3 * d));
   multiply(pass, group, {.m = t, .n = t, .k = own, .transpose_b = true}, out, columns(input + 2 * d, 3 * d),
            squares(room));
-  if (resources_.active(pass)) dropout(pass, group, room, room);
+  if (site_.active(pass)) dropout(pass, group, room, room);
   const float* p = probabilities_.data() + group.first * scores();
   for_each_item(pass.device, group.count * shape_.heads * t, AttentionDeltaKernel{t, shape_.causal, scale(), p, room});
   multiply(pass, group, {.m = t, .n = own, .k = t}, delta, columns(input + d, 3 * d), columns(input_delta, 3 * d));
@@ -101,7 +103,7 @@ void SelfAttention::backward(const Pass& pass, Range group, const float* input, 
            columns(input_delta + d, 3 * d));
 }
 
-/// Two products forward, four backward, each of positions^2 x width.
+/// Counts two products forward and four backward, each of positions^2 x width.
 double SelfAttention::flops(bool) const {
   return 6 * 2.0 * static_cast<double>(scores() / shape_.heads * shape_.width);
 }

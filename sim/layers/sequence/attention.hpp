@@ -6,7 +6,7 @@
 
 namespace onebit::sim {
 
-/// Reads queries, keys and values of every position side by side, [positions][3 width], each of `heads` heads of
+/// Reads queries, keys and values of every position, [positions][3 width], each of `heads` heads of
 /// width / heads numbers. Writes [positions][width]: head h of a position is
 /// sum over positions j of mask(softmax_j(q_h k_hj / sqrt(width / heads))) v_hj, where a causal head reads no j after
 /// its own position and mask is dropout of the probabilities.
@@ -16,30 +16,30 @@ class SelfAttention final : public Layer {
     Index positions = 0, width = 0, heads = 0;
     bool causal = false;
   };
-  SelfAttention(const Shape& shape, DropoutSite resources);
+  SelfAttention(const Shape& shape, DropoutSite site);
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override;
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
-  /// Of full squares of scores, also where half of a causal one is not needed.
+  /// Counts full squares of scores, although a causal head needs only half of them.
   double flops(bool reads_data) const override;
 
  private:
   Index head_width() const { return shape_.width / shape_.heads; }
-  /// Scores of an example.
+  /// Number of scores of an example.
   Index scores() const { return shape_.heads * shape_.positions * shape_.positions; }
   float scale() const;
   Index together(const Pass& pass) const;
   template <class Work>
   void for_each_group(const Pass& pass, const Work& work) const;
 
-  /// Every head's own columns of `width`, for each position.
+  /// Views the columns of `width` that belong to each head, for each position.
   template <class T>
   device::Matrices<T> columns(T* data, Index width) const {
     return {data, width, shape_.positions * width, head_width()};
   }
-  /// Every head's [positions][positions].
+  /// Views each head's [positions][positions].
   template <class T>
   device::Matrices<T> squares(T* data) const {
     return {data, shape_.positions, scores(), scores() / shape_.heads};
@@ -53,7 +53,7 @@ class SelfAttention final : public Layer {
                 float* room) const;
 
   Shape shape_;
-  DropoutSite resources_;
+  DropoutSite site_;
   device::Buffer<float> probabilities_;  ///< [examples][heads][positions][positions], before dropout
 };
 

@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// Keys that the query of a row reads.
+/// Number of keys that the query of a row reads.
 ONEBIT_HOST_DEVICE inline Index keys_of(Index row, Index positions, bool causal) {
   return causal ? row % positions + 1 : positions;
 }
@@ -32,7 +32,8 @@ struct AttentionKernel {
   }
 };
 
-/// Turns the gradient by probabilities p into that by the unscaled scores: scale * p * (delta - sum p delta).
+/// Turns the gradient with respect to the probabilities p into that with respect to the unscaled scores,
+/// scale * p * (delta - sum p delta).
 struct AttentionDeltaKernel {
   Index positions;
   bool causal;

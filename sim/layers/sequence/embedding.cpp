@@ -36,7 +36,7 @@ void Embedding::backward(const Pass& pass, const float*, const float*, float* ou
   sum_columns(pass.device, pass.workers, pass.batch, outputs(), positions);
 }
 
-/// The gradient of the table, from that of the embeddings.
+/// Writes the gradient of the table, or adds to it, from that of the embeddings.
 void Embedding::add_tokens(const Pass& pass, const float* delta, const GradientRows& table) {
   const Index own = pass.batch * shape_.context;
   if (!table.add) {

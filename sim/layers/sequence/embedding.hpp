@@ -1,12 +1,12 @@
 #pragma once
-// Vectors of tokens.
+// Token embeddings.
 
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
 
-/// output[position] = the embedding of the pass's token there, plus that of the position where the positions have
-/// learned ones: [context][width]. Reads no numbers. The tables begin as N(0, deviation^2).
+/// output[position] = the embedding of the pass's token there, plus that of the position if positions have learned
+/// embeddings: [context][width]. Reads tokens, no numbers. The tables are initialised from N(0, deviation^2).
 class Embedding final : public Layer {
  public:
   struct Shape {
@@ -31,7 +31,7 @@ class Embedding final : public Layer {
   Shape shape_;
   Index table_;                         ///< offsets in the parameter vector
   Index positions_;                     ///< negative: none
-  device::Buffer<std::int32_t> order_;  ///< of a batch's places, by token
+  device::Buffer<std::int32_t> order_;  ///< places of a batch, sorted by token
 };
 
 }  // namespace onebit::sim

@@ -6,7 +6,7 @@
 namespace onebit::sim {
 
 /// output[position] = (x - mean) / sqrt(variance + 1e-5) * weight + bias over the numbers of a position, with the
-/// population's variance: [positions][width] in and out. weight begins as one, bias as zero.
+/// population's variance: [positions][width] in and out. weight is initially one, bias zero.
 class LayerNorm final : public Layer {
  public:
   LayerNorm(Parameters& parameters, const std::string& name, Index positions, Index width);

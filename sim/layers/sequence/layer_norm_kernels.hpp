@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// output = (input - mean) * rate * weight + bias; keeps mean and rate, 1 / standard deviation, of the row.
+/// output = (input - mean) * rate * weight + bias; keeps the mean and the rate, 1 / standard deviation, of the row.
 struct LayerNormKernel {
   Index own_rows;  ///< of a worker
   Index width;

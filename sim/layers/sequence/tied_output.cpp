@@ -1,7 +1,7 @@
 #include "sim/layers/sequence/tied_output.hpp"
 
-#include "device/math/gemm.hpp"
 #include "device/launch/launch.hpp"
+#include "device/math/gemm.hpp"
 #include "sim/layers/kernels.hpp"
 
 namespace onebit::sim {

@@ -1,15 +1,15 @@
 #pragma once
-// Logits by the token embedding itself (Press and Wolf 2017).
+// Logits from the token embedding itself (Press and Wolf 2017).
 
 #include "sim/layers/sequence/embedding.hpp"
 
 namespace onebit::sim {
 
-/// output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]; b, where there is one,
-/// is a tensor of its own that begins as zero. [positions][width] in, [positions][vocabulary] out.
+/// output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]; b, if there is one, is
+/// a separate tensor that is initially zero. [positions][width] in, [positions][vocabulary] out.
 ///
-/// Both layers add to the table's gradient: this one writes it, its backward pass runs first, and the embedding, made
-/// with Shape::tied, adds to it.
+/// Both layers contribute to the table's gradient: this one, whose backward pass runs first, writes it, and the
+/// embedding, made with Shape::tied, adds to it.
 class TiedOutput final : public Layer {
  public:
   TiedOutput(Parameters& parameters, const Embedding& embedding, bool biased);
