@@ -38,6 +38,7 @@ void write_log(const std::string& path, RunStatus status) {
     row.step = step;
     row.masked = step > 2 ? 3 : 0;
     row.wall_seconds = 0.25;
+    row.codec_seconds = 0.125;
     row.phase = static_cast<Index>(step > 2 ? optim::Phase::compression : optim::Phase::warmup);
     log.append(row);
     log.append(step, traffic(step > 2));
@@ -79,6 +80,7 @@ TEST_CASE("summary: what a run came to") {
   CHECK(summary.best_loss == 2);
   CHECK(summary.accuracy == 0.5);
   CHECK(summary.wall_seconds == 1.5);
+  CHECK(summary.codec_seconds == 0.125);
   CHECK(summary.communication.empty());
 }
 
