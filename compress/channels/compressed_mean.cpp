@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compress/channels/exchange_pattern.hpp"
+#include "compress/channels/measure.hpp"
 #include "compress/codecs/codec_options.hpp"
 #include "compress/codecs/recorded_draws.hpp"
 #include "compress/feedback/error_kernels.hpp"
@@ -37,8 +38,8 @@ bool keeps_errors(Feedback feedback, const Traits& traits) {
 
 /// Copies the errors of every segment that both tables have, in `rows` rows. Segments of the same elements have the
 /// same number of errors.
-void copy_errors(const device::Device& device, Index rows, const SegmentTable& from, const float* source,
-                 Index source_stride, const SegmentTable& to, float* target, Index target_stride) {
+void copy_errors(const device::Device& device, Index rows, const SegmentTable& from, FloatRows source,
+                 const SegmentTable& to, ErrorRows target) {
   std::map<Index, Index> states;  // offset of a segment's errors, by its first element
   for (const Segment& segment : from.segments()) {
     if (segment.active > 0) states[segment.parameter] = segment.state;
@@ -46,8 +47,9 @@ void copy_errors(const device::Device& device, Index rows, const SegmentTable& f
   for (const Segment& segment : to.segments()) {
     const auto state = states.find(segment.parameter);
     if (segment.active == 0 || state == states.end()) continue;
-    for_each_row(device, rows, segment.active,
-                 CopyErrorsKernel{source + state->second, source_stride, target + segment.state, target_stride});
+    for_each_row(
+        device, rows, segment.active,
+        CopyErrorsKernel{source.values + state->second, source.stride, target.data + segment.state, target.stride});
   }
 }
 
@@ -220,10 +222,11 @@ netmodel::TrafficList CompressedMean::plan() const {
 }
 
 void CompressedMean::adopt_errors(const CompressedMean& other) {
-  copy_errors(shard_.device, shard_.own().count, other.layout_.worker(), other.worker_errors_.floats().data(),
-              other.error_stride(), layout_.worker(), worker_errors_.floats().data(), error_stride());
-  copy_errors(shard_.device, 1, *other.channel_->servers(), other.server_error_.data(), 0, *channel_->servers(),
-              server_error_.data(), 0);
+  copy_errors(shard_.device, shard_.own().count, other.layout_.worker(),
+              {other.worker_errors_.floats().data(), other.error_stride()}, layout_.worker(),
+              {worker_errors_.floats().data(), error_stride()});
+  copy_errors(shard_.device, 1, *other.channel_->servers(), {other.server_error_.data(), 0}, *channel_->servers(),
+              {server_error_.data(), 0});
 }
 
 void CompressedMean::reset_errors() {

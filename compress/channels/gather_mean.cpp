@@ -35,8 +35,8 @@ void GatherMean::renew_payloads() {
 void GatherMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
   RngKey own = draw;
   own.first_row = group.first;
-  codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own, errors,
-                layout_.state_size(), payload_);
+  codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own,
+                {errors, layout_.state_size()}, payload_);
 }
 
 const Payload& GatherMean::gather() {

@@ -69,7 +69,7 @@ void GlobalTopKMean::merge(Index distance) {
   const Index pairs = ceil_div(layout_.workers() - distance, 2 * distance);
   const MergePairs rows{row(0), row(distance), 2 * distance * layout_.state_size()};
   for_each_row(shard_.device, pairs, layout_.state_size(), SumKernel{rows});
-  codec_.encode(shard_.device, layout_.worker(), {0, pairs}, {}, {}, rows.senders, rows.stride, merged_);
+  codec_.encode(shard_.device, layout_.worker(), {0, pairs}, {}, {}, {rows.senders, rows.stride}, merged_);
   refusals_.add(merged_, pairs);
   for_each_row(shard_.device, pairs, layout_.state_size(), KeepKernel{rows});
 }

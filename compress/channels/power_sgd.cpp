@@ -81,7 +81,7 @@ void PowerSgdMean::start(Index step) {
 
 void PowerSgdMean::absorb(Range group, const EncodeInput& input, const RngKey&, float* errors) {
   const SegmentTable& table = layout_.worker();
-  add_error_feedback(shard_.device, table, group.count, input, errors, layout_.state_size(),
+  add_error_feedback(shard_.device, table, group.count, input, {errors, layout_.state_size()},
                      refused_.data() + (group.first - shard_.own().first) * table.count());
 }
 

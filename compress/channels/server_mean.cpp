@@ -108,13 +108,13 @@ void ServerMean::plan_blocks() {
 void ServerMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
-    add_error_feedback(shard_.device, up_table(), rows.count, input, errors, layout_.state_size(),
+    add_error_feedback(shard_.device, up_table(), rows.count, input, {errors, layout_.state_size()},
                        worker_payload_.refused.data() + rows.first * up_table().count());
     return;  // exchange() encodes, once the largest magnitude of all workers is known
   }
   RngKey own = draw;
   own.first_row = group.first;
-  up_.encode(shard_.device, up_table(), rows, input, own, errors, layout_.state_size(), worker_payload_);
+  up_.encode(shard_.device, up_table(), rows, input, own, {errors, layout_.state_size()}, worker_payload_);
 }
 
 /// Agrees on the largest magnitude of every exchanged vector over all workers. Collective.
@@ -150,7 +150,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& draw, StoredErrors& worker_er
     share_largest(errors);
     RngKey own = draw;
     own.first_row = shard_.own().first;
-    up_.encode(shard_.device, up_table(), {0, shard_.own().count}, {}, own, errors.data(), layout_.state_size(),
+    up_.encode(shard_.device, up_table(), {0, shard_.own().count}, {}, own, {errors.data(), layout_.state_size()},
                worker_payload_);
     seconds.encode += watch.lap();
   }
@@ -160,7 +160,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& draw, StoredErrors& worker_er
     seconds.exchange += watch.lap();
   }
   const RngKey server{draw.seed, draw.step, 0, device::Purpose::server_codec};
-  down_.serve(shard_.device, part_.chunks(), up_, arrived(), server, server_error.data(), part_.state_size(),
+  down_.serve(shard_.device, part_.chunks(), up_, arrived(), server, {server_error.data(), part_.state_size()},
               own_server_payload_);
   refusals_.add(own_server_payload_, 1);
   seconds.server += watch.lap();

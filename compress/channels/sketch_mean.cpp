@@ -43,7 +43,7 @@ SketchMean::SketchMean(const device::Shard& shard, const ExchangeLayout& layout,
 
 void SketchMean::absorb(Range group, const EncodeInput& input, const RngKey&, float* errors) {
   const SegmentTable& table = layout_.worker();
-  add_error_feedback(shard_.device, table, group.count, input, errors, layout_.state_size(),
+  add_error_feedback(shard_.device, table, group.count, input, {errors, layout_.state_size()},
                      refused_.data() + (group.first - shard_.own().first) * table.count());
 }
 

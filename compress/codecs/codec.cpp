@@ -27,20 +27,21 @@ Payload Codec::make_payload(const device::Device& device, const SegmentTable& ta
 }
 
 void Codec::serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-                  const RngKey& draw, float* errors, Index stride, Payload& payload) const {
-  up.add_mean(device, chunks, arrived, Target::state, errors);
+                  const RngKey& draw, ErrorRows errors, Payload& payload) const {
+  up.add_mean(device, chunks, arrived, Target::state, errors.data);
   if (traits().shared_max) {
-    for_each_large_item(device, chunks.item_sizes(),
-                        LargestKernel{chunks.device_segments(), errors, stride, 1, clip(), payload.shared_max.data()});
+    for_each_large_item(
+        device, chunks.item_sizes(),
+        LargestKernel{chunks.device_segments(), errors.data, errors.stride, 1, clip(), payload.shared_max.data()});
   }
-  encode(device, chunks, {0, 1}, {}, draw, errors, stride, payload);
+  encode(device, chunks, {0, 1}, {}, draw, errors, payload);
 }
 
 device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
-                                          const EncodeInput& input, float* errors, Index stride, Index* refused) {
+                                          const EncodeInput& input, ErrorRows errors, Index* refused) {
   device::Buffer<double> squares(device, rows * table.count());
-  feed_terms(device, table, rows, input, errors, stride, SquareOfTerm{}, squares.data());
-  refuse(device, table, rows, squares.data(), errors, stride, refused);
+  feed_terms(device, table, rows, input, errors, SquareOfTerm{}, squares.data());
+  refuse(device, table, rows, squares.data(), errors, refused);
   return squares;
 }
 

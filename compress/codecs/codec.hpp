@@ -62,6 +62,12 @@ struct EncodeInput {
   }
 };
 
+/// Rows of errors in device memory: row r is at data + r * stride.
+struct ErrorRows {
+  float* data = nullptr;
+  Index stride = 0;
+};
+
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -107,11 +113,11 @@ class Codec {
   /// Makes an empty payload for `rows` rows of a table; constant parts (padding) are filled in.
   Payload make_payload(const device::Device& device, const SegmentTable& table, Index rows) const;
 
-  /// Encodes into rows [range] of the payload. The error of row range.first + r is at errors + r * stride; the new
-  /// error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must be filled
-  /// before.
+  /// Encodes into rows [range] of the payload. The error of row range.first + r is at errors.data + r * errors.stride;
+  /// the new error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must be
+  /// filled before.
   virtual void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
-                      const RngKey& draw, float* errors, Index stride, Payload& payload) const = 0;
+                      const RngKey& draw, ErrorRows errors, Payload& payload) const = 0;
 
   /// Where a mean is added: to errors (at Segment::state) or to parameters (at Segment::parameter).
   enum class Target { state, parameters };
@@ -124,7 +130,7 @@ class Codec {
   /// Does a server's work: adds the mean of the arrived rows to its errors (up.add_mean), then encodes. A codec that
   /// can do both in one pass overrides this, with the same bits.
   virtual void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-                     const RngKey& draw, float* errors, Index stride, Payload& payload) const;
+                     const RngKey& draw, ErrorRows errors, Payload& payload) const;
 
   /// Writes the decoded real elements of one row in parameter order.
   virtual void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
@@ -134,7 +140,7 @@ class Codec {
 /// Leaves y of the rows in `errors`, or zeros in segments that are refused; `refused` is as in Payload. Returns the
 /// sums of y^2 over the active elements, [rows][segments]. For codecs whose encoding does not do this itself.
 device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
-                                          const EncodeInput& input, float* errors, Index stride, Index* refused);
+                                          const EncodeInput& input, ErrorRows errors, Index* refused);
 
 class Channel;
 

@@ -10,17 +10,17 @@ namespace onebit::compress {
 /// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y), and with the elements that
 /// it runs over: the real ones, since nothing is added to padding, or all active ones if y is in the errors already.
 template <class Term, class Use>
-void with_error_feedback(const SegmentTable& table, const EncodeInput& input, float* errors, Index stride,
-                         const Term& term, const Use& use) {
+void with_error_feedback(const SegmentTable& table, const EncodeInput& input, ErrorRows errors, const Term& term,
+                         const Use& use) {
   const Segment* segments = table.device_segments();
   if (input.rows == nullptr) {
-    use(table.active(), TermKernel<Term>{segments, errors, stride, false, term});
+    use(table.active(), TermKernel<Term>{segments, errors.data, errors.stride, false, term});
   } else if (input.weights != nullptr) {
-    use(table.real(), FeedKernel<Feed::weighted, Term>{segments, input, errors, stride, term});
+    use(table.real(), FeedKernel<Feed::weighted, Term>{segments, input, errors.data, errors.stride, term});
   } else if (input.shared != nullptr) {
-    use(table.real(), FeedKernel<Feed::shared, Term>{segments, input, errors, stride, term});
+    use(table.real(), FeedKernel<Feed::shared, Term>{segments, input, errors.data, errors.stride, term});
   } else {
-    use(table.real(), FeedKernel<Feed::rows, Term>{segments, input, errors, stride, term});
+    use(table.real(), FeedKernel<Feed::rows, Term>{segments, input, errors.data, errors.stride, term});
   }
 }
 
@@ -32,22 +32,23 @@ inline bool leaves_padding(const SegmentTable& table, const EncodeInput& input) 
 /// Leaves y in the errors. Sums term(y) over the active elements into sums[row * segments + segment].
 template <class Term>
 void feed_terms(const device::Device& device, const SegmentTable& table, Index rows, const EncodeInput& input,
-                float* errors, Index stride, const Term& term, double* sums) {
-  with_error_feedback(table, input, errors, stride, term, [&](const device::Chunks& chunks, const auto& kernel) {
+                ErrorRows errors, const Term& term, double* sums) {
+  with_error_feedback(table, input, errors, term, [&](const device::Chunks& chunks, const auto& kernel) {
     reduce(device, rows, chunks, kernel, sums);
   });
   if (!leaves_padding(table, input)) return;
   const Segment* segments = table.device_segments();
   device::Buffer<double> padding_sums(device, rows * table.count());
-  reduce(device, rows, table.padding(), TermKernel<Term>{segments, errors, stride, true, term}, padding_sums.data());
+  reduce(device, rows, table.padding(), TermKernel<Term>{segments, errors.data, errors.stride, true, term},
+         padding_sums.data());
   for_each(device, padding_sums.size(), AddKernel{sums, padding_sums.data()});
 }
 
 /// Refuses the segments in `errors` whose sums are not finite. refused is [rows][segments].
-inline void refuse(const device::Device& device, const SegmentTable& table, Index rows, double* sums, float* errors,
-                   Index stride, Index* refused) {
+inline void refuse(const device::Device& device, const SegmentTable& table, Index rows, double* sums, ErrorRows errors,
+                   Index* refused) {
   for_each_item(device, rows * table.count(),
-                RefuseKernel{table.device_segments(), table.count(), sums, errors, stride, refused});
+                RefuseKernel{table.device_segments(), table.count(), sums, errors.data, errors.stride, refused});
 }
 
 }  // namespace onebit::compress

@@ -53,7 +53,7 @@ struct Operands {
     }
     for (Index row = 0; row < workers; ++row) {
       auto values = device::random_floats(device, elements, 10 + static_cast<std::uint32_t>(row));
-      codec->encode(device, sent_table(), {row, 1}, {}, {.first_row = row}, values.data(), elements, arrived);
+      codec->encode(device, sent_table(), {row, 1}, {}, {.first_row = row}, {values.data(), elements}, arrived);
     }
   }
 
@@ -91,7 +91,7 @@ Subject worker_encode(Operands& o) {
                      .rows = o.a.data(),
                      .stride = o.elements / o.workers,
                      .factors = o.factors.data()},
-                    {}, o.b.data(), o.elements / o.workers, o.worker_payload);
+                    {}, {o.b.data(), o.elements / o.workers}, o.worker_payload);
   };
   return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes()};
 }
@@ -100,7 +100,7 @@ Subject worker_encode(Operands& o) {
 /// what is sent.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
-    o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, o.b.data(), o.elements, o.server_payload);
+    o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, {o.b.data(), o.elements}, o.server_payload);
   };
   return {{"server side", run}, o.elements, (static_cast<double>(o.workers) + 1) * o.sent_bytes() + 8 + 8};
 }

@@ -67,14 +67,10 @@ class VirtualCluster {
   bool is_root() const { return replicas_.front().shard.rank() == 0; }
   /// Whether the run is probed.
   bool probed() const { return !probes_.empty(); }
-  /// Number of processes of the run.
-  Index ranks() const { return group_.processes().size(); }
-  /// Whether `own` is true in any process. Collective.
-  bool any(bool own) { return group_.processes().any(own); }
+  /// Processes of the run.
+  device::ProcessGroup& processes() const { return group_.processes(); }
   /// Returns the root's `own` in every process. Collective.
   Index broadcast(Index own);
-  /// Calls work in every process; an error in one is thrown in all. Collective.
-  void together(const std::function<void()>& work) { group_.processes().run(work); }
   /// Returns the share of every device of the run, by rank. Collective.
   std::vector<RankShare> shares();
   /// Model, optimizer and weights (worker 0's first) of the first device. The other devices have copies, except of the

@@ -54,7 +54,7 @@ void for_each_file(const std::string& log, const std::function<void(const fs::pa
 
 void visit(const h5::Object* file, VirtualCluster& cluster, RunState& state) {
   cluster.visit_state([&](const device::Shard& shard, const auto& use) {
-    StateWriter writer(file, shard, cluster.ranks() > 1);
+    StateWriter writer(file, shard, cluster.processes().size() > 1);
     visit(writer, state);
     use(writer);
   });

@@ -89,7 +89,7 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
   Resumption resumption;
   std::optional<LogReader> log;
   Index step = kNone;
-  cluster.together([&] {
+  cluster.processes().run([&] {
     if (!cluster.is_root()) return;
     log.emplace(path);
     require_same_problem(*log, cluster);
@@ -99,12 +99,12 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
     step = newest_good(path, *log, resumption.refused);
   });
   step = cluster.broadcast(step);
-  cluster.together([&] {
+  cluster.processes().run([&] {
     if (!replace || step != kNone || resumption.refused.empty()) return;
     throw ConfigError(resumption.refused.front(), "",
                       "without it the log's rows would be lost; --overwrite begins anew");
   });
-  cluster.together([&] {
+  cluster.processes().run([&] {
     if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
     if (cluster.step() > cluster.steps()) {
       throw ConfigError("the run would end before the checkpoint that it goes on from", checkpoint_path(path, step),

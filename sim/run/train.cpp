@@ -1,18 +1,16 @@
 #include "sim/run/train.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <new>
 
 #include "device/base/error.hpp"
-#include "device/base/text.hpp"
 #include "sim/probe/probe.hpp"
+#include "sim/run/branch_log.hpp"
 #include "sim/run/memory_plan.hpp"
 #include "sim/run/resume.hpp"
+#include "sim/run/run_header.hpp"
 #include "sim/run/run_log.hpp"
 
 namespace onebit::sim {
@@ -22,57 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
-}
-
-/// The time to the microsecond, which tells logs apart.
-std::string utc_now() {
-  std::timespec now{};
-  std::timespec_get(&now, TIME_UTC);
-  std::tm parts{};
-  gmtime_r(&now.tv_sec, &parts);
-  char date[32];
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  const std::string micros = std::to_string(1'000'000 + now.tv_nsec / 1000);
-  std::string text = date;
-  text.append(".").append(micros, 1).append("Z");
-  return text;
-}
-
-std::string host_name() {
-  char text[256] = "";
-  gethostname(text, sizeof text - 1);
-  return text;
-}
-
-/// Describes what was read, shortened if a folder held very many files; the data hash covers them all.
-std::string read_text(const std::vector<std::string>& provenance) {
-  constexpr std::size_t shown = 100;
-  const std::span<const std::string> lines(provenance);
-  if (lines.size() <= shown) return join(lines, "; ");
-  return join(lines.first(shown), "; ") + "; and " + std::to_string(lines.size() - shown) + " more";
-}
-
-LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity) {
-  LogHeader header;
-  header.program_version = identity.program_version;
-  header.git_commit = identity.git_commit;
-  header.created_utc = utc_now();
-  header.command_line = identity.command_line;
-  header.host = host_name();
-  header.devices = cluster.devices();
-  header.data_hash = cluster.data().hash();
-  header.seed = config.seed;
-  header.workers = config.workers;
-  header.tensors = cluster.model().tensors();
-  header.constants = cluster.model().constants(cluster.data());
-  header.config = identity.options;
-  header.config.emplace_back("data.read", read_text(cluster.data().provenance()));
-  header.variance_lag = cluster.variance_lag();
-  header.per_worker = config.log.workers_every > 0;
-  header.per_tensor = config.log.tensors_every > 0;
-  header.probed = config.probe.every > 0;
-  header.rounded = header.probed && config.optimizer.exchange.error_type != compress::ErrorType::fp32;
-  return header;
 }
 
 /// One run in progress.
@@ -87,7 +34,7 @@ class Run {
     try {
       if (cluster_.step() == 0 && state_.rows.evaluations == 0) evaluate(0, 0);
       while (cluster_.step() < cluster_.steps()) {
-        if (cluster_.any(control_.stop_requested())) return stop();
+        if (cluster_.processes().any(control_.stop_requested())) return stop();
         step();
       }
     } catch (const NumericError& error) {
@@ -175,7 +122,7 @@ class Run {
   /// Writes a checkpoint. The log is on disk before the checkpoint counts its rows.
   void checkpoint() {
     take_wall_time();
-    cluster_.together([&] {
+    cluster_.processes().run([&] {
       if (log_ != nullptr) {
         log_->synchronize();
         state_.rows = log_->rows();
@@ -272,40 +219,6 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
   return result;
 }
 
-/// Copies rows of another run's log up to a step.
-template <class Row>
-void copy_rows(const std::vector<Row>& rows, Index step, LogWriter& log) {
-  for (const Row& row : rows) {
-    if (row.step <= step) log.append(row);
-  }
-}
-
-void check_parent(const LogReader& parent, const LogHeader& header, Index step) {
-  const LogHeader& other = parent.header();
-  const bool same_groups = other.per_worker == header.per_worker && other.per_tensor == header.per_tensor &&
-                           other.probed == header.probed && other.rounded == header.rounded &&
-                           other.columns == header.columns;
-  if (!same_groups || other.data_hash != header.data_hash || parent.committed_rows() < step)
-    throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
-}
-
-/// Copies all groups of rows up to a step; returns the bytes that their exchanges sent.
-double copy_log(const LogReader& parent, Index step, LogWriter& log) {
-  copy_rows(parent.steps(), step, log);
-  if (parent.header().per_worker) copy_rows(parent.workers(), step, log);
-  if (parent.header().per_tensor) copy_rows(parent.tensors(), step, log);
-  if (parent.header().probed) copy_rows(parent.probes(), step, log);
-  copy_rows(parent.evaluations(), step, log);
-  copy_rows(parent.events(), step, log);
-  double bytes = 0;
-  for (const StepTraffic& row : parent.traffic()) {
-    if (row.step > step) break;
-    log.append(row.step, {row.traffic});
-    bytes += netmodel::sent_bytes({row.traffic}).value;
-  }
-  return bytes;
-}
-
 /// Trains in a process other than the root.
 RunResult follow(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                  bool resumes, const RunControl& control) {
@@ -336,7 +249,7 @@ RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::st
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control) {
   const bool may_resume = existing == Existing::resume || existing == Existing::resume_replacing;
-  const bool resumes = cluster.any(cluster.is_root() && may_resume && std::filesystem::exists(path));
+  const bool resumes = cluster.processes().any(cluster.is_root() && may_resume && std::filesystem::exists(path));
   if (!cluster.is_root()) return follow(cluster, config, path, existing, resumes, control);
   return (resumes ? resume : start)(cluster, config, path, existing, identity, control);
 }

@@ -51,8 +51,8 @@ struct Encoding {
                     .rows = device_rows.data() + first * layout.parameters(),
                     .stride = layout.parameters(),
                     .factors = device_factors.data() + first},
-                   {.seed = 7, .step = 3, .first_row = first}, state.data() + first * layout.state_size(),
-                   layout.state_size(), payload);
+                   {.seed = 7, .step = 3, .first_row = first},
+                   {state.data() + first * layout.state_size(), layout.state_size()}, payload);
     }
     errors = state.to_host();
   }
@@ -172,7 +172,7 @@ TEST_CASE("a contraction's error is shorter than the row") {
     one_hot[3] = 5;
     for (const std::vector<float>& row : {oracle::normals(100, 4), one_hot, std::vector<float>(100, -2.0f)}) {
       std::vector<float> error = row;
-      codec->encode(device, layout.worker(), {0, 1}, {}, {}, error.data(), 100, payload);
+      codec->encode(device, layout.worker(), {0, 1}, {}, {}, {error.data(), 100}, payload);
       CAPTURE(entry.name);
       CHECK(oracle::norm(error) < oracle::norm(row));
     }

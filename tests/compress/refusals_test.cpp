@@ -20,7 +20,7 @@ struct Encoded {
         payload(codec->make_payload(device, layout.worker(), kRows)) {
     if (codec->traits().shared_max) payload.shared_max.upload(std::vector<float>{4, 4});
     auto state = on(device, values);
-    codec->encode(device, layout.worker(), {0, kRows}, {}, {}, state.data(), layout.state_size(), payload);
+    codec->encode(device, layout.worker(), {0, kRows}, {}, {}, {state.data(), layout.state_size()}, payload);
     errors = state.to_host();
   }
 

@@ -78,8 +78,8 @@ class RowCodec {
   RowOutcome operator()(const std::vector<float>& row, Index step = 1, Index worker = 0) {
     auto error = on(device_, row);
     if (codec_->traits().shared_max) payload_.shared_max.upload(std::vector<float>{largest(row)});
-    codec_->encode(device_, layout_.worker(), {0, 1}, {}, {.seed = 5, .step = step, .first_row = worker}, error.data(),
-                   error.size(), payload_);
+    codec_->encode(device_, layout_.worker(), {0, 1}, {}, {.seed = 5, .step = step, .first_row = worker},
+                   {error.data(), error.size()}, payload_);
     device::Buffer<float> decoded(device_, error.size());
     codec_->decode(device_, layout_.worker(), payload_, 0, decoded.data());
     Index bytes = payload_.wire_bytes();

@@ -60,7 +60,7 @@ class Rows {
   Outcome together(ScaleNorm norm) {
     const SignCodec codec(norm);
     Payload payload = codec.make_payload(device_, table(), rows_);
-    codec.encode(device_, table(), {0, rows_}, input_, {}, errors_.data(), layout_.state_size(), payload);
+    codec.encode(device_, table(), {0, rows_}, input_, {}, {errors_.data(), layout_.state_size()}, payload);
     return {payload.body.to_host(), payload.scales.to_host(), errors_.to_host()};
   }
 
@@ -68,7 +68,7 @@ class Rows {
     Payload payload = SignCodec(norm).make_payload(device_, table(), rows_);
     const Index stride = layout_.state_size();
     device::Buffer<double> sums(device_, rows_ * table().count());
-    feed_terms(device_, table(), rows_, input_, errors_.data(), stride, ScaleTerm{norm}, sums.data());
+    feed_terms(device_, table(), rows_, input_, {errors_.data(), stride}, ScaleTerm{norm}, sums.data());
     const Segment* segments = table().device_segments();
     for_each(device_, sums.size(), ScaleKernel{segments, table().count(), sums.data(), payload.scales.data(), {norm}});
     pack_bits(device_, table().active(),

@@ -31,7 +31,7 @@ Encoded encode_on(const std::string& backend, ScaleNorm norm, const std::vector<
   Payload payload = codec.make_payload(device, layout.worker(), 1);
   auto error = on(device, row);
   device::Buffer<float> decoded(device, error.size());
-  codec.encode(device, layout.worker(), {0, 1}, {}, {}, error.data(), layout.state_size(), payload);
+  codec.encode(device, layout.worker(), {0, 1}, {}, {}, {error.data(), layout.state_size()}, payload);
   codec.decode(device, layout.worker(), payload, 0, decoded.data());
   return {decoded.to_host(), error.to_host(), payload.scales.to_host(), payload.body.to_host()};
 }
@@ -127,7 +127,7 @@ TEST_CASE("a NaN stays in its own segment and row") {
   Payload payload = codec.make_payload(device, layout.worker(), 2);
   std::vector<float> errors(28, 1.0f);
   errors[14 + 4] = kNan;  // row 1, segment 0
-  codec.encode(device, layout.worker(), {0, 2}, {}, {}, errors.data(), 14, payload);
+  codec.encode(device, layout.worker(), {0, 2}, {}, {}, {errors.data(), 14}, payload);
   const std::vector<float> scales = payload.scales.to_host();
   CHECK(scales[0] == 1);
   CHECK(scales[1] == 1);

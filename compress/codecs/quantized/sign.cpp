@@ -39,11 +39,12 @@ Traits SignCodec::traits() const {
 }
 
 /// Makes the kernels of the second pass: scales from the sums, then bits and errors.
-SecondPass SignCodec::second_pass(const SegmentTable& table, Range range, float* errors, Index stride,
-                                  const double* sums, Payload& payload) const {
+SecondPass SignCodec::second_pass(const SegmentTable& table, Range range, ErrorRows errors, const double* sums,
+                                  Payload& payload) const {
   const Segment* segments = table.device_segments();
   float* scales = payload.scales.data() + range.first * payload.scale_count;
-  return {{segments, table.count(), sums, scales, {norm_}}, {segments, table.count(), scales, errors, stride}};
+  return {{segments, table.count(), sums, scales, {norm_}},
+          {segments, table.count(), scales, errors.data, errors.stride}};
 }
 
 void SignCodec::finish(const device::Device& device, const SegmentTable& table, Range range, const SecondPass& pass,
@@ -53,33 +54,33 @@ void SignCodec::finish(const device::Device& device, const SegmentTable& table, 
 }
 
 void SignCodec::encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
-                       const RngKey&, float* errors, Index stride, Payload& payload) const {
+                       const RngKey&, ErrorRows errors, Payload& payload) const {
   device::Buffer<double> sums(device, range.count * table.count());
-  const SecondPass second = second_pass(table, range, errors, stride, sums.data(), payload);
+  const SecondPass second = second_pass(table, range, errors, sums.data(), payload);
   if (leaves_padding(table, input)) {
-    feed_terms(device, table, range.count, input, errors, stride, ScaleTerm{norm_}, sums.data());
+    feed_terms(device, table, range.count, input, errors, ScaleTerm{norm_}, sums.data());
     finish(device, table, range, second, payload);
   } else {
-    with_error_feedback(table, input, errors, stride, ScaleTerm{norm_},
+    with_error_feedback(table, input, errors, ScaleTerm{norm_},
                         [&]<class Kernel>(const auto& chunks, const Kernel& feed) {
                           reduce_and_pack(device, range.count, chunks, BothPasses<Kernel>{second, feed}, sums.data(),
                                           sign_rows(table, payload, range));
                         });
   }
   if (!refuses()) return;
-  refuse(device, table, range.count, sums.data(), errors, stride, payload.refused.data() + range.first * table.count());
+  refuse(device, table, range.count, sums.data(), errors, payload.refused.data() + range.first * table.count());
 }
 
 void SignCodec::serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-                      const RngKey& draw, float* errors, Index stride, Payload& payload) const {
+                      const RngKey& draw, ErrorRows errors, Payload& payload) const {
   if (dynamic_cast<const SignCodec*>(&up) == nullptr) {
-    return Codec::serve(device, chunks, up, arrived, draw, errors, stride, payload);
+    return Codec::serve(device, chunks, up, arrived, draw, errors, payload);
   }
   device::Buffer<double> sums(device, chunks.count());
   reduce_sign_mean(device, chunks.active(), scaled_rows(chunks, arrived, {0, arrived.rows}),
-                   ServeKernel{chunks.device_segments(), errors, {norm_}}, sums.data());
-  if (refuses()) refuse(device, chunks, 1, sums.data(), errors, stride, payload.refused.data());
-  finish(device, chunks, {0, 1}, second_pass(chunks, {0, 1}, errors, stride, sums.data(), payload), payload);
+                   ServeKernel{chunks.device_segments(), errors.data, {norm_}}, sums.data());
+  if (refuses()) refuse(device, chunks, 1, sums.data(), errors, payload.refused.data());
+  finish(device, chunks, {0, 1}, second_pass(chunks, {0, 1}, errors, sums.data(), payload), payload);
 }
 
 void SignCodec::add_mean(const device::Device& device, const SegmentTable& table, const Payload& payload, Target where,

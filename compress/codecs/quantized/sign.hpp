@@ -24,16 +24,16 @@ class SignCodec final : public Codec {
   bool refuses() const override { return norm_ == ScaleNorm::unit; }
   std::optional<double> delta(Index n) const override;
   void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
-              const RngKey& draw, float* errors, Index stride, Payload& payload) const override;
+              const RngKey& draw, ErrorRows errors, Payload& payload) const override;
   void add_mean(const device::Device& device, const SegmentTable& table, const Payload& payload, Target where,
                 float* target) const override;
   void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-             const RngKey& draw, float* errors, Index stride, Payload& payload) const override;
+             const RngKey& draw, ErrorRows errors, Payload& payload) const override;
   void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
               float* parameters) const override;
 
  private:
-  SecondPass second_pass(const SegmentTable& table, Range range, float* errors, Index stride, const double* sums,
+  SecondPass second_pass(const SegmentTable& table, Range range, ErrorRows errors, const double* sums,
                          Payload& payload) const;
   void finish(const device::Device& device, const SegmentTable& table, Range range, const SecondPass& pass,
               Payload& payload) const;
