@@ -38,8 +38,8 @@ class Device {
   Device with_precision(Precision precision) const;
   Precision precision() const;
 
-  /// Returns this device with recording of launches (graph_cache.hpp) allowed or forbidden. Only GPUs record; a new one
-  /// may.
+  /// Returns this device with GraphCache's recording of launches allowed or forbidden. Only GPUs can record; a new
+  /// Device allows it.
   Device with_recordings(bool allowed) const;
   bool records() const { return is_gpu() && records_; }
   /// Records what `work` launches, without running it. GraphCache says what `work` may launch. Only for a device that

@@ -47,10 +47,10 @@ struct StepReport {
                                             ///< if clipping computes it
   device::Number clip_share = 0.0;          ///< share of the clipped gradients: 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  Stability stability;                        ///< of ||v||_1, if the variance was updated
-  bool synchronised = true;                   ///< all workers have the same weights now
-  double uploads = kNotMeasured;              ///< CADA: share of the workers that sent their gradient
-  Index masked = 0;                           ///< coordinates with v = 0 at the freeze
+  Stability stability;            ///< of ||v||_1; NaN unless this was a regular dense update, one update after the last
+  bool synchronised = true;       ///< all workers have the same weights now
+  double uploads = kNotMeasured;  ///< CADA: share of the workers that sent their gradient
+  Index masked = 0;               ///< coordinates with v = 0 at the freeze
   StageSeconds seconds;
   std::vector<Event> events;
 };
@@ -76,10 +76,12 @@ struct StateView {
   const device::Buffer<float>* momentum = nullptr;
   const device::Buffer<float>* variance = nullptr;
   const compress::CompressedMean* exchange = nullptr;  ///< null until it is made
-  bool exchanged = false;                              ///< whether the last step used it
+  bool exchanged = false;                              ///< whether the last step went through `exchange`
   const TensorNumbers* tensors = nullptr;
   Denominator denominator = {};  ///< of the last update
-  Denominator shadow = {};       ///< the same had the variance not been frozen, if known
+  /// The denominator of the last update if the variance had never been frozen; before the freeze, equal to
+  /// `denominator`. variance null: not known.
+  Denominator shadow = {};
 };
 
 class Optimizer {
@@ -146,7 +148,8 @@ struct OptimizerEntry {
 
 const std::vector<OptimizerEntry>& optimizers();
 
-/// The codec that an optimizer uses. chosen: whether the user asked for the configured one.
+/// Name of the codec that the configured optimizer uses: its own default if it has one and either allows no other
+/// (Codecs::its_own) or the user chose none; otherwise exchange.up.name. chosen: whether the user set the codec.
 std::string codec_of(const OptimizerConfig& config, bool chosen);
 
 /// The codecs that the configured optimizer accepts. its_own: codecs, feedback and channel are part of the algorithm;

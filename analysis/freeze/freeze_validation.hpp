@@ -55,14 +55,17 @@ enum class FreezeVerdict {
   safe,            ///< every seed and the interval lie within the margin
   safe_but_worse,  ///< the same, but the interval lies above 0
   costs,           ///< a seed diverged or lies beyond the margin: more seeds cannot make it safe
-  unclear          ///< every seed lies within the margin, but the interval does not: more seeds would decide
+  unclear  ///< no seed lies beyond the margin, but the interval does (more seeds would decide) or a seed's cost is
+           ///< unknown
 };
 
 /// Cost of one arm relative to another; positive means worse.
 struct FreezeCost {
-  std::vector<double> by_seed;  ///< infinite: the run diverged; NaN: there is no such run
-  Interval interval;            ///< interval of the mean; NaN where a value is not finite
-  double p = 0;                 ///< sign_flip_p, for this one comparison
+  /// Infinite: the run diverged or, with measure steps, missed the target. NaN: there is no such run, or the reference
+  /// run diverged or did not reach the target.
+  std::vector<double> by_seed;
+  Interval interval;  ///< interval of the mean; NaN where a value is not finite
+  double p = 0;       ///< sign_flip_p, for this one comparison
   FreezeVerdict verdict = FreezeVerdict::unclear;
   Index more_seeds = 0;  ///< unclear: about how many more seeds would decide; 0: more seeds would not help
   std::string reason;    ///< for costs and unclear: why
@@ -83,8 +86,8 @@ struct FreezeRow {
   std::vector<CompressedCost> arms;  ///< [arms]
 };
 
-/// The earliest candidate that the choosing seeds found safe with the first arm, provided that all later candidates
-/// that they reached are safe as well.
+/// The earliest candidate whose total cost with the first arm is within the margin for every choosing seed, provided
+/// the same holds for all later candidates that any of these seeds reached.
 struct FreezeChoice {
   std::size_t row = 0;
   FreezeCost freeze, together;  ///< as judged by the other seeds; the two verdicts hold jointly

@@ -1,6 +1,6 @@
 #pragma once
-// Signs that steps will explode after the freeze: how far one bit would move a coordinate, and what the codec does
-// then. Computed from a log alone.
+// Indications that steps will explode after the freeze: how far one bit would move a coordinate, and what the codec
+// does then. Computed from a log alone.
 
 #include <string>
 #include <vector>
@@ -34,10 +34,12 @@ StepSizes view_step_sizes(const sim::LogReader& log);
 /// Quality of the exchanges after the freeze, at the rows of /workers.
 struct CompressionSeries {
   std::vector<Index> steps;
-  std::vector<double> worker_delta, server_delta;  ///< 1 - ||y - C(y)||^2 / ||y||^2: below 0 the codec expands
-  std::vector<double> error_share;                 ///< ||e|| (root mean square over workers) / ||m||
-  double loss_before = 0,
-         loss_after = 0;  ///< mean training loss over a tenth of the run, before the freeze and at the end
+  /// Workers: 1 - (mean over workers of ||y - C(y)|| / ||y||)^2; servers: 1 - ||y - C(y)||^2 / ||y||^2. Below 0 the
+  /// codec expands.
+  std::vector<double> worker_delta, server_delta;
+  std::vector<double> error_share;  ///< ||e|| (root mean square over workers) / ||m||
+  /// Mean training loss over a tenth of the run, at least ten steps, before the freeze and at the end.
+  double loss_before = 0, loss_after = 0;
 };
 
 /// Returns the series; empty where the run was not frozen or measured no codec afterwards.

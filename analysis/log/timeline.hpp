@@ -1,5 +1,5 @@
 #pragma once
-// The only clock of this program: it maps the steps of a run to estimated seconds on a cluster.
+// Maps the steps of a run to estimated seconds on a cluster.
 
 #include <limits>
 #include <optional>
@@ -15,7 +15,9 @@ struct PriceRules {
   std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
   /// Times of a step that replace the workload's; NaN where not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
-  netmodel::StepOptions step = {.gradient_bytes = sizeof(float)};  ///< dense gradients as a log's run sent them
+  /// Options of the step model. By default a dense gradient element has 4 bytes, as simulated runs send it, not the 2
+  /// of StepOptions.
+  netmodel::StepOptions step = {.gradient_bytes = sizeof(float)};
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };

@@ -54,8 +54,8 @@ class Channel {
 
   virtual Index error_stride() const = 0;
   virtual Index server_state_size() const { return 0; }
-  /// Whether exchange() needs the errors that absorb() left, of all workers of this device at once. worker_errors of a
-  /// type other than float32 cannot offer such rows.
+  /// Whether exchange() uses again, for all workers of this device at once, the errors that absorb() left. Such a
+  /// channel accepts only ErrorType::fp32: the other types are expanded to float32 a few rows at a time.
   virtual bool revisits_errors() const { return false; }
   /// Segment table of the errors of this device's servers; null if the channel has no servers.
   virtual const SegmentTable* servers() const { return nullptr; }
@@ -67,8 +67,9 @@ class Channel {
   /// otherwise null.
   virtual const Payload* packed_mean() const { return nullptr; }
 
-  /// Writes the decoded mean to those elements of `result` [parameters] that the channel exchanges. If `result` is
-  /// null, the mean stays packed, for readers of packed_mean(). Appends the traffic. Collective.
+  /// Writes the decoded mean to those elements of `result` [parameters] that the channel exchanges. It may overwrite
+  /// the others, so the dense part is written afterwards. If `result` is null, the mean stays packed, for readers of
+  /// packed_mean(). Appends the traffic. Collective.
   virtual ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
 

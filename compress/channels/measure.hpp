@@ -19,7 +19,9 @@ device::Future<double> error_squares(const device::Device& device, const Segment
 device::Future<double> encoded_squares(const device::Device& device, const SegmentTable& table, Index rows,
                                        FloatRows errors, FloatRows decoded);
 
-/// Squared norms for each of this device's workers, all decoded to the same vector [parameters].
+/// For each of this device's workers: squared norms of its error e and of e + decoded, over real elements. `decoded`
+/// [parameters] is common to all workers, as after an exchange that sums payloads. errors: [workers of this
+/// device][state_size].
 std::vector<CodecSquares> row_squares(const device::Shard& shard, const ExchangeLayout& layout,
                                       const device::Buffer<float>& errors, const float* decoded);
 

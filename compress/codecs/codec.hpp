@@ -29,7 +29,9 @@ struct Traits {
   bool sparse = false;     ///< sends a few elements: fits an all-gather (GatherMean)
   bool linear = false;     ///< sums of payloads decode to sums: fits an all-reduce of payloads
   bool signs = false;  ///< a payload is one bit per element and one scale per segment, as device::SignVector reads it
-  bool shared_max = false;   ///< first needs the largest |x| over all workers, clipped to clip() (4 bytes per segment)
+  /// Before encoding, needs each exchanged vector's largest |x| over all workers, magnitudes limited to clip() root
+  /// mean squares of their segment; this sends 4 more bytes per exchanged vector.
+  bool shared_max = false;
   bool fixed_volume = true;  ///< the volume depends only on the number of elements, not on their values or on
                              ///< the tensors' shapes
   netmodel::WireType wire = netmodel::WireType::packed;  ///< type of the bytes of a payload's body
@@ -44,7 +46,8 @@ struct RngKey {
 };
 
 /// What a worker w encodes: y = weights * (shared_factor * shared + factors[w] * rows[w]) + error[w], in parameter
-/// order. For 1-bit Adam shared is the momentum and rows are the gradients. All pointers null: y is in `error` already.
+/// order. For 1-bit Adam shared is the momentum and rows are the gradients. rows null: y is in `error` already, the
+/// other members are ignored.
 struct EncodeInput {
   const float* shared = nullptr;  ///< [parameters]; null: none
   float shared_factor = 0;

@@ -14,10 +14,13 @@ namespace onebit::compress {
 ///   Index encode(const SegmentInput&, uint8_t*)   writes them, leaves the error in y, returns the bytes used,
 ///   void decode(const uint8_t*, Index n, use)     calls use(i, value) for every element that is sent,
 /// and optionally
+///   encode(in, out, lanes), decode(in, n, use, lanes)          instead of the two above: all lanes run them,
+///   bool keeps_dense(const Tensor&) const                      as in Codec,
 ///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
 ///   void set_density(double)                                   for sparse codecs,
 ///   double clip                                                its clipping before the shared maximum,
 ///   RecordedIndices indices                                    if it accepts recorded ones,
+///   SentCount count                                            required with `indices`,
 ///   static constexpr bool kVariableSize = true, kMemory = true.
 template <class Method>
 class SegmentCodec final : public Codec {

@@ -5,7 +5,8 @@
 
 namespace onebit::compress {
 
-/// The tensors of a compressed exchange that are kept dense: their vectors are averaged in float32.
+/// The tensors of a compressed exchange that are kept dense: their vectors are exchanged as float32 and averaged in
+/// double.
 class DensePart {
  public:
   /// dense [tensors]: nonzero for the tensors that are kept dense.

@@ -117,8 +117,8 @@ class ExchangeLayout {
   SegmentTable server_;
 };
 
-/// Places [tensors] of tensors of these sizes in a row of a servers' payload that has one bit per element and one scale
-/// per segment. The layout is of the same tensors, with none left out.
+/// For each tensor, where its signs and scales lie in the row that the servers send with a sign codec (one bit per
+/// element, one scale per server's chunk). `layout` must be of these same tensors, with none left out.
 std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
 /// The chunks of an exchange that belong to one device's servers, with errors and bytes packed tightly. Together, the

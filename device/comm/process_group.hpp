@@ -36,10 +36,12 @@ class ProcessGroup {
   /// Whether `own` is true in any process. Collective.
   virtual bool any(bool own) = 0;
 
-  /// MPI's own collectives on host memory, to measure them: a sum in place; a part of equal size to and from each
-  /// process; the parts of all processes.
+  /// MPI_Allreduce on host memory, for benchmarks: sums `values` over all processes, in place.
   virtual void all_reduce(std::span<float> values) = 0;
+  /// MPI_Alltoall on host memory, for benchmarks: sends the p-th equal part of `to` to process p and stores the part
+  /// that came from process p as the p-th of `from`.
   virtual void all_to_all(std::span<const float> to, std::span<float> from) = 0;
+  /// MPI_Allgather on host memory, for benchmarks: stores every process's `own` in `all`, in rank order.
   virtual void all_gather(std::span<const float> own, std::span<float> all) = 0;
 };
 

@@ -10,7 +10,9 @@ namespace onebit::device {
 
 /// Elements per chunk of every deterministic sum.
 inline constexpr Index kChunk = 4096;
-/// Within a chunk, a sum consists of kSumLanes interleaved partial sums, each formed in runs of kSumRun elements.
+/// A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane l adds elements l, l +
+/// kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the lanes, then the chunks of a
+/// segment. So the bits do not depend on the number of threads.
 inline constexpr Index kSumLanes = 16;
 inline constexpr Index kSumRun = 256;
 

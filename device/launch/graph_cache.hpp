@@ -1,6 +1,5 @@
 #pragma once
-// Work that launches the same again and again: a GPU records its launches once, and from then on starts them together.
-// That takes one call of the host instead of hundreds, and less time between kernels.
+// Records launch sequences that repeat, so that a GPU starts them with one call.
 
 #include <algorithm>
 #include <functional>
@@ -11,15 +10,16 @@
 
 namespace onebit::device {
 
-/// Recordings by key. A key holds everything that the launches depend on, so that equal keys launch the same: numbers,
-/// and the addresses of memory from outside. Memory that the work itself keeps must not move; otherwise call forget().
+/// Recordings of repeated work, by key. A key must contain everything that can change the launches: the numbers passed
+/// to kernels and the addresses of the caller's buffers. Addresses of buffers that the work owns are not in the key:
+/// call forget() when one is reallocated.
 template <class Key>
 class GraphCache {
  public:
   /// Runs what `work` launches on the device. A new key calls `work` as usual, the second call with it records the
-  /// launches, and later ones only start the recording without calling `work`. What `work` launches may neither wait
-  /// for the device nor copy from or to host memory, and buffers that it allocates must be released before it returns.
-  /// Keys beyond the first kMost are never recorded.
+  /// launches, and later ones only start the recording; they call `work` again only if the recording is no longer
+  /// valid. What `work` launches may neither wait for the device nor copy from or to host memory, and buffers that it
+  /// allocates must be released before it returns. Keys beyond the first kMost are never recorded.
   void run(const Device& device, const Key& key, const std::function<void()>& work) {
     if (!device.records()) return work();
     auto entry = std::ranges::find(entries_, key, &Entry::key);

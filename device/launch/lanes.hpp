@@ -25,7 +25,9 @@ struct ColumnTerms {
 /// Sizes of a launch's items, in elements.
 struct ItemSizes {
   Index count = 0;
-  Index longest = 0;  ///< at least the n of any lanes' sum: their memory is sized by it
+  /// Elements of the longest item. Must be at least every n that a kernel passes to lanes.sum(): scratch memory is
+  /// sized from it.
+  Index longest = 0;
   Index total = 0;
 
   void add(Index elements) {
@@ -35,8 +37,9 @@ struct ItemSizes {
   }
 };
 
-/// Members of each thread group if there are `all` threads or blocks in total: enough for the longest item to take no
-/// longer than its share of all work, and more if there would be more groups than items.
+/// How many of `all` threads or blocks share an item. Starts from longest / total of them, so that the longest item
+/// does not outlast the rest, and takes more if there would otherwise be more groups than items. At most one per kTile
+/// elements of the longest item, at least 1.
 inline Index group_size(const ItemSizes& sizes, Index all) {
   if (sizes.total <= 0 || sizes.count <= 0) return 1;
   const Index most = std::max<Index>(1, std::min(all, sizes.longest / kTile));

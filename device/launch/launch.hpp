@@ -100,11 +100,12 @@ void sum_columns(const Device& device, Index groups, Index rows, Index columns, 
 }
 
 /// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), with i counted from the segment's
-/// start, in double. A chunk has 16 interleaved partial sums, each formed in runs of 256 elements; a fixed pairwise
-/// tree combines the runs and the chunks. The kernel may write to its own element. A kernel may offer bind(row,
-/// segment), which looks up pointers and scales once per chunk and returns a function of i. That function may offer
-/// load(i) and store(i, loaded), which together do the same as its call, so that a GPU can read several elements before
-/// it writes the first.
+/// start, in double. A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane l adds
+/// elements l, l + kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the lanes, then
+/// the chunks of a segment. So the bits do not depend on the number of threads. The kernel may write to its own
+/// element. A kernel may offer bind(row, segment), which looks up pointers and scales once per chunk and returns a
+/// function of i. That function may offer load(i) and store(i, loaded), which together do the same as its call, so that
+/// a GPU can read several elements before it writes the first.
 template <class Kernel>
 void reduce(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums) {
   device.run([&](const auto& queue) { reduce(queue, rows, chunks.view(), kernel, sums); });

@@ -7,8 +7,8 @@ namespace onebit::device {
 class Recording {
  public:
   virtual ~Recording() = default;
-  /// Whether the memory that the device itself has lent to the launches is still where it was. If not, they have to be
-  /// recorded again.
+  /// Whether the recording can still be started. It becomes invalid when the device reallocates its workspace, whose
+  /// address the recorded launches hold; then record again.
   virtual bool valid() const = 0;
   /// Starts all launches again, after everything launched before. Throws DeviceError, std::bad_alloc.
   virtual void start() const = 0;

@@ -8,9 +8,9 @@
 
 namespace onebit::device {
 
-/// Memory by which the members of a thread group communicate. Numbers that every call overwrites exist twice: a member
-/// that is one call ahead leaves those of the previous call alone. Counts exist three times: a call also clears those
-/// of the next one.
+/// Memory shared by the members of a thread group. Arrays that each call overwrites are double-buffered ([2]), so that
+/// a member that has already entered the next call does not overwrite what slower members still read. `counts` is
+/// triple-buffered ([3]), because a call also zeroes the counts of the call after it.
 struct GroupScratch {
   Index tiles;
   double* sums;    ///< [2][tiles]
@@ -79,8 +79,10 @@ class GroupLanes {
     }
   }
 
-  /// Sum of term(i) over [0, n), tile by tile: kLargeItemLanes interleaved partial sums; in every 32 of them halves are
-  /// added to each other, then halves of the results. The tiles' sums are added up in the same order as a tile's terms.
+  /// Sum of term(i) over [0, n) in double, in an order that depends on n alone. [0, n) is cut into tiles of kTile. In a
+  /// tile, lane l adds terms l, l + kLargeItemLanes, ...; the lanes' sums are then added by halving (k with k+16, k+8,
+  /// ...) within each group of 32 lanes, and the groups' results likewise. The tile sums are added as if they were the
+  /// terms of one more tile.
   template <class Term>
   ONEBIT_DEVICE double sum(Index n, const Term& term) const {
     if (members_ == 1) return member_.sum(n, term);

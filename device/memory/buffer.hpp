@@ -10,8 +10,8 @@
 
 namespace onebit::device {
 
-/// `size` elements of T on a device, undefined at first (NaN on a debug device). Can be moved, not copied. Throws
-/// std::bad_alloc.
+/// `size` elements of T on a device, undefined at first (on a debug device all bytes are 0xFF: NaN for float and
+/// double, -1 or the largest value for integers). Can be moved, not copied. Throws std::bad_alloc.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -51,7 +51,8 @@ class Buffer {
     if (size_ > 0) memory_->fill(data_, 0, bytes(size_));
   }
 
-  /// Makes the contents NaN on a debug device, so that a read before the next write is found.
+  /// Sets all bytes to 0xFF on a debug device (NaN for float and double, -1 or the largest value for integers), so that
+  /// a read before the next write is found.
   void poison() {
     if (size_ > 0) memory_->poison(data_, bytes(size_));
   }

@@ -27,7 +27,7 @@ struct ExtraOption {
 const std::vector<ExtraOption>& extra_options() {
   static const std::vector<ExtraOption> table = {
       {"out,o",
-       "output: a file; a folder for compare, sweep, verify and --validate; with --fit the decision of the pictures' "
+       "output file; a folder for compare, sweep, freeze, verify and --validate; with --fit, the stem of the pictures' "
        "names",
        true},
       {"weights-out", "run: write the final weights to this file", true},
@@ -40,9 +40,10 @@ const std::vector<ExtraOption>& extra_options() {
       {"seeds", "paired seeds per arm: seed, seed+1, ...", true},
       {"ranks", "run as so many MPI processes on this machine, by mpirun", true},
       {"reference",
-       "replay: case in the trace, or all: take its hyper-parameters, compare with its parameters; --validate: the "
-       "loss "
-       "that excess is counted from: known (the model's minimum, else 0), best or a number",
+       "replay: reference case in the trace, or all: use its hyper-parameters and compare with its recorded "
+       "parameters; "
+       "--validate: baseline that is subtracted from losses: known (the model's minimum, 0 if unknown), best (lowest "
+       "final loss of any run) or a number",
        true},
       {"penalty", "replay: so many times the weights are added to every gradient, as a penalty of the loss does", true},
       {"elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", true},
@@ -63,7 +64,8 @@ const std::vector<ExtraOption>& extra_options() {
       {"retry-failed", "sweep: try points again that failed or ran out of time", false},
       {"overwrite", "replace existing output", false},
       {"resume", "continue an existing log from its last checkpoint; a finished one is left unchanged", false},
-      {"resume.allow", "options that may differ from those of the log, separated by commas; bits: what is computed",
+      {"resume.allow",
+       "comma-separated options that may differ from the log's; bits: recomputed rows may, by another build or CPU",
        true},
       {"csv", "export: one line per row, comma-separated; report: its curves as one such table", false},
       {"png", "report: its pictures as files too, SVG and PNG, next to it", false},
@@ -80,7 +82,9 @@ const std::vector<ExtraOption>& extra_options() {
       {"freeze-at", "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000", true},
       {"measure", "--validate: what a cost is counted in: loss, accuracy, or steps to --target [loss]", true},
       {"fit", "analyze: exponent of the squared gradient over logs that differ in steps, workers or errors", true},
-      {"lags", "analyze: steps between two variances: 10,100,1000; the last is the rule's; none: the log's own", true},
+      {"lags",
+       "analyze: lags of the stability ratio in steps: 10,100,1000; thresholds are judged at the last; none: the log's",
+       true},
       {"thresholds",
        "analyze: ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with --validate",
        true},

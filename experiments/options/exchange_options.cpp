@@ -53,7 +53,8 @@ std::vector<RunOption> exchange_options() {
   using compress::Granularity;
   std::vector<RunOption> all = codec_options();
   all.push_back(choice(
-      "feedback", "error feedback; auto: unless the codec is unbiased", ONEBIT_PLACE(optimizer.exchange.feedback),
+      "feedback", "error feedback; auto: unless the codec is unbiased or its errors may grow",
+      ONEBIT_PLACE(optimizer.exchange.feedback),
       std::map<std::string, Feedback>{{"auto", Feedback::automatic}, {"ef", Feedback::ef}, {"none", Feedback::none}}));
   all.push_back(choice("feedback.dtype", "storage type of the workers' errors; int8: one scale per 256",
                        ONEBIT_PLACE(optimizer.exchange.error_type),

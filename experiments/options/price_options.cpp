@@ -99,7 +99,7 @@ std::vector<Option<Cluster>> node_options() {
       field<Cluster>("nodes", "nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs, and workers, of a node", ONEBIT_PLACE(gpus_per_node)),
       field<Cluster>("gpu", "model of the GPUs: v100-pcie, v100, a100, h100", ONEBIT_PLACE(gpu)),
-      field<Cluster>("nvlink", "GPUs of a node reach each other by NVLink, which NCCL's rule asks",
+      field<Cluster>("nvlink", "GPUs of a node are connected by NVLink; NCCL's choice of algorithm depends on it",
                      ONEBIT_PLACE(nvlink)),
       field<Cluster>("oversubscription", "all network links of the nodes / what the core carries",
                      ONEBIT_PLACE(oversubscription)),
@@ -283,7 +283,7 @@ const std::vector<Option<PriceConfig>>& price_options() {
         field<PriceConfig>("step.parameters", "replaces the workload's parameters; 0: keep them",
                            ONEBIT_PLACE(parameters))};
     all.push_back(
-        field<PriceConfig>("target", "a log's held-out loss: the time until it is reached", ONEBIT_PLACE(target)));
+        field<PriceConfig>("target", "held-out loss: how long a logged run takes to reach it", ONEBIT_PLACE(target)));
     all.push_back(field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",
                                      ONEBIT_PLACE(calibrate)));
     all.push_back(field<PriceConfig>("goal", "write a step of the last stage as a GOAL schedule, for LogGOPSim",

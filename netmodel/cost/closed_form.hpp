@@ -14,13 +14,15 @@ namespace onebit::netmodel {
 ///   all-reduce ring           2(N-1) a + 2(N-1)/N S/min(B_n, B_i) + (N-1)/N S g
 ///   all-reduce hierarchical   2(G-1) (a_i + S/(G B_i)) + 2(M-1) (a_n + S/(GM) / min(B_n/G, B_i)) + sums
 ///   all-reduce tree           2(G-1) a_i + 2 ceil(log2 M) a_n + max(c S/B_n, d S/B_i) / 0.92 + S g
-///   all-to-all                (N-1) a, or a at once; max(G(N-G) s/B_n, (N-1) s/B_i), s = S/N
-///   all-gather                ring (N-1) (a + S/min(B_n, B_i)); direct as all-to-all with s = S
+///   all-to-all burst          a + max(G(N-G) s/B_n, (N-1) s/B_i), s = S/N
+///   all-to-all pairwise       sum over rounds k = 1, ..., N-1 of a + max(min(k, G, N-k) s/B_n, s/B_i)
+///   all-gather                ring (N-1) (a + S/min(B_n, B_i)); direct as burst with s = S
 ///   tree                      ceil(log2 N) rounds of (a + S/B)
 ///
 /// c(M) = 1, 1.5, 2 for 2, 3, 4 and more nodes: pieces that a node sends up and down in both trees; d is the same for
 /// the busiest GPU. The formulas hold for nodes that are all alike, with ranks in order; anything else throws
-/// ConfigError.
+/// ConfigError. So do halving for numbers of ranks or GPUs per node that are not powers of two, and on several nodes
+/// the binomial tree for numbers of GPUs per node that are not.
 class ClosedForm : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

@@ -5,12 +5,12 @@
 
 namespace onebit::netmodel {
 
-/// Looks up measured times of the same collective on the same numbers of nodes and GPUs. Between sizes it interpolates
-/// linearly in logarithms, above the largest it keeps its rate, below the smallest the time shrinks as LinkLoad says. A
-/// collective that was not measured takes as long as the all-reduce that loads its busiest link alike, by LinkLoad and
-/// the cluster's choice of algorithms: GPUs that share a network link slow down an all-to-all, which sends from all of
-/// them, but not a ring. Apart from that no algorithm is chosen: the measurements had one. Throws ConfigError for
-/// numbers of nodes or GPUs that were not measured.
+/// Prices a collective from times measured on the same numbers of nodes and GPUs. Between measured sizes, log(time) is
+/// linear in log(size). Above the largest, time grows in proportion to size; below the smallest, it shrinks by the
+/// ratio of LinkLoad's estimates. A collective without measurements is priced as the all-reduce that keeps its busiest
+/// link busy for the same time by LinkLoad (so sharing a network link slows an all-to-all but not a ring). The plan's
+/// algorithm matters only there: a measurement already includes whatever algorithm was used. Throws ConfigError where
+/// neither the collective nor all_reduce was measured on this shape, and for plans of scope local or rail.
 class TableModel : public CostModel {
  public:
   using OnExtended = std::function<void(const std::string&)>;

@@ -50,8 +50,8 @@ struct Phase {
   Bytes bytes;  ///< of each flow of a pattern
   std::vector<Flow> flows;
   Index repeat = 1;            ///< times that the phase runs
-  double gpu_hops = 0;         ///< latencies inside a node, in sequence, in one run
-  double network_hops = 0;     ///< ... and between nodes
+  double gpu_hops = 0;         ///< latencies inside a node, in sequence, in one run of the phase
+  double network_hops = 0;     ///< latencies between nodes, in sequence, in one run of the phase
   Bytes reduced;               ///< bytes that every GPU adds to its own, in one run
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
 };

@@ -26,24 +26,26 @@ class TensorFreeze {
   const std::uint8_t* moving() const { return moving_.data(); }
   /// Marks [tensors] that were not frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;
-  /// Marks [tensors] that were not frozen by this update.
+  /// Marks [tensors] except those that were frozen in exactly this update: also those frozen earlier or later, or still
+  /// moving.
   std::vector<char> all_but_frozen_by(Index update) const;
-  /// Whether a tensor was frozen by this update.
+  /// Whether any tensor was frozen in exactly this update.
   bool froze_by(Index update) const;
   /// The coordinates of the frozen tensors.
   std::vector<Range> frozen() const;
 
   /// The l1 norms [tensors] of the variance as it is stored.
   device::Future<double> norms(const AdamCore& core) const;
-  /// Takes the momenta of update t, exchanged to core.mean(), as core.momentum(), and updates the variances that move.
-  /// Returns their norms [tensors]; 0 for frozen tensors.
+  /// Copies the momenta of update t, which the exchange left in core.mean(), to core.momentum(), and updates the
+  /// variances that are not frozen. Returns the l1 norms [tensors] of the updated variances, as stored; 0 for frozen
+  /// tensors.
   device::Future<double> follow(AdamCore& core, Index t) const;
   /// Removes the bias of a variance after `updates` dense updates; from now on it is stored without bias.
   void remove_bias(device::Buffer<float>& variance, Index updates);
 
   /// Freezes the tensors that are stable after update t, given the norms of that update. Returns whether there are any.
   bool freeze_stable(Index t, const device::Future<double>& norms);
-  /// Adds an event to the report for each tensor that was frozen by this update.
+  /// Adds an event to the report for each tensor that was frozen in exactly this update.
   void tell(Index update, StepReport& report) const;
   /// The number of frozen tensors, as text: "2 of 6 tensors".
   std::string progress() const;

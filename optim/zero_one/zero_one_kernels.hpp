@@ -81,8 +81,8 @@ struct ReleasedMoveKernel {
   }
 };
 
-/// The released code's drift before a synchronisation; ReleasedMeetKernel updates the weights. scaled = drift d is
-/// exchanged.
+/// The released code's drift before a synchronisation. Adds this step's move to `drift` and writes what is exchanged:
+/// scaled = drift * (sqrt(v) c2 + eps). ReleasedMeetKernel then updates the weights.
 struct ReleasedDriftKernel {
   AdamStep s;
   const float* decay;

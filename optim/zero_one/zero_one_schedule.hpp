@@ -19,10 +19,11 @@ enum class Round {
   silent,   ///< nothing
 };
 
-/// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Steps are counted as
-/// there, with a dry run before the first one. The variance is updated at multiples of an interval that doubles after
-/// every var_update_scaler updates, 2^floor(j/kappa). After var_freeze_step steps it is frozen. From then on, workers
-/// synchronise at multiples of an interval that doubles every local_step_scaler steps, up to local_step_clipper.
+/// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Interval multiples are
+/// counted as if a dry run preceded step 1, as in the released code; var_freeze_step and last_step are not. The
+/// variance is updated at multiples of 2^floor(j / var_update_scaler), j updates so far. After var_freeze_step steps it
+/// is frozen. From then on, workers synchronise at multiples of an interval that doubles every local_step_scaler steps,
+/// up to local_step_clipper.
 class ZeroOneSchedule {
  public:
   /// last_step: a step that is never silent, so that the run ends with one model; 0: none.
@@ -39,7 +40,7 @@ class ZeroOneSchedule {
 
   ZeroOneConfig config_;
   Index last_step_;
-  Index count_ = 1;  ///< number of the next step, counting the dry run
+  Index count_ = 1;  ///< number of the next step, not counting the dry run (so, steps so far with it)
   Index variance_interval_ = 1;
   Index variance_updates_ = 0;  ///< made at this interval
   Index local_interval_ = 1;

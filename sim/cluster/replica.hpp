@@ -44,12 +44,12 @@ struct Replica {
   /// Computes the mean of all workers' weights, for workers that have their own. Collective.
   device::Buffer<float> mean_weights() const;
 
-  /// Names the tensor that went bad first: of the weights, else, with_gradients, of the gradients; empty if all values
-  /// are finite.
+  /// Returns a clause for an error message, "tensor X went bad first": X has weights that are not finite or else,
+  /// with_gradients, gradients ("the gradient of tensor X ..."). Empty if all values are finite.
   std::string bad_tensor(bool with_gradients) const;
 
-  /// Names the tensor that went bad first; if all values are finite, the one with the largest weight, whose product
-  /// overflowed.
+  /// Returns bad_tensor(); if all values are finite, the clause "weights are finite, the largest weight is ..." with
+  /// the tensor of the largest weight, whose product overflowed.
   std::string first_bad_tensor(bool with_gradients) const;
 };
 

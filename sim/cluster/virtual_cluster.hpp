@@ -73,8 +73,8 @@ class VirtualCluster {
   Index broadcast(Index own);
   /// Returns the share of every device of the run, by rank. Collective.
   std::vector<RankShare> shares();
-  /// Model, optimizer and weights (worker 0's first) of the first device. The other devices have copies, except of the
-  /// rows that belong to workers.
+  /// Model, optimizer and weights (its own first worker's first) of this process's first device: in the root, the first
+  /// device of the run, with worker 0. The other devices have copies, except of the rows that belong to workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
@@ -84,8 +84,8 @@ class VirtualCluster {
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
-  /// Visits the state between two steps, one rank of this process at a time: `each` makes a visitor for a shard and
-  /// passes it to the function that it is given.
+  /// Saves or loads the state between two steps. Calls each(shard, visit) for the ranks of this process, one after
+  /// another; `each` makes a StateVisitor for that shard and calls visit(visitor).
   using Visit = std::function<void(device::StateVisitor&)>;
   void visit_state(const std::function<void(const device::Shard&, const Visit&)>& each);
 
@@ -106,7 +106,8 @@ class VirtualCluster {
   /// is for the root.
   std::vector<float> final_weights();
 
-  /// Names the tensor that went bad first, on the first device of this process that has one.
+  /// Returns a clause for an error message: Replica::bad_tensor of the first device of this process where it is not
+  /// empty, else Replica::first_bad_tensor of its first device, which names the largest weight.
   std::string first_bad_tensor() const;
 
   /// Calls work with every device's replica, on all devices of all processes at the same time, so that work may be

@@ -18,9 +18,11 @@ struct Pass {
   const std::int32_t* tokens = nullptr;  ///< on the device, [examples x context]; null for dense data
   bool training = false;                 ///< with dropout and batch statistics; else with running statistics
   bool freeze_running_stats = false;     ///< running statistics stay as they are
-  DrawPlace place = {};                  ///< except for its step
-  const Index* step = nullptr;           ///< on the device: launches recorded in one step serve the next, too
-  GradientRows gradients = {};           ///< backward only
+  /// Where the examples were drawn: with `step`, the key of the dropout masks. Its own `step` is -1.
+  DrawPlace place = {};
+  const Index* step = nullptr;  ///< the step number, in device memory rather than in the Pass, so that launches
+                                ///< recorded in one step can be replayed in the next
+  GradientRows gradients = {};  ///< backward only
 
   Index examples() const { return workers * batch; }
   bool shared_weights() const { return weights.stride == 0; }

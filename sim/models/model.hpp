@@ -102,16 +102,17 @@ struct ModelConfig {
   double lambda = 1e-4;             ///< logistic: factor of the regulariser
   bool bias = false;                ///< logistic: a feature that is always 1
   Index workers = 1;                ///< of the run; not an option
-  Index depth = 0;              ///< transformers: blocks; this and the next four 0, empty or negative: the model's own
-  Index width = 0;              ///< transformers: numbers per position
-  Index heads = 0;              ///< transformers: attention heads
-  std::string layer_norm = "";  ///< transformers: pre | post
-  double dropout = -1;          ///< transformers: share dropped after every branch, of attention and embeddings
-  bool tied = true;             ///< transformers: logits by the embedding's table
-  std::string norm = "group";   ///< resnet: group | batch
-  Index groups = 8;             ///< resnet: groups of GroupNorm
-  std::string command = {};     ///< external: starts the worker program
-  double timeout = 60;          ///< external: seconds that an answer may take
+  Index depth = 0;                  ///< transformers: number of blocks; 0: the model's own
+  Index width = 0;                  ///< transformers: numbers per position; 0: the model's own
+  Index heads = 0;                  ///< transformers: attention heads; 0: the model's own
+  std::string layer_norm = "";      ///< transformers: pre | post; empty: the model's own
+  /// transformers: share dropped after every branch, of attention and embeddings; negative: the model's own
+  double dropout = -1;
+  bool tied = true;                                       ///< transformers: logits by the embedding's table
+  std::string norm = "group";                             ///< resnet: group | batch
+  Index groups = 8;                                       ///< resnet: groups of GroupNorm
+  std::string command = {};                               ///< external: starts the worker program
+  double timeout = 60;                                    ///< external: seconds that an answer may take
   device::Precision precision = device::Precision::fp32;  ///< of matrix products
 };
 
@@ -126,7 +127,8 @@ struct ModelEntry {
   Target target;  ///< of token data
   std::unique_ptr<Model> (*make)(const device::Device&, const ModelConfig&, const DataSource&);
   void (*complete)(ModelConfig&) = [](ModelConfig&) {};  ///< fills in the model's own sizes where none are given
-  ImageShape image = {};                                 ///< that the model is measured on if no data is named
+  /// Image shape of the synthetic examples on which `onebit bench` runs this model if no data is named.
+  ImageShape image = {};
 };
 
 std::span<const ModelEntry> models();

@@ -12,12 +12,12 @@ namespace onebit::sim {
 
 /// State of a run besides that of its cluster, as a checkpoint stores it.
 struct RunState {
-  Index log = 0;            ///< identity of the log
-  LogRows rows;             ///< rows of the log up to the checkpoint
-  double bytes = 0;         ///< bytes that one worker has sent so far
-  double wall_seconds = 0;  ///< of the steps since the last row of /steps, as are the next two
-  double compute_seconds = 0;
-  double codec_seconds = 0;
+  Index log = 0;               ///< identity of the log
+  LogRows rows;                ///< rows of the log up to the checkpoint
+  double bytes = 0;            ///< bytes that one worker has sent so far
+  double wall_seconds = 0;     ///< seconds of the steps since the last row of /steps
+  double compute_seconds = 0;  ///< computing time of the same steps
+  double codec_seconds = 0;    ///< codec time of the same steps
 };
 
 /// Returns the path of a checkpoint, LOG.checkpoint-STEP.

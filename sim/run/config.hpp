@@ -11,11 +11,12 @@
 namespace onebit::sim {
 
 /// Cadences of the log. Rows are written at the first step, at every multiple of their cadence, and at the last step;
-/// every row of /workers comes with a row of /steps.
+/// every row of /workers comes with a row of /steps. A probed step also writes a row of /steps and,
+/// if workers_every > 0, one of /workers.
 struct LogConfig {
   Index every = 1;            ///< steps between rows of /steps
-  Index workers_every = 200;  ///< steps between rows of /workers; they read every worker's errors
-  Index tensors_every = 10;   ///< steps between rows of /tensors
+  Index workers_every = 200;  ///< steps between rows of /workers; they read every worker's errors; 0: none
+  Index tensors_every = 10;   ///< steps between rows of /tensors; 0: none
   double flush_seconds = 2;   ///< longest time between flushes
   Index flush_every = 0;      ///< most steps between flushes; 0: no limit
   Index compression = 0;      ///< deflate level of the columns once the run has finished, 1 to 9; 0: none

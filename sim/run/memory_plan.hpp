@@ -11,8 +11,10 @@ struct MemoryPlan {
     std::string name;
     Index bytes = 0;
   };
-  std::vector<Row> rows;  ///< sums over devices and program; with GPUs or several processes, of the one that holds most
-  Index limit = 0;        ///< bytes that the run may take; with several processes, that each may take
+  /// Bytes by purpose. CPU devices of one process: added up over the devices. GPUs, or one device per process: those of
+  /// the device that needs most. Runs on CPUs also have rows for copies on the host, the log, and data and program.
+  std::vector<Row> rows;
+  Index limit = 0;             ///< bytes that the run may take; with several processes, that each may take
   Index worker_group = 0;      ///< workers of a device whose gradients are held at the same time
   bool keeps_examples = true;  ///< RunResources::keeps_examples
 
@@ -36,7 +38,9 @@ struct PreparedRun {
 /// Text of the error for a run that finds less memory than it planned with.
 std::string out_of_memory(const std::string& plan);
 
-/// Bytes that the run may take: config.memory, else nine tenths of what is free on its devices.
+/// Bytes that the run may take: config.memory, else nine tenths of the smallest share of one device, where free memory
+/// is divided among devices on the same GPU and among processes of this machine. On CPUs, what the process already
+/// holds is added before taking nine tenths.
 Index memory_limit(const RunConfig& config, const RunResources& resources);
 
 /// Plans the run at its worker group; if none is given, at the largest that fits. Throws ConfigError with the numbers

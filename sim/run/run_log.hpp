@@ -22,8 +22,9 @@ struct ExpectedRows {
   }
 };
 
-/// Returns the rows that `log` has beyond `from`, the rows it had at `step`. Events are selected by their step instead,
-/// because runs that were stopped or resumed have added events. Throws what LogReader throws.
+/// Returns the rows of each group after the first `from` of it, where `from` are the row counts when the log was at
+/// `step`. Events are taken by step > `step` rather than by count: stopping and resuming add events, so their count
+/// does not tell. Throws what LogReader throws.
 ExpectedRows rows_beyond(const LogReader& log, const LogRows& from, Index step);
 
 class RunLog {
@@ -31,7 +32,8 @@ class RunLog {
   RunLog(LogWriter& writer, ExpectedRows expected) : writer_(writer), expected_(std::move(expected)) {}
 
   /// Append a row, unless the log already has it. Throw what LogWriter::append throws, and Error if the row differs
-  /// from the log's in anything but times.
+  /// from the log's in anything but times. Not so for events: one that is not among the expected is simply appended,
+  /// and an end event always is.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);

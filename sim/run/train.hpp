@@ -48,7 +48,8 @@ struct RunResult {
 /// is that of an uninterrupted run, bit for bit. Steps that the log already has are computed again and compared with
 /// it; resume_replacing writes them anew, for a run whose options have changed.
 ///
-/// Throws ConfigError (path; a log that does not match), IoError (log or checkpoint cannot be written).
+/// Throws ConfigError (path; a log that does not match), IoError (log or checkpoint cannot be written), and with
+/// Existing::resume Error if a row that is computed again differs from the log (RunLog::append).
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
