@@ -108,6 +108,10 @@ TEST_CASE("timeline: stages that take turns are one each") {
   const Timeline run = timeline(ranges);
   REQUIRE(run.stages().size() == 2);
   CHECK((run.stages()[0].steps == 2 && run.stages()[1].steps == 6));
+  const double dense = run.at(1), packed = run.at(2) - run.at(1);
+  CHECK(dense != Approx(packed));
+  CHECK(run.at(4) == Approx(2 * dense + 2 * packed).epsilon(1e-12));
+  CHECK(run.at(8) == Approx(2 * dense + 6 * packed).epsilon(1e-12));
 }
 
 TEST_CASE("timeline: a stage counts a kind of step again as long as at most 15 others came since") {
