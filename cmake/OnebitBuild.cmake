@@ -79,13 +79,19 @@ macro(onebit_sources to)
   file(GLOB_RECURSE ${to} CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
 endmacro()
 
-# onebit_room(<name> [NO_SPEED] [EXCEPT a.cpp ...] [STUB a.cpp ...] DEPENDS other-rooms-or-libraries ...): the library of
-# all sources in a room's folder. EXCEPT: files that are built otherwise. STUB: compiled in place of the .cu files where
-# there is no nvcc. NO_SPEED: nothing in it takes time.
+# onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [STUB a.cpp ...] DEPENDS other-rooms-or-libraries ...):
+# the library of all sources in a room's folder, or in these folders of it. EXCEPT: files that are built otherwise. STUB:
+# compiled in place of the .cu files where there is no nvcc. NO_SPEED: nothing in it takes time.
 function(onebit_room name)
-  cmake_parse_arguments(ROOM "NO_SPEED" "" "EXCEPT;STUB;DEPENDS" ${ARGN})
-  onebit_sources(sources *.cpp)
-  onebit_sources(cuda *.cu)
+  cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;STUB;DEPENDS" ${ARGN})
+  list(TRANSFORM ROOM_FOLDERS APPEND /)
+  if(NOT ROOM_FOLDERS)
+    set(ROOM_FOLDERS "./")
+  endif()
+  list(TRANSFORM ROOM_FOLDERS APPEND *.cpp OUTPUT_VARIABLE cpp_globs)
+  list(TRANSFORM ROOM_FOLDERS APPEND *.cu OUTPUT_VARIABLE cu_globs)
+  onebit_sources(sources ${cpp_globs})
+  onebit_sources(cuda ${cu_globs})
   list(REMOVE_ITEM sources ${ROOM_EXCEPT} ${ROOM_STUB})
   list(REMOVE_ITEM cuda ${ROOM_EXCEPT})
   add_library(onebit_${name} STATIC ${sources})

@@ -67,14 +67,23 @@ std::string shortest(double value) {
   return std::string(text, end);
 }
 
+std::string number(double value, int digits) {
+  if (!std::isfinite(value)) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
+std::string percent_text(double share) {
+  return std::isfinite(share) ? number(100 * share) + "%" : "-";
+}
+
 std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 5> units = {"B", "kB", "MB", "GB", "TB"};
   if (!std::isfinite(bytes)) return "-";
   std::size_t unit = 0;
   for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*g %s", unit == 0 ? 15 : 4, unit == 0 ? std::round(bytes) : bytes, units[unit]);
-  return text;
+  return (unit == 0 ? number(std::round(bytes), 15) : number(bytes)) + " " + units[unit];
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {

@@ -18,6 +18,12 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 /// A number in the shortest form that reads back as the same number.
 std::string shortest(double value);
 
+/// A number with `digits` significant digits; "-" if not finite.
+std::string number(double value, int digits = 4);
+
+/// A share as "12.3%"; "-" if not finite.
+std::string percent_text(double share);
+
 /// Bytes as "12.3 kB" or "4.56 MB", in powers of 1000; "-" if not finite.
 std::string bytes_text(double bytes);
 

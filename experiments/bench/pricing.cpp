@@ -4,11 +4,12 @@
 #include <chrono>
 #include <functional>
 
-#include "experiments/study/price.hpp"
+#include "analysis/pricing/job_price.hpp"
 
 namespace onebit::experiments {
 namespace {
 
+using analysis::Job;
 using netmodel::Cluster;
 using netmodel::Fabric;
 

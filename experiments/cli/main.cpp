@@ -7,174 +7,71 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
+#include "experiments/cli/command_line.hpp"
 #include "experiments/cli/ranks.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/cli/waiting.hpp"
 #include "experiments/commands/commands.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-const std::vector<Command>& commands() {
-  static const std::vector<Command> table = {
-      {"run",
-       "",
-       "train once and log",
-       {"out", "weights-out", "config", "preset", "deepspeed-config", "json", "dry-run", "overwrite", "resume",
-        "resume.allow", "progress", "ranks"},
-       true,
-       Accepted::Price::none,
-       run_command,
-       true},
-      {"compare",
-       "",
-       "train several arms on the same data and initial weights: table and pictures",
-       {"out", "config", "preset", "deepspeed-config", "optimizers", "arm", "seeds", "margin", "json", "dry-run",
-        "overwrite", "resume", "resume.allow", "progress"},
-       true,
-       Accepted::Price::of_runs,
-       compare_command},
-      {"sweep",
-       "",
-       "train a grid of runs, each a process of its own: resumes, retries, several machines",
-       {"out",    "config",       "preset", "deepspeed-config", "optimizers", "arm",     "seeds",      "axis",
-        "zip",    "skip",         "tune",   "tune-points",      "jobs",       "retries", "time-limit", "shard",
-        "extend", "retry-failed", "json",   "dry-run",          "progress"},
-       true,
-       Accepted::Price::none,
-       sweep_command},
-      {"replay",
-       "TRACE.h5",
-       "run an optimizer on recorded gradients",
-       {"out", "config", "preset", "reference", "penalty", "json", "overwrite"},
-       true,
-       Accepted::Price::none,
-       replay_command},
-      {"bench",
-       "kernels|step|scaling|price|mpi",
-       "measure kernels against the copy bandwidth, a step against its floor, steps of more and more workers, "
-       "estimates, or the collectives of MPI",
-       {"out", "config", "preset", "json", "elements", "rounds", "sweep", "global-batch", "overwrite", "ranks"},
-       true,
-       Accepted::Price::none,
-       bench_command,
-       true},
-      {"price",
-       "[LOG.h5]",
-       "what a step of a workload takes on clusters, dense and compressed, and from which bandwidth on it pays",
-       {"config", "json", "out"},
-       true,
-       Accepted::Price::all,
-       price_command},
-      {"list",
-       "[WHAT...]",
-       "what there is: optimizers, codecs, models, data, clusters, ...",
-       {"json"},
-       false,
-       Accepted::Price::none,
-       list_command},
-      {"analyze",
-       "LOG.h5|DIR...",
-       "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
-       {"lags", "thresholds", "fit", "baseline", "margin", "target", "json", "validate", "seeds", "out", "overwrite",
-        "config", "preset", "progress", "freeze-at", "measure", "reference", "arm", "resume"},
-       true,
-       Accepted::Price::of_runs,
-       analyze_command},
-      {"freeze",
-       "",
-       "after how many steps the variance may be frozen, what that costs and what it saves: it tries, and judges",
-       {"out", "config", "preset", "seeds", "margin", "measure", "reference", "target", "arm", "json", "overwrite",
-        "resume", "progress"},
-       true,
-       Accepted::Price::of_runs,
-       freeze_command},
-      {"report",
-       "LOG.h5|DIR...",
-       "one page of many logs: arms, verdicts, curves, variance, network, theory, how to repeat it",
-       {"baseline", "margin", "target", "out", "overwrite", "csv", "png"},
-       false,
-       Accepted::Price::of_runs,
-       report_command},
-      {"inspect",
-       "LOG.h5...",
-       "show what a run log holds, also of a live or killed run",
-       {"json"},
-       false,
-       Accepted::Price::none,
-       inspect_command},
-      {"export",
-       "LOG.h5",
-       "the committed rows of a run log as CSV or JSON lines",
-       {"csv", "jsonl", "group", "out", "overwrite"},
-       false,
-       Accepted::Price::none,
-       export_command},
-      {"verify",
-       "[TRACE.h5...]",
-       "whether this build on this machine gives the recorded numbers: of a preset, and of golden traces",
-       {"out", "preset", "config", "optimizers", "arm", "seeds", "json", "overwrite", "progress"},
-       true,
-       Accepted::Price::none,
-       verify_command,
-       false,
-       "verify"},
-  };
-  return table;
-}
-
-void print_help() {
+void print_help(const std::vector<Command>& all) {
   std::cout << "onebit " << program_version() << ": a laboratory for communication-compressed training\n\n"
             << "usage: onebit COMMAND [options]\n\n";
-  for (const Command& command : commands()) {
+  for (const Command& command : all) {
     std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ') << command.doc << "\n";
   }
   std::cout << "\n'onebit COMMAND --help' lists the command's options.\n";
 }
 
-const Command& find_command(const std::string& name) {
+const Command& find_command(const std::vector<Command>& all, const std::string& name) {
   std::vector<std::string_view> names;
-  for (const Command& command : commands()) {
+  for (const Command& command : all) {
     if (command.name == name) return command;
     names.push_back(command.name);
   }
   throw ConfigError("unknown command", name, suggestion(name, names) + ", or 'onebit --help'");
 }
 
-int dispatch(const std::vector<std::string>& arguments) {
+/// Runs a command, as several processes where that was asked for and has not been done yet. Returns the exit status.
+int run_over_ranks(const ParsedCommand& parsed, const std::function<int()>& run,
+                   const std::vector<std::string>& arguments) {
+  if (parsed.ranks < 1 || parsed.ranks > 1024)
+    throw ConfigError("option out of range", "ranks " + std::to_string(parsed.ranks), "from 1 to 1024");
+  const Index started = device::mpi_environment().size;
+  if (parsed.ranks > 1 && started == 1) return run_ranks(parsed.ranks, arguments);
+  if (parsed.ranks > 1 && parsed.ranks != started)
+    throw ConfigError("mpirun has started another number of ranks", "ranks", "leave the option out");
+  return run();
+}
+
+int dispatch(const std::vector<Command>& all, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
-    print_help();
+    print_help(all);
     return arguments.empty() ? kExitUsage : kExitDone;
   }
   if (arguments[0] == "--version") {
     std::cout << "onebit " << program_version() << "\n";
     return kExitDone;
   }
-  const Command& command = find_command(arguments[0]);
-  const Accepted accepted{command.extras, command.takes_run_options, command.price_options,
-                          std::string(command.preset)};
-  const CommandLine line = parse_command_line(arguments[0], {arguments.begin() + 1, arguments.end()}, accepted);
-  if (line.help) {
+  const Command& command = find_command(all, arguments[0]);
+  const ParsedCommand parsed = parse_command_line(command, all, {arguments.begin() + 1, arguments.end()});
+  if (parsed.help) {
     std::cout << "usage: onebit " << command.name << " " << command.usage << " [options]\n"
               << command.doc << "\n\n"
-              << options_help(accepted);
+              << options_help(command);
     return kExitDone;
   }
-  if (line.ranks < 1 || line.ranks > 1024)
-    throw ConfigError("option out of range", "ranks " + std::to_string(line.ranks), "from 1 to 1024");
-  const Index started = device::mpi_environment().size;
-  if (line.ranks > 1 && started == 1) return run_ranks(line.ranks, arguments);
-  if (line.ranks > 1 && line.ranks != started) {
-    throw ConfigError("mpirun has started another number of ranks", "ranks", "leave the option out");
-  }
-  return command.run(line);
+  return run_over_ranks(parsed, command.bind(parsed), arguments);
 }
 
 /// Returns the processes in which the command runs.
-std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<std::string>& arguments) {
+std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<Command>& all,
+                                                       const std::vector<std::string>& arguments) {
   if (device::mpi_environment().size == 1) return device::single_process();
-  for (const Command& command : commands()) {
-    if (arguments.empty() || arguments[0] != command.name || command.over_ranks) continue;
+  for (const Command& command : all) {
+    if (arguments.empty() || arguments[0] != command.name || command.accepts.ranks) continue;
     throw ConfigError("mpirun has started several processes of a command that runs in one", arguments[0],
                       "leave mpirun out; under Slurm: srun --mpi=none");
   }
@@ -204,9 +101,10 @@ int main(int argc, char** argv) {
   std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, ends of children would go unnoticed
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const std::vector<Command> all = commands();
     int status = kExitDone;
-    process_group_of(arguments)->run([&] {
-      status = dispatch(arguments);
+    process_group_of(all, arguments)->run([&] {
+      status = dispatch(all, arguments);
       if (!std::cout.flush()) throw onebit::IoError("cannot write to standard output", "");
     });
     return status;

@@ -15,7 +15,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/terminal.hpp"
 
 namespace onebit::experiments {
 namespace {

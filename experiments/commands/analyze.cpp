@@ -6,33 +6,75 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/validation_options.hpp"
 #include "experiments/output/analyze_output.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/fit_output.hpp"
 #include "experiments/output/pictures.hpp"
 #include "experiments/output/validation_output.hpp"
-#include "experiments/study/price.hpp"
-#include "experiments/study/validation.hpp"
+#include "experiments/study/prices.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-analysis::VarianceOptions variance_options(const CommandLine& line) {
-  analysis::VarianceOptions options;
-  for (const std::string& lag : split(line.lags, ',')) {
-    options.lags.push_back(parse_integer("lags", lag));
-    if (options.lags.back() < 1) throw ConfigError("option out of range", "lags " + lag, "at least 1 step");
+struct Options : CommandInput {
+  std::string lags;  ///< a list; empty: the log's
+  std::string fit;   ///< steps, workers or errors; empty: no fit
+  std::string baseline;
+  std::string out;
+  bool validate = false, json = false, progress = false;
+  ValidationOptions judging;  ///< its thresholds are those of one log, too
+  ArmTexts arms;
+  Index seeds = 1;
+  OutputPolicy output;
+};
+
+std::vector<Option<Options>> rows() {
+  std::vector<Option<Options>> all = {
+      field<Options>("lags",
+                     "lags of the stability ratio in steps: 10,100,1000; thresholds are judged at the last; none: the "
+                     "log's",
+                     ONEBIT_PLACE(lags)),
+      field<Options>("thresholds",
+                     "ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with "
+                     "--validate",
+                     ONEBIT_PLACE(judging.thresholds)),
+      field<Options>("fit",
+                     "exponent of the squared gradient over logs that differ in steps, workers or errors; -o: the stem "
+                     "of the pictures' names",
+                     ONEBIT_PLACE(fit)),
+      field<Options>("baseline", "the arm that the others are compared with; none: each with its parent",
+                     ONEBIT_PLACE(baseline)),
+      flag<Options>("validate",
+                    "one dense run per seed, with continuations from it, frozen with and without compression; needs -o "
+                    "DIR",
+                    ONEBIT_PLACE(validate)),
+      field<Options>("freeze-at",
+                     "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000",
+                     ONEBIT_PLACE(judging.freeze_at)),
+      arm_after_freeze_row<Options>(),
+      seeds_row<Options>(),
+      field<Options>("out", "--validate: folder for the logs; --fit: see there", ONEBIT_PLACE(out)),
+      overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
+      resume_row<Options>(),
+      json_row<Options>(),
+      progress_row<Options>()};
+  for (auto& row : judging_rows<Options>()) all.push_back(std::move(row));
+  return all;
+}
+
+analysis::VarianceOptions variance_options(const Options& options) {
+  analysis::VarianceOptions view;
+  for (const std::string& lag : split(options.lags, ',')) {
+    view.lags.push_back(parse_integer("lags", lag));
+    if (view.lags.back() < 1) throw ConfigError("option out of range", "lags " + lag, "at least 1 step");
   }
-  if (line.thresholds.empty()) return options;
-  options.thresholds.clear();
-  for (const std::string& text : split(line.thresholds, ',')) {
-    const double threshold = parse_real("thresholds", text);
-    if (!(threshold > 0 && threshold <= 1)) throw ConfigError("option out of range", "thresholds " + text, "in (0, 1]");
-    options.thresholds.push_back(threshold);
-  }
-  return options;
+  if (options.judging.thresholds.empty()) return view;
+  view.thresholds.clear();
+  for (const std::string& text : split(options.judging.thresholds, ',')) view.thresholds.push_back(threshold_of(text));
+  return view;
 }
 
 /// Analyses a log. A part for which the log has no data is left out with the reason.
@@ -63,24 +105,17 @@ LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& op
   return result;
 }
 
-int analyze_one(const CommandLine& line) {
-  if (!line.baseline.empty() || line.margin || !line.price.empty())
-    throw ConfigError("options of a comparison with one log", line.arguments.front(), "name several logs, or a folder");
-  const LogAnalysis result = analyze(line.arguments.front(), variance_options(line));
-  if (line.json) {
+int analyze_one(const Options& options) {
+  if (!options.baseline.empty() || options.judging.margin || !options.price.empty())
+    throw ConfigError("options of a comparison with one log", options.arguments.front(),
+                      "name several logs, or a folder");
+  const LogAnalysis result = analyze(options.arguments.front(), variance_options(options));
+  if (options.json) {
     std::cout << to_json(result).text() << "\n";
   } else {
     print_analysis(result, std::cout);
   }
   return kExitDone;
-}
-
-/// Returns the requested clusters.
-std::vector<netmodel::Cluster> clusters_of(const PriceConfig& price) {
-  std::vector<netmodel::Cluster> clusters;
-  if (!price.names_clusters) return clusters;
-  for (const std::string& name : price.clusters) clusters.push_back(load_cluster(name, price.cluster_settings));
-  return clusters;
 }
 
 void print_lines(const std::string& title, const std::vector<std::string>& lines) {
@@ -93,21 +128,22 @@ Json array_of(const std::vector<std::string>& lines) {
   return Json::array(std::vector<Json>(lines.begin(), lines.end()));
 }
 
-int compare_logs(const CommandLine& line) {
-  if (!line.lags.empty() || !line.thresholds.empty())
+int compare_logs(const Options& options) {
+  if (!options.lags.empty() || !options.judging.thresholds.empty())
     throw ConfigError("options of a single log with several", "lags, thresholds", "name one log");
-  const PriceConfig price = make_price_config(line.price);
+  const PriceConfig price = price_config_of(options.price);
   const std::unique_ptr<netmodel::CostModel> model = netmodel::make_cost_model(price.cost_model);
-  analysis::LogSet logs = analysis::read_logs(line.arguments);
+  analysis::LogSet logs = analysis::read_logs(options.arguments);
   const std::vector<std::string> problems = problems_of(logs);
   const std::vector<analysis::Arm> arms = analysis::arms_of(std::move(logs.runs));
-  const analysis::ComparisonRequest request{.baseline = line.baseline,
-                                            .margin = line.margin.value_or(analysis::default_margin),
-                                            .target = price.target,
-                                            .clusters = clusters_of(price),
-                                            .rules = rules_of(price)};
+  const analysis::ComparisonRequest request{
+      .baseline = options.baseline,
+      .margin = options.judging.margin.value_or(analysis::default_margin),
+      .target = price.target,
+      .clusters = price.names_clusters ? clusters_of(price) : std::vector<netmodel::Cluster>(),
+      .rules = rules_of(price)};
   const analysis::Comparison comparison = analysis::compare(arms, request, *model);
-  if (line.json) {
+  if (options.json) {
     const Json json =
         to_json(comparison).with("findings", array_of(problems)).with("left_out", array_of(logs.left_out));
     std::cout << json.text() << "\n";
@@ -119,15 +155,18 @@ int compare_logs(const CommandLine& line) {
   return kExitDone;
 }
 
-int validate(const CommandLine& line) {
-  if (!line.arguments.empty())
-    throw ConfigError("--validate takes the options of a run, not logs", line.arguments.front());
-  const bool priced = std::ranges::any_of(line.price, [](const auto& setting) { return setting.first != "target"; });
-  if (!line.lags.empty() || !line.fit.empty() || !line.baseline.empty() || priced)
+int validate(const Options& options) {
+  if (!options.arguments.empty())
+    throw ConfigError("--validate takes the options of a run, not logs", options.arguments.front());
+  const bool priced = std::ranges::any_of(options.price, [](const auto& setting) { return setting.first != "target"; });
+  if (!options.lags.empty() || !options.fit.empty() || !options.baseline.empty() || priced)
     throw ConfigError("options of other analyses with --validate", "analyze", "leave them out");
-  const auto [validation, reference, complete, problem] = run_validation(line, validation_request(line));
-  const std::vector<std::string> pictures = draw_validation(validation, line.out + "/validation");
-  if (line.json) {
+  const Study study{options.run, options.arms, options.seeds, options.out,
+                    training_of(options, options.output, options.progress)};
+  const ValidationRequest request = request_of(options.judging, price_config_of(options.price).target);
+  const auto [validation, reference, complete, problem] = run_validation(study, request);
+  const std::vector<std::string> pictures = draw_validation(validation, options.out + "/validation");
+  if (options.json) {
     const Json json =
         to_json(validation).with("reference", reference).with("complete", Json::boolean(complete && problem.empty()));
     std::cout << json.with("pictures", array_of(pictures)).text() << "\n";
@@ -140,50 +179,62 @@ int validate(const CommandLine& line) {
   return problem.empty() ? kExitDone : kExitFailed;
 }
 
-int fit_logs(const CommandLine& line) {
+int fit_logs(const Options& options) {
   const std::map<std::string, analysis::Variable> variables = {{"steps", analysis::Variable::steps},
                                                                {"workers", analysis::Variable::workers},
                                                                {"errors", analysis::Variable::errors}};
-  if (!variables.contains(line.fit))
-    throw ConfigError("nothing to fit against", "fit " + line.fit, "steps, workers or errors");
-  if (!line.lags.empty() || !line.thresholds.empty() || !line.baseline.empty() || line.margin || !line.price.empty())
-    throw ConfigError("options that a fit does not take", "fit " + line.fit, "leave out those of other analyses");
+  if (!variables.contains(options.fit))
+    throw ConfigError("nothing to fit against", "fit " + options.fit, "steps, workers or errors");
+  if (!options.lags.empty() || !options.judging.thresholds.empty() || !options.baseline.empty() ||
+      options.judging.margin || !options.price.empty())
+    throw ConfigError("options that a fit does not take", "fit " + options.fit, "leave out those of other analyses");
   for (const char* extension : {".svg", ".png"}) {
-    if (!line.out.empty()) files::check_output(line.out + extension, line.overwrite);
+    if (!options.out.empty()) files::check_output(options.out + extension, options.output.overwrite);
   }
-  const analysis::LogSet logs = analysis::read_logs(line.arguments);
-  const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variables.at(line.fit));
+  const analysis::LogSet logs = analysis::read_logs(options.arguments);
+  const std::vector<analysis::RateFit> fits = analysis::fit_rates(logs.runs, variables.at(options.fit));
   std::vector<std::string> pictures;
-  if (!line.out.empty()) pictures = draw_fits(fits, line.fit, line.out);
-  if (line.json) {
+  if (!options.out.empty()) pictures = draw_fits(fits, options.fit, options.out);
+  if (options.json) {
     const Json json = Json::object(
         {{"fits", to_json(fits)}, {"left_out", array_of(logs.left_out)}, {"pictures", array_of(pictures)}});
     std::cout << json.text() << "\n";
     return kExitDone;
   }
-  print_fits(fits, line.fit, std::cout);
+  print_fits(fits, options.fit, std::cout);
   print_lines("left out", logs.left_out);
-  if (!line.out.empty()) print_pictures(pictures, std::cout);
+  if (!options.out.empty()) print_pictures(pictures, std::cout);
   return kExitDone;
+}
+
+int analyze_logs(const Options& options) {
+  if (options.validate) return validate(options);
+  const bool of_validation =
+      !options.judging.freeze_at.empty() || !options.judging.measure.empty() || !options.judging.reference.empty();
+  if (of_validation || !options.arms.arms.empty() || options.output.resume)
+    throw ConfigError("options of --validate without it", "freeze-at, measure, reference, arm, resume",
+                      "give --validate, or leave them out");
+  if (!options.run.settings.empty() || options.seeds > 1)
+    throw ConfigError("options of a run without one",
+                      options.run.settings.empty() ? "seeds" : options.run.settings.front().first,
+                      "give --validate to train, or leave them out");
+  if ((!options.out.empty() || options.output.overwrite || options.progress) && options.fit.empty())
+    throw ConfigError("nothing to write", "analyze", "--validate writes logs, --fit a picture; or see 'onebit report'");
+  if (options.arguments.empty()) throw ConfigError("no log named", "analyze", "onebit analyze FILE.h5");
+  if (!options.fit.empty()) return fit_logs(options);
+  const bool one = options.arguments.size() == 1 && !std::filesystem::is_directory(options.arguments.front());
+  return one ? analyze_one(options) : compare_logs(options);
 }
 
 }  // namespace
 
-int analyze_command(const CommandLine& line) {
-  if (line.validate) return validate(line);
-  const bool of_validation = !line.freeze_at.empty() || !line.measure.empty() || !line.reference.empty();
-  if (of_validation || !line.arms.empty() || line.resume)
-    throw ConfigError("options of --validate without it", "freeze-at, measure, reference, arm, resume",
-                      "give --validate, or leave them out");
-  if (!line.run.empty() || line.seeds > 1)
-    throw ConfigError("options of a run without one", line.run.empty() ? "seeds" : line.run.front().first,
-                      "give --validate to train, or leave them out");
-  if ((!line.out.empty() || line.overwrite || line.progress) && line.fit.empty())
-    throw ConfigError("nothing to write", "analyze", "--validate writes logs, --fit a picture; or see 'onebit report'");
-  if (line.arguments.empty()) throw ConfigError("no log named", "analyze", "onebit analyze FILE.h5");
-  if (!line.fit.empty()) return fit_logs(line);
-  const bool one = line.arguments.size() == 1 && !std::filesystem::is_directory(line.arguments.front());
-  return one ? analyze_one(line) : compare_logs(line);
+Command analyze_command() {
+  return make_command(
+      {.name = "analyze",
+       .usage = "LOG.h5|DIR...",
+       .doc = "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
+       .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
+      rows(), analyze_logs);
 }
 
 }  // namespace onebit::experiments

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <sstream>
 
 #include "device/base/error.hpp"
@@ -8,7 +9,8 @@
 #include "experiments/bench/mpi.hpp"
 #include "experiments/bench/pricing.hpp"
 #include "experiments/bench/scaling.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/output.hpp"
 
@@ -19,6 +21,31 @@ constexpr Index kKernelRounds = 5;
 constexpr Index kStepRounds = 30;
 constexpr Index kPriceRounds = 15;
 constexpr Index kGlobalBatch = 1024;
+
+struct Options : CommandInput {
+  std::string out;
+  Index elements = 0;        ///< 0: larger than the caches
+  Index rounds = 0;          ///< 0: the measurement's default
+  std::vector<Index> sweep;  ///< numbers of workers; none: the default
+  Index global_batch = 0;    ///< 0: kGlobalBatch
+  bool json = false, overwrite = false;
+};
+
+std::vector<Option<Options>> rows() {
+  constexpr Index most = std::numeric_limits<Index>::max();
+  return {field<Options>("out", "bench mpi: file for the table; none: standard output", ONEBIT_PLACE(out)),
+          between<Options>("elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", 0,
+                           most, ONEBIT_PLACE(elements)),
+          between<Options>("rounds", "measured rounds; 0: 5 for kernels, 15 for price, 30 for the others", 0, 100000,
+                           ONEBIT_PLACE(rounds)),
+          integers<Options>("sweep",
+                            "bench scaling: numbers of workers, after 1; none: 2,4,...,64 that divide the examples",
+                            ONEBIT_PLACE(sweep)),
+          between<Options>("global-batch", "bench scaling: examples of a step, of all workers together; 0: 1024", 0,
+                           most, ONEBIT_PLACE(global_batch)),
+          json_row<Options>(),
+          overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
+}
 
 std::string per_second(double rate, double unit, const char* name) {
   return number(rate / unit, 3) + " " + name;
@@ -55,15 +82,15 @@ Json to_json(const std::string& device, const KernelReport& report) {
                        {"kernels", Json::array(rows)}});
 }
 
-int bench_kernels_command(const CommandLine& line, const sim::RunConfig& config) {
+int bench_kernels_command(const Options& options, const sim::RunConfig& config) {
   std::vector<Json> reports;
   for (const device::Device& device : device::parse_devices(config.device, config.threads)) {
     const KernelReport report =
-        bench_kernels(device, config, line.elements, line.rounds > 0 ? line.rounds : kKernelRounds);
-    if (!line.json) print_kernels(device.name(), report);
+        bench_kernels(device, config, options.elements, options.rounds > 0 ? options.rounds : kKernelRounds);
+    if (!options.json) print_kernels(device.name(), report);
     reports.push_back(to_json(device.name(), report));
   }
-  if (line.json) std::cout << Json::object({{"devices", Json::array(reports)}}).text() << "\n";
+  if (options.json) std::cout << Json::object({{"devices", Json::array(reports)}}).text() << "\n";
   return kExitDone;
 }
 
@@ -127,9 +154,9 @@ Json to_json(const sim::RunConfig& config, const StepBench& bench) {
   return Json::object(members);
 }
 
-int bench_step_command(const CommandLine& line, const sim::RunConfig& config) {
-  const StepBench bench = bench_step(config, line.rounds > 0 ? line.rounds : kStepRounds);
-  if (line.json) {
+int bench_step_command(const Options& options, const sim::RunConfig& config) {
+  const StepBench bench = bench_step(config, options.rounds > 0 ? options.rounds : kStepRounds);
+  if (options.json) {
     std::cout << to_json(config, bench).text() << "\n";
   } else {
     print_step(config, bench);
@@ -170,22 +197,22 @@ Json to_json(const sim::RunConfig& config, const ScalingReport& report) {
 }
 
 /// Returns the numbers of workers, with 1 first.
-std::vector<Index> sweep_of(const CommandLine& line, Index global_batch) {
-  std::vector<Index> sweep = line.sweep.empty() ? default_sweep(global_batch) : line.sweep;
+std::vector<Index> sweep_of(const Options& options, Index global_batch) {
+  std::vector<Index> sweep = options.sweep.empty() ? default_sweep(global_batch) : options.sweep;
   if (sweep.front() != 1) sweep.insert(sweep.begin(), 1);
   return sweep;
 }
 
-int bench_scaling_command(const CommandLine& line, const sim::RunConfig& config) {
-  for (const auto& [name, value] : line.run) {
+int bench_scaling_command(const Options& options, const sim::RunConfig& config) {
+  for (const auto& [name, value] : options.run.settings) {
     if (name == "workers" || name == "batch") {
       throw ConfigError("bench scaling chooses it", name, "use --sweep and --global-batch");
     }
   }
-  const Index batch = line.global_batch > 0 ? line.global_batch : kGlobalBatch;
+  const Index batch = options.global_batch > 0 ? options.global_batch : kGlobalBatch;
   const ScalingReport report =
-      bench_scaling(config, sweep_of(line, batch), batch, line.rounds > 0 ? line.rounds : kStepRounds);
-  if (line.json) {
+      bench_scaling(config, sweep_of(options, batch), batch, options.rounds > 0 ? options.rounds : kStepRounds);
+  if (options.json) {
     std::cout << to_json(config, report).text() << "\n";
   } else {
     print_scaling(config, report);
@@ -193,16 +220,17 @@ int bench_scaling_command(const CommandLine& line, const sim::RunConfig& config)
   return kExitDone;
 }
 
-int bench_price_command(const CommandLine& line) {
-  if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench price");
-  const std::vector<PricingRow> rows = bench_pricing(line.rounds > 0 ? line.rounds : kPriceRounds);
+int bench_price_command(const Options& options) {
+  if (!options.run.settings.empty())
+    throw ConfigError("an option that is not used", "--" + options.run.settings.front().first, "bench price");
+  const std::vector<PricingRow> rows = bench_pricing(options.rounds > 0 ? options.rounds : kPriceRounds);
   std::vector<Json> items;
   Table table({"estimate", "time"});
   for (const PricingRow& row : rows) {
     table.add({row.what, seconds_text(row.seconds)});
     items.push_back(Json::object({{"estimate", row.what}, {"seconds", row.seconds}}));
   }
-  if (line.json) {
+  if (options.json) {
     std::cout << Json::object({{"rows", Json::array(items)}}).text() << "\n";
   } else {
     table.print(std::cout);
@@ -211,31 +239,32 @@ int bench_price_command(const CommandLine& line) {
 }
 
 /// Writes the rows to stdout or a file.
-int bench_mpi_command(const CommandLine& line) {
-  if (!line.run.empty()) throw ConfigError("an option that is not used", "--" + line.run.front().first, "bench mpi");
-  if (line.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
+int bench_mpi_command(const Options& options) {
+  if (!options.run.settings.empty())
+    throw ConfigError("an option that is not used", "--" + options.run.settings.front().first, "bench mpi");
+  if (options.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
   const std::shared_ptr<device::ProcessGroup>& processes = device::processes();
-  if (processes->rank() == 0 && !line.out.empty()) files::check_output(line.out, line.overwrite);
-  const auto rows = bench_mpi(*processes, line.rounds > 0 ? line.rounds : kStepRounds);
+  if (processes->rank() == 0 && !options.out.empty()) files::check_output(options.out, options.overwrite);
+  const auto rows = bench_mpi(*processes, options.rounds > 0 ? options.rounds : kStepRounds);
   if (processes->rank() > 0) return kExitDone;
   std::ostringstream text;
   write_measurements(rows, text);
-  if (line.out.empty()) {
+  if (options.out.empty()) {
     std::cout << text.str();
   } else {
-    files::write(line.out, text.str());
+    files::write(options.out, text.str());
   }
   return kExitDone;
 }
 
 /// Throws ConfigError for an option of another measurement.
-void refuse_unused(const CommandLine& line, const std::string& what) {
+void refuse_unused(const Options& options, const std::string& what) {
   const auto only_for = [&](const std::string& owner, const std::string& option, bool given) {
     if (given && what != owner) throw ConfigError("an option that is not used", "--" + option, "bench " + owner);
   };
-  only_for("kernels", "elements", line.elements > 0);
-  only_for("scaling", "global-batch", line.global_batch > 0);
-  only_for("scaling", "sweep", !line.sweep.empty());
+  only_for("kernels", "elements", options.elements > 0);
+  only_for("scaling", "global-batch", options.global_batch > 0);
+  only_for("scaling", "sweep", !options.sweep.empty());
 }
 
 /// Returns the configuration. Where no data is named, a model that takes features gets synthetic examples of its shape.
@@ -258,24 +287,30 @@ sim::RunConfig config_of(Settings settings) {
   return config;
 }
 
-}  // namespace
-
-int bench_command(const CommandLine& line) {
-  if (line.elements < 0) throw ConfigError("option out of range", "elements", "at least 0");
-  if (line.rounds < 0 || line.rounds > 100000) throw ConfigError("option out of range", "rounds", "from 0 to 100000");
-  if (line.global_batch < 0) throw ConfigError("option out of range", "global-batch", "at least 0");
-  const std::string what = line.arguments.size() == 1 ? line.arguments.front() : "";
-  refuse_unused(line, what);
-  if (what == "mpi") return bench_mpi_command(line);
+int bench(const Options& options) {
+  const std::string what = options.arguments.size() == 1 ? options.arguments.front() : "";
+  refuse_unused(options, what);
+  if (what == "mpi") return bench_mpi_command(options);
   if (device::mpi_environment().size > 1)
     throw ConfigError("only bench mpi runs over ranks", "bench", "leave mpirun out");
-  if (!line.out.empty()) throw ConfigError("an option that is not used", "--out", "bench mpi writes a file");
-  if (what == "price") return bench_price_command(line);
-  const sim::RunConfig config = config_of(line.run);
-  if (what == "kernels") return bench_kernels_command(line, config);
-  if (what == "step") return bench_step_command(line, config);
-  if (what == "scaling") return bench_scaling_command(line, config);
+  if (!options.out.empty()) throw ConfigError("an option that is not used", "--out", "bench mpi writes a file");
+  if (what == "price") return bench_price_command(options);
+  const sim::RunConfig config = config_of(options.run.settings);
+  if (what == "kernels") return bench_kernels_command(options, config);
+  if (what == "step") return bench_step_command(options, config);
+  if (what == "scaling") return bench_scaling_command(options, config);
   throw ConfigError("say what to measure", "bench", "onebit bench kernels, step, scaling, price or mpi");
+}
+
+}  // namespace
+
+Command bench_command() {
+  return make_command({.name = "bench",
+                       .usage = "kernels|step|scaling|price|mpi",
+                       .doc = "measure kernels against the copy bandwidth, a step against its floor, steps of more and "
+                              "more workers, estimates, or the collectives of MPI",
+                       .accepts = {.run = true, .config = true, .preset = true, .ranks = true}},
+                      rows(), bench);
 }
 
 }  // namespace onebit::experiments

@@ -1,14 +1,13 @@
-#include "netmodel/measured/calibrate.hpp"
+#include "experiments/commands/calibrate.hpp"
 
 #include <cmath>
 #include <iostream>
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
-#include "experiments/commands/commands.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/output/output.hpp"
-#include "experiments/study/price.hpp"
+#include "netmodel/measured/calibrate.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -83,25 +82,24 @@ Json to_json(const std::vector<Fit>& fits) {
 
 }  // namespace
 
-int calibrate_command(const CommandLine& line) {
-  const PriceConfig config = make_price_config(line.price);
+int calibrate(const PriceConfig& config, const std::string& out, bool json) {
   if (config.clusters.size() != 1)
     throw ConfigError("a calibration starts from one cluster", "price", "--cluster NAME");
   const std::vector<Measurement> rows = netmodel::read_measurements(config.calibrate);
   const netmodel::Cluster start = load_cluster(config.clusters.front(), config.cluster_settings);
   const auto fits = netmodel::calibrate(rows, start);
-  if (line.json) {
+  if (json) {
     std::cout << to_json(fits).text() << "\n";
   } else {
     print_fits(rows, fits, start.all_reduce);
   }
-  if (line.out.empty()) return kExitDone;
+  if (out.empty()) return kExitDone;
   netmodel::Cluster best = fits.front().cluster;
   best.doc = "fitted to " + config.calibrate;
   best.nodes = 0;
   for (const Measurement& row : rows) best.gpus_per_node = std::max(best.gpus_per_node, row.gpus_per_node);
-  write_cluster(best, line.out);
-  if (!line.json) std::cout << "  " << line.out << "\n";
+  write_cluster(best, out);
+  if (!json) std::cout << "  " << out << "\n";
   return kExitDone;
 }
 

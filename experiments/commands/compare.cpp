@@ -3,50 +3,73 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/options/idle_options.hpp"
+#include "experiments/output/arm_runs_output.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/deepspeed_output.hpp"
 #include "experiments/output/pictures.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/study/arm_runs.hpp"
-#include "experiments/study/comparison.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-void check(const CommandLine& line) {
-  if (!line.arguments.empty())
-    throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
-  if (line.out.empty()) throw ConfigError("no output folder", "compare", "give -o DIR");
-  files::check_output(line.out + "/runs.csv", true);
+struct Options : CommandInput {
+  std::string out;
+  ArmTexts arms;
+  Index seeds = 1;
+  std::optional<double> margin;
+  OutputPolicy output;
+  bool json = false, dry_run = false, progress = false;
+};
+
+std::vector<Option<Options>> rows() {
+  std::vector<Option<Options>> all = arms_rows<Options>();
+  all.insert(all.begin(), field<Options>("out", "folder for logs, table and pictures", ONEBIT_PLACE(out)));
+  all.push_back(seeds_row<Options>());
+  all.push_back(margin_row<Options>("relative difference of final losses within which arms are equivalent",
+                                    ONEBIT_PLACE(margin)));
+  all.push_back(json_row<Options>());
+  all.push_back(dry_run_row<Options>());
+  all.push_back(overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)));
+  all.push_back(resume_row<Options>());
+  all.push_back(resume_allow_row<Options>());
+  all.push_back(progress_row<Options>());
+  return all;
+}
+
+void check(const Options& options) {
+  refuse_arguments(options);
+  if (options.out.empty()) throw ConfigError("no output folder", "compare", "give -o DIR");
+  files::check_output(options.out + "/runs.csv", true);
 }
 
 /// Compares the arms by their logs. None where there is only one seed or one arm. Throws ConfigError where the arms
 /// cannot be compared.
-std::optional<analysis::Comparison> judged(const CommandLine& line, const std::vector<ArmRuns>& results) {
-  if (line.seeds < 2 || results.size() < 2) return std::nullopt;
+std::optional<analysis::Comparison> judged(const Options& options, const std::vector<ArmRuns>& results) {
+  if (options.seeds < 2 || results.size() < 2) return std::nullopt;
   std::vector<analysis::Arm> arms;
   for (const ArmRuns& result : results) {
     arms.push_back({result.name, {}, {}});
     for (const analysis::Summary& run : result.runs) arms.back().runs.push_back(analysis::read_run(run.path));
     arms.back().options = analysis::arm_options(arms.back().runs.front());
   }
-  return analysis::compare(arms, {.margin = line.margin.value_or(analysis::default_margin)});
+  return analysis::compare(arms, {.margin = options.margin.value_or(analysis::default_margin)});
 }
 
-void print_judged(const CommandLine& line, const std::vector<ArmRuns>& results) {
+void print_judged(const Options& options, const std::vector<ArmRuns>& results) {
   try {
-    if (const auto comparison = judged(line, results)) print_verdicts(*comparison, std::cout);
+    if (const auto comparison = judged(options, results)) print_verdicts(*comparison, std::cout);
   } catch (const ConfigError& error) {
     std::cout << "\nno verdicts: " << error.what() << "\n";
   }
 }
 
-Json with_verdicts(const Json& json, const CommandLine& line, const std::vector<ArmRuns>& results) {
+Json with_verdicts(const Json& json, const Options& options, const std::vector<ArmRuns>& results) {
   try {
-    const auto comparison = judged(line, results);
+    const auto comparison = judged(options, results);
     return comparison ? json.with("comparison", to_json(*comparison)) : json;
   } catch (const ConfigError& error) {
     return json.with("no_verdicts", std::string(error.what()));
@@ -66,44 +89,54 @@ int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
   return status;
 }
 
-}  // namespace
-
-int compare_command(const CommandLine& line) {
-  check(line);
-  const std::vector<Arm> arms = arms_of(line);
-  const PriceConfig price = make_price_config(line.price);
+int compare(const Options& options) {
+  check(options);
+  const Study study{options.run, options.arms, options.seeds, options.out,
+                    training_of(options, options.output, options.progress)};
+  const std::vector<Arm> arms = arms_of(study.run, study.arms);
+  const PriceConfig price = price_config_of(options.price);
   const Prices prices = prices_of(price);
-  const Index examples = check_arms(line, arms, prices);
-  warn_of(idle_price_options(line.price, price));
-  if (line.dry_run) {
+  const Index examples = check_arms(study, arms, prices);
+  warn_of(idle_price_options(options.price, price));
+  if (options.dry_run) {
     std::vector<Json> names;
     for (const Arm& arm : arms) names.emplace_back(arm.name);
-    if (line.json) {
-      const Json plan = Json::object({{"arms", Json::array(names)}, {"seeds", line.seeds}});
-      std::cout << with_deepspeed(plan, line).text() << "\n";
+    if (options.json) {
+      const Json plan = Json::object({{"arms", Json::array(names)}, {"seeds", options.seeds}});
+      std::cout << with_deepspeed(plan, options.run).text() << "\n";
       return kExitDone;
     }
-    print_deepspeed(line, std::cout);
-    for (const Arm& arm : arms) std::cout << arm.name << ": " << line.seeds << " runs\n";
+    print_deepspeed(options.run, std::cout);
+    for (const Arm& arm : arms) std::cout << arm.name << ": " << options.seeds << " runs\n";
     return kExitDone;
   }
-  const auto [results, complete] = run_arms(line, arms, prices, examples);
-  write_csv(results, line.out + "/runs.csv");
+  const auto [results, complete] = run_arms(study, arms, prices, examples);
+  write_csv(results, options.out + "/runs.csv");
   const RunTimes times = times_of(results, prices);
-  if (!line.json) {
-    print_deepspeed(line, std::cout);
+  if (!options.json) {
+    print_deepspeed(options.run, std::cout);
     print_comparison(results, times, std::cout);
-    print_judged(line, results);
+    print_judged(options, results);
   }
   // Pictures of time are drawn only for clusters that were requested.
-  const std::vector<std::string> pictures = draw_pictures(results, times, price.names_clusters, line.out);
-  if (line.json) {
-    const Json json = with_verdicts(to_json(results, times, pictures), line, results);
-    std::cout << with_deepspeed(json, line).text() << "\n";
+  const std::vector<std::string> pictures = draw_pictures(results, times, price.names_clusters, options.out);
+  if (options.json) {
+    const Json json = with_verdicts(to_json(results, times, pictures), options, results);
+    std::cout << with_deepspeed(json, options.run).text() << "\n";
   } else {
     print_pictures(pictures, std::cout);
   }
   return comparison_status(results, complete);
+}
+
+}  // namespace
+
+Command compare_command() {
+  return make_command(
+      {.name = "compare",
+       .doc = "train several arms on the same data and initial weights: table and pictures",
+       .accepts = {.run = true, .price = Accepts::Price::of_runs, .config = true, .preset = true, .deepspeed = true}},
+      rows(), compare);
 }
 
 }  // namespace onebit::experiments

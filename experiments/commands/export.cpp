@@ -1,5 +1,3 @@
-#include "experiments/study/export.hpp"
-
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -7,19 +5,37 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/output/log_export.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 namespace fs = std::filesystem;
 
-void check(const CommandLine& line) {
-  if (line.arguments.size() != 1)
+struct Options : CommandInput {
+  bool csv = false, jsonl = false;
+  std::string group, out;
+  bool overwrite = false;
+};
+
+std::vector<Option<Options>> rows() {
+  return {flag<Options>("csv", "one line per row, comma-separated", ONEBIT_PLACE(csv)),
+          flag<Options>("jsonl", "one JSON object per row", ONEBIT_PLACE(jsonl)),
+          field<Options>("group", "steps, workers, tensors, probes, evaluations, events or traffic; none: all",
+                         ONEBIT_PLACE(group)),
+          field<Options>("out", "a file, or a folder for the tables of several groups; none: standard output",
+                         ONEBIT_PLACE(out)),
+          overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
+}
+
+void check(const Options& options) {
+  if (options.arguments.size() != 1)
     throw ConfigError("one log is exported at a time", "export", "onebit export FILE.h5 --csv");
-  if (line.csv == line.jsonl)
-    throw ConfigError(line.csv ? "two forms chosen" : "no form chosen", "export", "give --csv or --jsonl");
+  if (options.csv == options.jsonl)
+    throw ConfigError(options.csv ? "two forms chosen" : "no form chosen", "export", "give --csv or --jsonl");
 }
 
 std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::string& group) {
@@ -48,44 +64,50 @@ void write_output(const std::string& path, bool overwrite, const Write& write) {
   files::write(path, text.str());
 }
 
-void write(const ExportTable& table, const CommandLine& line, std::ostream& out) {
-  line.csv ? write_csv(table, out) : write_json_lines(table, out);
+void write(const ExportTable& table, const Options& options, std::ostream& out) {
+  options.csv ? write_csv(table, out) : write_json_lines(table, out);
 }
 
 /// Writes one file per group, because each CSV table has its own columns.
-void write_folder(const sim::LogReader& log, const std::vector<std::string>& groups, const CommandLine& line) {
+void write_folder(const sim::LogReader& log, const std::vector<std::string>& groups, const Options& options) {
   std::error_code error;
-  fs::create_directories(line.out, error);
-  if (error) throw ConfigError("cannot create the folder: " + error.message(), line.out);
+  fs::create_directories(options.out, error);
+  if (error) throw ConfigError("cannot create the folder: " + error.message(), options.out);
   for (const std::string& group : groups) {
-    const std::string path = line.out + "/" + group + ".csv";
+    const std::string path = options.out + "/" + group + ".csv";
     const ExportTable table = table_of(log, group);
-    write_output(path, line.overwrite, [&](std::ostream& out) { write(table, line, out); });
+    write_output(path, options.overwrite, [&](std::ostream& out) { write(table, options, out); });
     std::cout << path << ": " << table.rows() << " rows\n";
   }
 }
 
-}  // namespace
-
-int export_command(const CommandLine& line) {
-  check(line);
-  const sim::LogReader log(line.arguments.front());
-  const std::vector<std::string> groups = chosen_groups(log, line.group);
-  const bool several = line.csv && groups.size() > 1;
-  if (several && line.out.empty()) {
+int export_log(const Options& options) {
+  check(options);
+  const sim::LogReader log(options.arguments.front());
+  const std::vector<std::string> groups = chosen_groups(log, options.group);
+  const bool several = options.csv && groups.size() > 1;
+  if (several && options.out.empty()) {
     throw ConfigError("no output folder", "export --csv", "give -o DIR, or one --group " + join(groups, "|"));
   }
   const auto all = [&](std::ostream& out) {
-    for (const std::string& group : groups) write(table_of(log, group), line, out);
+    for (const std::string& group : groups) write(table_of(log, group), options, out);
   };
   if (several) {
-    write_folder(log, groups, line);
-  } else if (line.out.empty()) {
+    write_folder(log, groups, options);
+  } else if (options.out.empty()) {
     all(std::cout);
   } else {
-    write_output(line.out, line.overwrite, all);
+    write_output(options.out, options.overwrite, all);
   }
   return kExitDone;
+}
+
+}  // namespace
+
+Command export_command() {
+  return make_command(
+      {.name = "export", .usage = "LOG.h5", .doc = "the committed rows of a run log as CSV or JSON lines"}, rows(),
+      export_log);
 }
 
 }  // namespace onebit::experiments

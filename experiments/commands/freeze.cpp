@@ -1,23 +1,59 @@
 #include <iostream>
 
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/commands/validation_options.hpp"
 #include "experiments/output/freeze_output.hpp"
 #include "experiments/study/freeze_answer.hpp"
-#include "experiments/study/price.hpp"
 
 namespace onebit::experiments {
+namespace {
 
-int freeze_command(const CommandLine& line) {
-  const PriceConfig price = make_price_config(line.price);
-  const FreezeAnswer answer = answer_freeze(line, validation_request(line), prices_of(price));
-  if (!answer.complete) return kExitStopped;
-  if (line.json) {
-    std::cout << to_json(answer).text() << "\n";
+struct Options : CommandInput {
+  std::string out;
+  ArmTexts arms;
+  Index seeds = 1;
+  ValidationOptions judging;
+  OutputPolicy output;
+  bool json = false, progress = false;
+};
+
+std::vector<Option<Options>> rows() {
+  std::vector<Option<Options>> all = {field<Options>("out", "folder for the logs", ONEBIT_PLACE(out)),
+                                      seeds_row<Options>(),
+                                      arm_after_freeze_row<Options>(),
+                                      json_row<Options>(),
+                                      overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
+                                      resume_row<Options>(),
+                                      progress_row<Options>()};
+  for (auto& row : judging_rows<Options>()) all.push_back(std::move(row));
+  return all;
+}
+
+int answer(const Options& options) {
+  const PriceConfig price = price_config_of(options.price);
+  const Study study{options.run, options.arms, options.seeds, options.out,
+                    training_of(options, options.output, options.progress)};
+  const FreezeAnswer found = answer_freeze(study, request_of(options.judging, price.target), prices_of(price));
+  if (!found.complete) return kExitStopped;
+  if (options.json) {
+    std::cout << to_json(found).text() << "\n";
   } else {
-    print_answer(answer, std::cout);
+    print_answer(found, std::cout);
   }
   return kExitDone;
+}
+
+}  // namespace
+
+Command freeze_command() {
+  return make_command(
+      {.name = "freeze",
+       .doc =
+           "after how many steps the variance may be frozen, what that costs and what it saves: it tries, and judges",
+       .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
+      rows(), answer);
 }
 
 }  // namespace onebit::experiments

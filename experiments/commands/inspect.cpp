@@ -1,13 +1,18 @@
 #include <iostream>
 
 #include "device/base/error.hpp"
-#include "experiments/cli/session.hpp"
-#include "experiments/cli/way_on.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/summary_output.hpp"
+#include "experiments/study/unfinished.hpp"
 
 namespace onebit::experiments {
 namespace {
+
+struct Options : CommandInput {
+  bool json = false;
+};
 
 std::string why_open(const std::optional<Unfinished>& unfinished) {
   using State = Unfinished::State;
@@ -54,22 +59,28 @@ Json log_json(const sim::LogReader& log, const std::optional<Unfinished>& unfini
   return unfinished ? json.with("unfinished", unfinished_json(*unfinished)) : json;
 }
 
-}  // namespace
-
-int inspect_command(const CommandLine& line) {
-  if (line.arguments.empty()) throw ConfigError("no log named", "inspect", "onebit inspect FILE.h5");
+int inspect(const Options& options) {
+  if (options.arguments.empty()) throw ConfigError("no log named", "inspect", "onebit inspect FILE.h5");
   std::vector<Json> objects;
-  for (const std::string& path : line.arguments) {
+  for (const std::string& path : options.arguments) {
     const std::optional<Unfinished> unfinished = unfinished_run(path);
     const sim::LogReader log(path);
-    if (line.json) {
+    if (options.json) {
       objects.push_back(log_json(log, unfinished));
     } else {
       print_log(log, unfinished);
     }
   }
-  if (line.json) std::cout << (objects.size() == 1 ? objects[0] : Json::array(objects)).text() << "\n";
+  if (options.json) std::cout << (objects.size() == 1 ? objects[0] : Json::array(objects)).text() << "\n";
   return kExitDone;
+}
+
+}  // namespace
+
+Command inspect_command() {
+  return make_command(
+      {.name = "inspect", .usage = "LOG.h5...", .doc = "show what a run log holds, also of a live or killed run"},
+      {json_row<Options>()}, inspect);
 }
 
 }  // namespace onebit::experiments

@@ -4,6 +4,8 @@
 #include "compress/codecs/codec.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/presets.hpp"
 #include "experiments/output/output.hpp"
@@ -13,6 +15,10 @@
 
 namespace onebit::experiments {
 namespace {
+
+struct Options : CommandInput {
+  bool json = false;
+};
 
 /// A registry's description of an entry, and what a codec guarantees.
 struct Row {
@@ -115,23 +121,29 @@ void print(const std::string& what, const Rows& rows) {
   table.print(std::cout);
 }
 
-}  // namespace
-
-int list_command(const CommandLine& line) {
+int list_all(const Options& options) {
   std::vector<std::string_view> names;
   for (const auto& [name, rows] : registries()) names.push_back(name);
   const std::vector<std::string> wanted =
-      line.arguments.empty() ? std::vector<std::string>(names.begin(), names.end()) : line.arguments;
+      options.arguments.empty() ? std::vector<std::string>(names.begin(), names.end()) : options.arguments;
   std::vector<std::pair<std::string, Json>> members;
   for (const std::string& want : wanted) {
     const auto found = std::find(names.begin(), names.end(), want);
     if (found == names.end()) throw ConfigError("nothing to list by that name", want, suggestion(want, names));
     const Rows rows = registries()[static_cast<std::size_t>(found - names.begin())].second();
     members.emplace_back(want, to_json(rows));
-    if (!line.json) print(want, rows);
+    if (!options.json) print(want, rows);
   }
-  if (line.json) std::cout << Json::object(members).text() << "\n";
-  return 0;
+  if (options.json) std::cout << Json::object(members).text() << "\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+Command list_command() {
+  return make_command(
+      {.name = "list", .usage = "[WHAT...]", .doc = "what there is: optimizers, codecs, models, data, clusters, ..."},
+      {json_row<Options>()}, list_all);
 }
 
 }  // namespace onebit::experiments

@@ -1,5 +1,3 @@
-#include "experiments/study/price_sweep.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -8,132 +6,57 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
+#include "experiments/commands/calibrate.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/options/idle_options.hpp"
-#include "experiments/output/output.hpp"
+#include "experiments/output/price_output.hpp"
+#include "experiments/study/prices.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-std::string break_even_text(const ClusterPrice& price) {
-  if (price.break_even) return "faster below " + rate_text(*price.break_even) + " of a node's network link";
-  return price.always_faster ? "faster at any rate of the network link" : "slower at any rate of the network link";
+using analysis::Job;
+using netmodel::Cluster;
+
+struct Options : CommandInput {
+  std::string out;
+  bool json = false;
+};
+
+std::vector<Option<Options>> rows() {
+  return {field<Options>("out", "--sweep.bandwidth: a folder; --calibrate: file for the cluster", ONEBIT_PLACE(out)),
+          json_row<Options>()};
 }
 
-/// Returns the number of workers if it was given, else 0: its default is meant for runs.
-Index workers_given(const CommandLine& line, const sim::RunConfig& run) {
-  const bool given =
-      std::any_of(line.run.begin(), line.run.end(), [](const auto& setting) { return setting.first == "workers"; });
-  return given ? run.workers : 0;
+/// Returns the plan of the options, whose workers count only if they were given: their default is meant for runs.
+analysis::JobPlan plan_of(const Options& options, const PriceConfig& config) {
+  constexpr double fp16 = 2;
+  const sim::RunConfig run = make_config(options.run.settings);
+  const bool given = std::ranges::count(options.run.settings, "workers", &Settings::value_type::first) > 0;
+  return {.rules = rules_of(config, fp16),
+          .parameters = config.parameters,
+          .warmup_share = config.warmup_share,
+          .workers = given ? run.workers : 0,
+          .run = run};
 }
 
 /// Makes the job of a log, if one is given, else of a workload.
-Job job_of(const CommandLine& line, const PriceConfig& config, const netmodel::Cluster& cluster) {
-  if (line.arguments.size() > 1) throw ConfigError("unexpected argument", line.arguments[1], "one log at a time");
-  if (line.arguments.empty() && config.workload.empty()) {
+Job job_of(const Options& options, const PriceConfig& config, const Cluster& cluster) {
+  const std::vector<std::string>& logs = options.arguments;
+  if (logs.size() > 1) throw ConfigError("unexpected argument", logs[1], "one log at a time");
+  if (logs.empty() && config.workload.empty())
     throw ConfigError("nothing to price", "price", "a log, or --workload NAME, see 'onebit list workloads'");
-  }
-  if (line.arguments.empty() && !std::isnan(config.target)) {
+  if (logs.empty() && !std::isnan(config.target))
     throw ConfigError("a target loss without a log", "target", "onebit price LOG.h5 --target LOSS");
-  }
-  if (!line.arguments.empty()) return job_of_log(line.arguments.front(), config);
-  const sim::RunConfig run = make_config(line.run);
-  return plan_job(config, run, workers_given(line, run), cluster);
-}
-
-std::vector<std::pair<std::string, Json>> members_of(const StagePrice& price) {
-  const netmodel::StepEstimate& step = price.step;
-  return {{"stage", price.stage},
-          {"step_seconds", step.step.value},
-          {"forward_seconds", step.forward.value},
-          {"backward_seconds", step.backward.value},
-          {"communication_seconds", step.communication.value},
-          {"hidden_communication_seconds", (step.all_communication - step.communication).value},
-          {"codec_seconds", step.codec.value},
-          {"optimizer_seconds", step.optimizer.value},
-          {"samples_per_second", price.samples_per_second},
-          {"nic_bytes_per_node", step.exchange.nic_bytes.value},
-          {"algorithm", step.algorithm},
-          {"reason", step.reason},
-          {"bottleneck", netmodel::text(step.exchange.bottleneck)}};
-}
-
-/// Returns an object whose members describe the last stage; the other stages are an array in it.
-Json to_json(const ClusterPrice& price, const Job& job) {
-  std::vector<Json> stages;
-  for (const StagePrice& stage : price.stages) stages.push_back(Json::object(members_of(stage)));
-  Json json = Json::object(members_of(price.stages.back()));
-  json = json.with("cluster", price.cluster.name)
-             .with("source", std::string(netmodel::name(price.cluster.source)))
-             .with("nodes", price.nodes)
-             .with("gpus_per_node", price.width)
-             .with("workload", job.name)
-             .with("workers", job.workers)
-             .with("times", price.basis)
-             .with("parameters", job.workload.parameters)
-             .with("optimizer", job.optimizer)
-             .with("batch", job.batch)
-             .with("accumulation", job.accumulation)
-             .with("stages", Json::array(stages))
-             .with("dense", Json::object(members_of(price.dense)))
-             .with("speedup", price.speedup)
-             .with("end_to_end_speedup", price.end_to_end_speedup)
-             .with("extended", Json::array({price.extended.begin(), price.extended.end()}));
-  if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
-  return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : PriceConfig::kNotGiven);
-}
-
-void print_cluster(const ClusterPrice& price, const Job& job) {
-  const netmodel::Cluster& cluster = price.cluster;
-  std::cout << cluster.name << ": " << cluster.doc << " (" << netmodel::name(cluster.source) << ")\n"
-            << price.nodes << " nodes x " << price.width << " GPUs (" << cluster.gpu << "), " << job.name
-            << (price.basis.empty() ? "" : " (times: " + price.basis + ")") << ", batch " << job.batch << " x "
-            << job.accumulation << "\n\n";
-  std::vector<StagePrice> columns = price.stages;
-  if (job.optimizer != "adam") columns.insert(columns.begin(), price.dense);
-  std::vector<std::string> header = {"seconds per step"};
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const bool dense = job.optimizer != "adam" && i == 0;
-    header.push_back(dense ? "adam" : job.optimizer + ", " + columns[i].stage);
-  }
-  Table table(header);
-  const auto row = [&](const std::string& name, const auto& text) {
-    std::vector<std::string> cells = {name};
-    for (const StagePrice& column : columns) cells.push_back(text(column));
-    table.add(cells);
-  };
-  const auto seconds = [&](const std::string& name, const auto& part) {
-    row(name, [&](const StagePrice& column) { return seconds_text(part(column.step).value); });
-  };
-  using Step = netmodel::StepEstimate;
-  seconds("forward", [](const Step& step) { return step.forward; });
-  seconds("backward", [](const Step& step) { return step.backward; });
-  seconds("communication", [](const Step& step) { return step.communication; });
-  seconds("  hidden", [](const Step& step) { return step.all_communication - step.communication; });
-  seconds("codec", [](const Step& step) { return step.codec; });
-  seconds("optimizer", [](const Step& step) { return step.optimizer; });
-  seconds("step", [](const Step& step) { return step.step; });
-  row("samples per second", [](const StagePrice& column) { return number(column.samples_per_second); });
-  row("bytes per node's network link", [](const StagePrice& c) { return bytes_text(c.step.exchange.nic_bytes.value); });
-  row("algorithm", [](const StagePrice& column) { return column.step.algorithm; });
-  table.print(std::cout);
-  const Step& last = price.stages.back().step;
-  std::cout << "\nwaits for: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
-  if (job.optimizer == "adam") return;
-  std::cout << "speed-up over dense adam: " << ratio_text(price.speedup);
-  if (price.stages.size() > 1) {
-    std::cout << " in the last stage, " << ratio_text(price.end_to_end_speedup) << " over a run with "
-              << percent_text(job.warmup_share) << " of its steps before it";
-  }
-  std::cout << "\nbreak-even: " << break_even_text(price) << " (here " << rate_text(cluster.nic.effective)
-            << ", as collectives get it)\n";
+  if (!logs.empty()) return analysis::job_of_log(logs.front(), rules_of(config));
+  return analysis::plan_job(plan_of(options, config), cluster);
 }
 
 /// Checks options: what `price` is to do decides which of them have an effect.
 class Use {
  public:
-  Use(const CommandLine& line, const PriceConfig& config) : line_(line), config_(config) {}
+  Use(const Options& options, const PriceConfig& config) : options_(options), config_(config) {}
 
   /// Throws ConfigError for an option without effect, an existing output, and a missing folder.
   void check() const {
@@ -142,17 +65,17 @@ class Use {
     if (!config_.nodes.empty()) not_with("--sweep.nodes", {"goal", "target", "sweep.bandwidth", "sweep.gpus-per-node"});
     if (sweeps) not_with("--sweep.bandwidth", {"goal", "target"});
     if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "it goes with --sweep.bandwidth");
-    if (!sweeps && !calibrates && !line_.out.empty()) refuse("out", "it goes with --sweep.bandwidth or --calibrate");
-    if (!line_.arguments.empty()) {
+    if (!sweeps && !calibrates && !options_.out.empty()) refuse("out", "it goes with --sweep.bandwidth or --calibrate");
+    if (!options_.arguments.empty()) {
       not_with("a log", {"step.parameters", "step.warmup-share", "sweep.nodes"});
-      if (!line_.run.empty()) refuse(line_.run.front().first, "a log has its own");
+      if (!options_.run.settings.empty()) refuse(options_.run.settings.front().first, "a log has its own");
     }
     if ((sweeps || !config_.goal.empty()) && config_.clusters.size() != 1) {
       throw ConfigError("a sweep or a schedule is of one cluster", "price", "--cluster NAME");
     }
     check_output(config_.goal);
-    if (calibrates) check_output(line_.out);
-    if (sweeps && !line_.out.empty()) check_free(line_.out + "/speedup.csv");
+    if (calibrates) check_output(options_.out);
+    if (sweeps && !options_.out.empty()) check_free(options_.out + "/speedup.csv");
   }
 
  private:
@@ -161,18 +84,18 @@ class Use {
   }
 
   void not_with(const std::string& mode, const std::vector<std::string>& others) const {
-    for (const auto& [name, value] : line_.price) {
+    for (const auto& [name, value] : options_.price) {
       if (std::find(others.begin(), others.end(), name) != others.end()) refuse(name, "not with " + mode);
     }
   }
 
   void check_calibration() const {
-    for (const auto& [name, value] : line_.price) {
+    for (const auto& [name, value] : options_.price) {
       if (name != "calibrate" && !name.starts_with("cluster")) refuse(name, "not with --calibrate");
     }
-    if (!line_.run.empty()) refuse(line_.run.front().first, "not with --calibrate");
-    if (!line_.arguments.empty())
-      throw ConfigError("unexpected argument", line_.arguments.front(), "not with --calibrate");
+    if (!options_.run.settings.empty()) refuse(options_.run.settings.front().first, "not with --calibrate");
+    if (!options_.arguments.empty())
+      throw ConfigError("unexpected argument", options_.arguments.front(), "not with --calibrate");
   }
 
   static void check_free(const std::string& output) { files::check_output(output, false, "give another name"); }
@@ -183,103 +106,64 @@ class Use {
     if (!folder.empty() && !std::filesystem::is_directory(folder)) throw ConfigError("no such folder", folder.string());
   }
 
-  const CommandLine& line_;
+  const Options& options_;
   const PriceConfig& config_;
 };
 
-/// Prints the table and, if a folder is given, writes the file and the picture.
-void print_sweep(const CommandLine& line, const PriceConfig& config, const Job& job, const netmodel::Cluster& cluster) {
-  const std::vector<SpeedupCurve> curves = sweep_bandwidth(job, cluster, config);
+constexpr const char* kRange = "LOW:HIGH:COUNT, e.g. 50Mb/s:400Gb/s:40";
+
+std::vector<double> rates_of(const std::string& range) {
+  const std::vector<std::string> parts = split(range, ':');
+  if (parts.size() != 3) throw ConfigError("malformed option value", "sweep.bandwidth '" + range + "'", kRange);
+  const double low = parse_rate("sweep.bandwidth", parts[0]), high = parse_rate("sweep.bandwidth", parts[1]);
+  const Index count = parse_integer("sweep.bandwidth", parts[2]);
+  if (!(low > 0 && high > low && high <= 1e12) || count < 2 || count > 10000)
+    throw ConfigError("option out of range", "sweep.bandwidth " + range, kRange);
+  return analysis::spaced_rates(low, high, count);
+}
+
+/// Prints speed-ups at other rates and, if a folder is given, writes the file and the picture.
+int sweep_rates(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
+  const std::vector<analysis::SpeedupCurve> curves =
+      analysis::sweep_bandwidth(job, cluster, config.cost_model, rates_of(config.sweep), config.widths);
   std::vector<std::string> paths;
-  if (!line.out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(line.out, error);
-    if (error) throw ConfigError("cannot create output folder", line.out, error.message());
-    paths = write_sweep(curves, job, line.out);
+  if (!options.out.empty()) {
+    make_folder(options.out);
+    paths = write_curves(curves, job, options.out);
   }
-  std::vector<Json> items;
-  std::vector<std::string> header = {"network link of a node"}, even = {"break-even"};
-  for (const SpeedupCurve& curve : curves) {
-    header.push_back(width_text(curve));
-    even.push_back(curve.break_even ? rate_text(*curve.break_even) : "none");
-    items.push_back(Json::object(
-        {{"gpus_per_node", curve.gpus_per_node},
-         {"bytes_per_second", Json::array({curve.rates.begin(), curve.rates.end()})},
-         {"speedup", Json::array({curve.speedups.begin(), curve.speedups.end()})},
-         {"break_even_bytes_per_second", curve.break_even ? curve.break_even->value : PriceConfig::kNotGiven}}));
-  }
-  if (line.json) {
-    std::cout << Json::object({{"workload", job.name}, {"curves", Json::array(items)}}).text() << "\n";
-    return;
-  }
-  std::cout << "speed-up of " << job.optimizer << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
-            << cluster.name << " at other rates\n\n";
-  Table table(header);
-  for (std::size_t i = 0; i < curves.front().rates.size(); ++i) {
-    std::vector<std::string> row = {rate_text(netmodel::BytesPerSecond(curves.front().rates[i]))};
-    for (const SpeedupCurve& curve : curves) row.push_back(ratio_text(curve.speedups[i]));
-    table.add(row);
-  }
-  table.add(even);
-  table.print(std::cout);
-  for (const std::string& path : paths) std::cout << "  " << path << "\n";
-}
-
-/// Prints samples per second, and the share of its rate on the fewest nodes that a GPU keeps.
-void print_scaling(const std::string& title, const std::vector<ScalingPoint>& points, const std::string& optimizer) {
-  std::cout << title << "\n\n";
-  Table table({"nodes", "GPUs", "batch", "adam samples/s", "a GPU keeps", optimizer + " samples/s", "a GPU keeps "});
-  const auto fewest =
-      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.nodes < b.nodes; });
-  const auto kept = [&](const ScalingPoint& point, double ScalingPoint::*rate) {
-    return percent_text(point.*rate / static_cast<double>(point.workers) /
-                        (*fewest.*rate / static_cast<double>(fewest->workers)));
-  };
-  for (const ScalingPoint& point : points) {
-    table.add({std::to_string(point.nodes), std::to_string(point.workers), std::to_string(point.batch),
-               number(point.dense), kept(point, &ScalingPoint::dense), number(point.last),
-               kept(point, &ScalingPoint::last)});
-  }
-  table.print(std::cout);
-}
-
-Json to_json(const std::vector<ScalingPoint>& points) {
-  std::vector<Json> items;
-  for (const ScalingPoint& point : points) {
-    items.push_back(Json::object({{"nodes", point.nodes},
-                                  {"workers", point.workers},
-                                  {"batch", point.batch},
-                                  {"dense_samples_per_second", point.dense},
-                                  {"samples_per_second", point.last}}));
-  }
-  return Json::array(items);
-}
-
-int scaling_command(const CommandLine& line, const PriceConfig& config) {
-  if (config.clusters.size() != 1 || config.workload.empty() || !line.arguments.empty()) {
-    throw ConfigError("scaling is of one workload on one cluster", "sweep.nodes", "--workload NAME --cluster NAME");
-  }
-  const sim::RunConfig run = make_config(line.run);
-  const netmodel::Cluster cluster = load_cluster(config.clusters.front(), config.cluster_settings);
-  const ScalingPrice scaling = sweep_nodes(config, run, cluster);
-  if (line.json) {
-    std::cout << Json::object({{"weak", to_json(scaling.weak)}, {"strong", to_json(scaling.strong)}}).text() << "\n";
+  if (options.json) {
+    std::cout << to_json(curves, job).text() << "\n";
     return kExitDone;
   }
-  print_scaling("weak scaling: every GPU keeps its batch", scaling.weak, run.optimizer.name);
-  std::cout << "\n";
-  print_scaling("strong scaling: a step keeps its samples", scaling.strong, run.optimizer.name);
+  print_curves(curves, job, cluster.name, std::cout);
+  for (const std::string& path : paths) std::cout << "  " << path << "\n";
+  return kExitDone;
+}
+
+int scale(const Options& options, const PriceConfig& config) {
+  if (config.clusters.size() != 1 || config.workload.empty() || !options.arguments.empty())
+    throw ConfigError("scaling is of one workload on one cluster", "sweep.nodes", "--workload NAME --cluster NAME");
+  if (std::ranges::min(config.nodes) < 1)
+    throw ConfigError("option out of range", "sweep.nodes " + std::to_string(std::ranges::min(config.nodes)),
+                      "numbers from 1");
+  const analysis::JobPlan plan = plan_of(options, config);
+  const Cluster cluster = load_cluster(config.clusters.front(), config.cluster_settings);
+  const analysis::ScalingPrice scaling = analysis::sweep_nodes(plan, cluster, config.cost_model, config.nodes);
+  if (options.json) {
+    std::cout << to_json(scaling).text() << "\n";
+  } else {
+    print_scaling(scaling, plan.run.optimizer.name, std::cout);
+  }
   return kExitDone;
 }
 
 /// Prices one cluster. Returns the price as JSON, and prints it as text unless JSON is requested.
-Json price_and_print(const CommandLine& line, const PriceConfig& config, const Job& job,
-                     const netmodel::Cluster& cluster) {
-  const ClusterPrice price = price_job(job, cluster, config);
-  if (!line.json) print_cluster(price, job);
+Json price_and_print(const Options& options, const PriceConfig& config, const Job& job, const Cluster& cluster) {
+  const analysis::ClusterPrice price = analysis::price_job(job, cluster, config.cost_model);
+  if (!options.json) print_price(price, job, std::cout);
   if (std::isnan(config.target)) return to_json(price, job);
-  const std::optional<double> target = seconds_to_target(config.target, job, price);
-  if (!line.json) {
+  const std::optional<double> target = analysis::seconds_to_target(config.target, job, price);
+  if (!options.json) {
     std::cout << "held-out loss " << shortest(config.target) << ": "
               << (target ? "after " + seconds_text(*target) : "never reached") << "\n";
   }
@@ -287,40 +171,46 @@ Json price_and_print(const CommandLine& line, const PriceConfig& config, const J
 }
 
 /// Warns of options without effect. A log and a calibration take no options of a run: they are refused.
-void warn_of_unpriced(const CommandLine& line, const PriceConfig& config) {
-  std::vector<IdleOption> idle = idle_price_options(line.price, config);
-  for (IdleOption& option : idle_options(given_options(line), {{make_config(line.run)}}, unpriced_because)) {
+void warn_of_unpriced(const Options& options, const PriceConfig& config) {
+  std::vector<IdleOption> idle = idle_price_options(options.price, config);
+  for (IdleOption& option :
+       idle_options(given_options(options.run), {{make_config(options.run.settings)}}, unpriced_because)) {
     idle.push_back(std::move(option));
   }
   warn_of(idle);
 }
 
-}  // namespace
-
-int price_command(const CommandLine& line) {
-  const PriceConfig config = make_price_config(line.price);
-  Use(line, config).check();
-  warn_of_unpriced(line, config);
-  if (!config.calibrate.empty()) return calibrate_command(line);
-  if (!config.nodes.empty()) return scaling_command(line, config);
+int price(const Options& options) {
+  const PriceConfig config = price_config_of(options.price);
+  Use(options, config).check();
+  warn_of_unpriced(options, config);
+  if (!config.calibrate.empty()) return calibrate(config, options.out, options.json);
+  if (!config.nodes.empty()) return scale(options, config);
   std::vector<Json> all;
   std::optional<Job> job;
-  for (const std::string& name : config.clusters) {
-    const netmodel::Cluster cluster = load_cluster(name, config.cluster_settings);
+  for (const Cluster& cluster : clusters_of(config)) {
     const Index here = cluster.nodes * cluster.gpus_per_node;
-    if (!job || (here > 0 && here != job->workers)) job = job_of(line, config, cluster);
-    if (!config.sweep.empty()) {
-      print_sweep(line, config, *job, cluster);
-      return kExitDone;
-    }
-    if (!config.goal.empty()) write_schedule(*job, cluster, config, config.goal);
-    if (!line.json && !all.empty()) std::cout << "\n";
-    all.push_back(price_and_print(line, config, *job, cluster));
+    if (!job || (here > 0 && here != job->workers)) job = job_of(options, config, cluster);
+    if (!config.sweep.empty()) return sweep_rates(options, config, *job, cluster);
+    if (!config.goal.empty()) analysis::write_schedule(*job, cluster, config.cost_model, config.goal);
+    if (!options.json && !all.empty()) std::cout << "\n";
+    all.push_back(price_and_print(options, config, *job, cluster));
   }
-  if (line.json) {
+  if (options.json) {
     std::cout << (all.size() == 1 ? all.front() : Json::object({{"clusters", Json::array(all)}})).text() << "\n";
   }
   return kExitDone;
+}
+
+}  // namespace
+
+Command price_command() {
+  return make_command(
+      {.name = "price",
+       .usage = "[LOG.h5]",
+       .doc = "what a step of a workload takes on clusters, dense and compressed, and from which bandwidth on it pays",
+       .accepts = {.run = true, .price = Accepts::Price::all, .config = true}},
+      rows(), price);
 }
 
 }  // namespace onebit::experiments

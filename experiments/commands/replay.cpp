@@ -3,9 +3,9 @@
 #include <iostream>
 
 #include "device/base/error.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
-#include "experiments/options/idle_options.hpp"
 #include "experiments/output/output.hpp"
 #include "experiments/study/reference_case.hpp"
 
@@ -13,6 +13,26 @@ namespace onebit::experiments {
 namespace {
 
 constexpr const char* kAllCases = "all";
+
+struct Options : CommandInput {
+  std::string out;
+  std::string reference;          ///< a case of the trace, or kAllCases; empty: nothing is compared
+  std::optional<double> penalty;  ///< none: the case's, or 0
+  bool json = false, overwrite = false;
+};
+
+std::vector<Option<Options>> rows() {
+  return {field<Options>("out", "file for the parameters after every step", ONEBIT_PLACE(out)),
+          field<Options>("reference",
+                         "a case of the trace, or all: use its hyper-parameters and compare with its recorded "
+                         "parameters",
+                         ONEBIT_PLACE(reference)),
+          field<Options>("penalty",
+                         "so many times the weights are added to every gradient, as a penalty of the loss does; none: "
+                         "the case's",
+                         ONEBIT_PLACE(penalty)),
+          json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
+}
 
 /// Refuses options of the model, the data and the log, which mean nothing here. The trace decides the number of steps,
 /// and of workers unless there is one for all.
@@ -46,12 +66,14 @@ std::string difference_text(const Deviation& deviation) {
   return std::isfinite(deviation.worst) ? number(deviation.worst, 3) : "infinite";
 }
 
-void print(const CommandLine& line, const sim::GradientTrace& trace, const CaseDeviation& deviation) {
-  if (line.json) {
-    Members members = {
-        {"steps", trace.steps()}, {"workers", trace.workers()}, {"parameters", trace.parameters()}, {"out", line.out}};
-    if (!line.reference.empty()) {
-      members.emplace_back("reference", line.reference);
+void print(const Options& options, const sim::GradientTrace& trace, const CaseDeviation& deviation) {
+  if (options.json) {
+    Members members = {{"steps", trace.steps()},
+                       {"workers", trace.workers()},
+                       {"parameters", trace.parameters()},
+                       {"out", options.out}};
+    if (!options.reference.empty()) {
+      members.emplace_back("reference", options.reference);
       add(deviation, members);
     }
     std::cout << Json::object(members).text() << "\n";
@@ -59,9 +81,9 @@ void print(const CommandLine& line, const sim::GradientTrace& trace, const CaseD
   }
   std::cout << "replayed " << trace.steps() << " steps, " << trace.workers() << " workers, " << trace.parameters()
             << " parameters\n";
-  if (!line.out.empty()) std::cout << "parameters in " << line.out << "\n";
-  if (line.reference.empty()) return;
-  std::cout << "worst relative difference of the displacement to " << line.reference << ": "
+  if (!options.out.empty()) std::cout << "parameters in " << options.out << "\n";
+  if (options.reference.empty()) return;
+  std::cout << "worst relative difference of the displacement to " << options.reference << ": "
             << difference_text(deviation.first) << " at step " << deviation.first.step << "\n";
   if (!deviation.has_all) return;
   std::cout << "of all workers' to params_all_workers: " << difference_text(deviation.all) << " at step "
@@ -76,12 +98,12 @@ struct CaseRow {
   std::string reason;
 };
 
-CaseRow replay_row(const CommandLine& line, const std::string& name) {
+CaseRow replay_row(const Options& options, const std::string& name) {
   CaseRow row{name, {}, {}, {}};
   try {
-    const sim::GradientTrace trace(line.arguments.front(), name);
-    check_options(line.run, trace);
-    const ReplayPlan plan = plan_replay(trace, name, line.run, line.penalty);
+    const sim::GradientTrace trace(options.arguments.front(), name);
+    check_options(options.run.settings, trace);
+    const ReplayPlan plan = plan_replay(trace, name, options.run.settings, options.penalty);
     row.deviation = replay_case(trace, plan, name);
     row.config = plan.config;
   } catch (const ConfigError& error) {
@@ -118,12 +140,12 @@ void print(const std::vector<CaseRow>& rows) {
 }
 
 /// Replays every case of the trace and prints a table. Throws where none can be replayed.
-void replay_all(const CommandLine& line, const std::vector<std::string>& names) {
-  if (!line.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + line.out, "name one case");
-  if (names.empty()) throw ConfigError("the trace has no cases", line.arguments.front());
-  make_config(line.run);  // an error that concerns every case is thrown, not listed per case
+void replay_all(const Options& options, const std::vector<std::string>& names) {
+  if (!options.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + options.out, "name one case");
+  if (names.empty()) throw ConfigError("the trace has no cases", options.arguments.front());
+  make_config(options.run.settings);  // an error that concerns every case is thrown, not listed per case
   std::vector<CaseRow> rows;
-  for (const std::string& name : names) rows.push_back(replay_row(line, name));
+  for (const std::string& name : names) rows.push_back(replay_row(options, name));
   if (std::ranges::none_of(rows, [](const CaseRow& row) { return row.reason.empty(); })) {
     throw ConfigError("no case of the trace can be replayed", names.front() + ": " + rows.front().reason);
   }
@@ -131,31 +153,39 @@ void replay_all(const CommandLine& line, const std::vector<std::string>& names) 
   for (const CaseRow& row : rows) {
     if (row.reason.empty()) runs.push_back({row.config});
   }
-  warn_of_idle_options(line, runs);
-  if (!line.json) return print(rows);
+  warn_of(idle_options(given_options(options.run), runs));
+  if (!options.json) return print(rows);
   std::vector<Json> items;
   for (const CaseRow& row : rows) items.push_back(to_json(row));
   std::cout << Json::object({{"cases", Json::array(items)}}).text() << "\n";
 }
 
-}  // namespace
-
-int replay_command(const CommandLine& line) {
-  if (line.arguments.size() != 1) throw ConfigError("give one trace", "replay", "onebit replay TRACE.h5 [options]");
-  if (line.out.empty() && line.reference.empty()) {
+int replay(const Options& options) {
+  if (options.arguments.size() != 1) throw ConfigError("give one trace", "replay", "onebit replay TRACE.h5 [options]");
+  if (options.out.empty() && options.reference.empty()) {
     throw ConfigError("nothing to do", "replay",
                       "give -o FILE.h5 for the parameters, --reference CASE to compare, or both");
   }
-  if (line.reference == kAllCases) {
-    replay_all(line, sim::GradientTrace(line.arguments.front()).cases());
+  if (options.reference == kAllCases) {
+    replay_all(options, sim::GradientTrace(options.arguments.front()).cases());
     return kExitDone;
   }
-  const sim::GradientTrace trace(line.arguments.front(), line.reference);
-  check_options(line.run, trace);
-  const ReplayPlan plan = plan_replay(trace, line.reference, line.run, line.penalty);
-  warn_of_idle_options(line, {{plan.config}});
-  print(line, trace, replay_case(trace, plan, line.reference, line.out, line.overwrite));
+  const sim::GradientTrace trace(options.arguments.front(), options.reference);
+  check_options(options.run.settings, trace);
+  const ReplayPlan plan = plan_replay(trace, options.reference, options.run.settings, options.penalty);
+  warn_of(idle_options(given_options(options.run), {{plan.config}}));
+  print(options, trace, replay_case(trace, plan, options.reference, options.out, options.overwrite));
   return kExitDone;
+}
+
+}  // namespace
+
+Command replay_command() {
+  return make_command({.name = "replay",
+                       .usage = "TRACE.h5",
+                       .doc = "run an optimizer on recorded gradients",
+                       .accepts = {.run = true, .config = true, .preset = true}},
+                      rows(), replay);
 }
 
 }  // namespace onebit::experiments

@@ -4,17 +4,35 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/report/report.hpp"
-#include "experiments/study/price.hpp"
+#include "experiments/study/prices.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-void check_output(const CommandLine& line) {
-  if (line.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
-  files::check_output(line.out, line.overwrite);
+struct Options : CommandInput {
+  std::string out, baseline;
+  std::optional<double> margin;
+  bool overwrite = false, csv = false, png = false;
+};
+
+std::vector<Option<Options>> rows() {
+  return {
+      field<Options>("out", "the page, or with --csv the table", ONEBIT_PLACE(out)),
+      field<Options>("baseline", "the arm that the others are compared with; none: each with its parent",
+                     ONEBIT_PLACE(baseline)),
+      margin_row<Options>("relative difference of final losses within which arms are equivalent", ONEBIT_PLACE(margin)),
+      flag<Options>("csv", "write the curves as one comma-separated table", ONEBIT_PLACE(csv)),
+      flag<Options>("png", "write the pictures as files too, SVG and PNG, next to the page", ONEBIT_PLACE(png)),
+      overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
+}
+
+void check_output(const Options& options) {
+  if (options.out.empty()) throw ConfigError("no output named", "report", "onebit report LOGS... -o report.html");
+  files::check_output(options.out, options.overwrite);
 }
 
 /// Returns <name of the report>-<figure>, the stem of files next to the report.
@@ -24,10 +42,10 @@ std::string stem_of(const Figure& figure, const std::string& out) {
   return std::filesystem::path(out).replace_extension("").string() + "-" + name;
 }
 
-void check_pictures(const std::vector<Figure>& figures, const CommandLine& line) {
+void check_pictures(const std::vector<Figure>& figures, const Options& options) {
   for (const Figure& figure : figures) {
     for (const char* extension : {".svg", ".png"}) {
-      files::check_output(stem_of(figure, line.out) + extension, line.overwrite);
+      files::check_output(stem_of(figure, options.out) + extension, options.overwrite);
     }
   }
 }
@@ -42,38 +60,45 @@ std::vector<std::string> draw_files(const std::vector<Figure>& figures, const st
   return files;
 }
 
-}  // namespace
-
-int report_command(const CommandLine& line) {
-  check_output(line);
-  if (line.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
-  const PriceConfig price = make_price_config(line.price);
-  ReportRequest request{.comparison = {.baseline = line.baseline,
-                                       .margin = line.margin.value_or(analysis::default_margin),
+int write_report(const Options& options) {
+  check_output(options);
+  if (options.arguments.empty()) throw ConfigError("no log named", "report", "onebit report LOGS... -o report.html");
+  const PriceConfig price = price_config_of(options.price);
+  ReportRequest request{.comparison = {.baseline = options.baseline,
+                                       .margin = options.margin.value_or(analysis::default_margin),
                                        .target = price.target,
+                                       .clusters = clusters_of(price),
                                        .rules = rules_of(price)},
                         .variance = {}};
-  for (const std::string& name : price.clusters) {
-    request.comparison.clusters.push_back(load_cluster(name, price.cluster_settings));
-  }
-  const Report report = make_report(line.arguments, request, *netmodel::make_cost_model(price.cost_model));
+  const Report report = make_report(options.arguments, request, *netmodel::make_cost_model(price.cost_model));
   const std::vector<Figure> figures = figures_of(report);
-  if (line.png) check_pictures(figures, line);
+  if (options.png) check_pictures(figures, options);
   std::ostringstream text;
-  if (line.csv) {
+  if (options.csv) {
     write_csv(report, text);
   } else {
     text << html_of(report, figures);
   }
-  files::write(line.out, text.str());
-  std::vector<std::string> files = {line.out};
-  if (line.png) {
-    const std::vector<std::string> drawn = draw_files(figures, line.out);
+  files::write(options.out, text.str());
+  std::vector<std::string> files = {options.out};
+  if (options.png) {
+    const std::vector<std::string> drawn = draw_files(figures, options.out);
     files.insert(files.end(), drawn.begin(), drawn.end());
   }
   for (const std::string& file : files) std::cout << file << "\n";
   for (const std::string& reason : report.left_out) std::cerr << "onebit: warning: left out: " << reason << "\n";
   return kExitDone;
+}
+
+}  // namespace
+
+Command report_command() {
+  return make_command(
+      {.name = "report",
+       .usage = "LOG.h5|DIR...",
+       .doc = "one page of many logs: arms, verdicts, curves, variance, network, theory, how to repeat it",
+       .accepts = {.price = Accepts::Price::of_runs, .target = true}},
+      rows(), write_report);
 }
 
 }  // namespace onebit::experiments

@@ -3,18 +3,35 @@
 
 #include "device/base/error.hpp"
 #include "device/comm/process_group.hpp"
-#include "experiments/cli/resume.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
-#include "experiments/options/idle_options.hpp"
 #include "experiments/output/deepspeed_output.hpp"
 #include "experiments/output/memory_output.hpp"
 #include "experiments/output/summary_output.hpp"
+#include "experiments/study/resume.hpp"
 #include "sim/run/weights_file.hpp"
 
 namespace onebit::experiments {
 namespace {
+
+struct Options : CommandInput {
+  std::string out;
+  OutputPolicy output;
+  bool json = false, dry_run = false, progress = false;
+};
+
+std::vector<Option<Options>> rows() {
+  return {field<Options>("out", "the log, a file", ONEBIT_PLACE(out)),
+          field<Options>("weights-out", "write the final weights to this file", ONEBIT_PLACE(output.weights_out)),
+          json_row<Options>(),
+          dry_run_row<Options>(),
+          overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
+          resume_row<Options>(),
+          resume_allow_row<Options>(),
+          progress_row<Options>()};
+}
 
 void print_evaluations(const sim::PreparedRun& run) {
   const sim::EvalConfig& eval = run.config.eval;
@@ -24,15 +41,15 @@ void print_evaluations(const sim::PreparedRun& run) {
             << " steps\n";
 }
 
-void print_plan(const sim::PreparedRun& run, const CommandLine& line) {
-  if (line.json) {
+void print_plan(const sim::PreparedRun& run, const Options& options) {
+  if (options.json) {
     std::vector<std::pair<std::string, Json>> members;
     for (const auto& [name, value] : values_of(run.config)) members.emplace_back(name, value);
     members.emplace_back("memory_plan", to_json(run.plan));
-    std::cout << with_deepspeed(Json::object(members), line).text() << "\n";
+    std::cout << with_deepspeed(Json::object(members), options.run).text() << "\n";
     return;
   }
-  print_deepspeed(line, std::cout);
+  print_deepspeed(options.run, std::cout);
   Table table({"option", "value"}, 2);
   for (const auto& [name, value] : values_of(run.config)) table.add({name, value});
   table.print(std::cout);
@@ -64,61 +81,73 @@ void print_shares(const std::vector<sim::RankShare>& shares) {
 }
 
 /// Prints a summary of the log and returns the exit status. members: additional members of the JSON object.
-int report(const CommandLine& line, const Session& session, std::vector<std::pair<std::string, Json>> members) {
-  const analysis::Summary summary = analysis::summarize(sim::LogReader(line.out), shown_clusters());
+int report(const Options& options, const TrainedRun& trained, std::vector<std::pair<std::string, Json>> members) {
+  const analysis::Summary summary = analysis::summarize(sim::LogReader(options.out), shown_clusters());
   const bool over_ranks = device::mpi_environment().size > 1;
-  if (over_ranks) members.emplace_back("ranks", shares_json(session.shares));
-  if (line.json) {
+  if (over_ranks) members.emplace_back("ranks", shares_json(trained.shares));
+  if (options.json) {
     Json json = to_json(summary);
     for (const auto& [name, value] : members) json = json.with(name, value);
-    std::cout << with_deepspeed(json, line).text() << "\n";
+    std::cout << with_deepspeed(json, options.run).text() << "\n";
   } else {
-    print_deepspeed(line, std::cout);
+    print_deepspeed(options.run, std::cout);
     print_summary(summary, std::cout);
-    if (over_ranks) print_shares(session.shares);
+    if (over_ranks) print_shares(trained.shares);
   }
-  const sim::RunResult& result = session.result;
+  const sim::RunResult& result = trained.result;
   if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
     std::cerr << "onebit: error: " << result.reason << "\n";
   }
   return exit_status(result.status);
 }
 
-}  // namespace
-
-int run_command(const CommandLine& line) {
-  if (!line.arguments.empty())
-    throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
-  const sim::RunConfig config = make_config(line.run);
-  if (line.deepspeed) check_batch(*line.deepspeed, config);
-  if (line.out.empty() && !line.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
+int run(const Options& options) {
+  refuse_arguments(options);
+  const sim::RunConfig config = make_config(options.run.settings);
+  if (options.run.deepspeed) check_batch(*options.run.deepspeed, config);
+  if (options.out.empty() && !options.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
   const bool is_root = device::mpi_environment().rank == 0;
-  if (is_root && !line.weights_out.empty()) {
+  if (is_root && !options.output.weights_out.empty()) {
     // A run that was killed while it wrote its weights left this file.
-    if (line.resume && std::filesystem::exists(line.out)) std::filesystem::remove(line.weights_out + ".part");
-    sim::check_weights_output(line.weights_out, line.out, line.overwrite || line.resume);
+    if (options.output.resume && std::filesystem::exists(options.out))
+      std::filesystem::remove(options.output.weights_out + ".part");
+    sim::check_weights_output(options.output.weights_out, options.out,
+                              options.output.overwrite || options.output.resume);
   }
-  const ResumeDecision decision = agreed_decision(line, config, line.out);
-  if (decision.done && !line.dry_run) {
-    return is_root ? report(line, {result_of(line.out), {}}, {}) : kExitDone;  // the log is on the machine of rank 0
+  OutputPolicy policy = options.output;
+  policy.given = options.run.settings;
+  const ResumeDecision decision = agreed_decision(policy, config, options.out);
+  if (decision.done && !options.dry_run) {
+    return is_root ? report(options, {result_of(options.out), {}}, {})
+                   : kExitDone;  // the log is on the machine of rank 0
   }
   const sim::PreparedRun run = sim::prepare(continued(config, decision));
-  if (is_root) warn_of_idle_options(line, {{config}});
-  if (line.dry_run) {
-    if (is_root) print_plan(run, line);
+  if (is_root) warn_of(idle_options(given_options(options.run), {{config}}));
+  if (options.dry_run) {
+    if (is_root) print_plan(run, options);
     return kExitDone;
   }
   install_stop_handler();
   const auto print_plan_of_memory = [&] {
-    if (line.json) return;
+    if (options.json) return;
     print_memory(run, std::cout);
     print_evaluations(run);
     std::cout << std::endl;
   };
-  const Session session =
-      run_and_log(run, line.out, decision.existing, line, config.optimizer.name, print_plan_of_memory);
-  if (!is_root) return exit_status(session.result.status);
-  return report(line, session, {{"memory_plan", to_json(run.plan)}});
+  const TrainedRun trained =
+      run_and_log(run, options.out, decision.existing, training_of(options, policy, options.progress),
+                  config.optimizer.name, print_plan_of_memory);
+  if (!is_root) return exit_status(trained.result.status);
+  return report(options, trained, {{"memory_plan", to_json(run.plan)}});
+}
+
+}  // namespace
+
+Command run_command() {
+  return make_command({.name = "run",
+                       .doc = "train once and log",
+                       .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true, .ranks = true}},
+                      rows(), run);
 }
 
 }  // namespace onebit::experiments

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -7,11 +5,11 @@
 #include <thread>
 
 #include "device/base/error.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/deepspeed_batch.hpp"
-#include "experiments/options/idle_options.hpp"
 #include "experiments/output/deepspeed_output.hpp"
+#include "experiments/study/arms.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/output.hpp"
 #include "experiments/sweep/session.hpp"
@@ -19,17 +17,15 @@
 namespace onebit::experiments {
 namespace {
 
-void check(const CommandLine& line) {
-  if (!line.arguments.empty())
-    throw ConfigError("unexpected argument", line.arguments.front(), "options begin with --");
-  check_seeds(line);
-  if (line.out.empty()) throw ConfigError("no output folder", "sweep", "give -o DIR");
+void check(const SweepOptions& options) {
+  refuse_arguments(options);
+  if (options.out.empty()) throw ConfigError("no output folder", "sweep", "give -o DIR");
 }
 
 /// Returns the execution's settings: one thread per run unless --threads sets another number.
-Settings execution_with_threads(const CommandLine& line) {
+Settings execution_with_threads(const SweepOptions& options) {
   Settings execution = {{"threads", "1"}};
-  for (auto& setting : execution_of(line)) execution.push_back(std::move(setting));
+  for (auto& setting : execution_of(options.run)) execution.push_back(std::move(setting));
   return execution;
 }
 
@@ -39,26 +35,26 @@ Index default_jobs(const sim::RunConfig& config) {
   return config.threads > 0 ? std::max<Index>(1, cores / config.threads) : 1;
 }
 
-SweepSetup setup_of(const CommandLine& line) {
+SweepSetup setup_of(const SweepOptions& options) {
   SweepSetup setup;
-  setup.folder = line.out;
-  setup.definitions = definitions_in(line.out, definition_of(line), line.points.extend, false);
-  setup.execution = execution_with_threads(line);
-  setup.shard = parse_shard(line.points.shard);
+  setup.folder = options.out;
+  setup.definitions = definitions_in(options.out, definition_of(options), options.extend, false);
+  setup.execution = execution_with_threads(options);
+  setup.shard = parse_shard(options.shard);
   sim::RunConfig execution;
   for (const auto& [name, value] : setup.execution) run_option(name).set(execution, value);
-  setup.limits = {.jobs = line.points.jobs > 0 ? line.points.jobs : default_jobs(execution),
+  setup.limits = {.jobs = options.jobs > 0 ? options.jobs : default_jobs(execution),
                   .memory = execution.memory,
-                  .time_limit = line.points.time_limit,
-                  .retries = line.points.retries};
-  setup.retry_failed = line.points.retry_failed;
-  setup.board = line.progress || isatty(STDERR_FILENO) == 1;
+                  .time_limit = options.time_limit,
+                  .retries = options.retries};
+  setup.retry_failed = options.retry_failed;
+  setup.board = shows_progress(options.progress);
   return setup;
 }
 
 /// Returns the points that this command asks for, without others in the folder.
-std::vector<Point> points_asked(const CommandLine& line) {
-  return points_of({definition_of(line)}, {}, [](const std::string&) { return std::optional<double>(); });
+std::vector<Point> points_asked(const SweepOptions& options) {
+  return points_of({definition_of(options)}, {}, [](const std::string&) { return std::optional<double>(); });
 }
 
 /// Returns a text of a point without the value of one option: points with the same text differ only in it.
@@ -69,10 +65,12 @@ std::string text_without(const Point& point, const std::string& key) {
 }
 
 /// Returns the points' runs, each with the options that its arm gave, and those that distinguish it from other points.
-std::vector<GivenRun> runs_of(const CommandLine& line, const std::vector<Point>& points) {
+std::vector<GivenRun> runs_of(const SweepOptions& options, const std::vector<Point>& points) {
   std::map<std::string, std::vector<std::string>> own_of_arm;
-  const std::vector<Arm> arms = line.optimizers.empty() && line.arms.empty() ? std::vector<Arm>() : arms_of(line);
-  const std::vector<GivenRun> runs_of_arms = given_runs(line, arms);
+  const std::vector<Arm> arms = options.arms.optimizers.empty() && options.arms.arms.empty()
+                                    ? std::vector<Arm>()
+                                    : arms_of(options.run, options.arms);
+  const std::vector<GivenRun> runs_of_arms = given_runs(options.run, arms);
   for (std::size_t a = 0; a < arms.size(); ++a) own_of_arm[arms[a].name] = runs_of_arms[a].own;
   std::map<std::string, Index> alike;
   for (const Point& point : points) {
@@ -88,35 +86,35 @@ std::vector<GivenRun> runs_of(const CommandLine& line, const std::vector<Point>&
   return runs;
 }
 
-void warn_of_idle_axes(const CommandLine& line, const std::vector<Point>& points) {
-  std::vector<std::string> common = given_options(line);
+void warn_of_idle_axes(const SweepOptions& options, const std::vector<Point>& points) {
+  std::vector<std::string> common = given_options(options.run);
   for (const std::string& key : varied_keys(points)) common.push_back(key);
-  warn_of(idle_options(common, runs_of(line, points)));
+  warn_of(idle_options(common, runs_of(options, points)));
 }
 
-int show_plan(SweepSession& session, const CommandLine& line) {
+int show_plan(SweepSession& session, const SweepOptions& options) {
   const std::map<std::string, PointPlan> plans = session.plans();
-  if (line.json) {
-    std::cout << with_deepspeed(plan_json(session.points(), plans), line).text() << "\n";
+  if (options.json) {
+    std::cout << with_deepspeed(plan_json(session.points(), plans), options.run).text() << "\n";
   } else {
-    print_deepspeed(line, std::cout);
+    print_deepspeed(options.run, std::cout);
     print_plan(session.points(), session.results(), plans, std::cout);
   }
   return kExitDone;
 }
 
-void show_results(SweepSession& session, const std::vector<PointResult>& results, const CommandLine& line) {
-  const std::string index = line.out + "/index.csv";
+void show_results(SweepSession& session, const std::vector<PointResult>& results, const SweepOptions& options) {
+  const std::string index = options.out + "/index.csv";
   const std::vector<Grid> grids = grids_of(session.arms(), session.losses());
-  if (line.json) {
+  if (options.json) {
     const Json json = Json::object({{"index", index},
                                     {"points", to_json(session.points(), results)},
                                     {"tuned", to_json(grids)},
                                     {"run_seconds", session.child_seconds()}});
-    std::cout << with_deepspeed(json, line).text() << "\n";
+    std::cout << with_deepspeed(json, options.run).text() << "\n";
     return;
   }
-  print_deepspeed(line, std::cout);
+  print_deepspeed(options.run, std::cout);
   print_points(session.points(), results, index, std::cout);
   print_grids(grids, std::cout);
 }
@@ -137,28 +135,32 @@ int sweep_status(const std::vector<PointResult>& results, bool complete) {
   return kExitFailed;
 }
 
-}  // namespace
-
-int sweep_command(const CommandLine& line) {
-  check(line);
+int sweep(const SweepOptions& options) {
+  check(options);
   watch_children();
-  const std::vector<Point> asked = points_asked(line);
+  const std::vector<Point> asked = points_asked(options);
   for (const Point& point : asked) {
-    if (line.deepspeed) check_batch(*line.deepspeed, point.config, label_of(point));
+    if (options.run.deepspeed) check_batch(*options.run.deepspeed, point.config, label_of(point));
   }
-  SweepSession session(setup_of(line));
-  warn_of_idle_axes(line, asked);
-  if (line.dry_run) return show_plan(session, line);
+  SweepSession session(setup_of(options));
+  warn_of_idle_axes(options, asked);
+  if (options.dry_run) return show_plan(session, options);
   session.plans();  // every point is checked before the folder is touched
-  const Shard shard = parse_shard(line.points.shard);
+  const Shard shard = parse_shard(options.shard);
   if (shard.of_slurm) std::cerr << "onebit: shard " << shard.text() << " by SLURM_PROCID and SLURM_NTASKS\n";
-  make_folder(line.out);
+  make_folder(options.out);
   install_stop_handler();
-  definitions_in(line.out, definition_of(line), line.points.extend, true);
+  definitions_in(options.out, definition_of(options), options.extend, true);
   const bool complete = session.run();
   const std::vector<PointResult> results = session.results();
-  show_results(session, results, line);
+  show_results(session, results, options);
   return sweep_status(results, complete);
+}
+
+}  // namespace
+
+Command sweep_command() {
+  return make_command(sweep_syntax(), sweep_rows(), sweep);
 }
 
 }  // namespace onebit::experiments

@@ -6,7 +6,8 @@
 
 #include "device/base/error.hpp"
 #include "device/base/temporary_folder.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/rows.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/presets.hpp"
 #include "experiments/output/interval_output.hpp"
@@ -16,6 +17,24 @@
 
 namespace onebit::experiments {
 namespace {
+
+struct Options : CommandInput {
+  std::string out;
+  ArmTexts arms;
+  Index seeds = 1;
+  OutputPolicy output;
+  bool json = false, progress = false;
+};
+
+std::vector<Option<Options>> rows() {
+  std::vector<Option<Options>> all = arms_rows<Options>();
+  all.insert(all.begin(), field<Options>("out", "folder that keeps the logs", ONEBIT_PLACE(out)));
+  all.push_back(seeds_row<Options>());
+  all.push_back(json_row<Options>());
+  all.push_back(overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)));
+  all.push_back(progress_row<Options>());
+  return all;
+}
 
 /// Relative difference of the displacement up to which a trace counts as reproduced, as 32-bit arithmetic allows.
 constexpr double kTraceLimit = 1e-4;
@@ -63,13 +82,13 @@ TraceCheck check_case(const sim::GradientTrace& trace, const std::string& path, 
   return best;
 }
 
-std::vector<TraceCheck> check_traces(const CommandLine& line) {
+std::vector<TraceCheck> check_traces(const Options& options) {
   std::vector<TraceCheck> checks;
-  for (const std::string& path : line.arguments) {
+  for (const std::string& path : options.arguments) {
     const sim::GradientTrace trace(path);
     if (trace.cases().empty()) throw ConfigError("the trace has no cases to compare with", path);
     for (const std::string& name : trace.cases()) {
-      checks.push_back(check_case(sim::GradientTrace(path, name), path, name, place_of(line.run)));
+      checks.push_back(check_case(sim::GradientTrace(path, name), path, name, place_of(options.run.settings)));
     }
   }
   return checks;
@@ -106,15 +125,15 @@ struct PresetCheck {
   bool complete = true;
 };
 
-PresetCheck check_preset(const CommandLine& asked) {
-  const std::vector<ExpectedRun> expected = read_expected(find_expected(asked.preset));
-  CommandLine line = asked;
+PresetCheck check_preset(const Options& options) {
+  const std::vector<ExpectedRun> expected = read_expected(find_expected(options.run.preset));
   std::optional<TemporaryFolder> folder;
-  if (line.out.empty()) line.out = folder.emplace("onebit-verify").path();
-  const std::vector<Arm> arms = arms_of(line);
-  const Prices prices = prices_of(make_price_config({}));
-  const Index examples = check_arms(line, arms, prices);
-  const ArmResults results = run_arms(line, arms, prices, examples);
+  const Study study{options.run, options.arms, options.seeds,
+                    options.out.empty() ? folder.emplace("onebit-verify").path() : options.out,
+                    training_of(options, options.output, options.progress)};
+  const std::vector<Arm> arms = arms_of(study.run, study.arms);
+  const Prices prices = prices_of({});
+  const ArmResults results = run_arms(study, arms, prices, check_arms(study, arms, prices));
   return {agreements(expected, results.arms), results.complete};
 }
 
@@ -150,29 +169,38 @@ std::string verdict(bool agrees, const std::vector<ArmAgreement>& arms) {
   return std::string("this build on this machine gives the recorded numbers") + (same ? ", bit for bit" : "");
 }
 
-}  // namespace
-
-int verify_command(const CommandLine& line) {
-  const std::vector<TraceCheck> traces = check_traces(line);
-  if (!line.json) print(traces, std::cout);
-  const PresetCheck runs = check_preset(line);
+int verify(const Options& options) {
+  const std::vector<TraceCheck> traces = check_traces(options);
+  if (!options.json) print(traces, std::cout);
+  const PresetCheck runs = check_preset(options);
   if (!runs.complete) {
     std::cerr << "onebit: stopped before the last run of the preset: nothing is said of it\n";
     return kExitStopped;
   }
   const auto differs = [](const ArmAgreement& arm) { return arm.agreement == Agreement::differs; };
   const bool agrees = std::ranges::all_of(traces, &TraceCheck::reproduced) && std::ranges::none_of(runs.arms, differs);
-  if (line.json) {
-    const Json json = Json::object({{"preset", line.preset},
+  if (options.json) {
+    const Json json = Json::object({{"preset", options.run.preset},
                                     {"traces", array_of(traces)},
                                     {"arms", array_of(runs.arms)},
                                     {"agrees", Json::boolean(agrees)}});
     std::cout << json.text() << "\n";
   } else {
-    print(runs.arms, line.preset, std::cout);
+    print(runs.arms, options.run.preset, std::cout);
     std::cout << verdict(agrees, runs.arms) << "\n";
   }
   return agrees ? kExitDone : kExitFailed;
+}
+
+}  // namespace
+
+Command verify_command() {
+  return make_command(
+      {.name = "verify",
+       .usage = "[TRACE.h5...]",
+       .doc = "whether this build on this machine gives the recorded numbers: of a preset, and of golden traces",
+       .accepts = {.run = true, .config = true, .preset = true, .default_preset = "verify"}},
+      rows(), verify);
 }
 
 }  // namespace onebit::experiments

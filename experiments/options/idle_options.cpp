@@ -5,7 +5,6 @@
 
 #include "compress/codecs/codec_options.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
 #include "optim/read_options.hpp"
 #include "sim/run/deciding_options.hpp"
 
@@ -161,25 +160,14 @@ std::string unpriced_because(const std::string& option, const sim::RunConfig& co
   return "on a price unless it is fraction:F or never; --step.warmup-share says it";
 }
 
-std::vector<GivenRun> given_runs(const CommandLine& line, const std::vector<Arm>& arms) {
-  std::vector<GivenRun> runs;
-  for (const Arm& arm : arms) {
-    runs.push_back({make_config(arm.settings)});
-    for (std::size_t i = line.run.size(); i < arm.settings.size(); ++i) {
-      runs.back().own.push_back(arm.settings[i].first);
-    }
-  }
-  return runs;
-}
-
-std::vector<std::string> given_options(const CommandLine& line) {
+std::vector<std::string> given_options(const RunSettings& run) {
   std::vector<std::string> names;
-  for (std::size_t i = line.from_preset; i < line.run.size(); ++i) {
-    const auto& [name, value] = line.run[i];
-    const std::size_t row = i - line.from_preset;
+  for (std::size_t i = run.from_preset; i < run.settings.size(); ++i) {
+    const auto& [name, value] = run.settings[i];
+    const std::size_t row = i - run.from_preset;
     // A DeepSpeed configuration's settings come first, one for each mapped row.
-    const bool fallback = line.deepspeed && row < line.deepspeed->mapped.size() && !line.deepspeed->mapped[row].given &&
-                          line.deepspeed->mapped[row].option == name;
+    const bool fallback = run.deepspeed && row < run.deepspeed->mapped.size() && !run.deepspeed->mapped[row].given &&
+                          run.deepspeed->mapped[row].option == name;
     if (!fallback && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
@@ -227,14 +215,6 @@ std::string text_of(const std::vector<IdleOption>& options) {
     parts.push_back(join(names, ", ") + (names.size() == 1 ? " has no effect " : " have no effect ") + why);
   }
   return join(parts, "; ");
-}
-
-void warn_of(const std::vector<IdleOption>& options) {
-  if (!options.empty()) warn(text_of(options));
-}
-
-void warn_of_idle_options(const CommandLine& line, const std::vector<GivenRun>& runs) {
-  warn_of(idle_options(given_options(line), runs));
 }
 
 }  // namespace onebit::experiments

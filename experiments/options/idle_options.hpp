@@ -1,13 +1,12 @@
 #pragma once
-// Options that were given but have no effect: which they are and why, and the one line that says so.
+// Options that were given but have no effect: which they are and why.
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "experiments/cli/command_line.hpp"
 #include "experiments/options/price_options.hpp"
-#include "experiments/study/arms.hpp"
+#include "experiments/options/run_settings.hpp"
 
 namespace onebit::experiments {
 
@@ -23,12 +22,9 @@ struct GivenRun {
   std::vector<std::string> own = {};
 };
 
-/// Returns the arms' runs. line: what they have in common.
-std::vector<GivenRun> given_runs(const CommandLine& line, const std::vector<Arm>& arms);
-
 /// Returns the names of the run options that the user gave on the command line, in a config file or in a DeepSpeed
 /// configuration, excluding the values of presets and DeepSpeed's defaults.
-std::vector<std::string> given_options(const CommandLine& line);
+std::vector<std::string> given_options(const RunSettings& run);
 
 struct IdleOption {
   std::string name;
@@ -46,11 +42,7 @@ std::vector<IdleOption> idle_options(const std::vector<std::string>& common, con
 std::vector<IdleOption> idle_price_options(const Settings& given, const PriceConfig& config);
 
 /// Returns a text such as "--freeze, --codec have no effect with --optimizer adam; --codec.k has no effect with --codec
-/// qsgd".
+/// qsgd"; empty where there are none.
 std::string text_of(const std::vector<IdleOption>& options);
-
-/// Prints a one-line warning if there are any.
-void warn_of(const std::vector<IdleOption>& options);
-void warn_of_idle_options(const CommandLine& line, const std::vector<GivenRun>& runs);
 
 }  // namespace onebit::experiments

@@ -2,6 +2,7 @@
 // Rows of the option table by kind of value: a field of the configuration, a word, a bounded number, a list.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -25,17 +26,39 @@ void parse_into(const std::string& option, const std::string& text, Index& value
 void parse_into(const std::string& option, const std::string& text, double& value);
 void parse_into(const std::string& option, const std::string& text, bool& value);
 void parse_into(const std::string& option, const std::string& text, std::string& value);
+void parse_into(const std::string& option, const std::string& text, std::optional<double>& value);
 
 std::string to_text(Index value);
 std::string to_text(double value);
 std::string to_text(bool value);
 std::string to_text(const std::string& value);
+std::string to_text(const std::optional<double>& value);
 
 /// An option that is a field of the configuration.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> field(const std::string& name, const std::string& help, Place place) {
   return {name, help, [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
           [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
+}
+
+/// An option without a value on the command line.
+template <class Config, class Place>
+Option<Config> flag(const std::string& name, const std::string& help, Place place) {
+  Option<Config> row = field<Config>(name, help, place);
+  row.is_flag = true;
+  return row;
+}
+
+/// An option that may be given several times. replaces: see Option.
+template <class Config, class Place>
+Option<Config> repeated(const std::string& name, const std::string& help, Place place,
+                        const std::string& replaces = {}) {
+  return {name,
+          help + "; repeatable",
+          [place](Config& config, const std::string& text) { place(config).push_back(text); },
+          [](const Config&) { return std::string(); },
+          false,
+          replaces};
 }
 
 /// An option that is one of a few words.
@@ -76,19 +99,26 @@ Option<Config> quantity(const std::string& name, const std::string& help, Place 
           [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }};
 }
 
-/// An integer field narrower than Index.
+/// A whole number from low to high.
 template <class Config = sim::RunConfig, class Place>
-Option<Config> bounded(const std::string& name, const std::string& help, Index high, Place place) {
+Option<Config> between(const std::string& name, const std::string& help, Index low, Index high, Place place) {
   return {name, help,
-          [name, high, place](Config& config, const std::string& text) {
+          [name, low, high, place](Config& config, const std::string& text) {
             const Index value = parse_integer(name, text);
-            if (value < 0 || value > high) {
-              throw ConfigError("option out of range", name + " " + text, "from 0 to " + std::to_string(high));
+            if (value < low || value > high) {
+              throw ConfigError("option out of range", name + " " + text,
+                                "from " + std::to_string(low) + " to " + std::to_string(high));
             }
             auto& field = place(config);
             field = static_cast<std::remove_reference_t<decltype(field)>>(value);
           },
           [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }};
+}
+
+/// An integer field narrower than Index.
+template <class Config = sim::RunConfig, class Place>
+Option<Config> bounded(const std::string& name, const std::string& help, Index high, Place place) {
+  return between<Config>(name, help, 0, high, place);
 }
 
 /// Texts separated by commas. `items` says what they are.
@@ -102,6 +132,21 @@ Option<Config> list(const std::string& name, const std::string& help, const std:
             }
           },
           [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }};
+}
+
+/// Whole numbers separated by commas.
+template <class Config, class Place>
+Option<Config> integers(const std::string& name, const std::string& help, Place place) {
+  return {name, help,
+          [name, place](Config& config, const std::string& text) {
+            place(config).clear();
+            for (const std::string& item : split(text, ',')) place(config).push_back(parse_integer(name, item));
+          },
+          [place](const Config& config) {
+            std::vector<std::string> items;
+            for (const Index value : place(const_cast<Config&>(config))) items.push_back(std::to_string(value));
+            return join(items, ",");
+          }};
 }
 
 #define ONEBIT_PLACE(member)  \

@@ -146,6 +146,9 @@ void parse_into(const std::string& option, const std::string& text, bool& value)
 void parse_into(const std::string&, const std::string& text, std::string& value) {
   value = text;
 }
+void parse_into(const std::string& option, const std::string& text, std::optional<double>& value) {
+  value = parse_real(option, text);
+}
 
 std::string to_text(Index value) {
   return std::to_string(value);
@@ -158,6 +161,9 @@ std::string to_text(bool value) {
 }
 std::string to_text(const std::string& value) {
   return value;
+}
+std::string to_text(const std::optional<double>& value) {
+  return value ? shortest(*value) : "";
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

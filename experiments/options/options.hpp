@@ -20,6 +20,10 @@ struct Option {
   std::string help;
   std::function<void(Config&, const std::string&)> set;  ///< throws ConfigError
   std::function<std::string(const Config&)> get;
+  bool is_flag = false;  ///< it has no value on the command line
+  /// A set of options; where the command line gives one of them, those of files are dropped. Empty: each value of the
+  /// command line comes after those of files.
+  std::string replaces = {};
 };
 using RunOption = Option<sim::RunConfig>;
 

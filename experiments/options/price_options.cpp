@@ -4,14 +4,11 @@
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <filesystem>
-#include <memory>
-#include <set>
 #include <sstream>
 
 #include "device/base/files.hpp"
-#include "experiments/cli/parse_error.hpp"
-#include "experiments/cli/session.hpp"
 #include "experiments/options/option_fields.hpp"
+#include "experiments/options/parse_error.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -290,9 +287,9 @@ const std::vector<Option<PriceConfig>>& price_options() {
                                      ONEBIT_PLACE(goal)));
     all.push_back(field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
                                      ONEBIT_PLACE(sweep)));
-    all.push_back(list<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", "numbers", ONEBIT_PLACE(widths)));
-    all.push_back(list<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8", "numbers",
-                                    ONEBIT_PLACE(nodes)));
+    all.push_back(integers<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", ONEBIT_PLACE(widths)));
+    all.push_back(integers<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8",
+                                        ONEBIT_PLACE(nodes)));
     const auto time = [&](const char* name, const char* help, auto place) {
       all.push_back(quantity<PriceConfig>(name, help, place, parse_seconds));
     };
@@ -317,9 +314,6 @@ PriceConfig make_price_config(const Settings& settings) {
   config.names_clusters =
       std::any_of(settings.begin(), settings.end(), [](const auto& setting) { return setting.first == "cluster"; });
   check(config);
-  config.cost_model.on_extended = [told = std::make_shared<std::set<std::string>>()](const std::string& text) {
-    if (told->insert(text).second) warn(text);
-  };
   return config;
 }
 

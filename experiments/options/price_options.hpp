@@ -25,8 +25,8 @@ struct PriceConfig {
   double target = kNotGiven;  ///< held-out loss that a log is to reach
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.
   std::string sweep;
-  std::vector<std::string> widths;  ///< GPUs per node, one curve for each; empty: the cluster's
-  std::vector<std::string> nodes;   ///< numbers of nodes of a scaling table; empty: none
+  std::vector<Index> widths;  ///< GPUs per node, one curve for each; empty: the cluster's
+  std::vector<Index> nodes;   ///< numbers of nodes of a scaling table; empty: none
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };

@@ -30,12 +30,12 @@ Json to_json(const DeepspeedConfig& config, const Settings& run) {
 
 }  // namespace
 
-void print_deepspeed(const CommandLine& line, std::ostream& out) {
-  if (!line.deepspeed) return;
-  const DeepspeedConfig& config = *line.deepspeed;
+void print_deepspeed(const RunSettings& run, std::ostream& out) {
+  if (!run.deepspeed) return;
+  const DeepspeedConfig& config = *run.deepspeed;
   Table table({config.path, "option", "value", ""}, 4);
   for (const DeepspeedConfig::Mapped& row : config.mapped) {
-    const std::string used = value_in(line.run, row.option);
+    const std::string used = value_in(run.settings, row.option);
     const std::string note = used != row.value ? "overridden: " + used : row.given ? "" : "DeepSpeed's default";
     table.add({row.key, row.option, row.value, note});
   }
@@ -49,8 +49,8 @@ void print_deepspeed(const CommandLine& line, std::ostream& out) {
   out << "\n";
 }
 
-Json with_deepspeed(const Json& object, const CommandLine& line) {
-  return line.deepspeed ? object.with("deepspeed_config", to_json(*line.deepspeed, line.run)) : object;
+Json with_deepspeed(const Json& object, const RunSettings& run) {
+  return run.deepspeed ? object.with("deepspeed_config", to_json(*run.deepspeed, run.settings)) : object;
 }
 
 }  // namespace onebit::experiments

@@ -8,12 +8,6 @@
 namespace onebit::experiments {
 namespace {
 
-std::string format(const char* pattern, int digits, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, digits, value);
-  return text;
-}
-
 std::string escaped(const std::string& text) {
   std::string result = "\"";
   for (char c : text) {
@@ -78,22 +72,14 @@ Json Json::boolean(bool value) {
 }
 
 Json::Json(const std::string& text) : text_(escaped(text)) {}
-Json::Json(double value) : text_(std::isfinite(value) ? format("%.*g", 17, value) : "null") {}
+Json::Json(double value) : text_(std::isfinite(value) ? number(value, 17) : "null") {}
 Json::Json(long value) : text_(std::to_string(value)) {}
-
-std::string number(double value, int digits) {
-  return std::isfinite(value) ? format("%.*g", digits, value) : "-";
-}
 
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "-";
   if (seconds >= 1) return number(seconds, 3) + " s";
   if (seconds >= 1e-3) return number(seconds * 1e3, 3) + " ms";
   return number(seconds * 1e6, 3) + " us";
-}
-
-std::string percent_text(double share) {
-  return std::isfinite(share) ? number(100 * share) + "%" : "-";
 }
 
 std::string ratio_text(double ratio) {

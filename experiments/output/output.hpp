@@ -47,10 +47,8 @@ class Json {
   std::string text_;
 };
 
-/// Formats a number with `digits` significant digits; "-" where it is not finite.
-std::string number(double value, int digits = 4);
+/// Formats a time in the unit that fits it, as "4.07 ms".
 std::string seconds_text(double seconds);
-std::string percent_text(double share);
 /// Formats a ratio as "5.66x".
 std::string ratio_text(double ratio);
 /// Returns a field of a CSV file, quoted where necessary.

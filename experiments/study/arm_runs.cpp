@@ -7,18 +7,15 @@
 
 #include "device/base/error.hpp"
 #include "device/device.hpp"
-#include "experiments/cli/resume.hpp"
-#include "experiments/cli/session.hpp"
-#include "experiments/options/idle_options.hpp"
-#include "experiments/study/price.hpp"
+#include "experiments/study/resume.hpp"
 
 namespace onebit::experiments {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string log_path(const CommandLine& line, const Arm& arm, std::uint32_t seed) {
-  return line.out + "/" + arm.name + "-" + std::to_string(seed) + ".h5";
+std::string log_path(const Study& study, const Arm& arm, std::uint32_t seed) {
+  return study.folder + "/" + arm.name + "-" + std::to_string(seed) + ".h5";
 }
 
 sim::RunConfig with_seed(sim::RunConfig config, Index s) {
@@ -32,17 +29,18 @@ Index parameters_of(const sim::PreparedRun& run) {
 }
 
 /// Trains one arm. Returns false where a signal stopped it.
-bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
-  for (Index s = 0; s < line.seeds; ++s) {
+bool run_arm(const Study& study, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
+  for (Index s = 0; s < study.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
-    const std::string path = log_path(line, arm, config.seed);
-    const ResumeDecision decision = resume_decision(line, config, path);
+    const std::string path = log_path(study, arm, config.seed);
+    const ResumeDecision decision = resume_decision(study.training.output, config, path);
     config = continued(config, decision);
     if (config.eval.examples == 0) config.eval.examples = examples;
-    const sim::RunResult run = decision.done ? result_of(path)
-                                             : run_and_log(sim::prepare(config), path, decision.existing, line,
-                                                           arm.name + " seed " + std::to_string(config.seed))
-                                                   .result;
+    const sim::RunResult run = decision.done
+                                   ? result_of(path)
+                                   : run_and_log(sim::prepare(config), path, decision.existing, study.training,
+                                                 arm.name + " seed " + std::to_string(config.seed))
+                                         .result;
     const sim::LogReader log(path);
     result.exchanges.push_back(analysis::exchanges_of(log));
     result.runs.push_back(
@@ -53,21 +51,6 @@ bool run_arm(const CommandLine& line, const Arm& arm, const Prices& prices, Inde
 }
 
 }  // namespace
-
-Prices prices_of(const PriceConfig& config) {
-  Prices prices;
-  std::vector<std::string> names;
-  for (const std::string& name : config.clusters) {
-    prices.clusters.push_back(load_cluster(name, config.cluster_settings));
-    names.push_back(prices.clusters.back().name);
-    if (std::count(names.begin(), names.end(), names.back()) > 1) {
-      throw ConfigError("two clusters of one name", names.back(), "pictures are called by it");
-    }
-  }
-  prices.model = netmodel::make_cost_model(config.cost_model);
-  prices.rules = rules_of(config);
-  return prices;
-}
 
 RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
   std::vector<analysis::SharedComputing::NamedRun> runs;
@@ -90,39 +73,38 @@ RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
   return times;
 }
 
-Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices) {
-  check_seeds(line);
+Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices) {
   Index examples = sim::kMostEvaluated;
   std::optional<Index> begun;  // examples per evaluation of logs that are resumed
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
-    if (line.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (line.seeds - 1)) {
+    if (study.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (study.seeds - 1)) {
       throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
     }
     const sim::PreparedRun run = sim::prepare(config);
     if (config.eval.examples == 0) examples = std::min(examples, run.config.eval.examples);
     for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, run.config.workers);
     if (prices.rules.workload) analysis::check_fits(*prices.rules.workload, parameters_of(run), "arm " + arm.name);
-    for (Index s = 0; s < line.seeds; ++s) {
-      const std::string path = log_path(line, arm, config.seed + static_cast<std::uint32_t>(s));
-      if (fs::exists(path) && !line.overwrite && !line.resume) {
+    for (Index s = 0; s < study.seeds; ++s) {
+      const std::string path = log_path(study, arm, config.seed + static_cast<std::uint32_t>(s));
+      if (fs::exists(path) && !study.training.output.overwrite && !study.training.output.resume) {
         throw ConfigError("output exists", path, "give --overwrite, --resume or another -o DIR");
       }
-      const ResumeDecision decision = resume_decision(line, with_seed(config, s), path);
+      const ResumeDecision decision = resume_decision(study.training.output, with_seed(config, s), path);
       if (config.eval.examples == 0 && decision.eval_examples > 0) begun = decision.eval_examples;
     }
   }
-  warn_of_idle_options(line, given_runs(line, arms));
+  warn_of_idle_options(study, given_runs(study.run, arms));
   return begun.value_or(examples);
 }
 
-ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices, Index examples) {
-  make_folder(line.out);
-  install_stop_handler();
+ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, Index examples) {
+  make_folder(study.folder);
+  study.training.watcher.on_start();
   ArmResults results;
   for (const Arm& arm : arms) {
     results.arms.push_back({arm.name, {}, {}});
-    results.complete = run_arm(line, arm, prices, examples, results.arms.back());
+    results.complete = run_arm(study, arm, prices, examples, results.arms.back());
     if (!results.complete) break;
   }
   return results;

@@ -1,25 +1,29 @@
 #pragma once
-// Trains the arms of a comparison, seed by seed, with one log each: OUT/ARM-SEED.h5.
+// Trains the arms of a comparison, seed by seed, with one log each: FOLDER/ARM-SEED.h5.
 
-#include <memory>
+#include <string>
 #include <vector>
 
+#include "analysis/log/computing.hpp"
 #include "experiments/study/arms.hpp"
-#include "experiments/study/comparison.hpp"
-#include "experiments/study/price.hpp"
+#include "experiments/study/prices.hpp"
 
 namespace onebit::experiments {
 
-/// Clusters on which the runs are priced, and the rules.
-struct Prices {
-  std::vector<netmodel::Cluster> clusters;
-  std::unique_ptr<netmodel::CostModel> model;
-  analysis::PriceRules rules;
+/// The runs of one arm, one per seed, in seed order.
+struct ArmRuns {
+  std::string name;
+  std::vector<analysis::Summary> runs;
+  std::vector<std::vector<analysis::StepRange>> exchanges;  ///< exchanges of each run
 };
 
-/// Loads the clusters, the cost model and the workload of a configuration, reading the files that it names. Throws
-/// ConfigError.
-Prices prices_of(const PriceConfig& config);
+/// Estimated times of the runs of a comparison.
+struct RunTimes {
+  std::vector<std::string> clusters;
+  /// Timelines, [arm][run][cluster].
+  std::vector<std::vector<std::vector<analysis::Timeline>>> timelines;
+  std::vector<analysis::ComputingGroup> computing;  ///< see analysis::Comparison
+};
 
 /// Returns the times of all runs, with one computing time for those that compute the same gradients.
 RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices);
@@ -27,7 +31,7 @@ RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices);
 /// Checks every configuration, and that every output is free, before anything is trained. Warns of options without
 /// effect. Returns the number of examples per evaluation for the arms that leave it open: that of the logs being
 /// resumed, else one that all of them can afford, so that they are compared on the same examples. Throws ConfigError.
-Index check_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices);
+Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices);
 
 struct ArmResults {
   std::vector<ArmRuns> arms;
@@ -35,6 +39,6 @@ struct ArmResults {
 };
 
 /// Trains all arms. examples: the return value of check_arms. Throws what runs throw.
-ArmResults run_arms(const CommandLine& line, const std::vector<Arm>& arms, const Prices& prices, Index examples);
+ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, Index examples);
 
 }  // namespace onebit::experiments

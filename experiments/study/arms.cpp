@@ -62,19 +62,30 @@ Settings parse_settings(const std::string& text, const std::string& what, const 
   return settings;
 }
 
-std::vector<Arm> arms_of(const CommandLine& line) {
+std::vector<Arm> arms_of(const RunSettings& common, const ArmTexts& texts) {
   std::vector<Arm> arms;
-  std::vector<std::string> optimizers = line.optimizers;
-  if (optimizers.empty() && line.arms.empty()) optimizers = default_optimizers(line.run);
-  for (const std::string& optimizer : optimizers) arms.push_back(optimizer_arm(optimizer, line.run));
-  for (const std::string& text : line.arms) arms.push_back(parse_arm(text, line.run));
+  std::vector<std::string> optimizers = texts.optimizers;
+  if (optimizers.empty() && texts.arms.empty()) optimizers = default_optimizers(common.settings);
+  for (const std::string& optimizer : optimizers) arms.push_back(optimizer_arm(optimizer, common.settings));
+  for (const std::string& text : texts.arms) arms.push_back(parse_arm(text, common.settings));
   std::set<std::string> names;
   for (const Arm& arm : arms) {
     if (!names.insert(arm.name).second) throw ConfigError("two arms of one name", arm.name, "give each its own");
     const sim::RunConfig config = make_config(arm.settings);
-    if (line.deepspeed) check_batch(*line.deepspeed, config, "arm " + arm.name);
+    if (common.deepspeed) check_batch(*common.deepspeed, config, "arm " + arm.name);
   }
   return arms;
+}
+
+std::vector<GivenRun> given_runs(const RunSettings& common, const std::vector<Arm>& arms) {
+  std::vector<GivenRun> runs;
+  for (const Arm& arm : arms) {
+    runs.push_back({make_config(arm.settings)});
+    for (std::size_t i = common.settings.size(); i < arm.settings.size(); ++i) {
+      runs.back().own.push_back(arm.settings[i].first);
+    }
+  }
+  return runs;
 }
 
 }  // namespace onebit::experiments

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/cli/command_line.hpp"
+#include "experiments/options/idle_options.hpp"
+#include "experiments/study/study.hpp"
 
 namespace onebit::experiments {
 
@@ -18,8 +19,11 @@ struct Arm {
 Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
                         const std::string& form);
 
-/// Returns the arms of --optimizers and --arm; without either, the common options' optimizer, or else adam and
-/// onebit-adam. Throws ConfigError for malformed or duplicate arms.
-std::vector<Arm> arms_of(const CommandLine& line);
+/// Returns the arms of the optimizers and the texts; without either, one of the common options' optimizer, or else adam
+/// and onebit-adam. Throws ConfigError for malformed or duplicate arms.
+std::vector<Arm> arms_of(const RunSettings& common, const ArmTexts& texts);
+
+/// Returns the arms' runs, each with the names of the options that its arm gave.
+std::vector<GivenRun> given_runs(const RunSettings& common, const std::vector<Arm>& arms);
 
 }  // namespace onebit::experiments

@@ -11,8 +11,8 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "device/base/text.hpp"
 #include "experiments/options/options.hpp"
-#include "experiments/output/output.hpp"
 
 namespace onebit::experiments {
 namespace {

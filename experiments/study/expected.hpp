@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/compare/paired.hpp"
-#include "experiments/study/comparison.hpp"
+#include "experiments/study/arm_runs.hpp"
 
 namespace onebit::experiments {
 

@@ -8,7 +8,6 @@
 
 #include "analysis/freeze/variance.hpp"
 #include "analysis/log/exchanges.hpp"
-#include "experiments/cli/session.hpp"
 #include "experiments/study/freeze_arms.hpp"
 #include "optim/parent.hpp"
 #include "optim/read_options.hpp"
@@ -59,10 +58,10 @@ class Search {
 
 class Laboratory {
  public:
-  Laboratory(const CommandLine& line, const ValidationRequest& request)
-      : line_(line), request_(request), arms_(arms_to_try(line)) {
-    answer.verdict_runs = 3 * (line.seeds - 1);
-    const optim::OptimizerConfig optimizer = make_config(line.run).optimizer;
+  Laboratory(const Study& study, const ValidationRequest& request)
+      : study_(study), request_(request), arms_(arms_to_try(study)) {
+    answer.verdict_runs = 3 * (study.seeds - 1);
+    const optim::OptimizerConfig optimizer = make_config(study.run.settings).optimizer;
     answer.floor_is_left = optim::takes_option(optimizer.name, "variance-floor") &&
                            optim::parse_variance_floor(optimizer.variance_floor).value == 0;
   }
@@ -73,8 +72,8 @@ class Laboratory {
   bool run() {
     std::vector<Arm> all = arms_;
     all.push_back({kFloorArm, {}});
-    make_room(line_, all);
-    SeedRuns first(line_, 0, request_.target);
+    make_room(study_, all);
+    SeedRuns first(study_, 0, request_.target);
     if (!run_dense(first)) return false;
     const sim::LogReader log(first.dense_path());
     constants_ = log.header().constants;
@@ -130,7 +129,7 @@ class Laboratory {
   }
 
   Index first_step(const sim::LogReader& log) const {
-    const double threshold = make_config(line_.run).optimizer.freeze.threshold;
+    const double threshold = make_config(study_.run.settings).optimizer.freeze.threshold;
     const auto view = analysis::view_variance(log, {.lags = {log.header().variance_lag}, .thresholds = {threshold}});
     const Index step = view.thresholds.front().freeze_step;
     const auto latest = static_cast<Index>(kLatest * static_cast<double>(answer.steps));
@@ -179,14 +178,14 @@ class Laboratory {
   }
 
   bool judge() {
-    answer.option = optim::freeze_option(make_config(line_.run).optimizer.name, answer.freeze_step);
-    answer.looks = std::max<Index>(1, line_.seeds - 2);  // one look after each seed from the second on
+    answer.option = optim::freeze_option(make_config(study_.run.settings).optimizer.name, answer.freeze_step);
+    answer.looks = std::max<Index>(1, study_.seeds - 2);  // one look after each seed from the second on
     std::vector<analysis::DenseTrial> dense;
     std::vector<analysis::FreezeTrial> trials;
     std::vector<const Arm*> arms;
     for (const Arm& arm : arms_) arms.push_back(&arm);
-    for (Index s = 1; s < line_.seeds; ++s) {
-      SeedRuns seed(line_, s, request_.target);
+    for (Index s = 1; s < study_.seeds; ++s) {
+      SeedRuns seed(study_, s, request_.target);
       if (!run_dense(seed) || !run_at(seed, answer.freeze_step, arms)) return false;
       dense.push_back(seed.dense());
       trials.push_back(trial_of(seed, arms_, answer.freeze_step));
@@ -207,7 +206,7 @@ class Laboratory {
     return enough && is_safe(row.freeze.verdict) && is_safe(row.arms[0].together.verdict);
   }
 
-  const CommandLine& line_;
+  const Study& study_;
   const ValidationRequest& request_;
   std::vector<Arm> arms_;
   std::optional<sim::Constants> constants_;
@@ -233,14 +232,14 @@ std::vector<SavedTime> saved_times(const std::vector<ArmRuns>& arms, const Price
 
 }  // namespace
 
-FreezeAnswer answer_freeze(const CommandLine& line, const ValidationRequest& request, const Prices& prices) {
-  check_frozen_options(line, "freeze");
-  check_frozen_run(line, {});
-  const sim::RunConfig config = make_config(line.run);
+FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request, const Prices& prices) {
+  check_frozen_options(study, "freeze");
+  check_frozen_run(study, {});
+  const sim::RunConfig config = make_config(study.run.settings);
   for (const netmodel::Cluster& cluster : prices.clusters) netmodel::Fabric(cluster, config.workers);
-  install_stop_handler();
+  study.training.watcher.on_start();
   const auto began = std::chrono::steady_clock::now();
-  Laboratory laboratory(line, request);
+  Laboratory laboratory(study, request);
   laboratory.answer.complete = laboratory.run();
   FreezeAnswer& answer = laboratory.answer;
   if (answer.complete && answer.freeze_step > 0) {

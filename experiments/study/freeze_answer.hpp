@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/freeze/freeze_validation.hpp"
-#include "experiments/cli/command_line.hpp"
 #include "experiments/study/arm_runs.hpp"
 #include "experiments/study/validation.hpp"
 
@@ -51,6 +50,6 @@ inline constexpr const char* kFloorArm = "floor";
 /// judge the earliest freeze that passed, until the verdict is that it costs too much, or both verdicts are safe and
 /// two thirds of all runs judge. Their intervals hold jointly over all looks (Bonferroni). Runs are those of SeedRuns.
 /// Throws ConfigError, before anything is trained, for what `analyze --validate` refuses.
-FreezeAnswer answer_freeze(const CommandLine& line, const ValidationRequest& request, const Prices& prices);
+FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request, const Prices& prices);
 
 }  // namespace onebit::experiments

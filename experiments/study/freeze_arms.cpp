@@ -5,9 +5,6 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
-#include "experiments/cli/session.hpp"
-#include "experiments/options/idle_options.hpp"
-#include "experiments/study/price.hpp"
 #include "optim/parent.hpp"
 #include "sim/run/memory_plan.hpp"
 
@@ -19,13 +16,12 @@ constexpr const char* kCompressed = "compressed";
 
 }  // namespace
 
-void check_frozen_options(const CommandLine& line, const std::string& command) {
-  check_seeds(line);
-  if (line.seeds < 3)
-    throw ConfigError("too few seeds", "seeds " + std::to_string(line.seeds),
+void check_frozen_options(const Study& study, const std::string& command) {
+  if (study.seeds < 3)
+    throw ConfigError("too few seeds", "seeds " + std::to_string(study.seeds),
                       "give --seeds 5: some choose where to freeze, at least two others judge");
-  if (line.out.empty()) throw ConfigError("no output folder", command, "give -o DIR");
-  for (const auto& [name, value] : line.run) {
+  if (study.folder.empty()) throw ConfigError("no output folder", command, "give -o DIR");
+  for (const auto& [name, value] : study.run.settings) {
     if (name == "freeze" || name == "freeze.threshold" || name == "optimizer.var-freeze-step")
       throw ConfigError("the freeze is what " + command + " varies", name,
                         "leave it out; --thresholds or --freeze-at says where to freeze");
@@ -35,8 +31,8 @@ void check_frozen_options(const CommandLine& line, const std::string& command) {
   }
 }
 
-void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps) {
-  sim::RunConfig config = make_config(line.run);
+void check_frozen_run(const Study& study, const std::vector<Index>& steps) {
+  sim::RunConfig config = make_config(study.run.settings);
   const std::string name = config.optimizer.name;
   if (optim::uncompressed_twin_of(name).empty())
     throw ConfigError("optimizer has no variance that is frozen once", name,
@@ -50,15 +46,15 @@ void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps) 
   if (steps.empty() && !optim::is_dense_until_freeze(name))
     config.optimizer = optim::frozen_after(std::move(config.optimizer), 1);
   sim::prepare(config);  // refuses a run that could never freeze
-  warn_of_idle_options(line, {{config}});
+  warn_of_idle_options(study, {{config}});
 }
 
-std::vector<Arm> arms_to_try(const CommandLine& line) {
-  const std::string optimizer = make_config(line.run).optimizer.name;
-  std::vector<Arm> arms = {{kFrozen, line.run}, {kCompressed, line.run}};
+std::vector<Arm> arms_to_try(const Study& study) {
+  const std::string optimizer = make_config(study.run.settings).optimizer.name;
+  std::vector<Arm> arms = {{kFrozen, study.run.settings}, {kCompressed, study.run.settings}};
   arms.front().settings.emplace_back("optimizer", std::string(optim::uncompressed_twin_of(optimizer)));
-  for (Arm& arm : line.arms.empty() ? std::vector<Arm>{} : arms_of(line)) {
-    for (std::size_t i = line.run.size(); i < arm.settings.size(); ++i) {
+  for (Arm& arm : study.arms.arms.empty() ? std::vector<Arm>{} : arms_of(study.run, study.arms)) {
+    for (std::size_t i = study.run.settings.size(); i < arm.settings.size(); ++i) {
       const std::string& name = arm.settings[i].first;
       const bool later = name.starts_with("optimizer.") || name.starts_with("codec") || name.starts_with("feedback");
       if (!later)

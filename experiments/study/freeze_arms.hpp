@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analysis/freeze/freeze_validation.hpp"
-#include "experiments/cli/command_line.hpp"
 #include "experiments/study/arms.hpp"
 #include "experiments/study/seed_runs.hpp"
 #include "sim/models/constants.hpp"
@@ -18,16 +17,16 @@ namespace onebit::experiments {
 
 /// Throws ConfigError for too few seeds, a missing output folder, and a freeze that the user has set. command: its name
 /// in error messages.
-void check_frozen_options(const CommandLine& line, const std::string& command);
+void check_frozen_options(const Study& study, const std::string& command);
 
 /// Throws ConfigError, before anything is trained, for a run whose freeze cannot be tried: an optimizer without an
 /// uncompressed twin, a rule that could never freeze, DeepSpeed's semantics. steps: where to freeze; empty: by the
 /// rule. Warns of options without effect.
-void check_frozen_run(const CommandLine& line, const std::vector<Index>& steps);
+void check_frozen_run(const Study& study, const std::vector<Index>& steps);
 
 /// Returns the arms of a continuation: `frozen`, which does not compress, `compressed`, and every --arm of the user's,
 /// which may change options of the optimizer, the codec and the feedback. Throws ConfigError.
-std::vector<Arm> arms_to_try(const CommandLine& line);
+std::vector<Arm> arms_to_try(const Study& study);
 
 /// Returns the outcomes of a seed's continuations in the order of the arms, the first of which is `frozen`.
 analysis::FreezeTrial trial_of(const SeedRuns& runs, const std::vector<Arm>& arms, Index step);

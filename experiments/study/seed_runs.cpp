@@ -7,9 +7,7 @@
 #include "analysis/compare/target.hpp"
 #include "analysis/log/summary.hpp"
 #include "device/base/error.hpp"
-#include "experiments/cli/resume.hpp"
-#include "experiments/cli/session.hpp"
-#include "experiments/study/price.hpp"
+#include "experiments/study/resume.hpp"
 #include "optim/parent.hpp"
 #include "sim/run/checkpoint.hpp"
 
@@ -78,31 +76,31 @@ sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step) {
 }
 
 /// Earlier logs must not be mistaken for those of this experiment, whose freeze steps may differ.
-void make_room(const CommandLine& line, const std::vector<Arm>& arms) {
-  make_folder(line.out);
-  if (line.resume) return;
-  for (const fs::path& path : earlier_logs(line.out, arms)) {
-    if (!line.overwrite)
+void make_room(const Study& study, const std::vector<Arm>& arms) {
+  make_folder(study.folder);
+  if (study.training.output.resume) return;
+  for (const fs::path& path : earlier_logs(study.folder, arms)) {
+    if (!study.training.output.overwrite)
       throw ConfigError("output exists", path.string(), "give --overwrite, --resume or another -o DIR");
     fs::remove(path);
   }
 }
 
-SeedRuns::SeedRuns(const CommandLine& line, Index seed, double target)
-    : line_(line),
+SeedRuns::SeedRuns(const Study& study, Index seed, double target)
+    : study_(study),
       seed_(seed),
       target_(target),
-      config_(config_of(line.run, seed)),
+      config_(config_of(study.run.settings, seed)),
       branches_(optim::is_dense_until_freeze(config_.optimizer.name)),
-      dense_(line.out + "/dense-" + std::to_string(config_.seed) + ".h5") {
+      dense_(study.folder + "/dense-" + std::to_string(config_.seed) + ".h5") {
   config_.optimizer = optim::never_frozen(std::move(config_.optimizer));
 }
 
 bool SeedRuns::run_dense() {
-  const ResumeDecision decision = resume_decision(line_, config_, dense_);
+  const ResumeDecision decision = resume_decision(study_.training.output, config_, dense_);
   const sim::RunResult result = decision.done ? result_of(dense_)
                                               : run_and_log(sim::prepare(continued(config_, decision)), dense_,
-                                                            decision.existing, line_, label("dense"))
+                                                            decision.existing, study_.training, label("dense"))
                                                     .result;
   if (result.status == sim::RunStatus::stopped) return false;
   if (!std::isfinite(dense().outcome.loss))
@@ -146,7 +144,7 @@ std::string SeedRuns::label_of(const Arm& arm, Index step) const {
 }
 
 std::string SeedRuns::path_of(const Arm& arm, Index step) const {
-  return line_.out + "/" + arm.name + "-" + std::to_string(step) + "-" + std::to_string(config_.seed) + ".h5";
+  return study_.folder + "/" + arm.name + "-" + std::to_string(step) + "-" + std::to_string(config_.seed) + ".h5";
 }
 
 sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
@@ -157,7 +155,7 @@ sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
 bool SeedRuns::is_done(const Arm& arm, Index step) const {
   const std::string path = path_of(arm, step);
   if (!fs::exists(path)) return false;
-  if (resume_decision(line_, branch_config(arm, step), path).done) return true;
+  if (resume_decision(study_.training.output, branch_config(arm, step), path).done) return true;
   fs::remove(path);
   sim::prune_checkpoints(path, 0);
   return false;
@@ -167,9 +165,9 @@ bool SeedRuns::run_whole(const Branches& missing) {
   for (const auto& [step, arms] : missing) {
     for (const Arm* arm : arms) {
       const std::string path = path_of(*arm, step);
-      const sim::RunResult result =
-          run_and_log(sim::prepare(branch_config(*arm, step)), path, sim::Existing::refuse, line_, label_of(*arm, step))
-              .result;
+      const sim::RunResult result = run_and_log(sim::prepare(branch_config(*arm, step)), path, sim::Existing::refuse,
+                                                study_.training, label_of(*arm, step))
+                                        .result;
       if (!went_on(result, path)) return false;
     }
   }
@@ -181,12 +179,12 @@ bool SeedRuns::run_branches(const Branches& missing) {
   const std::vector<sim::StepRow> logged = sim::LogReader(dense_).steps();
   for (const auto& [step, arms] : missing) {
     while (prefix.step() < step - 1) {
-      if (stop_requested()) return false;
+      if (study_.training.watcher.stop_requested()) return false;
       const sim::StepOutcome outcome = prefix.advance();
       if (outcome.loss != logged[static_cast<std::size_t>(outcome.step - 1)].loss)
         throw Error("the same steps gave another loss", dense_, "does the model draw numbers of its own?");
     }
-    const Branching branching(line_.out + "/dense-prefix-" + std::to_string(config_.seed), prefix);
+    const Branching branching(study_.folder + "/dense-prefix-" + std::to_string(config_.seed), prefix);
     for (const Arm* arm : arms) {
       if (!branch(*arm, step, branching.path())) return false;
     }
@@ -199,7 +197,8 @@ bool SeedRuns::branch(const Arm& arm, Index step, const std::string& checkpoint)
   sim::VirtualCluster cluster = run.start();
   sim::read_checkpoint(checkpoint, cluster);
   const std::string path = path_of(arm, step);
-  return went_on(branch_and_log(cluster, run.config, path, line_, label_of(arm, step), sim::LogReader(dense_)), path);
+  return went_on(
+      branch_and_log(cluster, run.config, path, study_.training, label_of(arm, step), sim::LogReader(dense_)), path);
 }
 
 bool SeedRuns::went_on(const sim::RunResult& result, const std::string& path) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analysis/freeze/freeze_validation.hpp"
-#include "experiments/cli/command_line.hpp"
 #include "experiments/study/arms.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/run/config.hpp"
@@ -21,20 +20,22 @@ sim::RunConfig config_of(const Settings& settings, Index seed);
 /// Returns the same configuration with the variance frozen after `step` steps.
 sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step);
 
-/// Makes line.out. Logs of an earlier experiment, whose freeze steps may differ, must not be mistaken for those of this
-/// one: with line.overwrite they are removed, with line.resume kept, and with neither they are refused (ConfigError).
-void make_room(const CommandLine& line, const std::vector<Arm>& arms);
+/// Makes the study's folder. Logs of an earlier experiment, whose freeze steps may differ, must not be mistaken for
+/// those of this one: they are removed where output may be overwritten, kept where runs are resumed, and else refused
+/// (ConfigError).
+void make_room(const Study& study, const std::vector<Arm>& arms);
 
-/// Runs in line.out: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. Where the optimizer is dense
-/// until its freeze, these are continuations of the dense run, bit-identical to a whole run with `--freeze fixed:STEP`;
-/// for 0/1 Adam they are whole runs. With line.resume, complete logs are kept. The command line outlives it.
+/// Runs in the study's folder: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. Where the
+/// optimizer is dense until its freeze, these are continuations of the dense run, bit-identical to a whole run with
+/// `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. Where runs are resumed, complete logs are kept. The study
+/// outlives it.
 class SeedRuns {
  public:
   /// Arms that branch off from the dense run, by their freeze step.
   using Branches = std::map<Index, std::vector<const Arm*>>;
 
   /// seed: offset to the seed of the settings; target: the loss to which FreezeOutcome::steps counts.
-  SeedRuns(const CommandLine& line, Index seed, double target);
+  SeedRuns(const Study& study, Index seed, double target);
 
   /// Trains the dense run. Returns false where a signal stopped it. Throws NumericError where it has no final loss.
   bool run_dense();
@@ -60,7 +61,7 @@ class SeedRuns {
   static bool went_on(const sim::RunResult& result, const std::string& path);
   bool branch(const Arm& arm, Index step, const std::string& checkpoint) const;
 
-  const CommandLine& line_;
+  const Study& study_;
   Index seed_;
   double target_;
   sim::RunConfig config_;  ///< configuration of the dense run

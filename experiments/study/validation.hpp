@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/freeze/freeze_validation.hpp"
-#include "experiments/cli/command_line.hpp"
+#include "experiments/study/study.hpp"
 
 namespace onebit::experiments {
 
@@ -20,9 +20,6 @@ struct ValidationRequest {
   double target = 0;      ///< measure steps: the loss to reach
 };
 
-/// Reads --thresholds or --freeze-at, --measure, --margin, --reference and --target. Throws ConfigError.
-ValidationRequest validation_request(const CommandLine& line);
-
 struct ValidationResult {
   analysis::FreezeValidation validation;  ///< of the seeds whose runs all ended
   std::string reference;                  ///< measure loss: the loss from which excess is counted, in words
@@ -30,11 +27,12 @@ struct ValidationResult {
   std::string problem;                    ///< why a seed, and those after it, could not be run; empty: all could
 };
 
-/// Runs dense-SEED.h5, frozen-STEP-SEED.h5, compressed-STEP-SEED.h5 and ARM-STEP-SEED.h5 for every --arm, in line.out.
+/// Runs dense-SEED.h5, frozen-STEP-SEED.h5, compressed-STEP-SEED.h5 and ARM-STEP-SEED.h5 for every other arm, in the
+/// study's folder.
 /// Every continuation is bit-identical to a whole run with its `--freeze fixed:STEP`, as far as its options agree with
-/// the dense run's; the dense steps before it are computed once more. With line.resume, complete logs are kept. Throws
-/// ConfigError, before anything is trained, for an optimizer without an uncompressed twin, a rule that could never
-/// freeze, options that it varies itself, too few seeds, and existing output.
-ValidationResult run_validation(const CommandLine& line, const ValidationRequest& request);
+/// the dense run's; the dense steps before it are computed once more. Where runs are resumed, complete logs are kept.
+/// Throws ConfigError, before anything is trained, for an optimizer without an uncompressed twin, a rule that could
+/// never freeze, options that it varies itself, too few seeds, and existing output.
+ValidationResult run_validation(const Study& study, const ValidationRequest& request);
 
 }  // namespace onebit::experiments

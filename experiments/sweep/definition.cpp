@@ -39,6 +39,15 @@ std::string first_lacking(const std::vector<std::string>& lines, const std::vect
   return found == lines.end() ? "" : *found;
 }
 
+std::optional<Tuning> tuning_of(const SweepOptions& options) {
+  if (options.tunes.size() > 1)
+    throw ConfigError("two options to tune", "tune", "one is tuned at a time; sweep the other by --axis");
+  if (options.tunes.empty() && options.tune_points > 0)
+    throw ConfigError("nothing is tuned", "tune-points", "it goes with --tune key=low:high");
+  if (options.tunes.empty()) return std::nullopt;
+  return parse_tuning(options.tunes.front(), options.tune_points > 0 ? options.tune_points : kTunePoints);
+}
+
 }  // namespace
 
 void require_storable(const std::string& key, const std::string& value) {
@@ -49,33 +58,28 @@ void require_storable(const std::string& key, const std::string& value) {
                     "it must not contain '#' or line ends, nor begin or end with a blank");
 }
 
-SweepDefinition definition_of(const CommandLine& line) {
+SweepDefinition definition_of(const SweepOptions& options) {
   SweepDefinition definition;
-  for (const auto& [name, value] : without_repeats(line.run)) {
+  for (const auto& [name, value] : without_repeats(options.run.settings)) {
     const std::string stored = name == "devices" ? sim::backend_of(value) : value;
     const bool left_out = name == "devices" ? stored.empty() : !sim::decides_results(name);
     if (!left_out) definition.common.emplace_back(name, stored);
   }
-  definition.optimizers = line.optimizers;
-  definition.arms = line.arms;
-  for (const std::string& text : line.points.axes) definition.axes.push_back(parse_axis(text));
-  definition.zips = line.points.zips;
-  for (const std::string& skip : line.points.skips) {
+  definition.arms = options.arms;
+  for (const std::string& text : options.axes) definition.axes.push_back(parse_axis(text));
+  definition.zips = options.zips;
+  for (const std::string& skip : options.skips) {
     std::vector<std::string> parts;
     for (const auto& [key, value] : parse_skip(skip)) parts.push_back(key + "=" + value);
     definition.skips.push_back(join(parts, ","));
   }
-  definition.seeds = line.seeds;
-  const SweepOptions& points = line.points;
-  if (points.tune.empty() && points.tune_points > 0)
-    throw ConfigError("nothing is tuned", "tune-points", "it goes with --tune key=low:high");
-  if (!points.tune.empty())
-    definition.tuning = parse_tuning(points.tune, points.tune_points > 0 ? points.tune_points : kTunePoints);
+  definition.seeds = options.seeds;
+  definition.tuning = tuning_of(options);
   return definition;
 }
 
-Settings execution_of(const CommandLine& line) {
-  Settings settings = without_repeats(line.run);
+Settings execution_of(const RunSettings& run) {
+  Settings settings = without_repeats(run.settings);
   std::erase_if(settings, [](const auto& setting) { return sim::decides_results(setting.first); });
   return settings;
 }
@@ -88,8 +92,8 @@ std::string text_of(const SweepDefinition& definition) {
   };
   text << kTitle;
   for (const auto& [name, value] : definition.common) write(name, value);
-  if (!definition.optimizers.empty()) write("optimizers", join(definition.optimizers, ","));
-  for (const std::string& arm : definition.arms) write("arm", arm);
+  if (!definition.arms.optimizers.empty()) write("optimizers", join(definition.arms.optimizers, ","));
+  for (const std::string& arm : definition.arms.arms) write("arm", arm);
   for (const Axis& axis : definition.axes) write("axis", axis_text(axis));
   for (const std::string& zip : definition.zips) write("zip", zip);
   for (const std::string& skip : definition.skips) write("skip", skip);

@@ -3,26 +3,26 @@
 
 #include <optional>
 
-#include "experiments/cli/command_line.hpp"
 #include "experiments/sweep/axes.hpp"
+#include "experiments/sweep/options.hpp"
 #include "experiments/sweep/tuner.hpp"
 
 namespace onebit::experiments {
 
 struct SweepDefinition {
   Settings common;  ///< run options as given, sorted by name, without repeats
-  std::vector<std::string> optimizers, arms;
+  ArmTexts arms;
   std::vector<Axis> axes;
   std::vector<std::string> zips, skips;
   Index seeds = 1;
   std::optional<Tuning> tuning;
 };
 
-/// Makes a definition from the command line. Throws ConfigError for malformed axes, skips or ranges.
-SweepDefinition definition_of(const CommandLine& line);
+/// Makes a definition from the options. Throws ConfigError for malformed axes, skips or ranges.
+SweepDefinition definition_of(const SweepOptions& options);
 
-/// Returns the options of the command line that cannot change results.
-Settings execution_of(const CommandLine& line);
+/// Returns the options of a run that cannot change results.
+Settings execution_of(const RunSettings& run);
 
 /// Throws ConfigError for a value that an INI file would not preserve: it ends a value at '#' and trims blanks.
 void require_storable(const std::string& key, const std::string& value);

@@ -14,9 +14,7 @@ std::string file_of(const std::string& folder, std::size_t number) {
 }
 
 SweepDefinition read_definition(const std::string& path) {
-  std::vector<std::string> extras = sweep_option_names();
-  for (const char* more : {"config", "optimizers", "arm", "seeds"}) extras.emplace_back(more);
-  return definition_of(parse_command_line("sweep", {"--config", path}, {extras, true, Accepted::Price::none}));
+  return definition_of(sweep_options({"--config", path}));
 }
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& text) {

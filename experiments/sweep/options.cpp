@@ -1,54 +1,76 @@
 #include "experiments/sweep/options.hpp"
 
 #include "device/base/error.hpp"
-#include "experiments/options/options.hpp"
+#include "experiments/cli/command_line.hpp"
+#include "experiments/cli/rows.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-Index ranged(const std::string& name, const std::string& value, Index low, Index high) {
-  const Index number = parse_integer(name, value);
-  if (number >= low && number <= high) return number;
-  throw ConfigError("option out of range", name + " " + value,
-                    "from " + std::to_string(low) + " to " + std::to_string(high));
+using Rows = std::vector<Option<SweepOptions>>;
+
+Rows point_rows() {
+  using Row = Option<SweepOptions>;
+  const Row tune =
+      repeated<SweepOptions>("tune", "find the best value of an option for each arm by golden section: key=low:high",
+                             ONEBIT_PLACE(tunes), "tune");
+  Row tune_points = between<SweepOptions>("tune-points", "values that --tune tries for each arm; not given: 8", 2, 24,
+                                          ONEBIT_PLACE(tune_points));
+  tune_points.get = [](const SweepOptions&) { return std::string(); };
+  return {
+      repeated<SweepOptions>("axis", "key=a,b,c or key=low:high:log:count or ...:lin:count, for any option of a run",
+                             ONEBIT_PLACE(axes)),
+      repeated<SweepOptions>("zip", "axes that advance together: key,key", ONEBIT_PLACE(zips)),
+      repeated<SweepOptions>("skip", "leave out points where all of 'key=value,key=value' hold", ONEBIT_PLACE(skips)),
+      tune, tune_points};
+}
+
+/// A limit in seconds, at least 0.
+Option<SweepOptions> time_limit_row() {
+  return {"time-limit", "time limit of a run in seconds; 0: unlimited",
+          [](SweepOptions& options, const std::string& text) {
+            options.time_limit = parse_seconds("time-limit", text);
+            if (options.time_limit < 0)
+              throw ConfigError("option out of range", "time-limit " + text, "at least 0 seconds");
+          },
+          [](const SweepOptions& options) { return to_text(options.time_limit); }};
+}
+
+Rows execution_rows() {
+  return {
+      between<SweepOptions>("jobs", "runs at a time; 0: cores divided by --threads", 0, 4096, ONEBIT_PLACE(jobs)),
+      between<SweepOptions>("retries", "restarts after a failure other than a divergence", 0, 1000,
+                            ONEBIT_PLACE(retries)),
+      time_limit_row(),
+      field<SweepOptions>("shard",
+                          "i/n: only points p with p % n == i; none: of SLURM_PROCID and SLURM_NTASKS, else all",
+                          ONEBIT_PLACE(shard)),
+      flag<SweepOptions>("extend", "add the points to those of the folder", ONEBIT_PLACE(extend)),
+      flag<SweepOptions>("retry-failed", "try points again that failed or ran out of time", ONEBIT_PLACE(retry_failed)),
+      json_row<SweepOptions>(),
+      dry_run_row<SweepOptions>(),
+      progress_row<SweepOptions>()};
 }
 
 }  // namespace
 
-bool take_sweep_option(SweepOptions& options, const std::string& name, const std::string& value) {
-  if (name == "axis") {
-    options.axes.push_back(value);
-  } else if (name == "zip") {
-    options.zips.push_back(value);
-  } else if (name == "skip") {
-    options.skips.push_back(value);
-  } else if (name == "tune") {
-    options.tune = value;
-  } else if (name == "tune-points") {
-    options.tune_points = ranged(name, value, 2, 24);
-  } else if (name == "jobs") {
-    options.jobs = ranged(name, value, 0, 4096);
-  } else if (name == "retries") {
-    options.retries = ranged(name, value, 0, 1000);
-  } else if (name == "time-limit") {
-    options.time_limit = parse_seconds(name, value);
-    if (options.time_limit < 0) throw ConfigError("option out of range", name + " " + value, "at least 0 seconds");
-  } else if (name == "shard") {
-    options.shard = value;
-  } else if (name == "extend") {
-    options.extend = true;
-  } else if (name == "retry-failed") {
-    options.retry_failed = true;
-  } else {
-    return false;
-  }
-  return true;
+Rows sweep_rows() {
+  Rows all = {field<SweepOptions>("out", "folder for the runs and their table", ONEBIT_PLACE(out))};
+  for (const Rows& part : {arms_rows<SweepOptions>(), Rows{seeds_row<SweepOptions>()}, point_rows(), execution_rows()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
-const std::vector<std::string>& sweep_option_names() {
-  static const std::vector<std::string> names = {"axis",    "zip",        "skip",  "tune",   "tune-points", "jobs",
-                                                 "retries", "time-limit", "shard", "extend", "retry-failed"};
-  return names;
+Command sweep_syntax() {
+  return {.name = "sweep",
+          .doc = "train a grid of runs, each a process of its own: resumes, retries, several machines",
+          .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true},
+          .own = own_options(sweep_rows())};
+}
+
+SweepOptions sweep_options(const std::vector<std::string>& arguments) {
+  const Command command = sweep_syntax();
+  return options_from(parse_command_line(command, {&command, 1}, arguments), sweep_rows());
 }
 
 }  // namespace onebit::experiments

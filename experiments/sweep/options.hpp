@@ -1,31 +1,37 @@
 #pragma once
-// Options of `onebit sweep` besides those of a run.
+// What `onebit sweep` is asked for.
 
 #include <string>
 #include <vector>
 
-#include "device/base/types.hpp"
+#include "experiments/cli/command.hpp"
+#include "experiments/study/study.hpp"
 
 namespace onebit::experiments {
 
-struct SweepOptions {
+/// The options of the command.
+struct SweepOptions : CommandInput {
+  std::string out;
+  ArmTexts arms;
+  Index seeds = 1;
   std::vector<std::string> axes;   ///< 'key=a,b,c', 'key=low:high:log:count' or ...:lin:...
   std::vector<std::string> zips;   ///< 'key,key': axes that advance together
   std::vector<std::string> skips;  ///< 'key=value,key=value'
-  std::string tune;                ///< 'key=low:high'; empty: nothing is tuned
+  std::vector<std::string> tunes;  ///< 'key=low:high'; at most one
   Index tune_points = 0;           ///< values to try for each arm; 0: not given, then 8
   Index jobs = 0;                  ///< runs at a time; 0: as many as fit the cores
   Index retries = 1;               ///< restarts after a failure other than a divergence
   double time_limit = 0;           ///< seconds a run may take; 0: unlimited
   std::string shard;               ///< 'i/n'; empty: SLURM's, else all
-  bool extend = false;
-  bool retry_failed = false;
+  bool extend = false, retry_failed = false;
+  bool json = false, dry_run = false, progress = false;
 };
 
-/// Takes an option of the command line or an INI file. Returns false where it is none of these. Throws ConfigError.
-bool take_sweep_option(SweepOptions& options, const std::string& name, const std::string& value);
+/// Returns the command without its function.
+Command sweep_syntax();
+std::vector<Option<SweepOptions>> sweep_rows();
 
-/// Returns the names of these options, without dashes.
-const std::vector<std::string>& sweep_option_names();
+/// Parses arguments as the command does. Throws what parse_command_line throws.
+SweepOptions sweep_options(const std::vector<std::string>& arguments);
 
 }  // namespace onebit::experiments

@@ -47,12 +47,9 @@ bool matches(const Settings& skip, const Combination& combination) {
 }
 
 std::vector<Arm> arms_in(const SweepDefinition& definition) {
-  if (definition.optimizers.empty() && definition.arms.empty()) return {{"", definition.common}};
-  CommandLine line;
-  line.run = definition.common;
-  line.optimizers = definition.optimizers;
-  line.arms = definition.arms;
-  return arms_of(line);
+  const auto& [optimizers, arms] = definition.arms;
+  if (optimizers.empty() && arms.empty()) return {{"", definition.common}};
+  return arms_of({.settings = definition.common}, definition.arms);
 }
 
 /// Throws where an arm sets an option that an axis varies. Common settings give way to axes, an arm's own settings do

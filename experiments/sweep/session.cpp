@@ -5,7 +5,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "experiments/cli/session.hpp"
+#include "experiments/cli/terminal.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/folder.hpp"
 #include "experiments/sweep/lock.hpp"

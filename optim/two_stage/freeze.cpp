@@ -22,16 +22,19 @@ Number parse_number(const std::string& policy, const std::string& text) {
   return value;
 }
 
-Index fixed_point(const std::string& policy, Index total_steps) {
+/// Returns what follows "<kind>:" in a policy; none for another kind.
+std::optional<std::string> value_of(const std::string& policy, const std::string& kind) {
   const std::size_t colon = policy.find(':');
-  const std::string kind = policy.substr(0, colon);
-  const std::string value = colon == std::string::npos ? "" : policy.substr(colon + 1);
-  if (kind == "fixed") return parse_number<Index>(policy, value);
-  if (kind != "fraction") throw ConfigError("unknown freeze policy", "freeze " + policy, kForms);
-  const auto fraction = parse_number<double>(policy, value);
-  if (!(fraction > 0 && fraction < 1))
-    throw ConfigError("freeze fraction out of range", "freeze " + policy, "in (0, 1)");
-  return std::max<Index>(1, std::llround(fraction * static_cast<double>(total_steps)));
+  if (policy.substr(0, colon) != kind) return std::nullopt;
+  return colon == std::string::npos ? "" : policy.substr(colon + 1);
+}
+
+Index fixed_point(const std::string& policy, Index total_steps) {
+  if (const auto fraction = freeze_fraction(policy))
+    return std::max<Index>(1, std::llround(*fraction * static_cast<double>(total_steps)));
+  const auto steps = value_of(policy, "fixed");
+  if (!steps) throw ConfigError("unknown freeze policy", "freeze " + policy, kForms);
+  return parse_number<Index>(policy, *steps);
 }
 
 FreezePolicy::Kind kind_of(const std::string& policy) {
@@ -48,6 +51,15 @@ bool is_rule(FreezePolicy::Kind kind) {
 
 bool FreezeConfig::by_tensor() const {
   return is_rule(kind_of(policy)) && scope == FreezeScope::tensor;
+}
+
+std::optional<double> freeze_fraction(const std::string& policy) {
+  const auto text = value_of(policy, "fraction");
+  if (!text) return std::nullopt;
+  const auto fraction = parse_number<double>(policy, *text);
+  if (!(fraction > 0 && fraction < 1))
+    throw ConfigError("freeze fraction out of range", "freeze " + policy, "in (0, 1)");
+  return fraction;
 }
 
 Index default_dwell(Index lag) {

@@ -1,6 +1,7 @@
 #pragma once
 // Decides when the variance is frozen, which ends the warm-up stage of 1-bit Adam and 1-bit LAMB.
 
+#include <optional>
 #include <string>
 
 #include "optim/two_stage/stability.hpp"
@@ -21,6 +22,9 @@ struct FreezeConfig {
   /// Whether each tensor is frozen separately: a rule decides, and its scope is the tensor.
   bool by_tensor() const;
 };
+
+/// Returns F of a policy fraction:F; none for another policy. Throws ConfigError where F is no share of a run.
+std::optional<double> freeze_fraction(const std::string& policy);
 
 /// The default dwell: a tenth of the lag, at least one step.
 Index default_dwell(Index lag);

@@ -8,7 +8,10 @@
 
 #include "compress/codecs/codec.hpp"
 #include "device/base/error.hpp"
+#include "experiments/cli/command_line.hpp"
+#include "experiments/commands/commands.hpp"
 #include "experiments/options/presets.hpp"
+#include "experiments/study/arms.hpp"
 #include "sim/cluster/virtual_cluster.hpp"
 #include "tests/experiments/program.hpp"
 
@@ -314,17 +317,26 @@ TEST_CASE("idle options: one line names what was given, by the command line or a
   CHECK(config.err == "onebit: warning: --optimizer.momentum has no effect with --optimizer adam\n");
 }
 
+/// A command with the options of all commands.
+Command all_options() {
+  Command all{.name = "all", .accepts = {.run = true, .price = Accepts::Price::all, .config = true, .preset = true}};
+  for (const Command& command : commands()) all.own.insert(all.own.end(), command.own.begin(), command.own.end());
+  return all;
+}
+
 TEST_CASE("idle options: a preset does not nag, nor do DeepSpeed's defaults") {
   const Variable own("ONEBIT_PRESETS", (std::filesystem::path(ONEBIT_PROGRAM).parent_path() / "presets").string());
+  const Command every_option = all_options();
   for (const Preset& preset : presets()) {
     CAPTURE(preset.name);
-    Accepted accepted{sweep_option_names(), true, Accepted::Price::all};
-    for (const char* extra : {"preset", "optimizers", "arm", "seeds", "thresholds", "lags"}) {
-      accepted.extras.push_back(extra);
+    const ParsedCommand parsed = parse_command_line(every_option, {&every_option, 1}, {"--preset", preset.name});
+    ArmTexts texts;
+    for (const auto& [name, value] : parsed.own) {
+      if (name == "arm") texts.arms.push_back(value);
+      if (name == "optimizers") texts.optimizers = split(value, ',');
     }
-    const CommandLine line = parse_command_line("compare", {"--preset", preset.name}, accepted);
-    const std::vector<Arm> arms = arms_of(line);
-    CHECK(text_of(idle_options(given_options(line), given_runs(line, arms))).empty());
+    const RunSettings& run = parsed.input.run;
+    CHECK(text_of(idle_options(given_options(run), given_runs(run, arms_of(run, texts)))).empty());
   }
   const Folder folder;
   std::filesystem::create_directory(folder / "presets");

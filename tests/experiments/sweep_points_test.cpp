@@ -30,14 +30,8 @@ std::string refusal(const Action& action) {
   return "";
 }
 
-CommandLine command(const Texts& arguments) {
-  Texts extras = sweep_option_names();
-  for (const char* more : {"out", "config", "optimizers", "arm", "seeds"}) extras.emplace_back(more);
-  return parse_command_line("sweep", arguments, {extras, true, Accepted::Price::none});
-}
-
 SweepDefinition definition(const Texts& arguments) {
-  return definition_of(command(arguments));
+  return definition_of(sweep_options(arguments));
 }
 
 std::vector<Point> points(

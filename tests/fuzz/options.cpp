@@ -1,4 +1,5 @@
 #include "experiments/cli/command_line.hpp"
+#include "experiments/commands/commands.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 
 using namespace onebit;
@@ -8,7 +9,8 @@ ONEBIT_FUZZ(input) {
   using namespace onebit::experiments;
   const bool file = input.byte() % 2 == 0;
   const sim::Bytes bytes = input.file();
-  const Accepted accepted{{"out", "config", "optimizers", "arm", "seeds", "json", "overwrite"}, true, {}};
+  static const std::vector<Command> all = commands();
+  const Command& compare = *std::ranges::find(all, "compare", &Command::name);
   std::vector<std::string> arguments;
   if (!file) {
     arguments = split(std::string(bytes.text()), '\n');
@@ -22,8 +24,9 @@ ONEBIT_FUZZ(input) {
     ini.write(0, input.rest());
     arguments = {"--config", ini.path()};
   }
-  const CommandLine line = parse_command_line("compare", arguments, accepted);
-  const Settings values = values_of(make_config(line.run));
+  const ParsedCommand parsed = parse_command_line(compare, all, arguments);
+  compare.bind(parsed);
+  const Settings values = values_of(make_config(parsed.input.run.settings));
   fuzz::require(values.size() == run_options().size());
   try {
     fuzz::require(values_of(make_config(values)) == values);

@@ -1,4 +1,4 @@
-#include "experiments/cli/way_on.hpp"
+#include "experiments/study/unfinished.hpp"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,6 @@
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
 #include "experiments/options/options.hpp"
-#include "experiments/sweep/files.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/run/checkpoint.hpp"
 #include "sim/run/deciding_options.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/cli/parse_error.hpp"
+#include "experiments/options/parse_error.hpp"
 
 namespace onebit::experiments {
 

@@ -1,8 +1,7 @@
 #pragma once
 // How a command treats a log that already exists.
 
-#include "experiments/cli/command_line.hpp"
-#include "sim/run/train.hpp"
+#include "experiments/study/training.hpp"
 
 namespace onebit::experiments {
 
@@ -18,9 +17,9 @@ sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 
 /// Decides by --overwrite, --resume and --resume.allow. Throws ConfigError, naming all of them, where options differ
 /// from the log's and may not.
-ResumeDecision resume_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
+ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log);
 
 /// Decides for a run that may consist of several processes: rank 0 reads the log and tells the others. Collective.
-ResumeDecision agreed_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log);
+ResumeDecision agreed_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log);
 
 }  // namespace onebit::experiments

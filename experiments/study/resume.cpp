@@ -1,4 +1,4 @@
-#include "experiments/cli/resume.hpp"
+#include "experiments/study/resume.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
-#include "experiments/cli/way_on.hpp"
+#include "experiments/study/unfinished.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/run/checkpoint.hpp"
 #include "sim/run/deciding_options.hpp"
@@ -67,29 +67,28 @@ bool can_differ(const std::string& option) {
 }
 
 /// Says what to do about options that differ: those that were left out should be given as they were; those that were
-/// given are meant to differ, where they can. Options of a comparison's arms are not in line.run: all of them count as
-/// given.
-std::string hint_for(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
-  const bool one_run = line.text.starts_with("onebit run");
+/// given are meant to differ, where they can. All options of a comparison's arms count as given.
+std::string hint_for(const std::vector<Difference>& list, const OutputPolicy& policy, const sim::LogReader& log) {
   std::vector<std::string> meant;
   for (const Difference& difference : list) {
-    const bool given = !one_run || std::ranges::count(line.run, difference.option, &Settings::value_type::first) > 0;
+    const bool given =
+        !policy.given || std::ranges::count(*policy.given, difference.option, &Settings::value_type::first) > 0;
     if (given && can_differ(difference.option)) meant.push_back(difference.option);
   }
   const std::string allow = "--resume.allow " + join(meant, ",");
   if (meant.size() == list.size()) return "resume with the same ones, or give " + allow;
-  const std::string command = one_run ? command_to_resume(log) : "";
+  const std::string command = policy.given ? command_to_resume(log) : "";
   const std::string same = command.empty() ? "resume with the same ones" : "the run goes on with `" + command + "`";
   return meant.empty() ? same : same + "; another value of " + join(meant, ", ") + " takes " + allow;
 }
 
-void refuse(const std::vector<Difference>& list, const CommandLine& line, const sim::LogReader& log) {
+void refuse(const std::vector<Difference>& list, const OutputPolicy& policy, const sim::LogReader& log) {
   std::vector<std::string> texts;
   for (const Difference& difference : list) {
     texts.push_back(difference.option + " '" + difference.there + "' there, '" + difference.now + "' now");
   }
   throw ConfigError("options differ from those of the log: " + join(texts, "; "), log.path(),
-                    hint_for(list, line, log));
+                    hint_for(list, policy, log));
 }
 
 /// Whether the run is over. A run that was killed while it closed its log is not.
@@ -99,30 +98,30 @@ bool complete(const sim::LogReader& log) {
 
 }  // namespace
 
-ResumeDecision resume_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log) {
   using sim::Existing;
-  if (!line.resume) {
-    if (!line.resume_allow.empty())
+  if (!policy.resume) {
+    if (!policy.resume_allow.empty())
       throw ConfigError("resume.allow without resume", "command line", "give --resume too");
-    return {line.overwrite ? Existing::replace : Existing::refuse};
+    return {policy.overwrite ? Existing::replace : Existing::refuse};
   }
-  if (line.overwrite) throw ConfigError("both --resume and --overwrite", "command line", "give one of them");
-  check_allowed(line.resume_allow);
+  if (policy.overwrite) throw ConfigError("both --resume and --overwrite", "command line", "give one of them");
+  check_allowed(policy.resume_allow);
   if (!std::filesystem::exists(log)) return {Existing::resume};
   const sim::LogReader reader(log);
   require_groups(reader.header(), config, log);
   std::vector<Difference> list = differences(reader.header(), config);
   const auto allowed = [&](const std::string& name) {
-    return std::ranges::find(line.resume_allow, name) != line.resume_allow.end();
+    return std::ranges::find(policy.resume_allow, name) != policy.resume_allow.end();
   };
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
-  if (!list.empty()) refuse(list, line, reader);
+  if (!list.empty()) refuse(list, policy, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
     throw ConfigError("no checkpoint from which a run with other options could continue", log,
                       "--overwrite begins it anew");
   }
   const bool changed = granted > 0 || allowed(kBits);
-  const bool written = line.weights_out.empty() || std::filesystem::exists(line.weights_out);
+  const bool written = policy.weights_out.empty() || std::filesystem::exists(policy.weights_out);
   ResumeDecision decision{changed ? Existing::resume_replacing : Existing::resume,
                           !changed && written && complete(reader)};
   sim::RunConfig there;
@@ -143,12 +142,12 @@ sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision) 
   return config;
 }
 
-ResumeDecision agreed_decision(const CommandLine& line, const sim::RunConfig& config, const std::string& log) {
+ResumeDecision agreed_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log) {
   using sim::Existing;
   device::ProcessGroup& processes = *device::processes();
   ResumeDecision own;
   processes.run([&] {
-    if (processes.rank() == 0) own = resume_decision(line, config, log);
+    if (processes.rank() == 0) own = resume_decision(policy, config, log);
   });
   ResumeDecision agreed{Existing::refuse, processes.any(own.done)};
   for (const Existing existing : {Existing::replace, Existing::resume, Existing::resume_replacing}) {

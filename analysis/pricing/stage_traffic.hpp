@@ -4,11 +4,11 @@
 #include "analysis/log/stages.hpp"
 #include "optim/config.hpp"
 
-namespace onebit::experiments {
+namespace onebit::analysis {
 
 /// Returns the traffic of the stages in order, for a model that is a single vector. Every policy freezes early here;
 /// one that never freezes has no compression stage. Throws what the optimizer throws, and ConfigError for what cannot
 /// be known without data (CADA, codecs with thresholds, PowerSGD's matrices).
-std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters);
+std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters);
 
-}  // namespace onebit::experiments
+}  // namespace onebit::analysis

@@ -1,4 +1,4 @@
-#include "experiments/study/comparison.hpp"
+#include "experiments/output/arm_runs_output.hpp"
 
 #include <algorithm>
 #include <cmath>

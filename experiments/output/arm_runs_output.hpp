@@ -4,26 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/log/computing.hpp"
 #include "experiments/output/output.hpp"
-#include "netmodel/cluster/cluster.hpp"
+#include "experiments/study/arm_runs.hpp"
 
 namespace onebit::experiments {
-
-/// The runs of one arm, one per seed, in seed order.
-struct ArmRuns {
-  std::string name;
-  std::vector<analysis::Summary> runs;
-  std::vector<std::vector<analysis::StepRange>> exchanges;  ///< exchanges of each run
-};
-
-/// Estimated times of the runs of a comparison.
-struct RunTimes {
-  std::vector<std::string> clusters;
-  /// Timelines, [arm][run][cluster].
-  std::vector<std::vector<std::vector<analysis::Timeline>>> timelines;
-  std::vector<analysis::ComputingGroup> computing;  ///< see analysis::Comparison
-};
 
 /// Prints one row per run, the arms over their seeds where there are several, communication per step, and the time of
 /// the run on each cluster.

@@ -1,4 +1,4 @@
-#include "experiments/study/export.hpp"
+#include "experiments/output/log_export.hpp"
 
 #include <algorithm>
 #include <cmath>

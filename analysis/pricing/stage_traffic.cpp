@@ -1,4 +1,4 @@
-#include "experiments/study/stage_traffic.hpp"
+#include "analysis/pricing/stage_traffic.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include "optim/optimizer.hpp"
 #include "optim/stages.hpp"
 
-namespace onebit::experiments {
+namespace onebit::analysis {
 namespace {
 
 /// Steps that certainly reach beyond the warm-up stages.
@@ -64,16 +64,16 @@ void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
 }
 
 /// Keeps only the last period of the last stage.
-std::vector<analysis::StepRange> settled(std::vector<analysis::StepRange> steps, Index period) {
+std::vector<StepRange> settled(std::vector<StepRange> steps, Index period) {
   const Index from = steps.back().last - period;
   const optim::Phase last = steps.back().phase;
-  std::erase_if(steps, [&](const analysis::StepRange& step) { return step.phase == last && step.first <= from; });
+  std::erase_if(steps, [&](const StepRange& step) { return step.phase == last && step.first <= from; });
   return steps;
 }
 
 }  // namespace
 
-std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
+std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
   check_plannable(config, parameters);
   config = with_short_stages(config);
   const device::Device device = device::parse_devices("cpu", 1).front().plan();
@@ -85,14 +85,14 @@ std::vector<analysis::StageTraffic> plan_stages(optim::OptimizerConfig config, I
   const Index rows = optimizer->local_weights() ? workers : 1;
   device::Buffer<float> weights(device, rows * parameters);
   device::Buffer<float> gradients(device, workers * parameters);
-  std::vector<analysis::StepRange> all;
+  std::vector<StepRange> all;
   for (Index step = 1; step <= steps; ++step) {
     optimizer->begin(step, config.lr);
     optimizer->absorb({0, workers}, gradients.data(), parameters);
     const optim::StepReport report = optimizer->finish(weights);
     all.push_back({step, step, report.traffic, report.phase, optim::compresses(config.name, report.phase)});
   }
-  return analysis::stages_of(settled(std::move(all), period), parameters);
+  return stages_of(settled(std::move(all), period), parameters);
 }
 
-}  // namespace onebit::experiments
+}  // namespace onebit::analysis

@@ -1,20 +1,16 @@
-#include "experiments/study/price.hpp"
+#include "analysis/pricing/job_price.hpp"
 
 #include <cmath>
 #include <fstream>
 
 #include "analysis/compare/target.hpp"
-#include "analysis/log/log_options.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "experiments/output/output.hpp"
 #include "netmodel/step/goal.hpp"
-#include "sim/log/reader.hpp"
 
-namespace onebit::experiments {
+namespace onebit::analysis {
 namespace {
 
-using analysis::StepPricer;
 using netmodel::BytesPerSecond;
 using netmodel::Cluster;
 using netmodel::ComputeTimes;
@@ -22,12 +18,6 @@ using netmodel::CostModel;
 using netmodel::Fabric;
 using netmodel::Seconds;
 using netmodel::StepEstimate;
-
-analysis::StageTraffic dense_adam(Index workers, Index parameters) {
-  optim::OptimizerConfig adam;
-  adam.name = "adam";
-  return plan_stages(adam, workers, parameters).front();
-}
 
 ComputeTimes times_on(const Job& job, const Cluster& cluster) {
   return analysis::times_on(cluster, job.workload, job.batch, job.accumulation, job.rules);
@@ -48,76 +38,12 @@ void find_break_even(const Gain& gain, ClusterPrice& price) {
 
 }  // namespace
 
-analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes) {
-  analysis::PriceRules rules{
-      .forward = config.forward, .backward = config.backward, .optimizer = config.optimizer, .step = config.step};
-  if (!config.workload.empty()) rules.workload = load_workload(config.workload);
-  rules.step.gradient_bytes = config.gradient_bytes > 0 ? config.gradient_bytes : gradient_bytes;
-  return rules;
-}
-
 Cluster with_rate(Cluster cluster, BytesPerSecond effective) {
   const double factor = effective / cluster.nic.effective;
   cluster.nic.effective = effective;
   cluster.nic.nominal = std::min(factor * cluster.nic.nominal, netmodel::kFastestLink);
   cluster.nic.stream_cap = std::min(factor * cluster.nic.stream_cap, netmodel::kFastestLink);
   return cluster;
-}
-
-static double warmup_share(const PriceConfig& config, const std::string& freeze) {
-  constexpr double usual = 0.15;
-  const std::string fraction = "fraction:";
-  if (!std::isnan(config.warmup_share)) return config.warmup_share;
-  return freeze.starts_with(fraction) ? parse_real("freeze", freeze.substr(fraction.size())) : usual;
-}
-
-Job plan_job(const PriceConfig& config, const sim::RunConfig& run, Index workers, const Cluster& cluster) {
-  constexpr double fp16 = 2;
-  Job job;
-  job.optimizer = run.optimizer.name;
-  job.rules = rules_of(config, fp16);
-  job.workload = *job.rules.workload;
-  job.name = job.workload.name;
-  if (config.parameters > 0) job.workload.parameters = config.parameters;
-  if (job.workload.parameters == 0) {
-    throw ConfigError("a workload without parameters", config.workload, "--step.parameters says how many");
-  }
-  job.workers = workers > 0 ? workers : cluster.nodes * cluster.gpus_per_node;
-  if (job.workers == 0) {
-    throw ConfigError("how many workers?", "cluster " + cluster.name, "--cluster.nodes or --workers says it");
-  }
-  job.batch = run.batch;
-  job.accumulation = run.accumulation;
-  job.dense = dense_adam(job.workers, job.workload.parameters);
-  job.stages = plan_stages(run.optimizer, job.workers, job.workload.parameters);
-  job.warmup_share = job.stages.size() > 1 ? warmup_share(config, run.optimizer.freeze.policy) : 0;
-  return job;
-}
-
-Job job_of_log(const std::string& path, const PriceConfig& config) {
-  const sim::LogReader log(path);
-  if (log.committed_rows() == 0) throw ConfigError("the log has no steps yet", path);
-  Job job;
-  job.log = analysis::load_run(log);
-  const analysis::Summary& run = job.log->summary;
-  job.name = path;
-  job.optimizer = analysis::option_of(job.log->header, "optimizer").value_or("");
-  job.workers = run.workers;
-  job.batch = run.batch;
-  job.rules = rules_of(config);
-  if (job.rules.workload) analysis::check_fits(*job.rules.workload, run.parameters, path);
-  job.workload = analysis::workload_of(analysis::size_of(run), job.rules);
-  job.dense = dense_adam(job.workers, run.parameters);
-  job.stages = analysis::stages_of(job.log->exchanges, run.parameters);
-  Index steps = 0;
-  for (const analysis::StageTraffic& stage : job.stages) steps += stage.steps();
-  job.warmup_share = 1 - static_cast<double>(job.stages.back().steps()) / static_cast<double>(steps);
-  return job;
-}
-
-std::string rate_text(BytesPerSecond rate) {
-  const double gigabits = 8 * rate.value / 1e9;
-  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
 }
 
 double speedup_at(const Job& job, const Cluster& cluster, const CostModel& model) {
@@ -128,16 +54,17 @@ double speedup_at(const Job& job, const Cluster& cluster, const CostModel& model
   return price.mean(job.dense.sample(enough)).step / price.mean(job.stages.back().sample(enough)).step;
 }
 
-static const netmodel::StepTraffic& busiest_step(const analysis::StageTraffic& stage) {
-  const auto bytes = [](const analysis::StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
+static const netmodel::StepTraffic& busiest_step(const StageTraffic& stage) {
+  const auto bytes = [](const StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
   return std::max_element(stage.runs.begin(), stage.runs.end(),
                           [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); })
       ->traffic;
 }
 
-void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& config, const std::string& path) {
+void write_schedule(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config,
+                    const std::string& path) {
   const Fabric fabric(cluster, job.workers);
-  const auto model = netmodel::make_cost_model(config.cost_model);
+  const auto model = netmodel::make_cost_model(config);
   const ComputeTimes compute = times_on(job, cluster);
   const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, job.rules.step);
   const auto write = [&](const std::string& part) {
@@ -152,7 +79,7 @@ void write_schedule(const Job& job, const Cluster& cluster, const PriceConfig& c
 static double end_to_end(const ClusterPrice& price, double share) {
   if (price.timeline) {
     Index steps = 0;
-    for (const analysis::StageTime& stage : price.timeline->stages()) steps += stage.steps;
+    for (const StageTime& stage : price.timeline->stages()) steps += stage.steps;
     return static_cast<double>(steps) * price.dense.step.step.value / price.timeline->at(steps);
   }
   if (price.stages.size() < 2) return price.speedup;
@@ -163,13 +90,13 @@ static double end_to_end(const ClusterPrice& price, double share) {
   return price.dense.step.step / before * netmodel::mixed_speedup(share, before / last);
 }
 
-ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig& config) {
+ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::CostModelConfig& config) {
   const Fabric fabric(cluster, job.workers);
   ClusterPrice price;
-  netmodel::CostModelConfig model_config = config.cost_model;
+  netmodel::CostModelConfig model_config = config;
   model_config.on_extended = [&](const std::string& text) {
     price.extended.insert(text);
-    config.cost_model.on_extended(text);
+    if (config.on_extended) config.on_extended(text);
   };
   const auto model = netmodel::make_cost_model(model_config);
   const ComputeTimes compute = times_on(job, cluster);
@@ -184,12 +111,10 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const PriceConfig
   };
   price.dense = priced(job.dense.name, pricer.mean(job.dense));
   if (job.log) {
-    price.timeline.emplace(analysis::size_of(job.log->summary), job.log->exchanges, cluster, *model, job.rules);
-    for (const analysis::StageTime& stage : price.timeline->stages())
-      price.stages.push_back(priced(stage.stage, stage.step));
+    price.timeline.emplace(size_of(job.log->summary), job.log->exchanges, cluster, *model, job.rules);
+    for (const StageTime& stage : price.timeline->stages()) price.stages.push_back(priced(stage.stage, stage.step));
   } else {
-    for (const analysis::StageTraffic& stage : job.stages)
-      price.stages.push_back(priced(stage.name, pricer.mean(stage)));
+    for (const StageTraffic& stage : job.stages) price.stages.push_back(priced(stage.name, pricer.mean(stage)));
   }
   price.speedup = price.dense.step.step / price.stages.back().step.step;
   price.end_to_end_speedup = end_to_end(price, job.warmup_share);
@@ -204,8 +129,8 @@ std::optional<double> seconds_to_target(double target, const Job& job, const Clu
     seconds.push_back(price.timeline->at(row.step));
     losses.push_back(row.loss);
   }
-  const double reached = analysis::reached_at(seconds, losses, target);
+  const double reached = reached_at(seconds, losses, target);
   return std::isnan(reached) ? std::nullopt : std::optional(reached);
 }
 
-}  // namespace onebit::experiments
+}  // namespace onebit::analysis

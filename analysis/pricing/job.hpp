@@ -1,0 +1,46 @@
+#pragma once
+// What is priced, independent of the cluster: a job with a number of workers.
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/arms.hpp"
+#include "analysis/log/timeline.hpp"
+#include "sim/run/config.hpp"
+
+namespace onebit::analysis {
+
+struct Job {
+  std::string name;       ///< name of the workload, or the log's path
+  std::string optimizer;  ///< name of the optimizer
+  netmodel::Workload workload;
+  Index workers = 1, batch = 1, accumulation = 1;
+  StageTraffic dense;                ///< traffic of dense Adam
+  std::vector<StageTraffic> stages;  ///< traffic of the optimizer's stages
+  double warmup_share = 0;           ///< share of the steps before the last stage
+  PriceRules rules;
+  std::optional<Run> log{};  ///< the log, if one is priced
+};
+
+/// A job that has not been run.
+struct JobPlan {
+  PriceRules rules;                 ///< with a workload
+  Index parameters = 0;             ///< replaces the workload's number of parameters; 0: keeps it
+  double warmup_share = kNotGiven;  ///< NaN: as the freeze policy says, else 0.15
+  Index workers = 0;                ///< 0: as many as the cluster has
+  sim::RunConfig run;               ///< its optimizer, batch and accumulation count
+
+  static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,
+/// the workload has no parameters, or the exchanges depend on data (plan_stages).
+Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
+
+/// Makes a job of a log's own exchanges and sizes. Computing times are one worker's share of the simulation's, unless
+/// the rules give others. Throws what the reader and check_fits throw, and ConfigError for a log without steps.
+Job job_of_log(const std::string& path, const PriceRules& rules);
+
+}  // namespace onebit::analysis

@@ -1,0 +1,41 @@
+#pragma once
+// Jobs priced on a cluster whose network or number of nodes varies.
+
+#include "analysis/pricing/job_price.hpp"
+
+namespace onebit::analysis {
+
+/// Speed-up against the rate of the network.
+struct SpeedupCurve {
+  Index gpus_per_node = 1;
+  std::vector<double> rates, speedups;  ///< rates in bytes per second; speed-ups of the last stage over dense Adam
+  std::optional<netmodel::BytesPerSecond> break_even{};
+};
+
+/// Returns `count` rates from low to high with equal ratios between neighbours.
+std::vector<double> spaced_rates(double low, double high, Index count);
+
+/// Computes the speed-up at each rate of a node's network link, with one curve for each number of GPUs per node;
+/// without such numbers, one curve for the cluster as it is. Throws ConfigError for a number of GPUs per node that the
+/// workers do not fill.
+std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster,
+                                          const netmodel::CostModelConfig& config, const std::vector<double>& rates,
+                                          const std::vector<Index>& gpus_per_node);
+
+/// Throughput of a workload on a number of nodes, in samples per second, for both optimizers.
+struct ScalingPoint {
+  Index nodes = 1, workers = 1;
+  Index batch = 1;             ///< samples of a GPU's micro-batch
+  double dense = 0, last = 0;  ///< NaN where the samples of a step cannot be divided evenly
+};
+
+struct ScalingPrice {
+  std::vector<ScalingPoint> weak;    ///< every GPU keeps its batch
+  std::vector<ScalingPoint> strong;  ///< a step keeps the number of samples that it has on the fewest nodes
+};
+
+/// Computes the throughput on each number of nodes, all of which are at least 1. Throws what plan_job throws.
+ScalingPrice sweep_nodes(const JobPlan& plan, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
+                         const std::vector<Index>& nodes);
+
+}  // namespace onebit::analysis

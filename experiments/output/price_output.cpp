@@ -1,0 +1,233 @@
+#include "experiments/output/price_output.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "analysis/pictures/plot.hpp"
+#include "device/base/files.hpp"
+
+namespace onebit::experiments {
+namespace {
+
+using analysis::ClusterPrice;
+using analysis::Job;
+using analysis::ScalingPoint;
+using analysis::SpeedupCurve;
+using analysis::StagePrice;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// Returns "4 GPUs a node".
+std::string width_text(const SpeedupCurve& curve) {
+  return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU a node" : " GPUs a node");
+}
+
+std::string break_even_text(const ClusterPrice& price) {
+  if (price.break_even) return "faster below " + rate_text(*price.break_even) + " of a node's network link";
+  return price.always_faster ? "faster at any rate of the network link" : "slower at any rate of the network link";
+}
+
+std::vector<std::pair<std::string, Json>> members_of(const StagePrice& price) {
+  const netmodel::StepEstimate& step = price.step;
+  return {{"stage", price.stage},
+          {"step_seconds", step.step.value},
+          {"forward_seconds", step.forward.value},
+          {"backward_seconds", step.backward.value},
+          {"communication_seconds", step.communication.value},
+          {"hidden_communication_seconds", (step.all_communication - step.communication).value},
+          {"codec_seconds", step.codec.value},
+          {"optimizer_seconds", step.optimizer.value},
+          {"samples_per_second", price.samples_per_second},
+          {"nic_bytes_per_node", step.exchange.nic_bytes.value},
+          {"algorithm", step.algorithm},
+          {"reason", step.reason},
+          {"bottleneck", netmodel::text(step.exchange.bottleneck)}};
+}
+
+/// Returns the table of a job's steps on a cluster, a stage per column, dense Adam first.
+Table steps_table(const ClusterPrice& price, const Job& job) {
+  std::vector<StagePrice> columns = price.stages;
+  if (job.optimizer != "adam") columns.insert(columns.begin(), price.dense);
+  std::vector<std::string> header = {"seconds per step"};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool dense = job.optimizer != "adam" && i == 0;
+    header.push_back(dense ? "adam" : job.optimizer + ", " + columns[i].stage);
+  }
+  Table table(header);
+  const auto row = [&](const std::string& name, const auto& text) {
+    std::vector<std::string> cells = {name};
+    for (const StagePrice& column : columns) cells.push_back(text(column));
+    table.add(cells);
+  };
+  const auto seconds = [&](const std::string& name, const auto& part) {
+    row(name, [&](const StagePrice& column) { return seconds_text(part(column.step).value); });
+  };
+  using Step = netmodel::StepEstimate;
+  seconds("forward", [](const Step& step) { return step.forward; });
+  seconds("backward", [](const Step& step) { return step.backward; });
+  seconds("communication", [](const Step& step) { return step.communication; });
+  seconds("  hidden", [](const Step& step) { return step.all_communication - step.communication; });
+  seconds("codec", [](const Step& step) { return step.codec; });
+  seconds("optimizer", [](const Step& step) { return step.optimizer; });
+  seconds("step", [](const Step& step) { return step.step; });
+  row("samples per second", [](const StagePrice& column) { return number(column.samples_per_second); });
+  row("bytes per node's network link", [](const StagePrice& c) { return bytes_text(c.step.exchange.nic_bytes.value); });
+  row("algorithm", [](const StagePrice& column) { return column.step.algorithm; });
+  return table;
+}
+
+/// Prints samples per second, and the share of its rate on the fewest nodes that a GPU keeps.
+void print_scaling(const std::string& title, const std::vector<ScalingPoint>& points, const std::string& optimizer,
+                   std::ostream& out) {
+  out << title << "\n\n";
+  Table table({"nodes", "GPUs", "batch", "adam samples/s", "a GPU keeps", optimizer + " samples/s", "a GPU keeps "});
+  const auto fewest =
+      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.nodes < b.nodes; });
+  const auto kept = [&](const ScalingPoint& point, double ScalingPoint::*rate) {
+    return percent_text(point.*rate / static_cast<double>(point.workers) /
+                        (*fewest.*rate / static_cast<double>(fewest->workers)));
+  };
+  for (const ScalingPoint& point : points) {
+    table.add({std::to_string(point.nodes), std::to_string(point.workers), std::to_string(point.batch),
+               number(point.dense), kept(point, &ScalingPoint::dense), number(point.last),
+               kept(point, &ScalingPoint::last)});
+  }
+  table.print(out);
+}
+
+Json to_json(const std::vector<ScalingPoint>& points) {
+  std::vector<Json> items;
+  for (const ScalingPoint& point : points) {
+    items.push_back(Json::object({{"nodes", point.nodes},
+                                  {"workers", point.workers},
+                                  {"batch", point.batch},
+                                  {"dense_samples_per_second", point.dense},
+                                  {"samples_per_second", point.last}}));
+  }
+  return Json::array(items);
+}
+
+}  // namespace
+
+std::string rate_text(netmodel::BytesPerSecond rate) {
+  const double gigabits = 8 * rate.value / 1e9;
+  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
+}
+
+Json to_json(const ClusterPrice& price, const Job& job) {
+  std::vector<Json> stages;
+  for (const StagePrice& stage : price.stages) stages.push_back(Json::object(members_of(stage)));
+  Json json = Json::object(members_of(price.stages.back()));
+  json = json.with("cluster", price.cluster.name)
+             .with("source", std::string(netmodel::name(price.cluster.source)))
+             .with("nodes", price.nodes)
+             .with("gpus_per_node", price.width)
+             .with("workload", job.name)
+             .with("workers", job.workers)
+             .with("times", price.basis)
+             .with("parameters", job.workload.parameters)
+             .with("optimizer", job.optimizer)
+             .with("batch", job.batch)
+             .with("accumulation", job.accumulation)
+             .with("stages", Json::array(stages))
+             .with("dense", Json::object(members_of(price.dense)))
+             .with("speedup", price.speedup)
+             .with("end_to_end_speedup", price.end_to_end_speedup)
+             .with("extended", Json::array({price.extended.begin(), price.extended.end()}));
+  if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
+  return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : kNone);
+}
+
+void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
+  const netmodel::Cluster& cluster = price.cluster;
+  out << cluster.name << ": " << cluster.doc << " (" << netmodel::name(cluster.source) << ")\n"
+      << price.nodes << " nodes x " << price.width << " GPUs (" << cluster.gpu << "), " << job.name
+      << (price.basis.empty() ? "" : " (times: " + price.basis + ")") << ", batch " << job.batch << " x "
+      << job.accumulation << "\n\n";
+  steps_table(price, job).print(out);
+  const netmodel::StepEstimate& last = price.stages.back().step;
+  out << "\nwaits for: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
+  if (job.optimizer == "adam") return;
+  out << "speed-up over dense adam: " << ratio_text(price.speedup);
+  if (price.stages.size() > 1) {
+    out << " in the last stage, " << ratio_text(price.end_to_end_speedup) << " over a run with "
+        << percent_text(job.warmup_share) << " of its steps before it";
+  }
+  out << "\nbreak-even: " << break_even_text(price) << " (here " << rate_text(cluster.nic.effective)
+      << ", as collectives get it)\n";
+}
+
+void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const std::string& cluster,
+                  std::ostream& out) {
+  out << "speed-up of " << job.optimizer << " over dense Adam, " << job.name << ", " << job.workers << " GPUs, "
+      << cluster << " at other rates\n\n";
+  std::vector<std::string> header = {"network link of a node"}, even = {"break-even"};
+  for (const SpeedupCurve& curve : curves) {
+    header.push_back(width_text(curve));
+    even.push_back(curve.break_even ? rate_text(*curve.break_even) : "none");
+  }
+  Table table(header);
+  for (std::size_t i = 0; i < curves.front().rates.size(); ++i) {
+    std::vector<std::string> row = {rate_text(netmodel::BytesPerSecond(curves.front().rates[i]))};
+    for (const SpeedupCurve& curve : curves) row.push_back(ratio_text(curve.speedups[i]));
+    table.add(row);
+  }
+  table.add(even);
+  table.print(out);
+}
+
+Json to_json(const std::vector<SpeedupCurve>& curves, const Job& job) {
+  std::vector<Json> items;
+  for (const SpeedupCurve& curve : curves) {
+    items.push_back(
+        Json::object({{"gpus_per_node", curve.gpus_per_node},
+                      {"bytes_per_second", Json::array({curve.rates.begin(), curve.rates.end()})},
+                      {"speedup", Json::array({curve.speedups.begin(), curve.speedups.end()})},
+                      {"break_even_bytes_per_second", curve.break_even ? curve.break_even->value : kNone}}));
+  }
+  return Json::object({{"workload", job.name}, {"curves", Json::array(items)}});
+}
+
+std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, const Job& job,
+                                      const std::string& folder) {
+  const std::string table = folder + "/speedup.csv";
+  std::ostringstream file;
+  file << "gpus_per_node,bytes_per_second,speedup\n";
+  analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
+                               std::to_string(job.workers) + " GPUs",
+                      .x_label = "rate of a node's network link, as collectives get it",
+                      .y_label = "steps per second / those of dense Adam",
+                      .log_x = true,
+                      .x_unit = "b/s",
+                      .legend = "center left",
+                      .curves = {}};
+  for (const SpeedupCurve& curve : curves) {
+    analysis::Curve line{.label = width_text(curve), .x = {}, .y = curve.speedups};
+    for (std::size_t i = 0; i < curve.rates.size(); ++i) {
+      file << curve.gpus_per_node << "," << shortest(curve.rates[i]) << "," << shortest(curve.speedups[i]) << "\n";
+      line.x.push_back(8 * curve.rates[i]);
+    }
+    if (curve.break_even) {
+      line.mark_x = 8 * curve.break_even->value;
+      line.label += ", even at " + rate_text(*curve.break_even);
+    }
+    plot.curves.push_back(line);
+  }
+  files::write(table, file.str());
+  std::vector<std::string> paths = analysis::draw(plot, folder + "/speedup");
+  paths.insert(paths.begin(), table);
+  return paths;
+}
+
+void print_scaling(const analysis::ScalingPrice& scaling, const std::string& optimizer, std::ostream& out) {
+  print_scaling("weak scaling: every GPU keeps its batch", scaling.weak, optimizer, out);
+  out << "\n";
+  print_scaling("strong scaling: a step keeps its samples", scaling.strong, optimizer, out);
+}
+
+Json to_json(const analysis::ScalingPrice& scaling) {
+  return Json::object({{"weak", to_json(scaling.weak)}, {"strong", to_json(scaling.strong)}});
+}
+
+}  // namespace onebit::experiments

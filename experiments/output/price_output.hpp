@@ -1,0 +1,34 @@
+#pragma once
+// Output of `price`: tables for people, JSON for programs, the picture of a sweep.
+
+#include <string>
+#include <vector>
+
+#include "analysis/pricing/price_sweep.hpp"
+#include "experiments/output/output.hpp"
+
+namespace onebit::experiments {
+
+/// Formats a rate in the units in which links are sold.
+std::string rate_text(netmodel::BytesPerSecond rate);
+
+/// Prints a job's price on a cluster: the parts of a step, speed-ups and the break-even rate.
+void print_price(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
+
+/// Returns an object whose members describe the last stage; the other stages are an array in it.
+Json to_json(const analysis::ClusterPrice& price, const analysis::Job& job);
+
+/// Prints speed-ups against the rate of the network, a curve per column. cluster: its name.
+void print_curves(const std::vector<analysis::SpeedupCurve>& curves, const analysis::Job& job,
+                  const std::string& cluster, std::ostream& out);
+Json to_json(const std::vector<analysis::SpeedupCurve>& curves, const analysis::Job& job);
+
+/// Writes speedup.csv and the picture into a folder and returns their paths.
+std::vector<std::string> write_curves(const std::vector<analysis::SpeedupCurve>& curves, const analysis::Job& job,
+                                      const std::string& folder);
+
+/// Prints samples per second over numbers of nodes, and the share of its rate that a GPU keeps.
+void print_scaling(const analysis::ScalingPrice& scaling, const std::string& optimizer, std::ostream& out);
+Json to_json(const analysis::ScalingPrice& scaling);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,29 @@
+#pragma once
+// What a study trains: a run, its arms and seeds, and where its logs are.
+
+#include <string>
+#include <vector>
+
+#include "experiments/options/idle_options.hpp"
+#include "experiments/study/training.hpp"
+
+namespace onebit::experiments {
+
+/// Arms as texts; see arms_of.
+struct ArmTexts {
+  std::vector<std::string> optimizers;
+  std::vector<std::string> arms;  ///< 'name:key=value,key=value'
+};
+
+struct Study {
+  RunSettings run;  ///< what all runs have in common
+  ArmTexts arms;
+  Index seeds = 1;     ///< paired seeds per arm: seed, seed + 1, ...
+  std::string folder;  ///< for the logs
+  Training training;
+};
+
+/// Warns of options of the study that none of the runs reads.
+void warn_of_idle_options(const Study& study, const std::vector<GivenRun>& runs);
+
+}  // namespace onebit::experiments
