@@ -213,6 +213,8 @@ install_packages() {
 # What needs no build.
 check_sources() {
   check check-rooms scripts/check-rooms
+  check check-includes scripts/check-includes
+  check "check-includes --self-test" scripts/check-includes --self-test
   check check-kernels scripts/check-kernels
   check "check-kernels --self-test" scripts/check-kernels --self-test
   check "check-registers --self-test" scripts/check-registers --self-test

@@ -1,5 +1,7 @@
 #include "device/comm/communicator.hpp"
 
+#include <algorithm>
+
 #include "device/base/error.hpp"
 #include "device/comm/dense_sum.hpp"
 

@@ -1,5 +1,6 @@
 #include "device/comm/device_group.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>

@@ -1,5 +1,7 @@
 #include "compress/codecs/sparse/sparse_codecs.hpp"
 
+#include <limits>
+
 #include "compress/codecs/codec_options.hpp"
 #include "compress/codecs/segment_codec.hpp"
 #include "compress/codecs/sparse/random_k.hpp"
