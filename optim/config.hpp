@@ -12,7 +12,7 @@
 namespace onebit::optim {
 
 /// `paper`: the published algorithm, with the deviations that each optimizer lists (DESIGN 6). `deepspeed`: the
-/// released code with its quirks.
+/// released code with its quirks (optim/quirks.hpp).
 enum class Semantics { paper, deepspeed };
 
 /// LAMB and 1-bit LAMB (Li et al. 2021).

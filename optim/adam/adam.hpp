@@ -5,7 +5,7 @@
 namespace onebit::optim {
 
 /// Adam on the mean gradient (Kingma and Ba 2015, Algorithm 1), with decoupled weight decay (AdamW) and optional bias
-/// correction; eps is outside the square root, as in PyTorch. In deepspeed semantics there is no bias correction.
+/// correction; eps is outside the square root, as in PyTorch. AdamQuirks lists what deepspeed semantics change.
 ///
 ///   g  = clip(mean of the workers' gradients), by its global norm
 ///   m  = beta1 m + (1 - beta1) g

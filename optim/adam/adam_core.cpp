@@ -8,6 +8,7 @@
 #include "device/base/text.hpp"
 #include "device/launch/stopwatch.hpp"
 #include "optim/common/tensor_table.hpp"
+#include "optim/quirks.hpp"
 
 namespace onebit::optim {
 namespace {
@@ -41,11 +42,10 @@ void check_adam(const OptimizerConfig& config) {
 }
 
 VarianceBias variance_bias(const OptimizerConfig& config) {
-  return {config.beta2, config.bias_correction && config.semantics == Semantics::paper};
+  return {config.beta2, config.bias_correction && !AdamQuirks::of(config).keeps_bias};
 }
 
-AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr) {
-  const VarianceBias bias = variance_bias(config);
+AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, Index t, Index variance_t, double lr) {
   AdamStep step;
   step.lr = static_cast<float>(lr);
   step.beta1 = static_cast<float>(config.beta1);
@@ -64,12 +64,12 @@ OptimizerConfig without_freeze(OptimizerConfig config) {
   return config;
 }
 
-AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config)
+AdamCore::AdamCore(const Problem& problem, const OptimizerConfig& config, Index dry_runs)
     : device_(problem.shard.device),
       config_(config),
-      policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2,
-              config.semantics == Semantics::deepspeed ? 1 : 0),
-      stability_(policy_.lag(), variance_bias(config)),
+      bias_(variance_bias(config)),
+      policy_(config.freeze, problem.total_steps, problem.lr_warmup, config.beta2, dry_runs),
+      stability_(policy_.lag(), bias_),
       parameters_(problem.parameters()),
       whole_(parameters_),
       tensors_(device_, compress::sizes_of(problem.tensors)),

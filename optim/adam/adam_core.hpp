@@ -23,14 +23,16 @@ OptimizerConfig without_freeze(OptimizerConfig config);
 VarianceBias variance_bias(const OptimizerConfig& config);
 
 /// The numbers of update t with a variance of `variance_t` updates, which bias correction needs.
-AdamStep adam_numbers(const OptimizerConfig& config, Index t, Index variance_t, double lr);
+AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, Index t, Index variance_t, double lr);
 
 class AdamCore {
  public:
-  /// Throws ConfigError for a no-decay pattern that matches no tensor.
-  AdamCore(const Problem& problem, const OptimizerConfig& config);
+  /// dry_runs: steps that update nothing, for the freeze policy. Throws ConfigError for a no-decay pattern that matches
+  /// no tensor.
+  AdamCore(const Problem& problem, const OptimizerConfig& config, Index dry_runs = 0);
 
   const device::Device& device() const { return device_; }
+  const VarianceBias& bias() const { return bias_; }
   const FreezePolicy& freeze_policy() const { return policy_; }
   /// Whether the variance is frozen now, after `updates` dense updates. Called once per update.
   bool freeze_now(Index updates, const StepReport& report) { return policy_.freeze_now(updates, report.stability); }
@@ -72,7 +74,9 @@ class AdamCore {
   void watch_variance(StepReport& report);
 
   /// The numbers of update t with a variance of `variance_t` updates, which bias correction needs.
-  AdamStep numbers(Index t, Index variance_t, double lr) const { return adam_numbers(config_, t, variance_t, lr); }
+  AdamStep numbers(Index t, Index variance_t, double lr) const {
+    return adam_numbers(config_, bias_, t, variance_t, lr);
+  }
 
   /// Denominator of an update with a variance of `variance_t` updates.
   Denominator denominator(const device::Buffer<float>& variance, Index variance_t) const;
@@ -87,6 +91,7 @@ class AdamCore {
   device::Device device_;
   device::Seconds absorb_seconds_;  ///< of this step
   OptimizerConfig config_;
+  const VarianceBias bias_;
   FreezePolicy policy_;
   StabilityWatch stability_;
   Index parameters_;

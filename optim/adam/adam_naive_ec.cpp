@@ -1,14 +1,14 @@
 #include "optim/adam/adam_naive_ec.hpp"
 
 #include "device/launch/stopwatch.hpp"
-#include "optim/two_stage/two_stage.hpp"
+#include "optim/quirks.hpp"
 
 namespace onebit::optim {
 
 AdamNaiveEc::AdamNaiveEc(const Problem& problem, const OptimizerConfig& config)
     : core_(problem, without_freeze(config)),
       clipping_(problem, config.clip),
-      exchange_(problem.shard, problem.tensors, exchange_of(config)) {}
+      exchange_(problem.shard, problem.tensors, exchange_of(config, TwoStageQuirks::of(config).padding_as_data)) {}
 
 StateView AdamNaiveEc::state() const {
   const Denominator denominator = core_.denominator(core_.variance(), step());

@@ -9,9 +9,8 @@ namespace onebit::optim {
 /// the error-compensated exchange, and Adam uses its result as the mean gradient in both moments. The errors telescope
 /// in the momentum but not in the variance, which squares them: that is the paper's argument for freezing it.
 ///
-/// Weight decay and bias correction as in Adam; every worker clips its own gradient by its own norm. In deepspeed
-/// semantics there is no bias correction and padding takes part in scales and errors; there is no dry run, since no
-/// such optimizer was released.
+/// Weight decay and bias correction as in Adam; every worker clips its own gradient by its own norm. No such optimizer
+/// was released: of the quirks, it has AdamQuirks and 1-bit Adam's padding_as_data.
 class AdamNaiveEc final : public Optimizer {
  public:
   AdamNaiveEc(const Problem& problem, const OptimizerConfig& config);

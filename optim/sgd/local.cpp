@@ -77,10 +77,10 @@ std::vector<double> LocalSgd::move(const float* from, float* to) {
 }
 
 LocalAdam::LocalAdam(const Problem& problem, const OptimizerConfig& config)
-    : LocalOptimizer(problem, config), momentum_(zero_rows()), variance_(zero_rows()) {}
+    : LocalOptimizer(problem, config), bias_(variance_bias(config)), momentum_(zero_rows()), variance_(zero_rows()) {}
 
 AdamStep LocalAdam::numbers() const {
-  return adam_numbers(config(), step(), step(), lr());
+  return adam_numbers(config(), bias_, step(), step(), lr());
 }
 
 void LocalAdam::take(Range rows, const float* gradients, Index stride, const float* factors) {

@@ -97,6 +97,7 @@ class LocalAdam : public LocalOptimizer {
   void meet(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
   AdamStep numbers() const;
 
+  const VarianceBias bias_;
   device::Buffer<float> momentum_, variance_;  ///< [workers of this device][parameters]
 };
 

@@ -46,14 +46,14 @@ class FreezePolicy {
 
   enum class Kind { fixed, automatic, published, never };
   Kind kind() const { return kind_; }
-  /// Count at which to freeze (kind fixed): updates, or in deepspeed semantics steps including the dry run.
+  /// Count at which to freeze (kind fixed): updates or steps, as in freeze_now.
   Index fixed_updates() const { return updates_; }
   Index lag() const { return lag_; }
   /// Whether each tensor is frozen separately; each then has a copy of the policy.
   bool by_tensor() const { return by_tensor_; }
 
-  /// Whether to freeze now. updates: dense updates so far, or in deepspeed semantics steps including the dry run;
-  /// stability: after the last update. Called once per update.
+  /// Whether to freeze now. updates: dense updates so far, or steps if the optimizer counts those
+  /// (TwoStageQuirks::counts_steps); stability: after the last update. Called once per update.
   bool freeze_now(Index updates, const Stability& stability);
 
   void visit_state(device::StateVisitor& visitor) { dwell_.visit_state(visitor); }

@@ -7,9 +7,10 @@ namespace onebit::optim {
 
 OnebitAdam::OnebitAdam(const Problem& problem, const OptimizerConfig& config) : TwoStage(problem, config) {
   // Refuse impossible configurations now, not at the freeze.
-  compress::check(problem.shard, problem.tensors, exchange_of(config));
+  const compress::ExchangeConfig exchange = exchange_of(config, quirks().padding_as_data);
+  compress::check(problem.shard, problem.tensors, exchange);
   const bool compresses = codecs_of(config) != Codecs::none;
-  if (compresses && core().freeze_policy().by_tensor()) compress::require_adoptable(exchange_of(config));
+  if (compresses && core().freeze_policy().by_tensor()) compress::require_adoptable(exchange);
 }
 
 void OnebitAdam::dense_update(device::Buffer<float>& x, StepReport& report) {
@@ -21,7 +22,7 @@ void OnebitAdam::refreshing_update(const AdamStep& step, device::Buffer<float>& 
 }
 
 void OnebitAdam::make_exchange() {
-  compress::ExchangeConfig exchange = exchange_of(config());
+  compress::ExchangeConfig exchange = exchange_of(config(), quirks().padding_as_data);
   exchange.dense_tensors = dense_tensors();
   exchange_ = std::make_unique<compress::CompressedMean>(problem().shard, problem().tensors, exchange);
 }
@@ -44,7 +45,7 @@ void OnebitAdam::receive(StepReport& report) {
 }
 
 void OnebitAdam::frozen_update(device::Buffer<float>& x, StepReport& report) {
-  core().apply(frozen_step(), /*mask=*/!deepspeed(), x, report, packed_momentum(), moving());
+  core().apply(frozen_step(), /*mask=*/!quirks().masks_nothing, x, report, packed_momentum(), moving());
 }
 
 std::optional<device::SignVector> OnebitAdam::packed_momentum() const {

@@ -9,7 +9,7 @@ namespace onebit::optim {
 ///   warm-up:      Adam on the mean gradient, until the freeze after update K
 ///   compression:  u_w = beta1 m + (1 - beta1) clip(g_w)              at every worker, clipped by its own norm
 ///                 m   = compressed mean of u_w, with error feedback at workers and servers
-///                 m   = 0 where v = 0                                in paper semantics: masked coordinates
+///                 m   = 0 where v = 0                                masked coordinates
 ///                 x  -= lr (m c1 / (sqrt(v) c2 + eps) + weight_decay x), with the frozen v
 ///
 /// c1 = 1 / (1 - beta1^t) and c2 = 1 / sqrt(1 - beta2^K); both are 1 without bias correction. TwoStage describes both

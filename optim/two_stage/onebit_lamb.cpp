@@ -12,7 +12,10 @@
 namespace onebit::optim {
 
 OnebitLamb::OnebitLamb(const Problem& problem, const OptimizerConfig& config)
-    : TwoStage(problem, config), lamb_(config.lamb), average_(problem.tensors.size(), 0.0) {
+    : TwoStage(problem, config),
+      lamb_(config.lamb),
+      lamb_quirks_(OnebitLambQuirks::of(config)),
+      average_(problem.tensors.size(), 0.0) {
   if (core().freeze_policy().by_tensor()) {
     throw ConfigError("1-bit LAMB exchanges all tensors as one vector, and freezes them together",
                       "freeze.scope tensor", "leave it out, or use onebit-adam");
@@ -34,12 +37,11 @@ void OnebitLamb::dense_update(device::Buffer<float>& x, StepReport& report) {
 }
 
 void OnebitLamb::average_ratios() {
-  const bool debias = config().bias_correction && !deepspeed();
-  const double weight = debias ? 1 - std::pow(lamb_.coeff_beta, static_cast<double>(updates())) : 1;
+  const double weight = core().bias().removed ? 1 - std::pow(lamb_.coeff_beta, static_cast<double>(updates())) : 1;
   numbers_.frozen_coefficient = average_;
   for (std::size_t l = 0; l < average_.size(); ++l) {
     const double ratio = numbers_.trust_ratio[l];
-    const bool skip = deepspeed() && ratio == 1;
+    const bool skip = lamb_quirks_.skips_unit_ratios && ratio == 1;
     if (!skip) average_[l] = lamb_.coeff_beta * average_[l] + (1 - lamb_.coeff_beta) * ratio;
     numbers_.frozen_coefficient[l] = average_[l] / weight;
   }
@@ -67,7 +69,7 @@ void OnebitLamb::make_room(Index exchanged) {
 void OnebitLamb::make_exchange() {
   const std::vector<compress::Tensor> tensors = exchanged_tensors();
   make_room(compress::total_size(tensors));
-  if (deepspeed()) {
+  if (lamb_quirks_.keeps_padding) {
     const std::vector<float> ones(static_cast<std::size_t>(problem().shard.own().count), 1.0f);
     ones_ = device::Buffer<float>::copy_of(device(), ones);
   }
@@ -79,12 +81,12 @@ void OnebitLamb::start_compression() {
   fix_scaling();
 }
 
-/// The tensors of the exchange; in deepspeed semantics, the padding is exchanged like one of them.
+/// The tensors of the exchange; padding that is kept is exchanged like one of them.
 std::vector<compress::Tensor> OnebitLamb::exchanged_tensors() const {
   std::vector<compress::Tensor> tensors = problem().tensors;
   const Index size = core().parameters();
   const Index padding = round_up(size, compress::padding_quantum(problem().shard.workers())) - size;
-  if (deepspeed() && padding > 0) tensors.push_back({"padding", padding});
+  if (lamb_quirks_.keeps_padding && padding > 0) tensors.push_back({"padding", padding});
   return tensors;
 }
 
@@ -98,7 +100,8 @@ compress::ExchangeConfig OnebitLamb::fused() const {
 /// first dense update comes after that step, fresh stays 0.
 void OnebitLamb::start_fresh_variance() {
   const FreezePolicy& policy = core().freeze_policy();
-  const bool missed = deepspeed() && policy.kind() == FreezePolicy::Kind::fixed && step() > policy.fixed_updates();
+  const bool missed =
+      lamb_quirks_.misses_early_freeze && policy.kind() == FreezePolicy::Kind::fixed && step() > policy.fixed_updates();
   if (!missed) fresh_.upload(core().variance().to_host());
 }
 
@@ -108,7 +111,7 @@ void OnebitLamb::fix_scaling() {
   double sum = 0, count = 0;
   for (std::size_t l = 0; l < tensors.size(); ++l) {
     if (tensors[l].size > 0) sizes[l] = std::sqrt(sizes[l] / static_cast<double>(tensors[l].size));
-    if (deepspeed() && tensors[l].size > 0 && sizes[l] == 0) {
+    if (lamb_quirks_.divides_by_zero && tensors[l].size > 0 && sizes[l] == 0) {
       throw NumericError("the momentum is zero when it is frozen, and the released code divides by its norm",
                          "tensor " + tensors[l].name, "use optimizer.semantics paper");
     }
@@ -125,7 +128,7 @@ void OnebitLamb::fix_scaling() {
 }
 
 void OnebitLamb::send(Range group, const float* gradients, Index stride, const float* factors) {
-  if (deepspeed()) return send_padded(group, gradients, stride, factors);
+  if (lamb_quirks_.keeps_padding) return send_padded(group, gradients, stride, factors);
   exchange_->absorb(group, {.shared = core().momentum().data(),
                             .shared_factor = static_cast<float>(config().beta1),
                             .rows = gradients,
@@ -186,7 +189,7 @@ void OnebitLamb::refreshing_update(const AdamStep& step, device::Buffer<float>& 
 
 void OnebitLamb::refresh(const AdamStep& step) {
   for_each(device(), core().parameters(),
-           FreshVarianceKernel{step, /*mask=*/!deepspeed(), exchanged_.data(), scaling_.data(),
+           FreshVarianceKernel{step, /*mask=*/!quirks().masks_nothing, exchanged_.data(), scaling_.data(),
                                core().variance().data(), core().momentum().data(), fresh_.data()});
 }
 
@@ -196,9 +199,9 @@ device::Future<float> OnebitLamb::largest_parts(const AdamStep& step) const {
   device::Buffer<float> lanes(device(), count * LargestRatioKernel::kLanes);
   const float fresh_correction = core().numbers(updates(), updates(), lr()).root_correction;
   for_each(device(), lanes.size(),
-           LargestRatioKernel{core().tensors().view(), core().rules().data(), /*mask=*/!deepspeed(), step.eps,
-                              step.root_correction, fresh_correction, least_roots().data(), core().variance().data(),
-                              fresh_.data(), lanes.data()});
+           LargestRatioKernel{core().tensors().view(), core().rules().data(), /*mask=*/!quirks().masks_nothing,
+                              step.eps, step.root_correction, fresh_correction, least_roots().data(),
+                              core().variance().data(), fresh_.data(), lanes.data()});
   return lanes.fetch();
 }
 

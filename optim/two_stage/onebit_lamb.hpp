@@ -12,7 +12,7 @@ namespace onebit::optim {
 ///   freeze:       v and c_avg_l are frozen after update K;  fresh = v,  r_l = 1
 ///                 a_l = mean_k(s_k) / s_l,  s_l = ||m_l|| / sqrt(d_l), d_l the number of elements of tensor l
 ///   compression:  u_w = a_l (beta1 m + (1 - beta1) clip(g_w))       at every worker, clipped by its own norm
-///                 m'  = compressed mean of u_w / a_l, with error feedback;  0 where v = 0 in paper semantics
+///                 m'  = compressed mean of u_w / a_l, with error feedback;  0 where v = 0
 ///                 g   = (m' - beta1 m) / (1 - beta1),  fresh = beta2 fresh + (1 - beta2) g^2,  m = m'
 ///                 u   = m c1 / (sqrt(v) c2 + eps) + weight_decay x, with the frozen v
 ///                 r   = max_j (sqrt(v_j) + eps) / (sqrt(fresh_j) + eps)
@@ -30,10 +30,7 @@ namespace onebit::optim {
 /// frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step that refreshes the
 /// variance also updates the fresh one.
 ///
-/// deepspeed semantics: c_avg starts at 0 and skips ratios that are exactly 1, so a tensor whose ratio was always 1
-/// does not move after the freeze; a momentum that is zero at the freeze is an error (the released code divides by
-/// zero); a freeze_step of 0 or 1 leaves the fresh variance at 0 instead of v; the fused vector is padded once, and the
-/// padding is never zeroed again: each step's output there is the next step's input.
+/// OnebitLambQuirks lists what deepspeed semantics change besides.
 class OnebitLamb : public TwoStage {
  public:
   OnebitLamb(const Problem& problem, const OptimizerConfig& config);
@@ -52,7 +49,7 @@ class OnebitLamb : public TwoStage {
   /// Allocates what the compression stage keeps besides its exchange. exchanged: elements of the exchanged vector.
   void make_room(Index exchanged);
 
-  device::Buffer<float> exchanged_;  ///< the last step's mean of scaled momenta; in deepspeed semantics with padding
+  device::Buffer<float> exchanged_;  ///< the last step's mean of scaled momenta, with the padding that is kept
   device::Buffer<float> rows_;       ///< scaled momenta of a group, if the codec does not compute them itself
 
  private:
@@ -73,6 +70,7 @@ class OnebitLamb : public TwoStage {
   void update_factors(const AdamStep& step, const device::Buffer<float>& x);
 
   const LambConfig lamb_;
+  const OnebitLambQuirks lamb_quirks_;
   TensorNumbers numbers_;
   std::vector<double> average_;  ///< c_avg, not debiased
   // state of the compression stage

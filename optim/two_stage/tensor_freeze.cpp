@@ -4,10 +4,8 @@
 
 namespace onebit::optim {
 
-TensorFreeze::TensorFreeze(const Problem& problem, const OptimizerConfig& config, const FreezePolicy& policy)
-    : config_(config),
-      bias_(variance_bias(config)),
-      moving_(problem.shard.device, static_cast<Index>(problem.tensors.size())) {
+TensorFreeze::TensorFreeze(const Problem& problem, const VarianceBias& bias, const FreezePolicy& policy)
+    : bias_(bias), moving_(problem.shard.device, static_cast<Index>(problem.tensors.size())) {
   Index first = 0;
   for (const compress::Tensor& tensor : problem.tensors) {
     watched_.push_back({tensor.name, {first, tensor.size}, StabilityWatch(policy.lag(), bias_), policy});
@@ -56,8 +54,8 @@ device::Future<double> TensorFreeze::norms(const AdamCore& core) const {
 device::Future<double> TensorFreeze::follow(AdamCore& core, Index t) const {
   const AdamStep step = core.numbers(t, t, 0);
   const double before = bias_.weight(t - 1), now = bias_.weight(t);
-  const auto kept = static_cast<float>(config_.beta2 * before / now);
-  const auto added = static_cast<float>((1 - config_.beta2) / now);
+  const auto kept = static_cast<float>(bias_.beta2 * before / now);
+  const auto added = static_cast<float>((1 - bias_.beta2) / now);
   return core.tensor_sums(
       1, MovingVarianceKernel{step.beta1, step.one_minus_beta1, kept, added, core.rules().data(), moving(),
                               core.mean().data(), core.momentum().data(), core.variance().data()});

@@ -18,7 +18,7 @@ namespace onebit::optim {
 class TensorFreeze {
  public:
   /// policy: the initial policy of every tensor.
-  TensorFreeze(const Problem& problem, const OptimizerConfig& config, const FreezePolicy& policy);
+  TensorFreeze(const Problem& problem, const VarianceBias& bias, const FreezePolicy& policy);
 
   /// Whether the variance of some tensor still moves.
   bool moves() const { return frozen_ < tensors_; }
@@ -63,8 +63,7 @@ class TensorFreeze {
   };
   void update_marks();
 
-  OptimizerConfig config_;
-  VarianceBias bias_;
+  const VarianceBias bias_;
   bool biased_ = true;  ///< whether the variance is stored with its bias
   std::vector<Watched> watched_;
   Index tensors_ = 0, frozen_ = 0;  ///< number of tensors with elements; number of frozen ones

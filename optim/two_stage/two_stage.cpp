@@ -9,35 +9,30 @@
 
 namespace onebit::optim {
 
-compress::ExchangeConfig exchange_of(const OptimizerConfig& config) {
-  compress::ExchangeConfig exchange = config.exchange;
-  if (config.semantics == Semantics::deepspeed) exchange.padding = compress::Padding::as_data;
-  return exchange;
-}
-
 TwoStage::TwoStage(const Problem& problem, const OptimizerConfig& config)
     : problem_(problem),
       config_(config),
-      core_(problem, config),
+      quirks_(TwoStageQuirks::of(config)),
+      core_(problem, config, quirks_.dry_run ? 1 : 0),
       clipping_(problem, config.clip),
-      phase_(deepspeed() ? Phase::dry_run : Phase::warmup),
+      phase_(quirks_.dry_run ? Phase::dry_run : Phase::warmup),
       least_roots_(device::Buffer<float>::zeros(problem.shard.device, static_cast<Index>(problem.tensors.size()))) {
   refuse_what_cannot_be();
-  if (core_.freeze_policy().by_tensor()) tensors_.emplace(problem, config, core_.freeze_policy());
+  if (core_.freeze_policy().by_tensor()) tensors_.emplace(problem, core_.bias(), core_.freeze_policy());
 }
 
 void TwoStage::refuse_what_cannot_be() const {
   const FreezePolicy& policy = core_.freeze_policy();
   const std::string refresh = "optimizer.variance-refresh " + std::to_string(config_.variance_refresh);
-  if (deepspeed() && refreshes()) {
+  if (quirks_.freezes_once && refreshes()) {
     throw ConfigError("the released code never refreshes a frozen variance", refresh, "use optimizer.semantics paper");
   }
-  if (!deepspeed() && policy.kind() == FreezePolicy::Kind::fixed && policy.fixed_updates() < 1) {
+  if (!quirks_.counts_steps && policy.kind() == FreezePolicy::Kind::fixed && policy.fixed_updates() < 1) {
     throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config_.freeze.policy,
                       "freeze after at least 1 dense update");
   }
   if (!policy.by_tensor()) return;
-  if (deepspeed()) {
+  if (quirks_.freezes_once) {
     throw ConfigError("the released code freezes all tensors at once", "freeze.scope tensor",
                       "use optimizer.semantics paper");
   }
@@ -143,8 +138,7 @@ void TwoStage::finish_warmup(device::Buffer<float>& parameters, StepReport& repo
 
 bool TwoStage::freeze_now(StepReport& report) {
   if (tensors_) return tensors_->freeze_stable(updates_, tensors_->norms(core_));
-  // DeepSpeed compares its step counter, which includes the dry run.
-  return core_.freeze_now(deepspeed() ? step() : updates_, report);
+  return core_.freeze_now(quirks_.counts_steps ? step() : updates_, report);
 }
 
 void TwoStage::freeze(StepReport& report) {
@@ -195,7 +189,7 @@ void TwoStage::raise_variance(StepReport& report) {
 
 /// Raises what the last update froze to the floor. Returns the number of raised coordinates.
 Index TwoStage::raise_variance() {
-  const double weight = variance_bias(config_).weight(variance_updates_);
+  const double weight = core_.bias().weight(variance_updates_);
   const VarianceFloor floor = parse_variance_floor(config_.variance_floor);
   const std::vector<char> left_out = tensors_ ? tensors_->all_but_frozen_by(updates_) : std::vector<char>();
   const RaisedVariance raised = raise(floor, problem_.tensors, weight, core_.variance(), left_out);
@@ -209,7 +203,7 @@ Index TwoStage::raise_variance() {
 /// update.
 void TwoStage::begin_compression() {
   if (tensors_) dense_tensors_ = tensors_->moving_after(std::max(frozen_updates_, updates_ - 1));
-  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance(), frozen_parts());
+  if (!quirks_.masks_nothing) masked_.emplace(problem_.shard, core_.variance(), frozen_parts());
   if (config_.shadow) shadow_.emplace(problem_, config_, core_.variance());
   make_exchange();
 }

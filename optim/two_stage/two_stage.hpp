@@ -6,6 +6,7 @@
 #include "optim/adam/adam_core.hpp"
 #include "optim/common/clipping.hpp"
 #include "optim/common/masked.hpp"
+#include "optim/quirks.hpp"
 #include "optim/two_stage/shadow_variance.hpp"
 #include "optim/two_stage/tensor_freeze.hpp"
 
@@ -20,17 +21,15 @@ namespace onebit::optim {
 /// stays 0; their errors still count in the scales); clipping in the compression stage bounds each worker's gradient by
 /// its own norm.
 ///
-/// deepspeed semantics (DeepSpeed 0.19.6, fp32 path): the first step is a dry run whose gradient is averaged and thrown
-/// away; no bias correction; `fixed:K` is freeze_step, so K-1 dense updates (at least 1) come before compression;
-/// padding takes part in scales and errors; nothing is masked; a single worker exchanges and compresses nothing.
+/// AdamQuirks and TwoStageQuirks list what deepspeed semantics change.
 ///
 /// Three options are ours and off by default:
 /// - variance_floor: the frozen variance is raised to it.
 /// - variance_refresh R: every R-th step of the compression stage is dense. Its mean gradient updates momentum and
 /// variance, and the floor is applied again; the errors of workers and servers are left unchanged. Such steps report
-/// the warm-up phase. Not in deepspeed semantics.
-/// - freeze.scope tensor: see TensorFreeze. Only 1-bit Adam has it, in paper semantics. In the step after a tensor's
-/// freeze, a new exchange takes over the errors of the old one; for a moment, both take up memory.
+/// the warm-up phase.
+/// - freeze.scope tensor: see TensorFreeze. Only 1-bit Adam has it. In the step after a tensor's freeze, a new
+/// exchange takes over the errors of the old one; for a moment, both take up memory.
 class TwoStage : public Optimizer {
  public:
   StateView state() const override;
@@ -41,9 +40,9 @@ class TwoStage : public Optimizer {
   TwoStage(const Problem& problem, const OptimizerConfig& config);
 
   bool compressing() const { return phase_ == Phase::compression; }
-  bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
-  /// Whether there is an exchange at all: the released code skips it for a single worker.
-  bool exchanges() const { return !(deepspeed() && problem_.shard.workers() == 1); }
+  const TwoStageQuirks& quirks() const { return quirks_; }
+  /// Whether there is an exchange at all.
+  bool exchanges() const { return !(quirks_.idle_alone && problem_.shard.workers() == 1); }
   const device::Device& device() const { return problem_.shard.device; }
   const Problem& problem() const { return problem_; }
   const OptimizerConfig& config() const { return config_; }
@@ -103,6 +102,7 @@ class TwoStage : public Optimizer {
 
   Problem problem_;
   OptimizerConfig config_;
+  const TwoStageQuirks quirks_;
   AdamCore core_;
   LocalClipping clipping_;
   std::optional<TensorFreeze> tensors_;  ///< if tensors are frozen separately
@@ -118,8 +118,5 @@ class TwoStage : public Optimizer {
   device::Buffer<float> least_roots_;
   device::Seconds encode_seconds_;  ///< of this step
 };
-
-/// The configuration of the exchange; in deepspeed semantics, padding is treated as data.
-compress::ExchangeConfig exchange_of(const OptimizerConfig& config);
 
 }  // namespace onebit::optim

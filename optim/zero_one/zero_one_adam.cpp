@@ -4,16 +4,16 @@
 #include "device/launch/stopwatch.hpp"
 #include "optim/common/row_kernels.hpp"
 #include "optim/common/rows.hpp"
-#include "optim/two_stage/two_stage.hpp"
 
 namespace onebit::optim {
 
 ZeroOneAdam::ZeroOneAdam(const Problem& problem, const OptimizerConfig& config)
     : problem_(problem),
       config_(config),
-      schedule_(config.zeroone, deepspeed() ? 0 : problem.total_steps),
+      quirks_(ZeroOneAdamQuirks::of(config)),
+      schedule_(config.zeroone, quirks_.may_end_silent ? 0 : problem.total_steps),
       core_(problem, without_freeze(config)),
-      exchange_(problem.shard, problem.tensors, exchange_of(config)),
+      exchange_(problem.shard, problem.tensors, exchange_of(config, quirks_.padding_as_data)),
       clipping_(problem, config.clip),
       share_(device::Buffer<float>::copy_of(problem.shard.device,
                                             std::vector<float>{static_cast<float>(1 - config.beta1)})),
@@ -110,7 +110,7 @@ void ZeroOneAdam::finish_one_bit(device::Buffer<float>& x, StepReport& report) {
                                     static_cast<float>(config_.beta1), share_.data()};
     for_each_row(device(), 1, core_.parameters(), kernel);
   }
-  core_.apply(numbers(), /*mask=*/!deepspeed(), x, report);
+  core_.apply(numbers(), /*mask=*/!quirks_.masks_nothing, x, report);
   spread(x);
 }
 
@@ -141,8 +141,8 @@ void ZeroOneAdam::freeze(const device::Buffer<float>& x) {
 
 /// Makes the local phase with the frozen variance.
 void ZeroOneAdam::start_local() {
-  local_.emplace(problem_, config_, core_.variance());
-  if (!deepspeed()) masked_.emplace(problem_.shard, core_.variance());
+  local_.emplace(problem_, config_, quirks_, core_.variance());
+  if (!quirks_.masks_nothing) masked_.emplace(problem_.shard, core_.variance());
 }
 
 void ZeroOneAdam::report_freeze(StepReport& report) {

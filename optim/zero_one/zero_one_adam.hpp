@@ -37,10 +37,7 @@ namespace onebit::optim {
 /// not silent: once the variance is frozen, it is a sync round. Clipping bounds the mean gradient in full rounds, and
 /// each worker's own gradient in others.
 ///
-/// deepspeed semantics (DeepSpeed 0.19.6, fp32 path): the first step is a dry run; no bias correction, no mask; padding
-/// takes part in scales and errors; weight decay leaks into the momentum through the drift; workers return to the point
-/// of the last synchronisation by subtracting their drift, so that rounding errors leave them with different weights; a
-/// single worker exchanges nothing, and 1-bit rounds then leave its momentum unchanged.
+/// AdamQuirks and ZeroOneAdamQuirks list what deepspeed semantics change.
 class ZeroOneAdam final : public Optimizer {
  public:
   ZeroOneAdam(const Problem& problem, const OptimizerConfig& config);
@@ -63,14 +60,14 @@ class ZeroOneAdam final : public Optimizer {
   void report_freeze(StepReport& report);
   AdamStep numbers() const { return core_.numbers(updates_, variance_updates_, lr()); }
 
-  bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
-  bool dry_run() const { return deepspeed() && step() == 1; }
-  /// Whether there is an exchange at all: the released code skips it for a single worker.
-  bool exchanges() const { return !(deepspeed() && problem_.shard.workers() == 1); }
+  bool dry_run() const { return quirks_.dry_run && step() == 1; }
+  /// Whether there is an exchange at all.
+  bool exchanges() const { return !(quirks_.idle_alone && problem_.shard.workers() == 1); }
   const device::Device& device() const { return problem_.shard.device; }
 
   Problem problem_;
   OptimizerConfig config_;
+  const ZeroOneAdamQuirks quirks_;
   ZeroOneSchedule schedule_;
   AdamCore core_;
   compress::CompressedMean exchange_;

@@ -10,15 +10,17 @@
 
 namespace onebit::optim {
 
-ZeroOneLocal::ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance)
+ZeroOneLocal::ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks,
+                           const device::Buffer<float>& variance)
     : problem_(problem),
       config_(config),
+      quirks_(quirks),
       parameters_(problem.parameters()),
       variance_(variance),
       decay_(parameter_decay(problem, config)),
       momentum_(device(), rows() * parameters_),
       drift_(device::Buffer<float>::zeros(device(), rows() * parameters_)),
-      scaled_(device(), deepspeed() ? rows() * parameters_ : 0),
+      scaled_(device(), quirks_.subtracts_drift ? rows() * parameters_ : 0),
       anchor_(device(), parameters_),
       mean_(device(), parameters_),
       ones_(device::Buffer<float>::copy_of(device(), std::vector<float>(static_cast<std::size_t>(rows()), 1.0f))) {}
@@ -49,7 +51,7 @@ void ZeroOneLocal::decay(const AdamStep& numbers) {
 
 std::vector<double> ZeroOneLocal::step(const AdamStep& numbers, device::Buffer<float>& x) {
   rates_ += static_cast<double>(numbers.lr) * static_cast<double>(numbers.momentum_correction);
-  if (deepspeed()) {
+  if (quirks_.subtracts_drift) {
     return row_sums(device(), rows(), parameters_,
                     ReleasedMoveKernel{numbers, decay_.data(), momentum_.data(), variance_.data(), x.data(),
                                        drift_.data(), parameters_});
@@ -64,7 +66,7 @@ std::vector<double> ZeroOneLocal::step(const AdamStep& numbers, device::Buffer<f
 std::vector<double> ZeroOneLocal::meet(const AdamStep& numbers, compress::CompressedMean& exchange,
                                        device::Buffer<float>& x, StepReport& report) {
   rates_ += static_cast<double>(numbers.lr) * static_cast<double>(numbers.momentum_correction);
-  if (!deepspeed()) {
+  if (!quirks_.subtracts_drift) {
     decay(numbers);
     for_each_row(device(), rows(), parameters_,
                  ZeroOneDriftKernel{numbers, momentum_.data(), variance_.data(), drift_.data(), parameters_});
@@ -74,7 +76,7 @@ std::vector<double> ZeroOneLocal::meet(const AdamStep& numbers, compress::Compre
   for_each_row(device(), rows(), parameters_,
                ReleasedDriftKernel{numbers, decay_.data(), momentum_.data(), variance_.data(), x.data(), drift_.data(),
                                    scaled_.data(), parameters_});
-  const bool alone = problem_.shard.workers() == 1;  // the released code then exchanges nothing
+  const bool alone = quirks_.idle_alone && problem_.shard.workers() == 1;
   if (!alone) exchange_drift(scaled_, exchange, report);
   return row_sums(device(), rows(), parameters_,
                   ReleasedMeetKernel{numbers, decay_.data(), take_share(-1), momentum_.data(), variance_.data(),

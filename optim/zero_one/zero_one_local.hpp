@@ -3,6 +3,7 @@
 #include "compress/channels/compressed_mean.hpp"
 #include "optim/adam/adam_kernels.hpp"
 #include "optim/optimizer.hpp"
+#include "optim/quirks.hpp"
 
 namespace onebit::optim {
 
@@ -11,7 +12,8 @@ namespace onebit::optim {
 class ZeroOneLocal {
  public:
   /// variance [parameters]: the frozen variance; outlives this object.
-  ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const device::Buffer<float>& variance);
+  ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks,
+               const device::Buffer<float>& variance);
 
   /// Starts from the momentum at the freeze [parameters] and the weights x, which are the same for all workers then.
   void start(const device::Buffer<float>& momentum, const device::Buffer<float>& x);
@@ -35,19 +37,19 @@ class ZeroOneLocal {
   std::vector<double> meet_at_anchor(const AdamStep& numbers, device::Buffer<float>& x);
   void exchange_drift(const device::Buffer<float>& drift, compress::CompressedMean& exchange, StepReport& report);
   float take_share(double sign);
-  bool deepspeed() const { return config_.semantics == Semantics::deepspeed; }
   const device::Device& device() const { return problem_.shard.device; }
   Index rows() const { return problem_.shard.own().count; }
 
   Problem problem_;
   OptimizerConfig config_;
+  const ZeroOneAdamQuirks quirks_;
   Index parameters_;
   const device::Buffer<float>& variance_;
   device::Buffer<float> decay_;     ///< [parameters]
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
-  device::Buffer<float> drift_;     ///< like momentum_; paper: before the division by Adam's denominator
-  device::Buffer<float> scaled_;    ///< like momentum_; deepspeed: the drift as it is exchanged
-  device::Buffer<float> anchor_;    ///< [parameters]; paper: point of the last synchronisation, decayed since then
+  device::Buffer<float> drift_;     ///< like momentum_; before the division by Adam's denominator, unless subtracted
+  device::Buffer<float> scaled_;    ///< like momentum_; drifts that are subtracted: as they are exchanged
+  device::Buffer<float> anchor_;    ///< [parameters]: point of the last synchronisation, decayed since then
   device::Buffer<float> mean_;      ///< [parameters]: the result of the exchange
   device::Buffer<float> ones_;      ///< [workers of this device]
   double rates_ = 0;                ///< sum of the learning rates (bias-corrected) since the last synchronisation

@@ -6,6 +6,7 @@
 
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
+#include "optim/quirks.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -58,7 +59,7 @@ void validate(const RunConfig& config) {
 RunConfig with_short_stages(RunConfig config, Index steps) {
   optim::OptimizerConfig& optimizer = config.optimizer;
   if (optimizer.freeze.policy != "never") {
-    optimizer.freeze.policy = optimizer.semantics == optim::Semantics::deepspeed ? "fixed:2" : "fixed:1";
+    optimizer.freeze.policy = optim::TwoStageQuirks::of(optimizer).counts_steps ? "fixed:2" : "fixed:1";
   }
   optimizer.exchange.dense_steps = std::min<Index>(optimizer.exchange.dense_steps, 1);
   config.epochs = 0;

@@ -1,0 +1,70 @@
+#pragma once
+// What DeepSpeed's released code (0.19.6, fp32 path) does differently from the papers: one struct per optimizer, fixed
+// when the optimizer is made. In paper semantics every field is false.
+
+#include "optim/config.hpp"
+
+namespace onebit::optim {
+
+/// Quirks of Adam, LAMB and all that is built on them.
+struct AdamQuirks {
+  /// Corrects no bias, neither that of the moments nor that of 1-bit LAMB's c_avg.
+  bool keeps_bias = false;
+
+  static AdamQuirks of(const OptimizerConfig& config);
+};
+
+/// Quirks of 1-bit Adam and 1-bit LAMB.
+struct TwoStageQuirks {
+  /// Averages the gradient of the first step and throws it away.
+  bool dry_run = false;
+  /// Reads `fixed:K` as a step, the dry run included: K-1 dense updates (at least 1) come before compression.
+  bool counts_steps = false;
+  /// Freezes the whole variance for good: has neither variance_refresh nor freeze.scope tensor.
+  bool freezes_once = false;
+  /// Moves coordinates with v = 0 like all others.
+  bool masks_nothing = false;
+  /// Counts padding in scales and gives it errors. 1-bit LAMB: see keeps_padding.
+  bool padding_as_data = false;
+  /// Exchanges and compresses nothing if there is a single worker.
+  bool idle_alone = false;
+
+  static TwoStageQuirks of(const OptimizerConfig& config);
+};
+
+/// Quirks of 1-bit LAMB besides TwoStageQuirks.
+struct OnebitLambQuirks {
+  /// Leaves trust ratios of exactly 1 out of c_avg, so a tensor that had no other does not move after the freeze.
+  bool skips_unit_ratios = false;
+  /// Leaves the fresh variance at 0 instead of v if freeze_step is 0 or 1.
+  bool misses_early_freeze = false;
+  /// Divides by a momentum that is zero at the freeze; here that is an error.
+  bool divides_by_zero = false;
+  /// Pads the fused vector once and never zeroes the padding again: each step's output there is the next step's input.
+  bool keeps_padding = false;
+
+  static OnebitLambQuirks of(const OptimizerConfig& config);
+};
+
+/// Quirks of 0/1 Adam.
+struct ZeroOneAdamQuirks {
+  /// Averages the gradient of the first step and throws it away.
+  bool dry_run = false;
+  /// Lets the last step of the run be silent, so that the workers may end with different weights.
+  bool may_end_silent = false;
+  /// Moves coordinates with v = 0 like all others.
+  bool masks_nothing = false;
+  /// Counts padding in scales and gives it errors.
+  bool padding_as_data = false;
+  /// Exchanges nothing if there is a single worker, whose momentum 1-bit rounds then leave unchanged.
+  bool idle_alone = false;
+  /// Subtracts the drift, for want of an anchor: rounding parts the weights, weight decay leaks into the momentum.
+  bool subtracts_drift = false;
+
+  static ZeroOneAdamQuirks of(const OptimizerConfig& config);
+};
+
+/// The configuration of the exchange; padding_as_data: the quirk.
+compress::ExchangeConfig exchange_of(const OptimizerConfig& config, bool padding_as_data);
+
+}  // namespace onebit::optim
