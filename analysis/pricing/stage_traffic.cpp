@@ -18,7 +18,7 @@ namespace {
 constexpr Index kLeastSteps = 12;
 constexpr Index kLongestPeriod = 4096;
 
-optim::OptimizerConfig with_short_stages(optim::OptimizerConfig config) {
+optim::OptimizerConfig with_early_freeze(optim::OptimizerConfig config) {
   if (config.freeze.policy != "never") config.freeze.policy = "fixed:2";
   config.exchange.dense_steps = std::min<Index>(config.exchange.dense_steps, 2);
   config.zeroone.var_freeze_step = std::min<Index>(config.zeroone.var_freeze_step, 2);
@@ -75,7 +75,7 @@ std::vector<StepRange> settled(std::vector<StepRange> steps, Index period) {
 
 std::vector<StageTraffic> plan_stages(optim::OptimizerConfig config, Index workers, Index parameters) {
   check_plannable(config, parameters);
-  config = with_short_stages(config);
+  config = with_early_freeze(config);
   const device::Device device = device::parse_devices("cpu", 1).front().plan();
   const Index period = period_of(config);
   const Index steps = (kLeastSteps / period + 3) * period;

@@ -51,8 +51,13 @@ struct KernelReport {
   std::vector<KernelRow> rows;
 };
 
-/// Measures the kernels. elements: of the largest operand; 0: four times the last-level cache, and at least 256 MB.
-KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds);
+/// The least that is copied to measure the rate of memory, in bytes.
+inline constexpr Index kCopyBytes = 256 * 1000 * 1000;
+
+/// Measures the kernels. elements: of the largest operand; 0: four times the last-level cache, and at least kCopyBytes.
+/// copy_bytes: least size of the buffers that are copied; caches must not hold them where the rate is to be believed.
+KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds,
+                           Index copy_bytes = kCopyBytes);
 
 /// A part of logging that happens after some of the steps.
 struct LogPart {

@@ -15,8 +15,6 @@ namespace {
 using device::Buffer;
 using device::Device;
 
-constexpr Index kCopyBytes = 256 * 1000 * 1000;
-
 /// A kernel with its operands: what is timed, and the bytes per element that it must move.
 struct Subject {
   Candidate candidate;
@@ -166,11 +164,12 @@ std::vector<Subject> subjects(Operands& o) {
 
 }  // namespace
 
-KernelReport bench_kernels(const Device& device, const sim::RunConfig& config, Index elements, Index rounds) {
+KernelReport bench_kernels(const Device& device, const sim::RunConfig& config, Index elements, Index rounds,
+                           Index copy_bytes) {
   KernelReport report{.copy_bytes = 0, .cache_bytes = device::last_level_cache(device), .rounds = rounds, .rows = {}};
   if (elements == 0) elements = std::max(4 * report.cache_bytes, kCopyBytes) / static_cast<Index>(sizeof(float));
   Operands operands(device, config, elements);
-  const auto source = device::random_floats(device, std::max(elements, kCopyBytes / 4), 6);
+  const auto source = device::random_floats(device, std::max(elements, copy_bytes / 4), 6);
   Buffer<float> target(device, source.size());
   const std::vector<Subject> list = subjects(operands);
   std::vector<Candidate> candidates = {{"copy", [&] { copy_large(device, target, source); }}};

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "compress/codecs/codec.hpp"
+#include "experiments/bench/bench.hpp"
+#include "experiments/options/options.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;
@@ -75,14 +77,15 @@ TEST_CASE("bench: kernels on every device, with their floors", "[once]") {
   CHECK(checked({"bench", "kernels", "--elements", "5000", "--rounds", "1", "--devices", "cpu:2"}, "kernels") == "2\n");
 }
 
-TEST_CASE("bench: kernels of every codec", "[once]") {
-  const Folder folder;
+TEST_CASE("bench: kernels of every codec") {
+  using namespace onebit::experiments;
+  const device::Device device = device::parse_devices("cpu", 2).front();
   for (const auto& codec : compress::codecs()) {
     CAPTURE(codec.name);
-    const Outcome kernels = run_onebit(folder, {"bench", "kernels", "--elements", "5000", "--rounds", "1", "--workers",
-                                                "3", "--codec", std::string(codec.name)});
-    CHECK(kernels.err == "");
-    CHECK(kernels.status == 0);
+    const sim::RunConfig config = make_config({{"workers", "3"}, {"codec", std::string(codec.name)}});
+    const KernelReport report = bench_kernels(device, config, 5000, 1, /*copy_bytes=*/1 << 16);
+    CHECK(report.rows.size() == (compress::make_codec(config.optimizer.exchange.up)->traits().signs ? 8 : 7));
+    for (const KernelRow& row : report.rows) CHECK(row.seconds > 0);
   }
 }
 
