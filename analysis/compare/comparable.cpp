@@ -32,7 +32,7 @@ void require_same_options(const std::string& subject, std::string_view noun, con
   }
 }
 
-std::string text_of(const sim::TensorInfo& tensor) {
+std::string text_of(const compress::Tensor& tensor) {
   return tensor.name + " of " + std::to_string(tensor.size) + " numbers";
 }
 

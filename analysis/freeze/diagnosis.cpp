@@ -40,7 +40,7 @@ struct Facts {
         probes(reader.header().probed ? reader.probes() : std::vector<sim::ProbeRow>()),
         events(reader.events()),
         freeze_step(freeze_step_of(events)) {
-    for (const sim::TensorInfo& tensor : log.header().tensors) parameters += static_cast<double>(tensor.size);
+    for (const compress::Tensor& tensor : log.header().tensors) parameters += static_cast<double>(tensor.size);
   }
 
   /// Root mean square over coordinates of a step, in units of its learning rate; Adam's stays at about 1 or below.

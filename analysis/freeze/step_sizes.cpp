@@ -26,7 +26,7 @@ std::vector<sim::TensorRow> wide_rows(const sim::LogReader& log) {
 }
 
 /// Returns the root mean square of the momenta that share a tensor's scale.
-double scale_of(const sim::TensorRow& row, const std::vector<sim::TensorInfo>& tensors, std::size_t tensor,
+double scale_of(const sim::TensorRow& row, const std::vector<compress::Tensor>& tensors, std::size_t tensor,
                 bool fused) {
   if (!fused) return row.momentum_l2[tensor] / std::sqrt(static_cast<double>(tensors[tensor].size));
   double squares = 0, count = 0;
@@ -42,11 +42,11 @@ double scale_of(const sim::TensorRow& row, const std::vector<sim::TensorInfo>& t
 StepSizes view_step_sizes(const sim::LogReader& log) {
   if (!log.header().per_tensor) throw ConfigError("the log has no rows of /tensors", log.path());
   const std::vector<sim::TensorRow> rows = wide_rows(log);
-  const std::vector<sim::TensorInfo>& tensors = log.header().tensors;
+  const std::vector<compress::Tensor>& tensors = log.header().tensors;
   const Index freeze = freeze_step_of(log.events());
   const bool fused = option_of(log.header(), "optimizer.granularity") == "fused";
   StepSizes sizes;
-  for (const sim::TensorInfo& tensor : tensors) sizes.tensors.push_back({tensor.name, tensor.size, {}, {}, {}});
+  for (const compress::Tensor& tensor : tensors) sizes.tensors.push_back({tensor.name, tensor.size, {}, {}, {}});
   bool known = false;
   for (const sim::TensorRow& row : rows) {
     if (freeze == 0 || row.step <= freeze) sizes.freeze_row = sizes.steps.size();

@@ -174,7 +174,7 @@ void add_tensors(const sim::LogReader& log, double threshold, const Weights& wei
     if (view.freeze_step > 0 && row.step > view.freeze_step) break;
     steps.push_back(row.step);
   }
-  const std::vector<sim::TensorInfo>& tensors = log.header().tensors;
+  const std::vector<compress::Tensor>& tensors = log.header().tensors;
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     std::vector<double> norms;
     for (std::size_t i = 0; i < steps.size(); ++i) norms.push_back(rows[i].variance_l1[t]);

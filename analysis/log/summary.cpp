@@ -175,7 +175,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
   summary.workers = header.workers;
   summary.constants = header.constants;
   summary.gradients = gradients_of(header);
-  for (const sim::TensorInfo& tensor : header.tensors) summary.parameters += tensor.size;
+  for (const compress::Tensor& tensor : header.tensors) summary.parameters += tensor.size;
   add_steps(log, summary);
   add_bytes(exchanges, summary);
   add_evaluations(log, summary);

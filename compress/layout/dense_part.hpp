@@ -21,7 +21,8 @@ class DensePart {
 
  private:
   struct Part {
-    Index tensor = 0, first = 0, size = 0;
+    Index tensor = 0;
+    Range range;
     device::DenseSum sum;
   };
   device::Shard shard_;

@@ -37,6 +37,16 @@ Index total_size(std::span<const Tensor> tensors) {
   return total;
 }
 
+std::vector<Range> ranges_of(std::span<const Tensor> tensors) {
+  std::vector<Range> ranges;
+  Index first = 0;
+  for (const Tensor& tensor : tensors) {
+    ranges.push_back({first, tensor.size});
+    first += tensor.size;
+  }
+  return ranges;
+}
+
 std::vector<char> matching(std::span<const Tensor> tensors, std::span<const std::string> patterns) {
   std::vector<char> result;
   for (const Tensor& tensor : tensors) {

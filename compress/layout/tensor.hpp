@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of a parameter vector as codecs and optimizers see them: a name, which patterns match, and a shape.
+// The tensors of a parameter vector, of which they are contiguous pieces: one after the other, in order, without gaps.
 
 #include <span>
 #include <string>
@@ -10,10 +10,11 @@
 namespace onebit::compress {
 
 struct Tensor {
-  std::string name;
-  Index size = 0;  ///< elements
-  Index rows = 1;  ///< rows of the matrix [rows x size / rows]; 1: a vector
+  std::string name;  ///< which patterns match
+  Index size = 0;    ///< elements
+  Index rows = 1;    ///< rows of the matrix, [rows x size / rows] in row-major order; 1: a vector
   bool is_matrix() const { return rows > 1 && size > rows; }
+  friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
 /// Makes vectors of these sizes, named tensor0, tensor1, ...
@@ -21,6 +22,8 @@ std::vector<Tensor> unnamed(std::span<const Index> sizes);
 
 std::vector<Index> sizes_of(std::span<const Tensor> tensors);
 Index total_size(std::span<const Tensor> tensors);
+/// Returns the elements of the parameter vector that each tensor holds.
+std::vector<Range> ranges_of(std::span<const Tensor> tensors);
 
 /// Returns for each tensor whether its name matches one of the patterns (`*`: any run of characters; `?`: any one).
 std::vector<char> matching(std::span<const Tensor> tensors, std::span<const std::string> patterns);

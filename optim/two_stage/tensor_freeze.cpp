@@ -6,10 +6,9 @@ namespace onebit::optim {
 
 TensorFreeze::TensorFreeze(const Problem& problem, const VarianceBias& bias, const FreezePolicy& policy)
     : bias_(bias), moving_(problem.shard.device, static_cast<Index>(problem.tensors.size())) {
-  Index first = 0;
-  for (const compress::Tensor& tensor : problem.tensors) {
-    watched_.push_back({tensor.name, {first, tensor.size}, StabilityWatch(policy.lag(), bias_), policy});
-    first += tensor.size;
+  const std::vector<Range> ranges = compress::ranges_of(problem.tensors);
+  for (std::size_t t = 0; t < ranges.size(); ++t) {
+    watched_.push_back({problem.tensors[t].name, ranges[t], StabilityWatch(policy.lag(), bias_), policy});
   }
   update_marks();
 }

@@ -46,12 +46,11 @@ RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Ten
   RaisedVariance result{.least = std::vector<double>(tensors.size(), 0.0)};
   if (floor.value == 0) return result;
   std::vector<float> values = variance.to_host();
-  Index first = 0;
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    const Index size = tensors[t].size;
-    const auto part = std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size));
-    first += size;
+  const std::vector<Range> ranges = compress::ranges_of(tensors);
+  for (std::size_t t = 0; t < ranges.size(); ++t) {
     if (!left_out.empty() && left_out[t] != 0) continue;
+    const auto [first, size] = ranges[t];
+    const auto part = std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size));
     const double least = floor.of_mean ? floor.value * mean_of_positive(part) : floor.value * weight;
     result.raised += raise(part, static_cast<float>(least));
     result.least[t] = least / weight;

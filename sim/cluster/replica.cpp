@@ -9,9 +9,9 @@
 namespace onebit::sim {
 namespace {
 
-std::span<const float> values_of(const std::vector<float>& values, std::size_t row_offset, const TensorInfo& tensor) {
-  return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.offset),
-                                   static_cast<std::size_t>(tensor.size));
+std::span<const float> values_of(const std::vector<float>& values, std::size_t row_offset, Range tensor) {
+  return std::span(values).subspan(row_offset + static_cast<std::size_t>(tensor.first),
+                                   static_cast<std::size_t>(tensor.count));
 }
 
 bool all_finite(std::span<const float> values) {
@@ -60,18 +60,19 @@ device::Buffer<float> Replica::mean_weights() const {
 std::string Replica::bad_tensor(bool with_gradients) const {
   const std::vector<float> weight_values = weights.to_host();
   const std::vector<float> gradient_values = with_gradients ? gradients.to_host() : std::vector<float>();
-  const std::vector<TensorInfo>& tensors = model->tensors();
+  const std::vector<compress::Tensor>& tensors = model->tensors();
+  const std::vector<Range> ranges = compress::ranges_of(tensors);
   const auto parameters = static_cast<std::size_t>(model->parameters());
-  for (const TensorInfo& tensor : tensors) {
+  for (std::size_t t = 0; t < ranges.size(); ++t) {
     for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
-      if (!all_finite(values_of(weight_values, row, tensor))) return "tensor " + tensor.name + " went bad first";
+      if (!all_finite(values_of(weight_values, row, ranges[t]))) return "tensor " + tensors[t].name + " went bad first";
     }
   }
   // Backward passes reach the last tensor first.
-  for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
+  for (std::size_t t = ranges.size(); t-- > 0;) {
     for (std::size_t row = 0; row < gradient_values.size(); row += parameters) {
-      if (!all_finite(values_of(gradient_values, row, *tensor)))
-        return "the gradient of tensor " + tensor->name + " went bad first";
+      if (!all_finite(values_of(gradient_values, row, ranges[t])))
+        return "the gradient of tensor " + tensors[t].name + " went bad first";
     }
   }
   return "";
@@ -81,20 +82,20 @@ std::string Replica::first_bad_tensor(bool with_gradients) const {
   const std::string bad = bad_tensor(with_gradients);
   if (!bad.empty()) return bad;
   const std::vector<float> weight_values = weights.to_host();
-  const std::vector<TensorInfo>& tensors = model->tensors();
+  const std::vector<Range> ranges = compress::ranges_of(model->tensors());
   const auto parameters = static_cast<std::size_t>(model->parameters());
-  const auto largest = [&](const TensorInfo& tensor) {
+  const auto largest = [&](Range tensor) {
     float most = 0;
     for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
       for (float value : values_of(weight_values, row, tensor)) most = std::max(most, std::fabs(value));
     }
     return most;
   };
-  const auto worst = std::max_element(tensors.begin(), tensors.end(), [&](const TensorInfo& a, const TensorInfo& b) {
-    return largest(a) < largest(b);
-  });
+  const auto worst =
+      std::max_element(ranges.begin(), ranges.end(), [&](Range a, Range b) { return largest(a) < largest(b); });
+  const compress::Tensor& tensor = model->tensors()[static_cast<std::size_t>(worst - ranges.begin())];
   return std::string(with_gradients ? "weights and gradients" : "weights") + " are finite, the largest weight is " +
-         shortest(static_cast<double>(largest(*worst))) + " (tensor " + worst->name + ")";
+         shortest(static_cast<double>(largest(*worst))) + " (tensor " + tensor.name + ")";
 }
 
 }  // namespace onebit::sim

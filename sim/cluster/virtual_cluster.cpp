@@ -35,9 +35,7 @@ optim::OptimizerConfig optimizer_config(const RunConfig& config) {
 }
 
 optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, const Model& model, Index steps) {
-  optim::Problem problem{.shard = shard, .tensors = {}, .total_steps = steps, .lr_warmup = config.schedule.warmup};
-  for (const TensorInfo& tensor : model.tensors()) problem.tensors.push_back({tensor.name, tensor.size, tensor.rows});
-  return problem;
+  return {.shard = shard, .tensors = model.tensors(), .total_steps = steps, .lr_warmup = config.schedule.warmup};
 }
 
 /// Names what went bad first in an update: the compressed vector of a worker, else a tensor.

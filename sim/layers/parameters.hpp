@@ -1,10 +1,10 @@
 #pragma once
-// The tensors of a model under construction: name, offset, shape and initial values.
+// The tensors of a model under construction: name, shape and initial values.
 
 #include <string>
 #include <vector>
 
-#include "sim/models/tensor_info.hpp"
+#include "compress/layout/tensor.hpp"
 
 namespace onebit::sim {
 
@@ -15,8 +15,8 @@ class Parameters {
   /// Adds a vector whose elements are initially `value`; returns its offset.
   Index add_constant(const std::string& name, Index size, double value);
 
-  const std::vector<TensorInfo>& tensors() const { return tensors_; }
-  Index count() const { return tensors_.empty() ? 0 : tensors_.back().offset + tensors_.back().size; }
+  const std::vector<compress::Tensor>& tensors() const { return tensors_; }
+  Index count() const { return compress::total_size(tensors_); }
 
   /// Initial weights: a function of the seed alone.
   std::vector<float> initial(std::uint32_t seed) const;
@@ -26,7 +26,7 @@ class Parameters {
     double deviation = 0;
     double value = 0;
   };
-  std::vector<TensorInfo> tensors_;
+  std::vector<compress::Tensor> tensors_;
   std::vector<Start> starts_;  ///< by tensor
 };
 

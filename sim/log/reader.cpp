@@ -139,9 +139,8 @@ struct LogReader::File {
     std::vector<char> data(static_cast<std::size_t>(rows) * row_bytes);
     h5::read_rows(table, h5::tensor_type(name_bytes).get(), data, rows);
     for (const char* row = data.data(); row != data.data() + data.size(); row += row_bytes) {
-      TensorInfo& tensor = header.tensors.emplace_back();
+      compress::Tensor& tensor = header.tensors.emplace_back();
       tensor.name.assign(row, std::find(row, row + name_bytes, '\0'));
-      std::memcpy(&tensor.offset, row + name_bytes, sizeof(Index));
       std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
       std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
       tensor.rows = std::max<Index>(1, tensor.rows);  // 0: a log older than shapes

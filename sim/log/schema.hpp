@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "compress/layout/tensor.hpp"
 #include "device/base/types.hpp"
 #include "sim/models/constants.hpp"
-#include "sim/models/tensor_info.hpp"
 
 namespace onebit::sim {
 
@@ -33,7 +33,7 @@ struct LogHeader {
   std::string program_version, git_commit, created_utc, command_line, host, devices, data_hash;
   std::uint32_t seed = 0;
   Index workers = 1;
-  std::vector<TensorInfo> tensors;
+  std::vector<compress::Tensor> tensors;
   std::optional<Constants> constants = {};                  ///< of the model
   std::vector<std::pair<std::string, std::string>> config;  ///< option, final value; the reader sorts them by option
   std::string variance_norm = "l1";                         ///< norm in variance_ratio

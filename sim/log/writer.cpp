@@ -33,13 +33,14 @@ void write_header(const h5::Object& file, const LogHeader& header) {
   h5::close(config);
 }
 
-void write_tensors(const h5::Object& file, const std::vector<TensorInfo>& tensors) {
+void write_tensors(const h5::Object& file, const std::vector<compress::Tensor>& tensors) {
   std::size_t name_bytes = 1;
-  for (const TensorInfo& tensor : tensors) name_bytes = std::max(name_bytes, tensor.name.size());
+  for (const compress::Tensor& tensor : tensors) name_bytes = std::max(name_bytes, tensor.name.size());
+  const std::vector<Range> ranges = compress::ranges_of(tensors);
   std::string rows;
-  for (const TensorInfo& tensor : tensors) {
-    rows.append(tensor.name).append(name_bytes - tensor.name.size(), '\0');
-    for (const Index value : {tensor.offset, tensor.size, tensor.rows}) {
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    rows.append(tensors[t].name).append(name_bytes - tensors[t].name.size(), '\0');
+    for (const Index value : {ranges[t].first, ranges[t].count, tensors[t].rows}) {
       rows.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
   }

@@ -13,7 +13,7 @@ class ExternalModel final : public Model {
   /// Starts the program. Throws ConfigError if it cannot be started or is not a worker program.
   ExternalModel(const device::Device& device, const ExternalSpec& spec);
 
-  const std::vector<TensorInfo>& tensors() const override { return layout_.tensors; }
+  const std::vector<compress::Tensor>& tensors() const override { return layout_.tensors; }
   /// Asks the program for its initial weights. Throws ConfigError if it has none.
   std::vector<float> initial_weights(std::uint32_t seed) const override { return program_->initial_weights(seed); }
   /// Throws WorkerError if the program fails.

@@ -20,7 +20,7 @@ struct ExternalSpec {
 ExternalSpec external_spec(const ModelConfig& config, const DataSource& data);
 
 struct ExternalLayout {
-  std::vector<TensorInfo> tensors;
+  std::vector<compress::Tensor> tensors;
   bool initial = false;  ///< whether the program has initial weights
   friend bool operator==(const ExternalLayout&, const ExternalLayout&) = default;
 };
@@ -32,7 +32,7 @@ std::vector<std::string> words_of(const std::string& line);
 std::map<std::string, std::string> values_of(const std::string& line);
 
 /// Adds the tensor of a line "tensor NAME SIZE...". Returns what is wrong with the line, or nothing.
-std::string add_tensor(const std::string& line, std::vector<TensorInfo>& tensors);
+std::string add_tensor(const std::string& line, std::vector<compress::Tensor>& tensors);
 
 /// Reads the sums of a line "ok loss=L correct=C examples=N". Returns false if they are missing or impossible.
 bool read_evaluation(const std::string& line, Evaluation& evaluation);

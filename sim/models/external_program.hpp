@@ -16,7 +16,7 @@ class ExternalProgram {
   explicit ExternalProgram(ExternalSpec spec);
 
   const ExternalLayout& layout() const { return layout_; }
-  Index parameters() const { return layout_.tensors.back().offset + layout_.tensors.back().size; }
+  Index parameters() const { return compress::total_size(layout_.tensors); }
 
   /// Asks for the initial weights. Throws ConfigError, also if the program has none.
   std::vector<float> initial_weights(std::uint32_t seed);

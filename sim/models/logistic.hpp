@@ -20,7 +20,7 @@ class Logistic final : public Model {
   Logistic(const device::Device& device, std::unique_ptr<Model> network, const Penalty& penalty, bool bias)
       : device_(device), network_(std::move(network)), penalty_(penalty), bias_(bias), chunks_(parameters()) {}
 
-  const std::vector<TensorInfo>& tensors() const override { return network_->tensors(); }
+  const std::vector<compress::Tensor>& tensors() const override { return network_->tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return network_->initial_weights(seed); }
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override { return network_->gradient_flops(examples); }

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "compress/layout/tensor.hpp"
 #include "device/comm/state.hpp"
 #include "device/launch/event.hpp"
 #include "device/math/precision.hpp"
 #include "device/memory/buffer.hpp"
 #include "sim/data/data.hpp"
 #include "sim/models/constants.hpp"
-#include "sim/models/tensor_info.hpp"
 
 namespace onebit::sim {
 
@@ -57,7 +57,7 @@ class Model {
   virtual ~Model() = default;
 
   /// Name, place and shape of every tensor of the flat parameter vector, without gaps.
-  virtual const std::vector<TensorInfo>& tensors() const = 0;
+  virtual const std::vector<compress::Tensor>& tensors() const = 0;
   Index parameters() const;
 
   /// Initial weights: a function of the seed alone.

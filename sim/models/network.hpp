@@ -30,7 +30,7 @@ class Network final : public Model {
   /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`.
   Network(const device::Device& device, Parameters parameters, std::unique_ptr<Layer> layers, Index targets);
 
-  const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
+  const std::vector<compress::Tensor>& tensors() const override { return parameters_.tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index examples) const override;

@@ -27,7 +27,7 @@ class Quadratic final : public Model {
   /// Makes the problem. Throws ConfigError naming the option that is out of range.
   Quadratic(const device::Device& device, const ModelConfig& config);
 
-  const std::vector<TensorInfo>& tensors() const override { return parameters_.tensors(); }
+  const std::vector<compress::Tensor>& tensors() const override { return parameters_.tensors(); }
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index) const override { return 0; }

@@ -117,7 +117,7 @@ void check_input(const ModelEntry& entry, const DataSource& data) {
 }  // namespace
 
 Index Model::parameters() const {
-  return tensors().back().offset + tensors().back().size;
+  return compress::total_size(tensors());
 }
 
 std::optional<Constants> Model::constants(const DataSource&) const {

@@ -17,12 +17,12 @@ struct Positive {
   std::vector<float> sample = {};
 };
 
-Positive positive_of(const device::Buffer<float>& values, const TensorInfo& tensor, std::vector<float>& host) {
+Positive positive_of(const device::Buffer<float>& values, Range tensor, std::vector<float>& host) {
   Positive positive;
-  const Index stride = (tensor.size + kSample - 1) / kSample;
-  for (Index first = 0; first < tensor.size; first += kPiece) {
-    const auto part = std::span(host).first(static_cast<std::size_t>(std::min(kPiece, tensor.size - first)));
-    values.download(part, tensor.offset + first);
+  const Index stride = (tensor.count + kSample - 1) / kSample;
+  for (Index first = 0; first < tensor.count; first += kPiece) {
+    const auto part = std::span(host).first(static_cast<std::size_t>(std::min(kPiece, tensor.count - first)));
+    values.download(part, tensor.first + first);
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (!(part[i] > 0)) continue;
       positive.least = std::min(positive.least, part[i]);
@@ -42,16 +42,17 @@ double quantile(std::vector<float>& sample, std::size_t parts, std::size_t of) {
 
 }  // namespace
 
-Denominators denominators_of(const optim::Denominator& denominator, const std::vector<TensorInfo>& tensors) {
+Denominators denominators_of(const optim::Denominator& denominator, const std::vector<compress::Tensor>& tensors) {
   Denominators result;
   if (denominator.variance == nullptr) return result;
   const auto correction = static_cast<double>(denominator.correction), eps = static_cast<double>(denominator.eps);
   const auto d = [&](double variance) { return std::sqrt(variance) * correction + eps; };
+  const std::vector<Range> ranges = compress::ranges_of(tensors);
   Index longest = 0;
-  for (const TensorInfo& tensor : tensors) longest = std::max(longest, tensor.size);
+  for (const Range& range : ranges) longest = std::max(longest, range.count);
   std::vector<float> host(static_cast<std::size_t>(std::min(kPiece, longest)));
-  for (const TensorInfo& tensor : tensors) {
-    Positive positive = positive_of(*denominator.variance, tensor, host);
+  for (const Range& range : ranges) {
+    Positive positive = positive_of(*denominator.variance, range, host);
     result.least.push_back(std::isinf(positive.least) ? nan : d(static_cast<double>(positive.least)));
     result.low.push_back(d(quantile(positive.sample, 1, 100)));
     result.median.push_back(d(quantile(positive.sample, 1, 2)));

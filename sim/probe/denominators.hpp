@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "compress/layout/tensor.hpp"
 #include "optim/optimizer.hpp"
-#include "sim/models/tensor_info.hpp"
 
 namespace onebit::sim {
 
@@ -20,6 +20,6 @@ struct Denominators {
 /// Computes the denominators of each tensor: `least` over every coordinate, `low` and `median` over at most 2^16
 /// coordinates of the tensor, evenly spread. Reads the variance to the host. Empty if the optimizer has no variance
 /// that all workers share.
-Denominators denominators_of(const optim::Denominator& denominator, const std::vector<TensorInfo>& tensors);
+Denominators denominators_of(const optim::Denominator& denominator, const std::vector<compress::Tensor>& tensors);
 
 }  // namespace onebit::sim

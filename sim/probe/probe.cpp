@@ -89,10 +89,10 @@ device::Number replica_distance(const Replica& replica, const device::Buffer<flo
 /// Columns with a number for each tensor.
 class TensorTable {
  public:
-  TensorTable(const device::Device& device, const std::vector<TensorInfo>& tensors)
+  TensorTable(const device::Device& device, const std::vector<compress::Tensor>& tensors)
       : device_(device),
-        chunks_(device, values_of(tensors, &TensorInfo::size)),
-        offsets_(device::Buffer<Index>::copy_of(device, values_of(tensors, &TensorInfo::offset))) {}
+        chunks_(device, compress::sizes_of(tensors)),
+        ranges_(device::Buffer<Range>::copy_of(device, compress::ranges_of(tensors))) {}
 
   std::vector<double> l2(const device::Buffer<float>* values) const {
     if (values == nullptr) return all({});
@@ -112,20 +112,14 @@ class TensorTable {
   }
 
  private:
-  static std::vector<Index> values_of(const std::vector<TensorInfo>& tensors, Index TensorInfo::*member) {
-    std::vector<Index> values;
-    for (const TensorInfo& tensor : tensors) values.push_back(tensor.*member);
-    return values;
-  }
-
   template <class Term>
   std::vector<double> tensor_sums(const Term& term) const {
-    return sums(device_, 1, chunks_, TensorTerm<Term>{offsets_.data(), term});
+    return sums(device_, 1, chunks_, TensorTerm<Term>{ranges_.data(), term});
   }
 
   device::Device device_;
   device::Chunks chunks_;
-  device::Buffer<Index> offsets_;
+  device::Buffer<Range> ranges_;
 };
 
 }  // namespace

@@ -5,13 +5,13 @@
 
 namespace onebit::sim {
 
-/// A term over tensors: offsets turn a tensor's element into one of the whole vector.
+/// A term over tensors: their ranges turn a tensor's element into one of the whole vector.
 template <class Term>
 struct TensorTerm {
-  const Index* offsets;
+  const Range* tensors;
   Term term;
   ONEBIT_HOST_DEVICE double operator()(Index row, Index tensor, Index i) const {
-    return term(row, 0, offsets[tensor] + i);
+    return term(row, 0, tensors[tensor].first + i);
   }
 };
 

@@ -70,7 +70,7 @@ std::string described(const std::string& name, Index size) {
   return name + " with " + std::to_string(size) + " elements";
 }
 
-void check_tensors(const h5::Object& file, std::span<const TensorInfo> tensors) {
+void check_tensors(const h5::Object& file, std::span<const compress::Tensor> tensors) {
   const std::size_t count = tensors.size();
   std::vector<Index> sizes(count);
   h5::read_rows(open_list(file, "tensor_sizes", count, H5T_INTEGER, H5T_INTEGER), H5T_NATIVE_INT64, sizes,
@@ -84,9 +84,9 @@ void check_tensors(const h5::Object& file, std::span<const TensorInfo> tensors) 
   }
 }
 
-h5::Object open_checked(const h5::Object& file, std::span<const TensorInfo> tensors) {
+h5::Object open_checked(const h5::Object& file, std::span<const compress::Tensor> tensors) {
   check_tensors(file, tensors);
-  const auto parameters = static_cast<std::size_t>(tensors.back().offset + tensors.back().size);
+  const auto parameters = static_cast<std::size_t>(compress::total_size(tensors));
   return open_list(file, "weights", parameters, H5T_FLOAT, H5T_INTEGER);
 }
 
@@ -96,36 +96,33 @@ void write_list(const h5::Object& file, const std::string& name, hid_t type, Ind
   h5::close(dataset);
 }
 
-void write_all(const h5::Object& file, std::span<const TensorInfo> tensors, std::span<const float> weights) {
+void write_all(const h5::Object& file, std::span<const compress::Tensor> tensors, std::span<const float> weights) {
   std::size_t longest = 1;
-  std::vector<Index> sizes;
-  for (const TensorInfo& tensor : tensors) {
-    longest = std::max(longest, tensor.name.size());
-    sizes.push_back(tensor.size);
-  }
+  for (const compress::Tensor& tensor : tensors) longest = std::max(longest, tensor.name.size());
   std::string names;
-  for (const TensorInfo& tensor : tensors) names.append(tensor.name).append(longest - tensor.name.size(), '\0');
+  for (const compress::Tensor& tensor : tensors) names.append(tensor.name).append(longest - tensor.name.size(), '\0');
   const auto count = static_cast<Index>(tensors.size());
   write_list(file, "weights", H5T_NATIVE_FLOAT, static_cast<Index>(weights.size()), weights.data());
-  write_list(file, "tensor_sizes", H5T_NATIVE_INT64, count, sizes.data());
+  write_list(file, "tensor_sizes", H5T_NATIVE_INT64, count, compress::sizes_of(tensors).data());
   write_list(file, "tensor_names", h5::text_type(longest).get(), count, names.data());
 }
 
 }  // namespace
 
-void check_weights(const std::string& path, std::span<const TensorInfo> tensors) {
+void check_weights(const std::string& path, std::span<const compress::Tensor> tensors) {
   const h5::Object file = open_weights(path);
   open_checked(file, tensors);
 }
 
-std::vector<float> read_weights(const std::string& path, std::span<const TensorInfo> tensors) {
+std::vector<float> read_weights(const std::string& path, std::span<const compress::Tensor> tensors) {
   const h5::Object file = open_weights(path);
   const h5::Object dataset = open_checked(file, tensors);
   std::vector<float> weights(static_cast<std::size_t>(h5::extents(dataset)[0]));
   h5::read_rows(dataset, H5T_NATIVE_FLOAT, weights, static_cast<Index>(weights.size()));
-  for (const TensorInfo& tensor : tensors) {
+  auto weight = weights.begin();
+  for (const compress::Tensor& tensor : tensors) {
     for (Index i = 0; i < tensor.size; ++i) {
-      if (std::isfinite(weights[static_cast<std::size_t>(tensor.offset + i)])) continue;
+      if (std::isfinite(*weight++)) continue;
       throw ConfigError("a weight is not finite", path + ", tensor " + tensor.name + ", element " + std::to_string(i),
                         "begin from other weights");
     }
@@ -150,7 +147,7 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
   files::check_output(path, overwrite);
 }
 
-void write_weights(const std::string& path, std::span<const TensorInfo> tensors, std::span<const float> weights) {
+void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights) {
   const std::string part = path + ".part";
   h5::Object file = create_output(part, /*overwrite=*/true);
   file.where.kind = "weights";

@@ -27,7 +27,7 @@ inline sim::LogHeader run_header(const analysis::OptionValues& options, std::uin
   header.workers = 4;
   header.seed = seed;
   header.data_hash = "00000000000000aa";
-  header.tensors = {{"w", 0, 60}, {"b", 60, 20}};
+  header.tensors = {{"w", 60}, {"b", 20}};
   header.config.assign(options.begin(), options.end());
   return header;
 }

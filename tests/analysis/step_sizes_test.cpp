@@ -19,7 +19,7 @@ namespace {
 /// Rows of /tensors at steps 1, 10 and 20; the momentum of w has a root mean square of 3, that of b of 2.
 void write_log(const std::string& path, const std::string& granularity, double least) {
   sim::LogHeader header = sample_header();
-  header.tensors = {{"w", 0, 4, 2}, {"b", 4, 9}};
+  header.tensors = {{"w", 4, 2}, {"b", 9}};
   header.config = {{"optimizer.granularity", granularity}};
   sim::LogWriter log(path, header, false);
   for (Index step = 1; step <= 20; ++step) {

@@ -19,7 +19,7 @@ sim::LogHeader header() {
   sim::LogHeader result = sample_header();
   result.workers = 4;
   result.seed = 7;
-  result.tensors = {{"w", 0, 60}, {"b", 60, 20}};
+  result.tensors = {{"w", 60}, {"b", 20}};
   return result;
 }
 

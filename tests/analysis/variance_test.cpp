@@ -19,7 +19,7 @@ constexpr Index kSteps = 40;
 
 sim::LogHeader header(const std::string& semantics = "paper") {
   sim::LogHeader result = sample_header();
-  result.tensors = {{"w", 0, 60}, {"b", 60, 20}};
+  result.tensors = {{"w", 60}, {"b", 20}};
   result.variance_lag = 4;
   result.probed = true;
   result.config = {{"optimizer.beta2", "0.5"},

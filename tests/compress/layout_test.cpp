@@ -1,5 +1,6 @@
 #include "compress/layout/layout.hpp"
 
+#include "compress/layout/tensor.hpp"
 #include "tests/catch.hpp"
 
 using namespace onebit;
@@ -14,6 +15,11 @@ ExchangeLayout layout_of(Index workers, Granularity granularity, Padding padding
 }
 
 }  // namespace
+
+TEST_CASE("tensors follow one another in the parameter vector") {
+  CHECK(ranges_of(unnamed(kTensors)) == std::vector<Range>{{0, 40}, {40, 0}, {40, 3}, {43, 129}});
+  CHECK(ranges_of({}).empty());
+}
 
 TEST_CASE("padding quanta are DeepSpeed's") {
   const std::vector<std::pair<Index, Index>> known = {

@@ -285,8 +285,8 @@ with h5py.File('init.h5', 'w') as file:
   CHECK(log.column("steps/loss") == std::vector<double>{2, 1.75, 1.5});
   CHECK(log.evaluations().back().loss == 1.25);
   REQUIRE(log.header().tensors.size() == 2);
-  CHECK(log.header().tensors[1] == sim::TensorInfo{"one", 1, 24, 3});
-  CHECK(log.header().tensors[0] == sim::TensorInfo{"scale", 0, 1, 1});
+  CHECK(log.header().tensors[1] == compress::Tensor{"one", 24, 3});
+  CHECK(log.header().tensors[0] == compress::Tensor{"scale", 1});
 }
 
 TEST_CASE("external: without data the program draws by seed, step and worker") {

@@ -79,7 +79,7 @@ void check_same_logs(const std::string& one, const std::string& other) {
 }
 
 bool same_weights(const Folder& folder, const std::string& one, const std::string& other) {
-  const std::vector<sim::TensorInfo> tensors = sim::LogReader(folder / (one + ".h5")).header().tensors;
+  const std::vector<compress::Tensor> tensors = sim::LogReader(folder / (one + ".h5")).header().tensors;
   const auto weights = [&](const std::string& name) {
     return sim::read_weights(folder / (name + ".weights"), tensors);
   };

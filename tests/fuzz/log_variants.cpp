@@ -42,7 +42,7 @@ void fill(sim::LogWriter& log) {
 sim::LogHeader header() {
   sim::LogHeader header;
   header.workers = 2;
-  header.tensors = {{"weight", 0, 6, 2}, {"bias", 6, 2}};
+  header.tensors = {{"weight", 6, 2}, {"bias", 2}};
   header.config = {{"optimizer", "adam"}};
   header.per_tensor = false;
   header.probed = true;

@@ -13,12 +13,11 @@ using namespace onebit::sim;
 using Catch::Matchers::Contains;
 
 TEST_CASE("external: tensors follow one another, by rows where they are matrices") {
-  std::vector<TensorInfo> tensors;
+  std::vector<compress::Tensor> tensors;
   for (const char* line : {"tensor w 3 4", "tensor  b 4 ", "tensor scale", "tensor conv 2 3 5 5"}) {
     CHECK(add_tensor(line, tensors).empty());
   }
-  CHECK(tensors ==
-        std::vector<TensorInfo>{{"w", 0, 12, 3}, {"b", 12, 4, 1}, {"scale", 16, 1, 1}, {"conv", 17, 150, 2}});
+  CHECK(tensors == std::vector<compress::Tensor>{{"w", 12, 3}, {"b", 4}, {"scale", 1}, {"conv", 150, 2}});
   for (const char* line : {"", "ready", "tensor", "tensors w 3", "tensor w 3", "tensor x 0", "tensor x -1",
                            "tensor x 3,4", "tensor x 1.5", "tensor x 9223372036854775807", "tensor x 1099511627776"}) {
     CAPTURE(line);

@@ -26,7 +26,7 @@ inline sim::LogHeader sample_header() {
   header.data_hash = "";
   header.seed = 4294967295u;
   header.workers = 3;
-  header.tensors = {{"fc1.weight", 0, 12, 3}, {"b", 12, 4}};
+  header.tensors = {{"fc1.weight", 12, 3}, {"b", 4}};
   header.constants =
       sim::Constants{.smoothness = 2, .convexity = 0.1, .noise = 1e-300, .heterogeneity = 0, .optimum_loss = -1.0 / 3};
   header.config = {{"optimizer", "onebit-adam"}, {"optimizer.lr", "1e-3"}};

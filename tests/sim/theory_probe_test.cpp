@@ -442,10 +442,10 @@ TEST_CASE("a probe's norms are those of what the run holds after the step") {
   const auto positive = static_cast<double>(std::ranges::count_if(momentum, [](float value) { return value > 0; }));
   CHECK(row.sign_density == Approx(positive / static_cast<double>(momentum.size())).epsilon(1e-12));
   const TensorRow tensors = measure_tensors(cluster, outcome.step);
-  const std::vector<TensorInfo>& infos = cluster.model().tensors();
-  REQUIRE(tensors.variance_l1.size() == infos.size());
-  for (std::size_t t = 0; t < infos.size(); ++t) {
-    const auto first = static_cast<std::size_t>(infos[t].offset), size = static_cast<std::size_t>(infos[t].size);
+  const std::vector<Range> ranges = compress::ranges_of(cluster.model().tensors());
+  REQUIRE(tensors.variance_l1.size() == ranges.size());
+  for (std::size_t t = 0; t < ranges.size(); ++t) {
+    const auto first = static_cast<std::size_t>(ranges[t].first), size = static_cast<std::size_t>(ranges[t].count);
     const std::span<const float> v = std::span(variance).subspan(first, size);
     CHECK(tensors.momentum_l2[t] == Approx(l2_of(std::span(momentum).subspan(first, size))).epsilon(1e-12));
     CHECK(tensors.variance_l1[t] == Approx(l1_of(v)).epsilon(1e-12));

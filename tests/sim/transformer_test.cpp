@@ -133,11 +133,11 @@ class Comparison {
   std::vector<float> rows_;
 };
 
-/// Coordinates of a tensor, at most five; of the embedding those of a token.
-std::vector<Index> some_coordinates(const TensorInfo& tensor, Index token) {
+/// Coordinates of a tensor that begins at `offset`, at most five; of the embedding those of a token.
+std::vector<Index> some_coordinates(const compress::Tensor& tensor, Index offset, Index token) {
   const Index columns = tensor.size / tensor.rows;
   const bool embedding = tensor.name == "embedding";
-  const Index first = tensor.offset + (embedding ? token * columns : 0), count = embedding ? columns : tensor.size;
+  const Index first = offset + (embedding ? token * columns : 0), count = embedding ? columns : tensor.size;
   std::vector<Index> result;
   for (Index i = 0; i < std::min<Index>(5, count); ++i) result.push_back(first + i * count / 5);
   return result;
@@ -150,9 +150,10 @@ void check_model(const ModelConfig& config, const std::string& backend, bool own
   for (Index worker = 0; worker < Comparison::kWorkers; worker += 2) {
     oracle::Vector weights = compared.weights(worker);
     CHECK(compared.loss(worker) == Approx(compared.oracle_loss(worker, weights)).epsilon(1e-5));
-    for (const TensorInfo& tensor : compared.model().tensors()) {
+    Index offset = 0;
+    for (const compress::Tensor& tensor : compared.model().tensors()) {
       double largest = 0, worst = 0;
-      for (const Index i : some_coordinates(tensor, compared.token(worker))) {
+      for (const Index i : some_coordinates(tensor, offset, compared.token(worker))) {
         double& weight = weights[static_cast<std::size_t>(i)];
         const double middle = weight;
         weight = middle + step;
@@ -258,11 +259,10 @@ TEST_CASE("transformers: weights begin with deviation 0.02, a decoder's projecti
     config.name = name;
     const auto model = make_model(device::Device::cpu(1), config, *text_data(name, config.context));
     const std::vector<float> weights = model->initial_weights(1);
-    for (const TensorInfo& tensor : model->tensors()) {
+    auto weight = weights.begin();
+    for (const compress::Tensor& tensor : model->tensors()) {
       double squares = 0;
-      for (Index i = tensor.offset; i < tensor.offset + tensor.size; ++i) {
-        squares += std::pow(static_cast<double>(weights[static_cast<std::size_t>(i)]), 2);
-      }
+      for (Index i = 0; i < tensor.size; ++i) squares += std::pow(static_cast<double>(*weight++), 2);
       const bool projects = name == "gpt-nano" && tensor.name.ends_with(".out.weight");
       const bool norm = tensor.name.ends_with("norm.weight");
       const double expected = norm ? 1 : tensor.rows == 1 ? 0 : projects ? 0.02 / 2 : 0.02;
