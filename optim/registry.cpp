@@ -51,14 +51,19 @@ struct Row {
   std::string_view uncompressed = "";  ///< its uncompressed twin (uncompressed_twin_of)
 };
 
-std::vector<Row> make_rows() {
-  const std::string sgd = "lr weight-decay no-decay clip";
-  const std::string moments = sgd + " beta1 beta2 eps";
-  const std::string corrected = moments + " bias-correction semantics";
-  const std::string adam = corrected + " freeze.lag";
+/// Options that many optimizers read.
+struct CommonOptions {
+  std::string sgd = "lr weight-decay no-decay clip";
+  std::string moments = sgd + " beta1 beta2 eps";
+  std::string corrected = moments + " bias-correction semantics";
+};
+
+/// Optimizers with a variance.
+std::vector<Row> adaptive_rows(const CommonOptions& common) {
+  const std::string adam = common.corrected + " freeze.lag";
   const std::string lamb = adam + " max-coeff min-coeff";
   const std::string two_stage = " freeze variance-floor variance-refresh";
-  const std::string cada = moments + " cada-threshold cada-window cada-delay";
+  const std::string cada = common.moments + " cada-threshold cada-window cada-delay";
   return {
       {"",
        {"adam", "Adam / AdamW on the dense mean gradient: the uncompressed baseline", make<Adam>, "", Codecs::none},
@@ -77,6 +82,23 @@ std::vector<Row> make_rows() {
         "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
         make<AdamNaiveEc>},
        adam + " granularity"},
+      {"adam",
+       {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
+        make<ZeroOneAdam>},
+       common.corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity",
+       "zeroone-adam-32"},
+      {"adam",
+       {"zeroone-adam-32", "ablation of 0/1 Adam: its variance schedule, the gradients averaged uncompressed",
+        make<ZeroOneAdam32>, "", Codecs::none},
+       common.moments + " bias-correction var-freeze-step var-update-scaler"},
+      {"adam",
+       {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's",
+        make_cada1, "", Codecs::none},
+       cada},
+      {"adam",
+       {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
+        make_cada2, "", Codecs::none},
+       cada},
       {"",
        {"lamb", "LAMB on the dense mean gradient: Adam's direction with a trust ratio for every tensor", make<Lamb>, "",
         Codecs::none},
@@ -90,76 +112,77 @@ std::vector<Row> make_rows() {
        {"onebit-lamb-32", "ablation of 1-bit LAMB: after the freeze the scaled momenta are averaged uncompressed",
         make<OnebitLamb32>, "", Codecs::none},
        lamb + two_stage + " coeff-beta factor-max factor-min factor-threshold"},
-      {"", {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none}, sgd},
+  };
+}
+
+/// Optimizers that follow the gradient or its momentum.
+std::vector<Row> gradient_rows(const CommonOptions& common) {
+  return {
+      {"", {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none}, common.sgd},
       {"",
        {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd, "", Codecs::none},
-       sgd + " momentum nesterov"},
+       common.sgd + " momentum nesterov"},
       {"sgd",
        {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the rate", make_ef_sgd},
-       sgd + " granularity"},
+       common.sgd + " granularity"},
       {"momentum-sgd",
        {"ef-momentum-sgd", "gradients through any codec, momentum after the exchange (PowerSGD)", make_ef_momentum_sgd},
-       sgd + " momentum nesterov granularity"},
+       common.sgd + " momentum nesterov granularity"},
       {"momentum-sgd",
        {"ef-sgdm", "EF-SGD with momentum at the workers, heavy ball or Nesterov's, through any codec", make_ef_sgdm},
-       sgd + " momentum nesterov granularity"},
+       common.sgd + " momentum nesterov granularity"},
       {"momentum-sgd",
        {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
-       sgd + " momentum granularity"},
+       common.sgd + " momentum granularity"},
       {"sgd",
        {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
-       sgd + " granularity"},
+       common.sgd + " granularity"},
       {"momentum-sgd",
        {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
-       sgd + " ef21-momentum granularity"},
-      {"adam",
-       {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's",
-        make_cada1, "", Codecs::none},
-       cada},
-      {"adam",
-       {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
-        make_cada2, "", Codecs::none},
-       cada},
+       common.sgd + " ef21-momentum granularity"},
       {"sgd",
        {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", Codecs::its_own},
-       sgd + " granularity"},
+       common.sgd + " granularity"},
       {"momentum-sgd",
        {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign",
         Codecs::its_own},
-       sgd + " beta1 granularity"},
+       common.sgd + " beta1 granularity"},
       {"momentum-sgd",
        {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc,
         "top-k"},
-       sgd + " momentum nesterov ramp granularity"},
-      {"adam",
-       {"zeroone-adam", "0/1 Adam: rare variance updates, 1-bit gradient rounds, then 1-bit rounds after local steps",
-        make<ZeroOneAdam>},
-       corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity",
-       "zeroone-adam-32"},
-      {"adam",
-       {"zeroone-adam-32", "ablation of 0/1 Adam: its variance schedule, the gradients averaged uncompressed",
-        make<ZeroOneAdam32>, "", Codecs::none},
-       moments + " bias-correction var-freeze-step var-update-scaler"},
+       common.sgd + " momentum nesterov ramp granularity"},
+      {"sgd",
+       {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", Codecs::its_own},
+       common.sgd + " granularity"},
+  };
+}
+
+/// Optimizers whose workers take steps of their own.
+std::vector<Row> local_rows(const CommonOptions& common) {
+  return {
       {"momentum-sgd",
        {"local-sgd", "SGD with momentum on every worker; the weights are averaged every local-period steps",
         make<LocalSgd>, "", Codecs::none},
-       sgd + " momentum local-period"},
+       common.sgd + " momentum local-period"},
       {"adam",
        {"local-adam", "AdamW on every worker; weights and moments are averaged every local-period steps",
         make<LocalAdam>, "", Codecs::none},
-       corrected + " local-period"},
+       common.corrected + " local-period"},
       {"adam",
        {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
         make<DiLoCo>, "", Codecs::none},
-       corrected + " local-period outer-lr outer-momentum"},
-      {"sgd",
-       {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", Codecs::its_own},
-       sgd + " granularity"},
+       common.corrected + " local-period outer-lr outer-momentum"},
   };
 }
 
 const std::vector<Row>& rows() {
-  static const std::vector<Row> table = make_rows();
+  static const std::vector<Row> table = [] {
+    const CommonOptions common;
+    std::vector<Row> all;
+    for (const std::vector<Row>& part : {adaptive_rows(common), gradient_rows(common), local_rows(common)})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
   return table;
 }
 

@@ -61,7 +61,7 @@ class Channel {
   virtual const SegmentTable* servers() const { return nullptr; }
 
   /// Takes the group's vectors. `errors` begins with the group's first worker.
-  virtual void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) = 0;
+  virtual void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) = 0;
 
   /// The payload that everybody decodes the mean from, if it consists of signs in the order of the layout's servers;
   /// otherwise null.
@@ -70,7 +70,7 @@ class Channel {
   /// Writes the decoded mean to those elements of `result` [parameters] that the channel exchanges. It may overwrite
   /// the others, so the dense part is written afterwards. If `result` is null, the mean stays packed, for readers of
   /// packed_mean(). Appends the traffic. Collective.
-  virtual ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  virtual ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
 
   /// Vectors that could not be encoded in the last exchange. If there are any, its result is meaningless.

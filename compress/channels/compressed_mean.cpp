@@ -81,7 +81,7 @@ void require_adoptable(const ExchangeConfig& config) {
           "use --optimizer.granularity tensor");
   require(config.padding == Padding::wire_only, "padding has errors", "optimizer.semantics deepspeed",
           "use --optimizer.semantics paper");
-  require(pattern_of(*up, config) == ExchangePattern::server, "vectors do not meet at servers",
+  require(pattern_of(*up, config) == ExchangePattern::server, "the codec is not exchanged by servers",
           "codec " + config.up.name, "use --channel server, or another codec");
   require(config.error_type == ErrorType::fp32, "they are kept rounded", "feedback.dtype", "leave out feedback.dtype");
   for (const Codec* codec : {up.get(), down.get()}) {
@@ -147,7 +147,7 @@ void CompressedMean::take_recorded(const ExchangeConfig& config) {
                     "leave out --channel and --codec.down");
 }
 
-RngKey CompressedMean::draw() const {
+RngKey CompressedMean::key() const {
   return {seed_, step_, shard_.own().first, device::Purpose::worker_codec};
 }
 
@@ -166,7 +166,7 @@ void CompressedMean::absorb(Range group, const EncodeInput& input) {
   const Index before = shard_.own().first;
   worker_errors_.edit({group.first - before, group.count}, [&](Range rows, float* errors) {
     const Range part{before + rows.first, rows.count};
-    channel_->absorb(part, input.without_first(part.first - group.first), draw(), errors);
+    channel_->absorb(part, input.without_first(part.first - group.first), key(), errors);
     if (audits(step_) && !worker_errors_.exact()) audit_->leave(part, errors);
   });
   dense_.absorb(group, input);
@@ -185,7 +185,7 @@ ExchangeSeconds CompressedMean::exchange(float* result, netmodel::TrafficList& t
     audit(result);
     return seconds;
   }
-  seconds = channel_->exchange(draw(), worker_errors_, server_error_, result, traffic);
+  seconds = channel_->exchange(key(), worker_errors_, server_error_, result, traffic);
   dense_.exchange(result, traffic);
   audit(result);
   return seconds;

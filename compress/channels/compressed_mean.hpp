@@ -94,7 +94,7 @@ class CompressedMean {
   void audit(const float* result);
   void check_error_type(const ExchangeConfig& config) const;
   void take_recorded(const ExchangeConfig& config);
-  RngKey draw() const;
+  RngKey key() const;
   std::string vector_of(Index worker, Index state) const;
   std::string tensor_at(Index state) const;
 

@@ -25,7 +25,7 @@ struct CountSketch {
   ONEBIT_DEVICE Index encode(const SegmentInput& in, std::uint8_t* out, const Lanes& lanes) const {
     const SketchShape s = shape(in.n);
     lanes.each(bytes(in.n) / 4, [out](Index i) { store(out + 4 * i, 0.0f); });
-    lanes.meet();
+    lanes.barrier();
     lanes.each(s.groups(), [&](Index group) {
       for (Index i = 0; i < in.n; ++i) {
         s.each_place(group, i, [&](Index row, const SketchShape::Place& p) {
@@ -34,7 +34,7 @@ struct CountSketch {
         });
       }
     });
-    lanes.meet();
+    lanes.barrier();
     decode(
         out, in.n, [&in](Index i, float value) { in.y[i] -= value; }, lanes);
     return bytes(in.n);

@@ -32,8 +32,8 @@ void GatherMean::renew_payloads() {
   }
 }
 
-void GatherMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
-  RngKey own = draw;
+void GatherMean::absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) {
+  RngKey own = key;
   own.first_row = group.first;
   codec_.encode(shard_.device, layout_.worker(), {group.first - shard_.own().first, group.count}, input, own,
                 {errors, layout_.state_size()}, payload_);

@@ -12,8 +12,8 @@ class GatherMean final : public Channel {
   GatherMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
 
   Index error_stride() const override { return layout_.state_size(); }
-  void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) override;
-  ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) override;
+  ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;

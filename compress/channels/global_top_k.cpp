@@ -30,8 +30,8 @@ void GlobalTopKMean::renew_payloads() {
   merged_ = codec_.make_payload(shard_.device, layout_.worker(), layout_.workers() / 2);
 }
 
-void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
-  gather_.absorb(group, input, draw, errors);
+void GlobalTopKMean::absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) {
+  gather_.absorb(group, input, key, errors);
 }
 
 ExchangeSeconds GlobalTopKMean::exchange(const RngKey&, StoredErrors& worker_errors, device::Buffer<float>&,

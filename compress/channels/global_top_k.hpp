@@ -26,8 +26,8 @@ class GlobalTopKMean final : public Channel {
 
   Index error_stride() const override { return gather_.error_stride(); }
   bool revisits_errors() const override { return true; }
-  void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) override;
-  ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) override;
+  ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   /// Squared norms of the workers' own encodings, before anything was returned to their errors.

@@ -39,7 +39,7 @@ struct LowRank {
     for (Index c = 0; c < rank; ++c) {
       lanes.each(b, [&](Index j) { q.set(j, c, 2 * static_cast<double>(in.random.uniform(c * b + j)) - 1); });
     }
-    lanes.meet();
+    lanes.barrier();
     for (Index c = 0; c < rank; ++c) {
       lanes.each_piece(a, b, [&](Index i, const auto& own) {
         const float* y = in.y + i * b;
@@ -48,7 +48,7 @@ struct LowRank {
         own.once([&] { p.set(i, c, sum); });
       });
     }
-    lanes.meet();
+    lanes.barrier();
     orthonormalise(p, a, lanes);
     for (Index c = 0; c < rank; ++c) {
       lanes.each(b, [&](Index j) {
@@ -57,7 +57,7 @@ struct LowRank {
         q.set(j, c, sum);
       });
     }
-    lanes.meet();
+    lanes.barrier();
     decode(
         out, in.n, [&in](Index i, float value) { in.y[i] -= value; }, lanes);
     return bytes(in.n);

@@ -103,7 +103,7 @@ void PowerSgdMean::multiply_transposed(const device::Buffer<float>& errors) {
   }
 }
 
-ExchangeSeconds PowerSgdMean::exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>&,
+ExchangeSeconds PowerSgdMean::exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>&,
                                        float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Buffer<float>& errors = worker_errors.floats();
@@ -111,7 +111,7 @@ ExchangeSeconds PowerSgdMean::exchange(const RngKey& draw, StoredErrors& worker_
   device::Stopwatch watch(device);
   refusals_.clear();
   refusals_.add(refused_, shard_.own().count, layout_.worker().count(), shard_.own().first);
-  start(draw.step);
+  start(key.step);
   multiply(errors);
   left_sum_.absorb(shard_.own(), left_rows_.data(), left_size_);
   left_sum_.take_mean(left_.data());

@@ -43,12 +43,12 @@ ONEBIT_DEVICE void orthonormalise(const Matrix& p, Index rows, const Lanes& lane
     for (Index d = 0; d < c; ++d) {
       const double along = column_product(p, rows, c, d, lanes);
       lanes.each(rows, [&p, c, d, along](Index i) { p.set(i, c, p.get(i, c) - along * p.get(i, d)); });
-      lanes.meet();
+      lanes.barrier();
     }
     const double square = column_product(p, rows, c, c, lanes);
     const double scale = square > 1e-12 * before ? 1 / std::sqrt(square) : 0.0;
     lanes.each(rows, [&p, c, scale](Index i) { p.set(i, c, p.get(i, c) * scale); });
-    lanes.meet();
+    lanes.barrier();
   }
 }
 

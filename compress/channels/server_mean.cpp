@@ -105,14 +105,14 @@ void ServerMean::plan_blocks() {
   }
 }
 
-void ServerMean::absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) {
+void ServerMean::absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) {
   const Range rows{group.first - shard_.own().first, group.count};
   if (up_.traits().shared_max) {
     add_error_feedback(shard_.device, up_table(), rows.count, input, {errors, layout_.state_size()},
                        worker_payload_.refused.data() + rows.first * up_table().count());
     return;  // exchange() encodes, once the largest magnitude of all workers is known
   }
-  RngKey own = draw;
+  RngKey own = key;
   own.first_row = group.first;
   up_.encode(shard_.device, up_table(), rows, input, own, {errors, layout_.state_size()}, worker_payload_);
 }
@@ -139,7 +139,7 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
   worker_payload_.shared_max.upload(largest);
 }
 
-ExchangeSeconds ServerMean::exchange(const RngKey& draw, StoredErrors& worker_errors,
+ExchangeSeconds ServerMean::exchange(const RngKey& key, StoredErrors& worker_errors,
                                      device::Buffer<float>& server_error, float* result, TrafficList& traffic) {
   ExchangeSeconds seconds;
   device::Stopwatch watch(shard_.device);
@@ -148,7 +148,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& draw, StoredErrors& worker_er
   if (up_.traits().shared_max) {
     device::Buffer<float>& errors = worker_errors.floats();
     share_largest(errors);
-    RngKey own = draw;
+    RngKey own = key;
     own.first_row = shard_.own().first;
     up_.encode(shard_.device, up_table(), {0, shard_.own().count}, {}, own, {errors.data(), layout_.state_size()},
                worker_payload_);
@@ -159,7 +159,7 @@ ExchangeSeconds ServerMean::exchange(const RngKey& draw, StoredErrors& worker_er
     shard_.communicator->all_to_all(shard_.device, scatter_to_, scatter_from_);
     seconds.exchange += watch.lap();
   }
-  const RngKey server{draw.seed, draw.step, 0, device::Purpose::server_codec};
+  const RngKey server{key.seed, key.step, 0, device::Purpose::server_codec};
   down_.serve(shard_.device, part_.chunks(), up_, arrived(), server, {server_error.data(), part_.state_size()},
               own_server_payload_);
   refusals_.add(own_server_payload_, 1);

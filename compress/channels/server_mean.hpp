@@ -32,8 +32,8 @@ class ServerMean final : public Channel {
   Index server_state_size() const override { return part_.state_size(); }
   const SegmentTable* servers() const override { return &part_.chunks(); }
   const Payload* packed_mean() const override { return down_.traits().signs ? &server_payload() : nullptr; }
-  void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) override;
-  ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) override;
+  ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const override;

@@ -19,8 +19,8 @@ class SketchMean final : public Channel {
 
   Index error_stride() const override { return layout_.state_size(); }
   bool revisits_errors() const override { return true; }
-  void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) override;
-  ExchangeSeconds exchange(const RngKey& draw, StoredErrors& worker_errors, device::Buffer<float>& server_error,
+  void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) override;
+  ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
   bool decodes_sums() const override { return true; }

@@ -31,7 +31,7 @@ ONEBIT_DEVICE void store_norms(const float* y, const Buckets& buckets, std::uint
     const float value = norm(y + first, buckets.end(first) - first, own);
     own.once([&] { store(out + 4 * bucket, value); });
   });
-  lanes.meet();
+  lanes.barrier();
 }
 
 /// max |y| of n > 0 elements.

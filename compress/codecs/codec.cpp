@@ -27,14 +27,14 @@ Payload Codec::make_payload(const device::Device& device, const SegmentTable& ta
 }
 
 void Codec::serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-                  const RngKey& draw, ErrorRows errors, Payload& payload) const {
+                  const RngKey& key, ErrorRows errors, Payload& payload) const {
   up.add_mean(device, chunks, arrived, Target::state, errors.data);
   if (traits().shared_max) {
     for_each_large_item(
         device, chunks.item_sizes(),
         LargestKernel{chunks.device_segments(), errors.data, errors.stride, 1, clip(), payload.shared_max.data()});
   }
-  encode(device, chunks, {0, 1}, {}, draw, errors, payload);
+  encode(device, chunks, {0, 1}, {}, key, errors, payload);
 }
 
 device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,

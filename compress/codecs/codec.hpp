@@ -120,7 +120,7 @@ class Codec {
   /// the new error y - decode(encode(y)) is left there. If traits().shared_max is set, payload.shared_max must be
   /// filled before.
   virtual void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
-                      const RngKey& draw, ErrorRows errors, Payload& payload) const = 0;
+                      const RngKey& key, ErrorRows errors, Payload& payload) const = 0;
 
   /// Where a mean is added: to errors (at Segment::state) or to parameters (at Segment::parameter).
   enum class Target { state, parameters };
@@ -133,7 +133,7 @@ class Codec {
   /// Does a server's work: adds the mean of the arrived rows to its errors (up.add_mean), then encodes. A codec that
   /// can do both in one pass overrides this, with the same bits.
   virtual void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-                     const RngKey& draw, ErrorRows errors, Payload& payload) const;
+                     const RngKey& key, ErrorRows errors, Payload& payload) const;
 
   /// Writes the decoded real elements of one row in parameter order.
   virtual void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,

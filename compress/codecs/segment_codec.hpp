@@ -76,14 +76,14 @@ class SegmentCodec final : public Codec {
   }
 
   void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
-              const RngKey& draw, ErrorRows errors, Payload& payload) const override {
+              const RngKey& key, ErrorRows errors, Payload& payload) const override {
     const Index first = range.first * table.count();
     const device::Buffer<double> squares =
         add_error_feedback(device, table, range.count, input, errors, from(payload.refused, first));
     for_each_large_item(
         device, table.item_sizes(range.count),
         EncodeSegments<Method>{method_, table.device_segments(), table.count(), payload.offset_table.data(),
-                               squares.data(), payload.shared_max.data(), draw, errors.data, errors.stride,
+                               squares.data(), payload.shared_max.data(), key, errors.data, errors.stride,
                                payload.body.data() + range.first * payload.body_bytes, payload.body_bytes,
                                from(payload.sizes, first), from(payload.memory, first)});
   }

@@ -68,7 +68,7 @@ struct EncodeSegments {
   const Index* offsets;
   const double* squares;
   const float* shared_max;
-  RngKey draw;
+  RngKey key;
   float* errors;
   Index stride;
   std::uint8_t* body;
@@ -80,7 +80,7 @@ struct EncodeSegments {
   ONEBIT_DEVICE void operator()(Index item, const Lanes& lanes) const {
     const Index row = item / count, segment = item % count;
     const Segment& s = segments[segment];
-    const Random random{{draw.seed, draw.purpose}, draw.step, draw.first_row + row, s.parameter};
+    const Random random{{key.seed, key.purpose}, key.step, key.first_row + row, s.parameter};
     const SegmentInput input{errors + row * stride + s.state,
                              s.active,
                              squares[item],
@@ -112,11 +112,11 @@ struct AddDecoded {
     double* sum = sums + s.state;
     lanes.each(s.active, [sum](Index i) { sum[i] = 0; });
     for (Index row = 0; row < rows; ++row) {
-      lanes.meet();
+      lanes.barrier();
       const auto add = [sum](Index i, float value) { sum[i] += static_cast<double>(value); };
       decode_segment(method, body + row * row_bytes + offsets[segment], s.active, add, lanes);
     }
-    lanes.meet();
+    lanes.barrier();
     float* out = target + (to_parameters ? s.parameter : s.state);
     const auto all = static_cast<double>(rows);
     lanes.each(to_parameters ? s.real : s.active, [=](Index i) { out[i] += static_cast<float>(sum[i] / all); });
@@ -138,7 +138,7 @@ struct DecodeSegments {
     float* out = parameters + s.parameter;
     const Index n = s.real;
     lanes.each(n, [out](Index i) { out[i] = 0; });
-    lanes.meet();
+    lanes.barrier();
     const auto place = [out, n](Index i, float value) {
       if (i < n) out[i] = value;
     };

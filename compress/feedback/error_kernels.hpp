@@ -140,14 +140,14 @@ struct RefuseKernel {
     const Segment& s = segments[item % segment_count];
     float* y = errors + item / segment_count * stride + s.state;
     if (sums[item] < HUGE_VAL) return lanes.once([&] { refused[item] = 0; });
-    lanes.meet();
+    lanes.barrier();
     lanes.once([&] {
       Index first = 0;
       while (std::fabs(y[first]) < HUGE_VALF) ++first;
       refused[item] = -1 - (s.state + first);
       sums[item] = 0;
     });
-    lanes.meet();
+    lanes.barrier();
     lanes.each(s.active, [y](Index i) { y[i] = 0; });
   }
 };

@@ -17,7 +17,7 @@ struct Abandoned {};
 
 }  // namespace
 
-/// Where the ranks meet: each shows what it has, waits for the others, takes what is meant for it, and waits again.
+/// Where ranks exchange: each shows what it has, waits for the others, takes what is meant for it, and waits again.
 class DeviceGroup::Rendezvous {
  public:
   explicit Rendezvous(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}

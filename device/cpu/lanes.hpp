@@ -74,7 +74,7 @@ class Lanes {
   void once(const Write& write) const {
     write();
   }
-  void meet() const {}
+  void barrier() const {}
 };
 
 /// A thread of a thread group.
@@ -184,7 +184,7 @@ class GroupMember {
     write();
   }
 
-  void meet(Index members) const {
+  void barrier(Index members) const {
     if (members > 1) others_->arrive_and_wait();
   }
 

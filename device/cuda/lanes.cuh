@@ -48,7 +48,7 @@ class HalfWarp {
     if (lane_ == 0) write();
   }
 
-  __device__ void meet() const { __syncwarp(mask_); }
+  __device__ void barrier() const { __syncwarp(mask_); }
 
  private:
   __device__ static float larger(float value, float most) { return value > most ? value : most; }
@@ -76,8 +76,8 @@ class GroupMember {
     Ranked ranked;
   };
 
-  /// thread: index of this thread in its block. arrivals: counts the arrivals of the group's members at meet() so far,
-  /// in the GPU's memory.
+  /// thread: index of this thread in its block. arrivals: counts the arrivals of the group's members at barrier() so
+  /// far, in the GPU's memory.
   __device__ GroupMember(unsigned thread, Scratch& scratch, unsigned long long* arrivals)
       : lane_(thread), scratch_(scratch), arrivals_(arrivals) {}
 
@@ -206,7 +206,7 @@ class GroupMember {
       if (before <= rank && rank < before + count) scratch_.found = indices[rank - before];
     });
     __syncthreads();
-    return scratch_.found;  // the lanes meet before another call writes
+    return scratch_.found;  // the lanes wait for each other before another call writes
   }
 
   template <class Write>
@@ -216,7 +216,7 @@ class GroupMember {
 
   /// Waits until all members have arrived. All of them must be running, or this would wait forever: it needs a
   /// cooperative launch.
-  __device__ void meet(Index members) const {
+  __device__ void barrier(Index members) const {
     __syncthreads();
     if (members == 1) return;
     if (lane_ == 0) {

@@ -67,7 +67,7 @@ class GroupLanes {
 
   /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with as many lanes as such a
   /// piece is worth. They offer sum, largest and once; visit uses nothing else. Other lanes can read what visit wrote
-  /// after a meet().
+  /// after a barrier().
   template <class Visit>
   ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
     if (size < kLargeItemLanes) {
@@ -93,7 +93,7 @@ class GroupLanes {
       const double sum = member_.tile_sum(count, [&](Index i) { return term(first + i); });
       member_.once([&] { sums[tile] = sum; });
     }
-    meet();
+    barrier();
     return member_.tile_sum(tiles, [sums](Index tile) { return sums[tile]; });
   }
 
@@ -106,7 +106,7 @@ class GroupLanes {
     float* all = scratch_.largest + turn() * members_;
     const float most = member_.largest(own.first, own.end(), term);
     member_.once([&] { all[index_] = most; });
-    meet();
+    barrier();
     return member_.largest(members_, [all](Index member) { return all[member]; });
   }
 
@@ -127,7 +127,7 @@ class GroupLanes {
     Index* next = scratch_.counts + count_turn_ * Index{kBins};
     member_.add_bins(own.first, own.end(), of, counts);
     if (index_ == 0) member_.each(0, Index{kBins}, [next](Index bin) { next[bin] = 0; });
-    meet();
+    barrier();
     return member_.find_bin(counts, rank);
   }
 
@@ -148,7 +148,7 @@ class GroupLanes {
     };
     const Index end = member_.template select<in_order>(own.first, own.end(), start, test, take_piece);
     if (alone) member_.once([&] { chosen[index_] = end; });
-    meet();
+    barrier();
     const Index all = before(members_, chosen);
     const Index rest = end % kTogether;  // of an eight that this member has begun, if it has
     if (rest > 0 && end - rest >= start) {
@@ -158,7 +158,7 @@ class GroupLanes {
         take(end - rest, eight, left < kTogether ? left : kTogether);
       });
     }
-    meet();
+    barrier();
     return all;
   }
 
@@ -174,7 +174,7 @@ class GroupLanes {
       const Index i = member_.nth(own.first, own.end(), rank - start, test);
       member_.once([&] { scratch_.found[now] = i; });
     }
-    meet();
+    barrier();
     return scratch_.found[now];
   }
 
@@ -185,7 +185,7 @@ class GroupLanes {
   }
 
   /// Waits for all lanes. After that, every lane can read what any lane wrote before.
-  ONEBIT_DEVICE void meet() const { member_.meet(members_); }
+  ONEBIT_DEVICE void barrier() const { member_.barrier(members_); }
 
  private:
   /// This member's part of [0, n), in whole cache lines if it is large.
@@ -208,7 +208,7 @@ class GroupLanes {
   ONEBIT_DEVICE Index count_before(const Range& own, const Test& test, Index* chosen) const {
     const Index count = member_.count(own.first, own.end(), test);
     member_.once([&] { chosen[index_] = count; });
-    meet();
+    barrier();
     return before(index_, chosen);
   }
 

@@ -16,7 +16,8 @@ namespace onebit::experiments {
 
 /// Return the parts of the table.
 std::vector<RunOption> run_size_options();
-std::vector<RunOption> model_and_data_options();
+std::vector<RunOption> model_options();
+std::vector<RunOption> data_options();
 std::vector<RunOption> optimizer_options();
 std::vector<RunOption> exchange_options();
 

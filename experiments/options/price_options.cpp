@@ -210,6 +210,77 @@ Option<PriceConfig> background_option() {
       }};
 }
 
+/// What is priced, and how a step is composed.
+std::vector<Option<PriceConfig>> pricing_options() {
+  using netmodel::CodecKernels, netmodel::Overlap;
+  return {
+      list<PriceConfig>("cluster", "presets ('onebit list clusters') or INI files", "clusters", ONEBIT_PLACE(clusters)),
+      field<PriceConfig>("workload", "what a GPU computes, see 'onebit list workloads'", ONEBIT_PLACE(workload)),
+      field<PriceConfig>("cost-model", "see 'onebit list cost-models'", ONEBIT_PLACE(cost_model.name)),
+      field<PriceConfig>("fluid.jobs", "cost model fluid: equal jobs on the same GPUs at the same time",
+                         ONEBIT_PLACE(cost_model.jobs)),
+      background_option(),
+      field<PriceConfig>("cost-table", "measured times for the cost model table: CSV, or of nccl-tests",
+                         ONEBIT_PLACE(cost_model.table)),
+      choice<PriceConfig>("step.overlap", "dense gradients during the backward pass", ONEBIT_PLACE(step.overlap),
+                          std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
+      {"step.bucket", "bytes of a bucket of gradients",
+       [](PriceConfig& config, const std::string& text) {
+         config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
+       },
+       [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
+      field<PriceConfig>("step.stretch", "by how much communication slows the backward pass down",
+                         ONEBIT_PLACE(step.stretch)),
+      choice<PriceConfig>(
+          "step.codec", "kernels of the codec: 14 or 176 bytes touched for each element", ONEBIT_PLACE(step.codec),
+          std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
+      choice<PriceConfig>("step.exchange", "1-bit exchange of all ranks, or dense within nodes and 1-bit between them",
+                          ONEBIT_PLACE(step.hierarchical),
+                          std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
+      gradient_option(),
+      field<PriceConfig>("step.warmup-share",
+                         "share of the steps before the last stage; not given: F of --freeze fraction:F",
+                         ONEBIT_PLACE(warmup_share)),
+      field<PriceConfig>("step.parameters", "replaces the workload's parameters; 0: keep them",
+                         ONEBIT_PLACE(parameters))};
+}
+
+/// What the command `price` is to do, besides pricing.
+std::vector<Option<PriceConfig>> task_options() {
+  return {field<PriceConfig>("target", "held-out loss: how long a logged run takes to reach it", ONEBIT_PLACE(target)),
+          field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",
+                             ONEBIT_PLACE(calibrate)),
+          field<PriceConfig>("goal", "write a step of the last stage as a GOAL schedule, for LogGOPSim",
+                             ONEBIT_PLACE(goal)),
+          field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
+                             ONEBIT_PLACE(sweep)),
+          integers<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", ONEBIT_PLACE(widths)),
+          integers<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8",
+                                ONEBIT_PLACE(nodes))};
+}
+
+std::vector<Option<PriceConfig>> time_options() {
+  const auto time = [](const char* name, const char* help, auto place) {
+    return quantity<PriceConfig>(name, help, place, parse_seconds);
+  };
+  return {time("step.forward", "seconds of all forward passes, in place of the workload's", ONEBIT_PLACE(forward)),
+          time("step.backward", "seconds of all backward passes, in place of the workload's", ONEBIT_PLACE(backward)),
+          time("step.optimizer", "seconds of the update, in place of the workload's", ONEBIT_PLACE(optimizer))};
+}
+
+/// The keys of a cluster, each as an option that replaces its value.
+std::vector<Option<PriceConfig>> replacement_options() {
+  std::vector<Option<PriceConfig>> all;
+  for (const Option<Cluster>& option : cluster_options()) {
+    const std::string key = option.name;
+    all.push_back(
+        {"cluster." + key, option.help,
+         [key](PriceConfig& config, const std::string& text) { config.cluster_settings.emplace_back(key, text); },
+         [](const PriceConfig&) { return std::string("of the cluster"); }});
+  }
+  return all;
+}
+
 void check(const PriceConfig& config) {
   const auto refuse = [](const std::string& what, const std::string& wanted) {
     throw ConfigError("option out of range", what, wanted);
@@ -246,63 +317,10 @@ const std::vector<Option<Cluster>>& cluster_options() {
 }
 
 const std::vector<Option<PriceConfig>>& price_options() {
-  using netmodel::CodecKernels, netmodel::Overlap;
   static const std::vector<Option<PriceConfig>> table = [] {
-    std::vector<Option<PriceConfig>> all = {
-        list<PriceConfig>("cluster", "presets ('onebit list clusters') or INI files", "clusters",
-                          ONEBIT_PLACE(clusters)),
-        field<PriceConfig>("workload", "what a GPU computes, see 'onebit list workloads'", ONEBIT_PLACE(workload)),
-        field<PriceConfig>("cost-model", "see 'onebit list cost-models'", ONEBIT_PLACE(cost_model.name)),
-        field<PriceConfig>("fluid.jobs", "cost model fluid: equal jobs on the same GPUs at the same time",
-                           ONEBIT_PLACE(cost_model.jobs)),
-        background_option(),
-        field<PriceConfig>("cost-table", "measured times for the cost model table: CSV, or of nccl-tests",
-                           ONEBIT_PLACE(cost_model.table)),
-        choice<PriceConfig>("step.overlap", "dense gradients during the backward pass", ONEBIT_PLACE(step.overlap),
-                            std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
-        {"step.bucket", "bytes of a bucket of gradients",
-         [](PriceConfig& config, const std::string& text) {
-           config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
-         },
-         [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
-        field<PriceConfig>("step.stretch", "by how much communication slows the backward pass down",
-                           ONEBIT_PLACE(step.stretch)),
-        choice<PriceConfig>(
-            "step.codec", "kernels of the codec: 14 or 176 bytes touched for each element", ONEBIT_PLACE(step.codec),
-            std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
-        choice<PriceConfig>(
-            "step.exchange", "1-bit exchange of all ranks, or dense within nodes and 1-bit between them",
-            ONEBIT_PLACE(step.hierarchical), std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
-        gradient_option(),
-        field<PriceConfig>("step.warmup-share",
-                           "share of the steps before the last stage; not given: F of --freeze fraction:F",
-                           ONEBIT_PLACE(warmup_share)),
-        field<PriceConfig>("step.parameters", "replaces the workload's parameters; 0: keep them",
-                           ONEBIT_PLACE(parameters))};
-    all.push_back(
-        field<PriceConfig>("target", "held-out loss: how long a logged run takes to reach it", ONEBIT_PLACE(target)));
-    all.push_back(field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",
-                                     ONEBIT_PLACE(calibrate)));
-    all.push_back(field<PriceConfig>("goal", "write a step of the last stage as a GOAL schedule, for LogGOPSim",
-                                     ONEBIT_PLACE(goal)));
-    all.push_back(field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
-                                     ONEBIT_PLACE(sweep)));
-    all.push_back(integers<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", ONEBIT_PLACE(widths)));
-    all.push_back(integers<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8",
-                                        ONEBIT_PLACE(nodes)));
-    const auto time = [&](const char* name, const char* help, auto place) {
-      all.push_back(quantity<PriceConfig>(name, help, place, parse_seconds));
-    };
-    time("step.forward", "seconds of all forward passes, in place of the workload's", ONEBIT_PLACE(forward));
-    time("step.backward", "seconds of all backward passes, in place of the workload's", ONEBIT_PLACE(backward));
-    time("step.optimizer", "seconds of the update, in place of the workload's", ONEBIT_PLACE(optimizer));
-    for (const Option<Cluster>& option : cluster_options()) {
-      const std::string key = option.name;
-      all.push_back(
-          {"cluster." + key, option.help,
-           [key](PriceConfig& config, const std::string& text) { config.cluster_settings.emplace_back(key, text); },
-           [](const PriceConfig&) { return std::string("of the cluster"); }});
-    }
+    std::vector<Option<PriceConfig>> all;
+    for (const auto& part : {pricing_options(), task_options(), time_options(), replacement_options()})
+      all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return table;

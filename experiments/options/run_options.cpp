@@ -56,7 +56,7 @@ RunOption image_option() {
 
 }  // namespace
 
-std::vector<RunOption> model_and_data_options() {
+std::vector<RunOption> model_options() {
   return {
       field("model", "benchmark model, see 'onebit list models'", ONEBIT_PLACE(model.name)),
       layers_option(),
@@ -96,6 +96,11 @@ std::vector<RunOption> model_and_data_options() {
             ONEBIT_PLACE(model.command)),
       field("model.timeout", "external: seconds that an answer of the worker program may take",
             ONEBIT_PLACE(model.timeout)),
+  };
+}
+
+std::vector<RunOption> data_options() {
+  return {
       field("data", "data source, see 'onebit list data'", ONEBIT_PLACE(data.name)),
       list("data.path", "files or folders, separated by commas", "files or folders", ONEBIT_PLACE(data.paths)),
       list("data.test", "files of the held-out split; empty: a share of the examples", "files",

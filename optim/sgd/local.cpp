@@ -51,7 +51,7 @@ std::vector<double> LocalOptimizer::move_and_meet(device::Buffer<float>& x, Step
   device::Stopwatch watch(device());
   channel_.absorb(problem_.shard.own(), moved_.data(), parameters_);
   channel_.exchange(point_.data(), report.traffic);
-  meet(point_, report.traffic);
+  synchronise(point_, report.traffic);
   report.seconds.exchange = watch.lap();
   return row_sums(device(), rows(), parameters_, MeetKernel{point_.data(), x.data(), parameters_});
 }
@@ -95,7 +95,7 @@ std::vector<double> LocalAdam::move(const float* from, float* to) {
   return row_sums(device(), rows(), parameters(), kernel);
 }
 
-void LocalAdam::meet(device::Buffer<float>&, netmodel::TrafficList& traffic) {
+void LocalAdam::synchronise(device::Buffer<float>&, netmodel::TrafficList& traffic) {
   average(momentum_, traffic);
   average(variance_, traffic);
 }
@@ -109,7 +109,7 @@ void DiLoCo::start(const device::Buffer<float>& parameters) {
   for_each_row(device(), 1, anchor_.size(), SpreadKernel{parameters.data(), anchor_.data(), anchor_.size()});
 }
 
-void DiLoCo::meet(device::Buffer<float>& point, netmodel::TrafficList&) {
+void DiLoCo::synchronise(device::Buffer<float>& point, netmodel::TrafficList&) {
   for_each(
       device(), anchor_.size(),
       OuterStepKernel{static_cast<float>(config().local.outer_lr), static_cast<float>(config().local.outer_momentum),

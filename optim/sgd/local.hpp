@@ -14,7 +14,7 @@ void check_local(const LocalConfig& config);
 /// Alternates local steps and synchronisations:
 ///
 ///   worker w:               updates its moments with its clipped gradient, then moves x_w
-///   every `period` steps:   point = mean of x_w; meet() may move it and average more; x_w = point
+///   every `period` steps:   point = mean of x_w; synchronise() may move it and average more; x_w = point
 ///
 /// A step that synchronises is not made in the parameters but in a copy, so that the length of the whole move is known.
 class LocalOptimizer : public Optimizer {
@@ -30,7 +30,7 @@ class LocalOptimizer : public Optimizer {
   virtual std::vector<double> move(const float* from, float* to) = 0;
   /// Called at a synchronisation. `point` [parameters] is the mean of the weights; implementations may move it and
   /// average other rows.
-  virtual void meet(device::Buffer<float>& point, netmodel::TrafficList& traffic) = 0;
+  virtual void synchronise(device::Buffer<float>& point, netmodel::TrafficList& traffic) = 0;
   /// Takes the parameters before the first step.
   virtual void start(const device::Buffer<float>&) {}
 
@@ -72,7 +72,7 @@ class LocalSgd final : public LocalOptimizer {
  private:
   void take(Range rows, const float* gradients, Index stride, const float* factors) override;
   std::vector<double> move(const float* from, float* to) override;
-  void meet(device::Buffer<float>&, netmodel::TrafficList&) override {}
+  void synchronise(device::Buffer<float>&, netmodel::TrafficList&) override {}
 
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
 };
@@ -94,7 +94,7 @@ class LocalAdam : public LocalOptimizer {
  private:
   void take(Range rows, const float* gradients, Index stride, const float* factors) override;
   std::vector<double> move(const float* from, float* to) override;
-  void meet(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
+  void synchronise(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
   AdamStep numbers() const;
 
   const VarianceBias bias_;
@@ -118,7 +118,7 @@ class DiLoCo final : public LocalAdam {
 
  private:
   void start(const device::Buffer<float>& parameters) override;
-  void meet(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
+  void synchronise(device::Buffer<float>& point, netmodel::TrafficList& traffic) override;
 
   device::Buffer<float> anchor_;          ///< [parameters]: the point of the last synchronisation
   device::Buffer<float> outer_momentum_;  ///< [parameters]

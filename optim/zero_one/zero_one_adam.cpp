@@ -122,7 +122,7 @@ void ZeroOneAdam::finish_local(device::Buffer<float>& x, StepReport& report) {
   device::Stopwatch watch(device());
   const double before = report.seconds.codec();
   const std::vector<double> squares =
-      report.synchronised ? local_->meet(numbers(), exchange_, x, report) : local_->step(numbers(), x);
+      report.synchronised ? local_->synchronise(numbers(), exchange_, x, report) : local_->step(numbers(), x);
   report.update_norm = root_mean_square(problem_.shard, squares);
   report.seconds.update = watch.lap() - (report.seconds.codec() - before);
 }

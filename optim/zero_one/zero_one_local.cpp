@@ -63,8 +63,8 @@ std::vector<double> ZeroOneLocal::step(const AdamStep& numbers, device::Buffer<f
                   ZeroOneMoveKernel{numbers, decay_.data(), momentum_.data(), variance_.data(), x.data(), parameters_});
 }
 
-std::vector<double> ZeroOneLocal::meet(const AdamStep& numbers, compress::CompressedMean& exchange,
-                                       device::Buffer<float>& x, StepReport& report) {
+std::vector<double> ZeroOneLocal::synchronise(const AdamStep& numbers, compress::CompressedMean& exchange,
+                                              device::Buffer<float>& x, StepReport& report) {
   rates_ += static_cast<double>(numbers.lr) * static_cast<double>(numbers.momentum_correction);
   if (!quirks_.subtracts_drift) {
     decay(numbers);

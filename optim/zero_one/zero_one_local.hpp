@@ -26,11 +26,11 @@ class ZeroOneLocal {
   /// Adds gradients to the momenta of this device's rows [rows]. factors: the factor of each row's gradient.
   void absorb(Range rows, const float* gradients, Index stride, const float* factors);
 
-  /// Makes a silent step (step) or one that ends with a synchronisation (meet). Both return the squared length of each
-  /// worker's move.
+  /// Makes a silent step (step) or one that ends with a synchronisation (synchronise). Both return the squared length
+  /// of each worker's move.
   std::vector<double> step(const AdamStep& numbers, device::Buffer<float>& x);
-  std::vector<double> meet(const AdamStep& numbers, compress::CompressedMean& exchange, device::Buffer<float>& x,
-                           StepReport& report);
+  std::vector<double> synchronise(const AdamStep& numbers, compress::CompressedMean& exchange, device::Buffer<float>& x,
+                                  StepReport& report);
 
  private:
   void decay(const AdamStep& numbers);

@@ -128,7 +128,7 @@ struct CrossEntropyKernel {
     const float top = lanes.largest(classes, [z](Index i) { return z[i]; });
     const float label_logit = z[label];
     const bool hit = label_logit == top && !lanes.any(label, [=](Index c) { return z[c] == label_logit; });
-    lanes.meet();
+    lanes.barrier();
     const double total = exponentiate(lanes, z, classes, top);
     const auto scale = static_cast<float>(static_cast<double>(factor) / total);
     lanes.each(classes, [=](Index c) { z[c] = c == label ? z[c] * scale - factor : z[c] * scale; });

@@ -139,6 +139,6 @@ TEST_CASE("an exchange whose errors cannot go over is refused with the reason") 
   CHECK_THAT(refused([](auto& c) { c.error_type = ErrorType::int8; }), Contains("they are kept rounded"));
   CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec keeps numbers of its own"));
   for (const ExchangePattern pattern : {ExchangePattern::gather, ExchangePattern::linear, ExchangePattern::tree}) {
-    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("vectors do not meet at servers"));
+    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("the codec is not exchanged by servers"));
   }
 }

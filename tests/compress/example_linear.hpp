@@ -84,19 +84,19 @@ class WindowMean final : public Channel {
   bool decodes_sums() const override { return true; }
   void renew_payloads() override {}
 
-  void absorb(Range group, const EncodeInput& input, const RngKey& draw, float* errors) override {
+  void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) override {
     const SegmentTable& table = layout_.worker();
     add_error_feedback(shard_.device, table, group.count, input, {errors, error_stride()},
                        refused_.data() + (group.first - shard_.own().first) * table.count());
     each_segment([&](const Segment& s, Range sent) {
       for_each_row(shard_.device, group.count, sent.count,
-                   TakeWindowKernel{window_, s.real, draw.step, errors + s.state, error_stride(),
+                   TakeWindowKernel{window_, s.real, key.step, errors + s.state, error_stride(),
                                     payloads_.data() + sent.first, width_});
     });
     sum_.absorb(group, payloads_.data(), width_);
   }
 
-  ExchangeSeconds exchange(const RngKey& draw, StoredErrors&, device::Buffer<float>&, float* result,
+  ExchangeSeconds exchange(const RngKey& key, StoredErrors&, device::Buffer<float>&, float* result,
                            netmodel::TrafficList& traffic) override {
     ExchangeSeconds seconds;
     device::Stopwatch watch(shard_.device);
@@ -104,7 +104,7 @@ class WindowMean final : public Channel {
     refusals_.add(refused_, shard_.own().count, layout_.worker().count(), shard_.own().first);
     sum_.take_mean(mean_.data());
     seconds.exchange = watch.lap();
-    step_ = draw.step;
+    step_ = key.step;
     decode_mean(result);
     for (const netmodel::Traffic& record : plan()) traffic.push_back(record);
     seconds.server = watch.lap();

@@ -138,7 +138,7 @@ struct LanesKernel {
     const float* x = values + row * n;
     float* twice = doubled + row * n;
     lanes.each(n, [=](Index i) { twice[i] = 2 * x[i]; });
-    lanes.meet();
+    lanes.barrier();
     const double sum = lanes.sum(n, [=, this](Index i) { return static_cast<double>(twice[n - 1 - i]); });
     lanes.once([=, this] { found[4 * row] = sum; });
     const float most = lanes.largest(n, [=](Index i) { return x[i]; });

@@ -440,7 +440,8 @@ TEST_CASE("what cannot be frozen by tensors is refused in one line") {
         "accepted");
   CHECK(contains(message([](auto& c) { c.exchange.error_type = compress::ErrorType::bf16; }, adam), "feedback.dtype"));
   for (const char* codec : {"top-k", "power-sgd"}) {
-    CHECK(contains(message([&](auto& c) { c.exchange.up.name = codec; }, adam), "vectors do not meet at servers"));
+    CHECK(
+        contains(message([&](auto& c) { c.exchange.up.name = codec; }, adam), "the codec is not exchanged by servers"));
   }
   const auto remembering = [](auto& c) {
     c.exchange.up.name = "dct";

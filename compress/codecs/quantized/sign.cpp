@@ -72,9 +72,9 @@ void SignCodec::encode(const device::Device& device, const SegmentTable& table, 
 }
 
 void SignCodec::serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-                      const RngKey& draw, ErrorRows errors, Payload& payload) const {
+                      const RngKey& key, ErrorRows errors, Payload& payload) const {
   if (dynamic_cast<const SignCodec*>(&up) == nullptr) {
-    return Codec::serve(device, chunks, up, arrived, draw, errors, payload);
+    return Codec::serve(device, chunks, up, arrived, key, errors, payload);
   }
   device::Buffer<double> sums(device, chunks.count());
   reduce_sign_mean(device, chunks.active(), scaled_rows(chunks, arrived, {0, arrived.rows}),

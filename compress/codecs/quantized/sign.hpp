@@ -24,11 +24,11 @@ class SignCodec final : public Codec {
   bool refuses() const override { return norm_ == ScaleNorm::unit; }
   std::optional<double> delta(Index n) const override;
   void encode(const device::Device& device, const SegmentTable& table, Range range, const EncodeInput& input,
-              const RngKey& draw, ErrorRows errors, Payload& payload) const override;
+              const RngKey& key, ErrorRows errors, Payload& payload) const override;
   void add_mean(const device::Device& device, const SegmentTable& table, const Payload& payload, Target where,
                 float* target) const override;
   void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
-             const RngKey& draw, ErrorRows errors, Payload& payload) const override;
+             const RngKey& key, ErrorRows errors, Payload& payload) const override;
   void decode(const device::Device& device, const SegmentTable& table, const Payload& payload, Index row,
               float* parameters) const override;
 

@@ -64,11 +64,11 @@ class Cursor {
 }  // namespace
 
 /// Shows every rank the shapes of all, so that all ranks refuse a mismatch.
-void MpiCommunicator::meet(std::span<const Blocks> to, std::span<const Blocks> from) {
+void MpiCommunicator::synchronise(std::span<const Blocks> to, std::span<const Blocks> from) {
   Note own{Act::blocks, 0, {}, {}};
   for (const Blocks& blocks : to) own.to.push_back(fingerprint(blocks));
   for (const Blocks& blocks : from) own.from.push_back(fingerprint(blocks));
-  const std::vector<Note> notes = processes_.meet(own);
+  const std::vector<Note> notes = processes_.synchronise(own);
   for (std::size_t target = 0; target < notes.size(); ++target) {
     for (std::size_t source = 0; source < notes.size(); ++source) {
       if (notes[source].to[target] == notes[target].from[source]) continue;
@@ -80,7 +80,7 @@ void MpiCommunicator::meet(std::span<const Blocks> to, std::span<const Blocks> f
 
 void MpiCommunicator::all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) {
   device.synchronize();
-  meet(to, from);
+  synchronise(to, from);
   const auto own = static_cast<std::size_t>(rank());
   Deferred failure;
   for (std::size_t b = 0; b < to[own].size(); ++b) {

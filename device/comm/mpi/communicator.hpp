@@ -17,7 +17,7 @@ class MpiCommunicator final : public Communicator {
   std::vector<double> all_gather(std::span<const double> own) override;
 
  private:
-  void meet(std::span<const Blocks> to, std::span<const Blocks> from);
+  void synchronise(std::span<const Blocks> to, std::span<const Blocks> from);
   void swap(const Device& device, const Blocks& to, Index to_rank, const Blocks& from, Index from_rank,
             Deferred& failure);
 

@@ -138,7 +138,7 @@ void MpiProcessGroup::run(const std::function<void()>& work) {
     } catch (...) {
       meet_failing(std::current_exception());
     }
-    meet({});
+    synchronise({});
     --depth_;
   } catch (const Unwind& unwind) {
     if (unwind.depth < depth_--) throw;
@@ -148,10 +148,10 @@ void MpiProcessGroup::run(const std::function<void()>& work) {
 
 void MpiProcessGroup::meet_failing(const std::exception_ptr& failure) {
   reason_ = packed(failure);
-  meet({Act::failed, static_cast<Index>(reason_.size()), {}, {}});
+  synchronise({Act::failed, static_cast<Index>(reason_.size()), {}, {}});
 }
 
-std::vector<Note> MpiProcessGroup::meet(const Note& own) {
+std::vector<Note> MpiProcessGroup::synchronise(const Note& own) {
   const std::vector<Note> notes = show(own);
   const auto lowest = std::ranges::min(notes, {}, &Note::depth);
   const auto failed = std::ranges::find(notes, Act::failed, &Note::act);
@@ -191,7 +191,7 @@ std::vector<Note> MpiProcessGroup::show(const Note& own) {
 std::vector<double> MpiProcessGroup::gather(std::span<const double> own) {
   Index sum = 0;
   std::vector<int> bytes;
-  for (const Note& note : meet({Act::numbers, static_cast<Index>(own.size()), {}, {}})) {
+  for (const Note& note : synchronise({Act::numbers, static_cast<Index>(own.size()), {}, {}})) {
     sum += note.length;
     bytes.push_back(count(note.length * Index{sizeof(double)}));
   }

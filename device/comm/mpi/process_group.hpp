@@ -47,7 +47,7 @@ class MpiProcessGroup final : public ProcessGroup {
 
   /// Shows a note and waits for those of all ranks. If a rank has failed, or is about to do something else, leaves
   /// every call of run() that not all ranks are in, and one more.
-  std::vector<Note> meet(const Note& own);
+  std::vector<Note> synchronise(const Note& own);
 
   /// Returns the numbers of all ranks, in rank order.
   std::vector<double> gather(std::span<const double> own);

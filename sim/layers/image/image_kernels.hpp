@@ -64,7 +64,7 @@ struct MaxPoolGradientKernel {
     const Index image = item / shape.height, y = item % shape.height, line = shape.width * shape.channels;
     float* delta = input_delta + item * line;
     lanes.each(line, [=](Index i) { delta[i] = 0.0f; });
-    lanes.meet();
+    lanes.barrier();
     if (y / shape.window >= shape.out_height()) return;
     const Index window_row = (image * shape.out_height() + y / shape.window) * shape.out_width();
     for (Index x = 0; x < shape.out_width() * shape.window; ++x) {

@@ -23,9 +23,9 @@ struct AttentionKernel {
     const Index keys = keys_of(row, positions, causal);
     const float by = scale;
     lanes.each(keys, [=](Index j) { s[j] *= by; });
-    lanes.meet();
+    lanes.barrier();
     const float top = lanes.largest(keys, [s](Index i) { return s[i]; });
-    lanes.meet();
+    lanes.barrier();
     const auto factor = static_cast<float>(1.0 / exponentiate(lanes, s, keys, top));
     lanes.each(keys, [=](Index j) { s[j] *= factor; });
     lanes.each(positions - keys, [=](Index j) { s[keys + j] = 0.0f; });
