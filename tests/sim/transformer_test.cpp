@@ -167,6 +167,7 @@ void check_model(const ModelConfig& config, const std::string& backend, bool own
       CAPTURE(worker, tensor.name);
       CHECK(largest > 0);
       CHECK(worst < 1e-6 + 1e-3 * largest);
+      offset += tensor.size;
     }
   }
 }
