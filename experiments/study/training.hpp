@@ -15,10 +15,10 @@ namespace onebit::experiments {
 /// What a command does with output that exists, and what it writes besides logs.
 struct OutputPolicy {
   bool overwrite = false;
-  bool resume = false;                    ///< continues existing logs
-  std::vector<std::string> resume_allow;  ///< options that may differ from the log's
-  std::string weights_out;                ///< file for the final weights of the only run; empty: none
-  std::optional<Settings> given = {};     ///< settings of the only run; none: arms have settings of their own
+  bool resume = false;                         ///< continues existing logs
+  std::vector<std::string> resume_allow = {};  ///< options that may differ from the log's
+  std::string weights_out = {};                ///< file for the final weights of the only run; empty: none
+  std::optional<Settings> given = {};          ///< settings of the only run; none: arms have settings of their own
 };
 
 /// What the header of a log says about its origin.
