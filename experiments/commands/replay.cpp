@@ -28,7 +28,7 @@ std::vector<Option<Options>> rows() {
                          "parameters",
                          ONEBIT_PLACE(reference)),
           field<Options>("penalty",
-                         "so many times the weights are added to every gradient, as a penalty of the loss does; none: "
+                         "add this multiple of the weights to every gradient (L2 penalty); not given: "
                          "the case's",
                          ONEBIT_PLACE(penalty)),
           json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(overwrite))};

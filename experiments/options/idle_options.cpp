@@ -121,13 +121,13 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
 /// Returns the selector whose choice does not read an option, by the rows of the tables; null: the option is read.
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
-  const auto behind = [&](const std::string& prefix) { return option.substr(prefix.size()); };
+  const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };
   if (option.starts_with("schedule.") && option != "schedule.warmup") {
-    return holds(optim::options_of_schedule(config.schedule.name), behind("schedule.")) ? nullptr : "schedule";
+    return holds(optim::options_of_schedule(config.schedule.name), after("schedule.")) ? nullptr : "schedule";
   }
   if (option == "optimizer.semantics" && config.optimizer.semantics == optim::Semantics::paper) return nullptr;
   std::string name;
-  if (option.starts_with("optimizer.")) name = behind("optimizer.");
+  if (option.starts_with("optimizer.")) name = after("optimizer.");
   if (option == "freeze" || option == "freeze.lag") name = option;
   if (holds("freeze.threshold freeze.after freeze.dwell freeze.scope", option)) name = "freeze";
   if (!name.empty() && !optim::takes_option(config.optimizer.name, name)) return "optimizer";

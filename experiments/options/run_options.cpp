@@ -25,7 +25,7 @@ RunOption layers_option() {
 }
 
 RunOption memory_option() {
-  return {"memory", "memory that the run may take, e.g. 8GB, 512MB; 0: nine tenths of what the system has",
+  return {"memory", "memory that the run may take, e.g. 8GB, 512MB; 0: nine tenths of the memory that is free",
           [](sim::RunConfig& config, const std::string& text) { config.memory = parse_bytes("memory", text); },
           [](const sim::RunConfig& config) { return std::to_string(config.memory); }};
 }
@@ -154,7 +154,8 @@ std::vector<RunOption> run_size_options() {
             ONEBIT_PLACE(checkpoint.every)),
       field("checkpoint.keep", "checkpoints that are kept, the newest ones", ONEBIT_PLACE(checkpoint.keep)),
       field("eval.every",
-            "steps between evaluations; 0: a twentieth of the run, or more, so that they take a fifth of it",
+            "steps between evaluations; 0: a twentieth of the run, or longer where evaluations would take more than a "
+            "fifth of it",
             ONEBIT_PLACE(eval.every)),
       field("eval.examples",
             "examples per evaluation, evenly spread over the split; 0: 8192, or as many as that leaves",
