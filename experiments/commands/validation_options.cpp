@@ -59,7 +59,7 @@ ValidationRequest request_of(const ValidationOptions& options, double target) {
     throw ConfigError(counts_steps ? "no loss to reach" : "a target that this measure does not use", "target",
                       "--measure steps takes --target LOSS, the other measures take none");
   if (!options.reference.empty() && request.measure != FreezeMeasure::loss)
-    throw ConfigError("a reference for an excess that nothing counts", "reference " + options.reference,
+    throw ConfigError("--reference has no effect with this measure", "reference " + options.reference,
                       "it goes with --measure loss");
   if (!options.reference.empty() && options.reference != "best" && options.reference != "known")
     parse_real("reference", options.reference);

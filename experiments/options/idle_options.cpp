@@ -157,7 +157,7 @@ std::string unpriced_because(const std::string& option, const sim::RunConfig& co
   const char* selector = unread_by_choice(option, config);
   if (selector != nullptr) return with(selector, config);
   if (option != "freeze" || policy == "never" || policy.starts_with("fraction:")) return "";
-  return "on a price unless it is fraction:F or never; --step.warmup-share says it";
+  return "on a price, where only fraction:F and never count; --step.warmup-share sets the share of warm-up steps";
 }
 
 std::vector<std::string> given_options(const RunSettings& run) {

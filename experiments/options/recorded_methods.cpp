@@ -58,7 +58,7 @@ Method method_of(const std::string& name, const Attributes& attributes) {
   for (const Method& method : methods()) {
     if (method.name != recorded || (!method.kind.empty() && method.kind != kind)) continue;
     if (method.other.empty()) return method;
-    throw ConfigError("the program has another method than the case", name + ": " + recorded, method.other);
+    throw ConfigError("the method of that name differs from the recorded one", name + ": " + recorded, method.other);
   }
   std::vector<std::string_view> known;
   for (const optim::OptimizerEntry& entry : optim::optimizers()) known.push_back(entry.name);
@@ -96,7 +96,7 @@ const std::map<std::string, std::string>& options() {
 
 double number_of(const std::string& place, const sim::GradientTrace::Attribute& value, std::size_t i = 0) {
   if (i < value.numbers.size()) return value.numbers[i];
-  throw ConfigError("a hyper-parameter of the case is not the numbers that it should be", place);
+  throw ConfigError("a hyper-parameter of the case has the wrong type or number of values", place);
 }
 
 std::string digits_of(const std::string& place, const sim::GradientTrace::Attribute& value, std::size_t i = 0) {

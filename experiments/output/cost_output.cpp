@@ -30,7 +30,8 @@ std::string measure_text(const analysis::FreezeCriterion& criterion, const std::
     case analysis::FreezeMeasure::loss:
       break;
   }
-  return "costs: final loss above that of the run it is held against, as a share of what the dense runs end above " +
+  return "costs: increase of the final loss over the run it is compared with, as a share of what the dense runs end "
+         "above " +
          reference;
 }
 

@@ -42,9 +42,9 @@ Rows execution_rows() {
       between<SweepOptions>("retries", "restarts after a failure other than a divergence", 0, 1000,
                             ONEBIT_PLACE(retries)),
       time_limit_row(),
-      field<SweepOptions>("shard",
-                          "i/n: only points p with p % n == i; none: of SLURM_PROCID and SLURM_NTASKS, else all",
-                          ONEBIT_PLACE(shard)),
+      field<SweepOptions>(
+          "shard", "i/n: only points p with p % n == i; not given: by SLURM_PROCID and SLURM_NTASKS if set, else all",
+          ONEBIT_PLACE(shard)),
       flag<SweepOptions>("extend", "add the points to those of the folder", ONEBIT_PLACE(extend)),
       flag<SweepOptions>("retry-failed", "try points again that failed or ran out of time", ONEBIT_PLACE(retry_failed)),
       json_row<SweepOptions>(),
