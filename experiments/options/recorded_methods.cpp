@@ -58,7 +58,8 @@ Method method_of(const std::string& name, const Attributes& attributes) {
   for (const Method& method : methods()) {
     if (method.name != recorded || (!method.kind.empty() && method.kind != kind)) continue;
     if (method.other.empty()) return method;
-    throw ConfigError("the method of that name differs from the recorded one", name + ": " + recorded, method.other);
+    throw ConfigError("the program's method of that name differs from the recorded one", name + ": " + recorded,
+                      method.other);
   }
   std::vector<std::string_view> known;
   for (const optim::OptimizerEntry& entry : optim::optimizers()) known.push_back(entry.name);
