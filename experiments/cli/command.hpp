@@ -33,7 +33,7 @@ struct Accepts {
 struct OwnOption {
   std::string name, help, value;  ///< value: the default; empty: there is none to show
   bool is_flag = false;
-  std::string replaces = {};  ///< as in Option
+  std::string replaces = {}, twice = {};  ///< as in Option
 };
 
 /// A command line as text, parsed and sorted.
@@ -61,7 +61,7 @@ std::vector<OwnOption> own_options(const std::vector<Option<Options>>& rows) {
   const Options defaults;
   std::vector<OwnOption> own;
   for (const Option<Options>& row : rows)
-    own.push_back({row.name, row.help, row.is_flag ? "" : row.get(defaults), row.is_flag, row.replaces});
+    own.push_back({row.name, row.help, row.is_flag ? "" : row.get(defaults), row.is_flag, row.replaces, row.twice});
   return own;
 }
 

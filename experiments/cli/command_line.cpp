@@ -197,6 +197,9 @@ class Parser {
         const std::string& name = option.string_key;
         if (name == "config" || name == "preset" || name == "deepspeed-config")
           throw ConfigError("a config file cannot name another", path + ": " + name);
+        const OwnOption* own = find_option(command_.own, name);
+        if (own != nullptr && own->is_flag && !option.value.empty() && !option.value.front().empty())
+          parse_boolean(path + ": " + name, option.value.front());
       }
       take_all(parsed);
     } catch (const po::unknown_option& error) {
@@ -214,6 +217,10 @@ class Parser {
   }
 
   void take_all(const po::parsed_options& parsed) {
+    for (const OwnOption& own : command_.own) {
+      if (!own.twice.empty() && std::ranges::count(parsed.options, own.name, &po::option::string_key) > 1)
+        throw ConfigError(own.twice, own.name);
+    }
     for (const po::option& option : parsed.options) {
       if (!option.string_key.empty()) take(option.string_key, option.value.empty() ? "" : option.value.front());
     }

@@ -24,6 +24,7 @@ struct Option {
   /// A set of options; where the command line gives one of them, those of files are dropped. Empty: each value of the
   /// command line comes after those of files.
   std::string replaces = {};
+  std::string twice = {};  ///< error where the command line or one file gives it twice; empty: the last value counts
 };
 using RunOption = Option<sim::RunConfig>;
 

@@ -40,12 +40,10 @@ std::string first_lacking(const std::vector<std::string>& lines, const std::vect
 }
 
 std::optional<Tuning> tuning_of(const SweepOptions& options) {
-  if (options.tunes.size() > 1)
-    throw ConfigError("two options to tune", "tune", "one is tuned at a time; sweep the other by --axis");
-  if (options.tunes.empty() && options.tune_points > 0)
+  if (options.tune.empty() && options.tune_points > 0)
     throw ConfigError("nothing is tuned", "tune-points", "it goes with --tune key=low:high");
-  if (options.tunes.empty()) return std::nullopt;
-  return parse_tuning(options.tunes.front(), options.tune_points > 0 ? options.tune_points : kTunePoints);
+  if (options.tune.empty()) return std::nullopt;
+  return parse_tuning(options.tune, options.tune_points > 0 ? options.tune_points : kTunePoints);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ using Rows = std::vector<Option<SweepOptions>>;
 
 Rows point_rows() {
   using Row = Option<SweepOptions>;
-  const Row tune =
-      repeated<SweepOptions>("tune", "find the best value of an option for each arm by golden section: key=low:high",
-                             ONEBIT_PLACE(tunes), "tune");
+  Row tune = field<SweepOptions>(
+      "tune", "find the best value of an option for each arm by golden section: key=low:high", ONEBIT_PLACE(tune));
+  tune.twice = "two options to tune: one is tuned at a time, sweep the other by --axis";
   Row tune_points = between<SweepOptions>("tune-points", "values that --tune tries for each arm; not given: 8", 2, 24,
                                           ONEBIT_PLACE(tune_points));
   tune_points.get = [](const SweepOptions&) { return std::string(); };

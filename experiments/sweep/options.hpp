@@ -17,7 +17,7 @@ struct SweepOptions : CommandInput {
   std::vector<std::string> axes;   ///< 'key=a,b,c', 'key=low:high:log:count' or ...:lin:...
   std::vector<std::string> zips;   ///< 'key,key': axes that advance together
   std::vector<std::string> skips;  ///< 'key=value,key=value'
-  std::vector<std::string> tunes;  ///< 'key=low:high'; at most one
+  std::string tune;                ///< 'key=low:high'; empty: nothing is tuned
   Index tune_points = 0;           ///< values to try for each arm; 0: not given, then 8
   Index jobs = 0;                  ///< runs at a time; 0: as many as fit the cores
   Index retries = 1;               ///< restarts after a failure other than a divergence

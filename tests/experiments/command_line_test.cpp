@@ -57,6 +57,8 @@ TEST_CASE("command line: values of a file come first, and those of a set give wa
   CHECK(both.things == std::vector<std::string>{"x"});
   CHECK(both.others == std::vector<std::string>{"c", "y"});
   CHECK((both.name == "typed" && both.loud));
+  write_file(folder / "later.ini", "name = later\n");
+  CHECK(parsed({"--config", path, "--config", folder / "later.ini"}).name == "later");
   write_file(folder / "quiet.ini", "loud = false\n");
   CHECK_FALSE(parsed({"--config", folder / "quiet.ini"}).loud);
 }
@@ -65,6 +67,9 @@ TEST_CASE("command line: bad values and unknown options are named with a hint") 
   CHECK_THROWS_WITH(parsed({"--count", "10"}), Contains("count 10") && Contains("from 1 to 9"));
   CHECK_THROWS_WITH(parsed({"--count", "ten"}), Contains("a whole number"));
   CHECK_THROWS_WITH(parsed({"--names", "x"}), Contains("unknown option") && Contains("did you mean name?"));
+  const Folder folder;
+  write_file(folder / "c.ini", "loud = perhaps\n");
+  CHECK_THROWS_WITH(parsed({"--config", folder / "c.ini"}), Contains("c.ini: loud 'perhaps'"));
   CHECK_THROWS_WITH(parsed({"--name"}), Contains("no value for option"));
   CHECK_THROWS_WITH(parsed({"--cluster", "eth1"}), Contains("option of another command"));
 }

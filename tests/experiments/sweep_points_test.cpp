@@ -277,6 +277,10 @@ TEST_CASE("sweep: golden section closes in on the smallest loss") {
   CHECK(std::set<std::string>(tried.begin(), tried.end()).size() == 12);
   CHECK_THAT(refusal([] { parse_tuning("optimizer.lr=0:1", 8); }), Contains("bad range"));
   CHECK_THAT(refusal([] { parse_tuning("optimizer.lr", 8); }), Contains("malformed tune"));
+  const Folder folder;
+  write_file(folder / "a.ini", "tune = optimizer.lr=1e-4:1\n");
+  write_file(folder / "b.ini", "tune = optimizer.eps=1e-8:1e-2\n");
+  CHECK(definition({"--config", folder / "a.ini", "--config", folder / "b.ini"}).tuning->key == "optimizer.eps");
   CHECK_THAT(refusal([] { parse_tuning("optimizer.lrr=1:2", 8); }), Contains("optimizer.lr"));
 }
 
