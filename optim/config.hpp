@@ -11,7 +11,7 @@
 
 namespace onebit::optim {
 
-/// `paper`: the published algorithm, with the deviations that each optimizer lists (DESIGN 6). `deepspeed`: the
+/// `paper`: the published algorithm, with the deviations listed in each optimizer's class comment. `deepspeed`: the
 /// released code with its quirks (optim/quirks.hpp).
 enum class Semantics { paper, deepspeed };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What DeepSpeed's released code (0.19.6, fp32 path) does differently from the papers: one struct per optimizer, fixed
-// when the optimizer is made. In paper semantics every field is false.
+// What DeepSpeed's released code (0.19.6, fp32 path) does differently from the papers: grouped by the optimizers that
+// share them, and fixed at construction. In paper semantics every field is false.
 
 #include "optim/config.hpp"
 
@@ -58,7 +58,8 @@ struct ZeroOneAdamQuirks {
   bool padding_as_data = false;
   /// Exchanges nothing if there is a single worker, whose momentum 1-bit rounds then leave unchanged.
   bool idle_alone = false;
-  /// Subtracts the drift, for want of an anchor: rounding parts the weights, weight decay leaks into the momentum.
+  /// Keeps no anchor but subtracts the drift at a synchronisation: rounding lets the workers' weights diverge, and
+  /// weight decay leaks into the momentum.
   bool subtracts_drift = false;
 
   static ZeroOneAdamQuirks of(const OptimizerConfig& config);

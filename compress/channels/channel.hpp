@@ -54,8 +54,8 @@ class Channel {
 
   virtual Index error_stride() const = 0;
   virtual Index server_state_size() const { return 0; }
-  /// Whether exchange() uses again, for all workers of this device at once, the errors that absorb() left. Such a
-  /// channel accepts only ErrorType::fp32: the other types are expanded to float32 a few rows at a time.
+  /// Whether exchange() or worker_squares() reads the errors that absorb() left, for all workers of this device at
+  /// once. Such a channel accepts only ErrorType::fp32: the other types are expanded to float32 a few rows at a time.
   virtual bool revisits_errors() const { return false; }
   /// Segment table of the errors of this device's servers; null if the channel has no servers.
   virtual const SegmentTable* servers() const { return nullptr; }

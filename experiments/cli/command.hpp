@@ -23,7 +23,7 @@ struct Accepts {
   bool run = false;  ///< options of a run
   /// Options of pricing: none, those that say what and how to price, or all.
   enum class Price { none, of_runs, all } price = Price::none;
-  bool target = false;                                     ///< of all options of pricing, --target too
+  bool target = false;                                     ///< --target, even where `price` leaves it out
   bool config = false, preset = false, deepspeed = false;  ///< files with options
   bool ranks = false;                                      ///< it may run as several MPI processes
   std::string default_preset = {};                         ///< preset used where none is named

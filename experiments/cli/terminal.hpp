@@ -37,7 +37,7 @@ bool shows_progress(bool requested);
 /// signals stop them.
 Training training_of(const CommandInput& input, const OutputPolicy& output, bool progress);
 
-/// Returns the configuration of pricing of a command, which warns where it extrapolates measurements, once for each.
+/// Returns a command's pricing configuration. Its cost model warns once about each extrapolated measurement.
 /// Throws ConfigError.
 PriceConfig price_config_of(const Settings& settings);
 
