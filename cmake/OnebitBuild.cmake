@@ -66,7 +66,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(onebit_build INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# gcc forgets which precompiled headers are of the system and warns inside them; clang warns of the same where it is true.
+# gcc forgets which precompiled headers are of the system and warns inside them. clang still has the first warning.
 if(ONEBIT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(onebit_build INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized>")

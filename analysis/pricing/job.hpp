@@ -1,7 +1,6 @@
 #pragma once
 // What is priced, independent of the cluster: a job with a number of workers.
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,13 +25,11 @@ struct Job {
 
 /// A job that has not been run.
 struct JobPlan {
-  PriceRules rules;                 ///< with a workload
-  Index parameters = 0;             ///< replaces the workload's number of parameters; 0: keeps it
-  double warmup_share = kNotGiven;  ///< NaN: as the freeze policy says, else 0.15
-  Index workers = 0;                ///< 0: as many as the cluster has
-  sim::RunConfig run;               ///< its optimizer, batch and accumulation count
-
-  static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
+  PriceRules rules;                             ///< with a workload
+  Index parameters = 0;                         ///< replaces the workload's number of parameters; 0: keeps it
+  double warmup_share = PriceRules::kNotGiven;  ///< NaN: as the freeze policy says, else 0.15
+  Index workers = 0;                            ///< 0: as many as the cluster has
+  sim::RunConfig run;                           ///< its optimizer, batch and accumulation count
 };
 
 /// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,

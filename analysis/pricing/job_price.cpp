@@ -96,7 +96,7 @@ ClusterPrice price_job(const Job& job, const Cluster& cluster, const netmodel::C
   netmodel::CostModelConfig model_config = config;
   model_config.on_extended = [&](const std::string& text) {
     price.extended.insert(text);
-    if (config.on_extended) config.on_extended(text);
+    config.on_extended(text);
   };
   const auto model = netmodel::make_cost_model(model_config);
   const ComputeTimes compute = times_on(job, cluster);

@@ -61,7 +61,7 @@ ScalingPrice sweep_nodes(const JobPlan& plan, const netmodel::Cluster& cluster, 
     };
     scaling.weak.push_back(point(batch));
     const bool divides = batch * fewest % count == 0;
-    const ScalingPoint none{count, job.workers, 0, JobPlan::kNotGiven, JobPlan::kNotGiven};
+    const ScalingPoint none{count, job.workers, 0, PriceRules::kNotGiven, PriceRules::kNotGiven};
     scaling.strong.push_back(divides ? point(batch * fewest / count) : none);
   }
   return scaling;

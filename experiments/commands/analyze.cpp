@@ -1,11 +1,10 @@
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
 
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
-#include "device/base/text.hpp"
+#include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/validation_options.hpp"
@@ -19,50 +18,45 @@
 namespace onebit::experiments {
 namespace {
 
-struct Options : CommandInput {
+struct Options : StudyInput {
   std::string lags;  ///< a list; empty: the log's
   std::string fit;   ///< steps, workers or errors; empty: no fit
   std::string baseline;
-  std::string out;
-  bool validate = false, json = false, progress = false;
+  bool validate = false;
   ValidationOptions judging;  ///< its thresholds are those of one log, too
-  ArmTexts arms;
-  Index seeds = 1;
-  OutputPolicy output;
 };
 
 std::vector<Option<Options>> rows() {
-  std::vector<Option<Options>> all = {
-      field<Options>("lags",
-                     "lags of the stability ratio in steps: 10,100,1000; thresholds are judged at the last; none: the "
-                     "log's",
-                     ONEBIT_PLACE(lags)),
-      field<Options>("thresholds",
-                     "ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with "
-                     "--validate",
-                     ONEBIT_PLACE(judging.thresholds)),
-      field<Options>("fit",
-                     "exponent of the squared gradient over logs that differ in steps, workers or errors; -o: the stem "
-                     "of the pictures' names",
-                     ONEBIT_PLACE(fit)),
-      field<Options>("baseline", "the arm that the others are compared with; none: each with its parent",
-                     ONEBIT_PLACE(baseline)),
-      flag<Options>("validate",
-                    "one dense run per seed, with continuations from it, frozen with and without compression; needs -o "
-                    "DIR",
-                    ONEBIT_PLACE(validate)),
-      field<Options>("freeze-at",
-                     "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000",
-                     ONEBIT_PLACE(judging.freeze_at)),
-      arm_after_freeze_row<Options>(),
-      seeds_row<Options>(),
-      field<Options>("out", "--validate: folder for the logs; --fit: see there", ONEBIT_PLACE(out)),
-      overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
-      resume_row<Options>(),
-      json_row<Options>(),
-      progress_row<Options>()};
-  for (auto& row : judging_rows<Options>()) all.push_back(std::move(row));
-  return all;
+  return joined<Options>(
+      {{field<Options>(
+            "lags",
+            "lags of the stability ratio in steps: 10,100,1000; thresholds are judged at the last; none: the "
+            "log's",
+            ONEBIT_PLACE(lags)),
+        field<Options>("thresholds",
+                       "ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with "
+                       "--validate",
+                       ONEBIT_PLACE(judging.thresholds)),
+        field<Options>(
+            "fit",
+            "exponent of the squared gradient over logs that differ in steps, workers or errors; -o: the stem "
+            "of the pictures' names",
+            ONEBIT_PLACE(fit)),
+        field<Options>("baseline", "the arm that the others are compared with; none: each with its parent",
+                       ONEBIT_PLACE(baseline)),
+        flag<Options>(
+            "validate",
+            "one dense run per seed, with continuations from it, frozen with and without compression; needs -o "
+            "DIR",
+            ONEBIT_PLACE(validate)),
+        field<Options>("freeze-at",
+                       "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000",
+                       ONEBIT_PLACE(judging.freeze_at)),
+        arm_after_freeze_row<Options>(), seeds_row<Options>(),
+        field<Options>("out", "--validate: folder for the logs; --fit: see there", ONEBIT_PLACE(out)),
+        overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)), resume_row<Options>(), json_row<Options>(),
+        progress_row<Options>()},
+       judging_rows<Options>()});
 }
 
 analysis::VarianceOptions variance_options(const Options& options) {
@@ -161,8 +155,7 @@ int validate(const Options& options) {
   const bool priced = std::ranges::any_of(options.price, [](const auto& setting) { return setting.first != "target"; });
   if (!options.lags.empty() || !options.fit.empty() || !options.baseline.empty() || priced)
     throw ConfigError("options of other analyses with --validate", "analyze", "leave them out");
-  const Study study{options.run, options.arms, options.seeds, options.out,
-                    training_of(options, options.output, options.progress)};
+  const Study study = study_of(options);
   const ValidationRequest request = request_of(options.judging, price_config_of(options.price).target);
   const auto [validation, reference, complete, problem] = run_validation(study, request);
   const std::vector<std::string> pictures = draw_validation(validation, options.out + "/validation");

@@ -4,6 +4,7 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "experiments/cli/rows.hpp"
+#include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/arm_runs_output.hpp"
@@ -16,28 +17,20 @@
 namespace onebit::experiments {
 namespace {
 
-struct Options : CommandInput {
-  std::string out;
-  ArmTexts arms;
-  Index seeds = 1;
+struct Options : StudyInput {
   std::optional<double> margin;
-  OutputPolicy output;
-  bool json = false, dry_run = false, progress = false;
+  bool dry_run = false;
 };
 
 std::vector<Option<Options>> rows() {
-  std::vector<Option<Options>> all = arms_rows<Options>();
-  all.insert(all.begin(), field<Options>("out", "folder for logs, table and pictures", ONEBIT_PLACE(out)));
-  all.push_back(seeds_row<Options>());
-  all.push_back(margin_row<Options>("relative difference of final losses within which arms are equivalent",
-                                    ONEBIT_PLACE(margin)));
-  all.push_back(json_row<Options>());
-  all.push_back(dry_run_row<Options>());
-  all.push_back(overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)));
-  all.push_back(resume_row<Options>());
-  all.push_back(resume_allow_row<Options>());
-  all.push_back(progress_row<Options>());
-  return all;
+  return joined<Options>(
+      {{field<Options>("out", "folder for logs, table and pictures", ONEBIT_PLACE(out))},
+       arms_rows<Options>(),
+       {seeds_row<Options>(),
+        margin_row<Options>("relative difference of final losses within which arms are equivalent",
+                            ONEBIT_PLACE(margin)),
+        json_row<Options>(), dry_run_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
+        resume_row<Options>(), resume_allow_row<Options>(), progress_row<Options>()}});
 }
 
 void check(const Options& options) {
@@ -91,8 +84,7 @@ int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
 
 int compare(const Options& options) {
   check(options);
-  const Study study{options.run, options.arms, options.seeds, options.out,
-                    training_of(options, options.output, options.progress)};
+  const Study study = study_of(options);
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
   const PriceConfig price = price_config_of(options.price);
   const Prices prices = prices_of(price);

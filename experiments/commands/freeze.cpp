@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "experiments/cli/rows.hpp"
+#include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/validation_options.hpp"
@@ -10,31 +11,21 @@
 namespace onebit::experiments {
 namespace {
 
-struct Options : CommandInput {
-  std::string out;
-  ArmTexts arms;
-  Index seeds = 1;
+struct Options : StudyInput {
   ValidationOptions judging;
-  OutputPolicy output;
-  bool json = false, progress = false;
 };
 
 std::vector<Option<Options>> rows() {
-  std::vector<Option<Options>> all = {field<Options>("out", "folder for the logs", ONEBIT_PLACE(out)),
-                                      seeds_row<Options>(),
-                                      arm_after_freeze_row<Options>(),
-                                      json_row<Options>(),
-                                      overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
-                                      resume_row<Options>(),
-                                      progress_row<Options>()};
-  for (auto& row : judging_rows<Options>()) all.push_back(std::move(row));
-  return all;
+  return joined<Options>(
+      {{field<Options>("out", "folder for the logs", ONEBIT_PLACE(out)), seeds_row<Options>(),
+        arm_after_freeze_row<Options>(), json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
+        resume_row<Options>(), progress_row<Options>()},
+       judging_rows<Options>()});
 }
 
 int answer(const Options& options) {
   const PriceConfig price = price_config_of(options.price);
-  const Study study{options.run, options.arms, options.seeds, options.out,
-                    training_of(options, options.output, options.progress)};
+  const Study study = study_of(options);
   const FreezeAnswer found = answer_freeze(study, request_of(options.judging, price.target), prices_of(price));
   if (!found.complete) return kExitStopped;
   if (options.json) {

@@ -7,6 +7,7 @@
 #include "device/base/error.hpp"
 #include "device/base/temporary_folder.hpp"
 #include "experiments/cli/rows.hpp"
+#include "experiments/cli/study_input.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/options/presets.hpp"
@@ -18,22 +19,11 @@
 namespace onebit::experiments {
 namespace {
 
-struct Options : CommandInput {
-  std::string out;
-  ArmTexts arms;
-  Index seeds = 1;
-  OutputPolicy output;
-  bool json = false, progress = false;
-};
-
-std::vector<Option<Options>> rows() {
-  std::vector<Option<Options>> all = arms_rows<Options>();
-  all.insert(all.begin(), field<Options>("out", "folder that keeps the logs", ONEBIT_PLACE(out)));
-  all.push_back(seeds_row<Options>());
-  all.push_back(json_row<Options>());
-  all.push_back(overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)));
-  all.push_back(progress_row<Options>());
-  return all;
+std::vector<Option<StudyInput>> rows() {
+  return joined<StudyInput>({{field<StudyInput>("out", "folder that keeps the logs", ONEBIT_PLACE(out))},
+                             arms_rows<StudyInput>(),
+                             {seeds_row<StudyInput>(), json_row<StudyInput>(),
+                              overwrite_row<StudyInput>(ONEBIT_PLACE(output.overwrite)), progress_row<StudyInput>()}});
 }
 
 /// Relative difference of the displacement up to which a trace counts as reproduced, as 32-bit arithmetic allows.
@@ -82,7 +72,7 @@ TraceCheck check_case(const sim::GradientTrace& trace, const std::string& path, 
   return best;
 }
 
-std::vector<TraceCheck> check_traces(const Options& options) {
+std::vector<TraceCheck> check_traces(const StudyInput& options) {
   std::vector<TraceCheck> checks;
   for (const std::string& path : options.arguments) {
     const sim::GradientTrace trace(path);
@@ -125,12 +115,11 @@ struct PresetCheck {
   bool complete = true;
 };
 
-PresetCheck check_preset(const Options& options) {
+PresetCheck check_preset(const StudyInput& options) {
   const std::vector<ExpectedRun> expected = read_expected(find_expected(options.run.preset));
+  Study study = study_of(options);
   std::optional<TemporaryFolder> folder;
-  const Study study{options.run, options.arms, options.seeds,
-                    options.out.empty() ? folder.emplace("onebit-verify").path() : options.out,
-                    training_of(options, options.output, options.progress)};
+  if (study.folder.empty()) study.folder = folder.emplace("onebit-verify").path();
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
   const Prices prices = prices_of({});
   const ArmResults results = run_arms(study, arms, prices, check_arms(study, arms, prices));
@@ -169,7 +158,7 @@ std::string verdict(bool agrees, const std::vector<ArmAgreement>& arms) {
   return std::string("this build on this machine gives the recorded numbers") + (same ? ", bit for bit" : "");
 }
 
-int verify(const Options& options) {
+int verify(const StudyInput& options) {
   const std::vector<TraceCheck> traces = check_traces(options);
   if (!options.json) print(traces, std::cout);
   const PresetCheck runs = check_preset(options);

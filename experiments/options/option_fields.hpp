@@ -150,6 +150,14 @@ Option<Config> integers(const std::string& name, const std::string& help, Place 
           }};
 }
 
+/// Returns the rows of all parts, in order.
+template <class Config>
+std::vector<Option<Config>> joined(const std::vector<std::vector<Option<Config>>>& parts) {
+  std::vector<Option<Config>> all;
+  for (const std::vector<Option<Config>>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 #define ONEBIT_PLACE(member)  \
   [](auto& config) -> auto& { \
     return config.member;     \

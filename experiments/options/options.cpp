@@ -174,13 +174,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 const std::vector<RunOption>& run_options() {
-  static const std::vector<RunOption> table = [] {
-    std::vector<RunOption> all;
-    for (auto part : {run_size_options(), model_options(), data_options(), optimizer_options(), exchange_options()}) {
-      all.insert(all.end(), part.begin(), part.end());
-    }
-    return all;
-  }();
+  static const std::vector<RunOption> table =
+      joined<RunConfig>({run_size_options(), model_options(), data_options(), optimizer_options(), exchange_options()});
   return table;
 }
 

@@ -317,12 +317,8 @@ const std::vector<Option<Cluster>>& cluster_options() {
 }
 
 const std::vector<Option<PriceConfig>>& price_options() {
-  static const std::vector<Option<PriceConfig>> table = [] {
-    std::vector<Option<PriceConfig>> all;
-    for (const auto& part : {pricing_options(), task_options(), time_options(), replacement_options()})
-      all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }();
+  static const std::vector<Option<PriceConfig>> table =
+      joined<PriceConfig>({pricing_options(), task_options(), time_options(), replacement_options()});
   return table;
 }
 

@@ -16,11 +16,15 @@ using analysis::ScalingPoint;
 using analysis::SpeedupCurve;
 using analysis::StagePrice;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 /// Returns "4 GPUs a node".
 std::string width_text(const SpeedupCurve& curve) {
   return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU a node" : " GPUs a node");
+}
+
+/// Formats a rate in the units in which links are sold.
+std::string rate_text(netmodel::BytesPerSecond rate) {
+  const double gigabits = 8 * rate.value / 1e9;
+  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
 }
 
 std::string break_even_text(const ClusterPrice& price) {
@@ -110,11 +114,6 @@ Json to_json(const std::vector<ScalingPoint>& points) {
 
 }  // namespace
 
-std::string rate_text(netmodel::BytesPerSecond rate) {
-  const double gigabits = 8 * rate.value / 1e9;
-  return gigabits < 1 ? number(1e3 * gigabits, 4) + " Mb/s" : number(gigabits, 4) + " Gb/s";
-}
-
 Json to_json(const ClusterPrice& price, const Job& job) {
   std::vector<Json> stages;
   for (const StagePrice& stage : price.stages) stages.push_back(Json::object(members_of(stage)));
@@ -136,7 +135,7 @@ Json to_json(const ClusterPrice& price, const Job& job) {
              .with("end_to_end_speedup", price.end_to_end_speedup)
              .with("extended", Json::array({price.extended.begin(), price.extended.end()}));
   if (price.timeline) json = json.with("run_seconds", price.timeline->at(job.log->summary.steps));
-  return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : kNone);
+  return json.with("break_even_bytes_per_second", price.break_even ? price.break_even->value : sim::not_applicable);
 }
 
 void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
@@ -180,11 +179,11 @@ void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const
 Json to_json(const std::vector<SpeedupCurve>& curves, const Job& job) {
   std::vector<Json> items;
   for (const SpeedupCurve& curve : curves) {
-    items.push_back(
-        Json::object({{"gpus_per_node", curve.gpus_per_node},
-                      {"bytes_per_second", Json::array({curve.rates.begin(), curve.rates.end()})},
-                      {"speedup", Json::array({curve.speedups.begin(), curve.speedups.end()})},
-                      {"break_even_bytes_per_second", curve.break_even ? curve.break_even->value : kNone}}));
+    items.push_back(Json::object(
+        {{"gpus_per_node", curve.gpus_per_node},
+         {"bytes_per_second", Json::array({curve.rates.begin(), curve.rates.end()})},
+         {"speedup", Json::array({curve.speedups.begin(), curve.speedups.end()})},
+         {"break_even_bytes_per_second", curve.break_even ? curve.break_even->value : sim::not_applicable}}));
   }
   return Json::object({{"workload", job.name}, {"curves", Json::array(items)}});
 }

@@ -9,9 +9,6 @@
 
 namespace onebit::experiments {
 
-/// Formats a rate in the units in which links are sold.
-std::string rate_text(netmodel::BytesPerSecond rate);
-
 /// Prints a job's price on a cluster: the parts of a step, speed-ups and the break-even rate.
 void print_price(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 

@@ -2,7 +2,6 @@
 // The runs of one seed of a freeze experiment: a dense run, and continuations of it that freeze after a step.
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

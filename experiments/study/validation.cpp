@@ -1,7 +1,6 @@
 #include "experiments/study/validation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "analysis/freeze/variance.hpp"

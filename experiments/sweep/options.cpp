@@ -55,10 +55,11 @@ Rows execution_rows() {
 }  // namespace
 
 Rows sweep_rows() {
-  Rows all = {field<SweepOptions>("out", "folder for the runs and their table", ONEBIT_PLACE(out))};
-  for (const Rows& part : {arms_rows<SweepOptions>(), Rows{seeds_row<SweepOptions>()}, point_rows(), execution_rows()})
-    all.insert(all.end(), part.begin(), part.end());
-  return all;
+  return joined<SweepOptions>({{field<SweepOptions>("out", "folder for the runs and their table", ONEBIT_PLACE(out))},
+                               arms_rows<SweepOptions>(),
+                               {seeds_row<SweepOptions>()},
+                               point_rows(),
+                               execution_rows()});
 }
 
 Command sweep_syntax() {

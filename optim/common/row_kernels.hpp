@@ -79,7 +79,7 @@ struct AdamMoveKernel {
 };
 
 /// Sets every row to the common point of a synchronisation. Yields the squared step.
-struct MeetKernel {
+struct SynchroniseKernel {
   const float* point;
   float* rows;
   Index columns;

@@ -40,20 +40,20 @@ StepReport LocalOptimizer::do_finish(device::Buffer<float>& parameters) {
   if (step() == 1) start(parameters);
   device::Stopwatch watch(device());
   const std::vector<double> squares =
-      report.synchronised ? move_and_meet(parameters, report) : move(parameters.data(), parameters.data());
+      report.synchronised ? move_and_synchronise(parameters, report) : move(parameters.data(), parameters.data());
   report.update_norm = root_mean_square(problem_.shard, squares);
   report.seconds.update = watch.lap() - report.seconds.exchange;
   return report;
 }
 
-std::vector<double> LocalOptimizer::move_and_meet(device::Buffer<float>& x, StepReport& report) {
+std::vector<double> LocalOptimizer::move_and_synchronise(device::Buffer<float>& x, StepReport& report) {
   move(x.data(), moved_.data());
   device::Stopwatch watch(device());
   channel_.absorb(problem_.shard.own(), moved_.data(), parameters_);
   channel_.exchange(point_.data(), report.traffic);
   synchronise(point_, report.traffic);
   report.seconds.exchange = watch.lap();
-  return row_sums(device(), rows(), parameters_, MeetKernel{point_.data(), x.data(), parameters_});
+  return row_sums(device(), rows(), parameters_, SynchroniseKernel{point_.data(), x.data(), parameters_});
 }
 
 void LocalOptimizer::average(device::Buffer<float>& rows, netmodel::TrafficList& traffic) {

@@ -47,7 +47,7 @@ class LocalOptimizer : public Optimizer {
   void do_begin() override { clipping_.begin(); }
   void do_absorb(Range group, const float* gradients, Index stride) override;
   StepReport do_finish(device::Buffer<float>& parameters) override;
-  std::vector<double> move_and_meet(device::Buffer<float>& x, StepReport& report);
+  std::vector<double> move_and_synchronise(device::Buffer<float>& x, StepReport& report);
 
   Problem problem_;
   OptimizerConfig config_;

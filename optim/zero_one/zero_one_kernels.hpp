@@ -50,7 +50,7 @@ struct DecayKernel {
 
 /// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift is turned into the new
 /// momentum, the average of those that made the drift.
-struct ZeroOneMeetKernel {
+struct ZeroOneSynchroniseKernel {
   AdamStep s;
   float momentum_share;  ///< 1 / sum of lr c1 since the last synchronisation
   float* anchor;
@@ -82,7 +82,7 @@ struct ReleasedMoveKernel {
 };
 
 /// The released code's drift before a synchronisation. Adds this step's move to `drift` and writes what is exchanged:
-/// scaled = drift * (sqrt(v) c2 + eps). ReleasedMeetKernel then updates the weights.
+/// scaled = drift * (sqrt(v) c2 + eps). ReleasedSynchroniseKernel then updates the weights.
 struct ReleasedDriftKernel {
   AdamStep s;
   const float* decay;
@@ -101,7 +101,7 @@ struct ReleasedDriftKernel {
 
 /// The released code's synchronisation: makes the local step, subtracts the whole drift, and adds the mean drift.
 /// Yields the squared step.
-struct ReleasedMeetKernel {
+struct ReleasedSynchroniseKernel {
   AdamStep s;
   const float* decay;
   float momentum_share;  ///< -1 / sum of lr since the last synchronisation

@@ -71,24 +71,25 @@ std::vector<double> ZeroOneLocal::synchronise(const AdamStep& numbers, compress:
     for_each_row(device(), rows(), parameters_,
                  ZeroOneDriftKernel{numbers, momentum_.data(), variance_.data(), drift_.data(), parameters_});
     exchange_drift(drift_, exchange, report);
-    return meet_at_anchor(numbers, x);
+    return synchronise_at_anchor(numbers, x);
   }
   for_each_row(device(), rows(), parameters_,
                ReleasedDriftKernel{numbers, decay_.data(), momentum_.data(), variance_.data(), x.data(), drift_.data(),
                                    scaled_.data(), parameters_});
   const bool alone = quirks_.idle_alone && problem_.shard.workers() == 1;
   if (!alone) exchange_drift(scaled_, exchange, report);
-  return row_sums(device(), rows(), parameters_,
-                  ReleasedMeetKernel{numbers, decay_.data(), take_share(-1), momentum_.data(), variance_.data(),
-                                     alone ? scaled_.data() : mean_.data(), x.data(), drift_.data(), parameters_});
+  return row_sums(
+      device(), rows(), parameters_,
+      ReleasedSynchroniseKernel{numbers, decay_.data(), take_share(-1), momentum_.data(), variance_.data(),
+                                alone ? scaled_.data() : mean_.data(), x.data(), drift_.data(), parameters_});
 }
 
-std::vector<double> ZeroOneLocal::meet_at_anchor(const AdamStep& numbers, device::Buffer<float>& x) {
+std::vector<double> ZeroOneLocal::synchronise_at_anchor(const AdamStep& numbers, device::Buffer<float>& x) {
   for_each(device(), parameters_,
-           ZeroOneMeetKernel{numbers, take_share(1), anchor_.data(), mean_.data(), variance_.data()});
+           ZeroOneSynchroniseKernel{numbers, take_share(1), anchor_.data(), mean_.data(), variance_.data()});
   for_each_row(device(), rows(), parameters_, SpreadKernel{mean_.data(), momentum_.data(), parameters_});
   drift_.zero();
-  return row_sums(device(), rows(), parameters_, MeetKernel{anchor_.data(), x.data(), parameters_});
+  return row_sums(device(), rows(), parameters_, SynchroniseKernel{anchor_.data(), x.data(), parameters_});
 }
 
 /// Exchanges the drifts of all of this device's workers at once.

@@ -34,7 +34,7 @@ class ZeroOneLocal {
 
  private:
   void decay(const AdamStep& numbers);
-  std::vector<double> meet_at_anchor(const AdamStep& numbers, device::Buffer<float>& x);
+  std::vector<double> synchronise_at_anchor(const AdamStep& numbers, device::Buffer<float>& x);
   void exchange_drift(const device::Buffer<float>& drift, compress::CompressedMean& exchange, StepReport& report);
   float take_share(double sign);
   const device::Device& device() const { return problem_.shard.device; }

@@ -49,7 +49,7 @@ TEST_CASE("pricing: a job has the stages of its optimizer, next to dense Adam") 
 }
 
 TEST_CASE("pricing: the warm-up share is what was asked for, else that of the freeze policy, else 0.15") {
-  const auto share = [](const std::string& policy, double asked = JobPlan::kNotGiven) {
+  const auto share = [](const std::string& policy, double asked = PriceRules::kNotGiven) {
     JobPlan plan = bert_plan("onebit-adam");
     plan.run.optimizer.freeze.policy = policy;
     plan.warmup_share = asked;
