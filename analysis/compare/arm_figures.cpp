@@ -39,6 +39,15 @@ std::vector<NamedAxis> axes_on(std::span<const netmodel::Cluster> clusters) {
   return axes;
 }
 
+/// What the figures of every arm are computed with.
+struct Pricing {
+  double target;
+  std::span<const netmodel::Cluster> clusters;
+  const PriceRules& rules;
+  const netmodel::CostModel& model;
+  const SharedComputing& computing;
+};
+
 std::vector<TimedRun> timed_runs(const Arm& arm, const Pricing& pricing) {
   std::vector<TimedRun> runs;
   for (const Run& run : arm.runs) {
@@ -158,7 +167,14 @@ void count_runs(const std::vector<TimedRun>& runs, ArmFigures& figures) {
   figures.unfinished = count_of(runs, Outcome::unfinished);
 }
 
-}  // namespace
+RunTimes times_of(const TimedRun& run, std::span<const netmodel::Cluster> clusters) {
+  RunTimes times;
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    times.seconds.push_back(run.clocks[c].at(run.run->summary.steps));
+    times.communication.push_back(communication_of(clusters[c].name, run.clocks[c]));
+  }
+  return times;
+}
 
 SharedComputing computing_of(std::span<const Arm> arms) {
   std::vector<SharedComputing::NamedRun> runs;
@@ -168,7 +184,7 @@ SharedComputing computing_of(std::span<const Arm> arms) {
   return SharedComputing(runs);
 }
 
-ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing) {
+ArmFigures figures_of(const Arm& arm, const Pricing& pricing) {
   const std::span<const netmodel::Cluster> clusters = pricing.clusters;
   const std::vector<TimedRun> runs = timed_runs(arm, pricing);
   const std::vector<NamedAxis> axes = axes_on(clusters);
@@ -189,11 +205,22 @@ ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing) {
     figures.seconds.push_back({clusters[c].name, interval_of(finished, [&](const TimedRun& run) {
                                  return run.clocks[c].at(run.run->summary.steps);
                                })});
-    figures.communication.push_back(communication_of(clusters[c].name, runs.front().clocks[c]));
   }
+  for (const TimedRun& run : runs) figures.times.push_back(times_of(run, clusters));
   figures.curves = curves_of(runs, axes);
-  figures.to_target = cost_of(runs, target, axes);
+  figures.to_target = cost_of(runs, pricing.target, axes);
   return figures;
+}
+
+}  // namespace
+
+PricedArms price_arms(std::span<const Arm> arms, double target, std::span<const netmodel::Cluster> clusters,
+                      const PriceRules& rules, const netmodel::CostModel& model) {
+  const SharedComputing computing = computing_of(arms);
+  PricedArms priced;
+  if (measures_computing(rules)) priced.computing = computing.groups();
+  for (const Arm& arm : arms) priced.arms.push_back(figures_of(arm, {target, clusters, rules, model, computing}));
+  return priced;
 }
 
 }  // namespace onebit::analysis

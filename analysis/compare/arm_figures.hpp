@@ -38,6 +38,12 @@ struct DenseRatio {
   Interval times;
 };
 
+/// The times of one run on each cluster, in the order of the clusters.
+struct RunTimes {
+  std::vector<double> seconds;  ///< estimated time of the whole run
+  std::vector<CommunicationTime> communication;
+};
+
 /// Cost of reaching the target, over the runs that finished or diverged; an interval is NaN where one of them did not
 /// reach it. See reached_at.
 struct TargetCost {
@@ -51,29 +57,25 @@ struct ArmFigures {
   std::string name;
   Rates rates;
   Index runs = 0, finished = 0, diverged = 0, failed = 0, unfinished = 0;
-  std::vector<std::string> unfinished_runs;      ///< one line per run that did not finish: see unfinished_lines
-  Interval final_loss, best_loss, accuracy;      ///< evaluated losses and accuracy
-  Interval bytes;                                ///< bytes sent by one worker over the run
-  DenseRatio ratio_fp16, ratio_fp32;             ///< ratios of bytes
-  std::vector<ClusterSeconds> seconds;           ///< time of the run on each cluster
-  std::vector<CommunicationTime> communication;  ///< communication of its first run on each cluster
-  std::vector<LossCurve> curves;                 ///< against steps, samples and bytes, then seconds on each cluster
+  std::vector<std::string> unfinished_runs;  ///< one line per run that did not finish: see unfinished_lines
+  Interval final_loss, best_loss, accuracy;  ///< evaluated losses and accuracy
+  Interval bytes;                            ///< bytes sent by one worker over the run
+  DenseRatio ratio_fp16, ratio_fp32;         ///< ratios of bytes
+  std::vector<ClusterSeconds> seconds;       ///< time of the run on each cluster
+  std::vector<RunTimes> times;               ///< times of every run, in the order of the arm's runs
+  std::vector<LossCurve> curves;             ///< against steps, samples and bytes, then seconds on each cluster
   TargetCost to_target;
 };
 
-/// Everything that is needed to price arms.
-struct Pricing {
-  std::span<const netmodel::Cluster> clusters;
-  const netmodel::CostModel& model;
-  const PriceRules& rules;
-  const SharedComputing& computing;  ///< covers the arms' runs, and possibly others
+/// The figures of several arms, whose runs share one computing time where they compute the same gradients.
+struct PricedArms {
+  std::vector<ArmFigures> arms;           ///< in the order given
+  std::vector<ComputingGroup> computing;  ///< the computing times used, unless the rules give the passes' times
 };
 
-/// Computes an arm's figures. `rates` are left to the caller, who knows the other arms. Throws ConfigError where a
-/// cluster cannot hold the workers.
-ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing);
-
-/// Returns the computing times of all the arms' runs.
-SharedComputing computing_of(std::span<const Arm> arms);
+/// Computes the figures of arms and their times on clusters with distinct names; `target` is the loss to reach, or NaN.
+/// ArmFigures::rates are left to the caller. Throws ConfigError where a cluster cannot hold the workers.
+PricedArms price_arms(std::span<const Arm> arms, double target, std::span<const netmodel::Cluster> clusters,
+                      const PriceRules& rules, const netmodel::CostModel& model);
 
 }  // namespace onebit::analysis

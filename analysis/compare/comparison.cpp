@@ -92,13 +92,10 @@ Comparison compare(std::span<const Arm> arms, const ComparisonRequest& request, 
   comparison.notes = references.notes;
   comparison.target = std::isnan(request.target) ? default_target(arms, comparison.grids) : request.target;
   const std::vector<Rates> rates = rates_of(comparison.grids, arms.size());
-  const SharedComputing computing = computing_of(arms);
-  if (measures_computing(request.rules)) comparison.computing = computing.groups();
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    comparison.arms.push_back(
-        figures_of(arms[i], comparison.target, {request.clusters, model, request.rules, computing}));
-    comparison.arms.back().rates = rates[i];
-  }
+  PricedArms priced = price_arms(arms, comparison.target, request.clusters, request.rules, model);
+  comparison.arms = std::move(priced.arms);
+  comparison.computing = std::move(priced.computing);
+  for (std::size_t i = 0; i < arms.size(); ++i) comparison.arms[i].rates = rates[i];
   add_verdicts(arms, references, rates, request.margin, comparison);
   return comparison;
 }

@@ -1,6 +1,8 @@
+#include <cmath>
 #include <iostream>
 #include <optional>
 
+#include "analysis/compare/comparison.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "experiments/cli/rows.hpp"
@@ -41,28 +43,22 @@ void check(const Options& options) {
 
 /// Compares the arms by their logs. None where there is only one seed or one arm. Throws ConfigError where the arms
 /// cannot be compared.
-std::optional<analysis::Comparison> judged(const Options& options, const std::vector<ArmRuns>& results) {
-  if (options.seeds < 2 || results.size() < 2) return std::nullopt;
-  std::vector<analysis::Arm> arms;
-  for (const ArmRuns& result : results) {
-    arms.push_back({result.name, {}, {}});
-    for (const analysis::Summary& run : result.runs) arms.back().runs.push_back(analysis::read_run(run.path));
-    arms.back().options = analysis::arm_options(arms.back().runs.front());
-  }
+std::optional<analysis::Comparison> judged(const Options& options, const std::vector<analysis::Arm>& arms) {
+  if (options.seeds < 2 || arms.size() < 2) return std::nullopt;
   return analysis::compare(arms, {.margin = options.margin.value_or(analysis::default_margin)});
 }
 
-void print_judged(const Options& options, const std::vector<ArmRuns>& results) {
+void print_judged(const Options& options, const std::vector<analysis::Arm>& arms) {
   try {
-    if (const auto comparison = judged(options, results)) print_verdicts(*comparison, std::cout);
+    if (const auto comparison = judged(options, arms)) print_verdicts(*comparison, std::cout);
   } catch (const ConfigError& error) {
     std::cout << "\nno verdicts: " << error.what() << "\n";
   }
 }
 
-Json with_verdicts(const Json& json, const Options& options, const std::vector<ArmRuns>& results) {
+Json with_verdicts(const Json& json, const Options& options, const std::vector<analysis::Arm>& arms) {
   try {
-    const auto comparison = judged(options, results);
+    const auto comparison = judged(options, arms);
     return comparison ? json.with("comparison", to_json(*comparison)) : json;
   } catch (const ConfigError& error) {
     return json.with("no_verdicts", std::string(error.what()));
@@ -70,10 +66,10 @@ Json with_verdicts(const Json& json, const Options& options, const std::vector<A
 }
 
 /// Returns the exit status. A diverged run is a result; one that did not do what it was asked to is a failure.
-int comparison_status(const std::vector<ArmRuns>& results, bool complete) {
-  int status = complete ? kExitDone : kExitStopped;
-  for (const ArmRuns& arm : results) {
-    for (const analysis::Summary& run : arm.runs) {
+int comparison_status(const ArmResults& results) {
+  int status = results.complete ? kExitDone : kExitStopped;
+  for (const analysis::Arm& arm : results.arms) {
+    for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
       if (run.status != sim::RunStatus::failed) continue;
       std::cerr << "onebit: error: " << run.reason << " (" << run.path << ")\n";
       status = kExitFailed;
@@ -102,23 +98,24 @@ int compare(const Options& options) {
     for (const Arm& arm : arms) std::cout << arm.name << ": " << options.seeds << " runs\n";
     return kExitDone;
   }
-  const auto [results, complete] = run_arms(study, arms, prices, examples);
-  write_csv(results, options.out + "/runs.csv");
-  const RunTimes times = times_of(results, prices);
+  const ArmResults results = run_arms(study, arms, examples);
+  write_csv(results.arms, options.out + "/runs.csv");
+  const analysis::PricedArms priced =
+      analysis::price_arms(results.arms, std::nan(""), prices.clusters, prices.rules, *prices.model);
   if (!options.json) {
     print_deepspeed(options.run, std::cout);
-    print_comparison(results, times, std::cout);
-    print_judged(options, results);
+    print_arm_runs(results.arms, priced, std::cout);
+    print_judged(options, results.arms);
   }
   // Pictures of time are drawn only for clusters that were requested.
-  const std::vector<std::string> pictures = draw_pictures(results, times, price.names_clusters, options.out);
+  const std::vector<std::string> pictures = draw_pictures(results.arms, priced.arms, price.names_clusters, options.out);
   if (options.json) {
-    const Json json = with_verdicts(to_json(results, times, pictures), options, results);
+    const Json json = with_verdicts(to_json(results.arms, priced, pictures), options, results.arms);
     std::cout << with_deepspeed(json, options.run).text() << "\n";
   } else {
     print_pictures(pictures, std::cout);
   }
-  return comparison_status(results, complete);
+  return comparison_status(results);
 }
 
 }  // namespace

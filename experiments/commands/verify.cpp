@@ -121,8 +121,7 @@ PresetCheck check_preset(const StudyInput& options) {
   std::optional<TemporaryFolder> folder;
   if (study.folder.empty()) study.folder = folder.emplace("onebit-verify").path();
   const std::vector<Arm> arms = arms_of(study.run, study.arms);
-  const Prices prices = prices_of({});
-  const ArmResults results = run_arms(study, arms, prices, check_arms(study, arms, prices));
+  const ArmResults results = run_arms(study, arms, check_arms(study, arms, prices_of({})));
   return {agreements(expected, results.arms), results.complete};
 }
 

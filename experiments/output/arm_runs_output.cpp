@@ -3,21 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <map>
-#include <numeric>
 #include <sstream>
 
-#include "analysis/compare/paired.hpp"
 #include "analysis/pictures/plot.hpp"
 #include "device/base/files.hpp"
-#include "experiments/output/interval_output.hpp"
+#include "experiments/output/comparison_output.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/output/time_output.hpp"
 
 namespace onebit::experiments {
 namespace {
 
-using analysis::Interval;
+using analysis::Arm;
+using analysis::ArmFigures;
+using analysis::PricedArms;
+using analysis::Run;
 using analysis::Summary;
 
 std::string status_name(const Summary& run) {
@@ -28,21 +28,15 @@ std::string freeze_text(const Summary& run) {
   return run.freeze_step > 0 ? std::to_string(run.freeze_step) : "-";
 }
 
-std::string interval_text(const Interval& interval, double factor, int digits, const std::string& unit) {
-  if (!std::isfinite(interval.mean)) return "-";
-  const Interval scaled{factor * interval.mean, factor * interval.half_width, interval.count};
-  return experiments::interval_text(scaled, digits) + unit;
+bool several_seeds(const std::vector<Arm>& arms) {
+  return std::ranges::any_of(arms, [](const Arm& arm) { return arm.runs.size() > 1; });
 }
 
-bool several_seeds(const std::vector<ArmRuns>& arms) {
-  return std::any_of(arms.begin(), arms.end(), [](const ArmRuns& arm) { return arm.runs.size() > 1; });
-}
-
-void print_runs(const std::vector<ArmRuns>& arms, std::ostream& out) {
+void print_runs(const std::vector<Arm>& arms, std::ostream& out) {
   Table table({"arm", "seed", "status", "final loss", "best loss", "accuracy", "freeze step", "bytes/worker",
                "dense step", "compressed step", "vs fp16", "vs fp32", "wall"});
-  for (const ArmRuns& arm : arms) {
-    for (const Summary& run : arm.runs) {
+  for (const Arm& arm : arms) {
+    for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
       table.add({arm.name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
                  number(run.best_loss, 5), percent_text(run.accuracy), freeze_text(run), bytes_text(run.bytes),
                  bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes), ratio_text(run.ratio_fp16),
@@ -52,47 +46,13 @@ void print_runs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
-/// Returns a figure of every run; NaN for one that did not finish.
-std::vector<double> of_finished(const ArmRuns& arm, double Summary::*figure) {
-  std::vector<double> values;
-  for (const Summary& run : arm.runs) {
-    values.push_back(run.status == sim::RunStatus::finished ? run.*figure : std::nan(""));
-  }
-  return values;
-}
-
-std::string paired_text(const ArmRuns& baseline, const ArmRuns& arm) {
-  if (&baseline == &arm) return "-";
-  return interval_text(analysis::paired_relative_difference(of_finished(baseline, &Summary::final_loss),
-                                                            of_finished(arm, &Summary::final_loss)),
-                       100, 3, "%");
-}
-
-/// Prints means over seeds and paired differences. An arm with a run that did not finish has neither.
-void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
-  Table table({"arm", "finished", "final loss (95% interval)", "accuracy", "paired difference to " + arms.front().name,
-               "to the arm above"});
-  const ArmRuns* above = &arms.front();
-  for (const ArmRuns& arm : arms) {
-    const std::vector<double> losses = of_finished(arm, &Summary::final_loss);
-    const std::vector<double> accuracies = of_finished(arm, &Summary::accuracy);
-    const auto done = std::count_if(losses.begin(), losses.end(), [](double loss) { return std::isfinite(loss); });
-    table.add({arm.name, std::to_string(done) + "/" + std::to_string(losses.size()),
-               interval_text(analysis::mean_interval(losses), 1, 5, ""),
-               interval_text(analysis::mean_interval(accuracies), 100, 4, "%"), paired_text(arms.front(), arm),
-               paired_text(*above, arm)});
-    above = &arm;
-  }
-  table.print(out);
-}
-
 /// Prints what the codecs of the compressed steps do, from each arm's first run.
-void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
+void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
   Table table({"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error",
                "server codec error", "distance from the mean"});
   bool any = false;
-  for (const ArmRuns& arm : arms) {
-    const Summary& run = arm.runs.front();
+  for (const Arm& arm : arms) {
+    const Summary& run = arm.runs.front().summary;
     if (!std::isfinite(run.compressed_step_bytes)) continue;
     any = true;
     const double fp16 = run.ratio_fp16 * run.bytes / static_cast<double>(run.steps);
@@ -106,54 +66,20 @@ void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   out << "\n";
 }
 
-std::vector<NamedCommunication> communication_of(const std::vector<ArmRuns>& arms) {
-  std::vector<NamedCommunication> all;
-  for (const ArmRuns& arm : arms) all.push_back({arm.name, arm.runs.front().communication});
-  return all;
-}
-
-/// Returns the seconds of each arm over its runs that finished.
-std::vector<NamedSeconds> seconds_of(const std::vector<ArmRuns>& arms, const RunTimes& times) {
-  std::vector<NamedSeconds> all;
-  for (std::size_t a = 0; a < arms.size(); ++a) {
-    all.push_back({arms[a].name, {}});
-    for (std::size_t c = 0; c < times.clusters.size(); ++c) {
-      std::vector<double> seconds;
-      for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
-        const Summary& run = arms[a].runs[r];
-        const bool finished = run.status == sim::RunStatus::finished;
-        if (finished) seconds.push_back(times.timelines[a][r][c].at(run.steps));
-      }
-      all.back().seconds.push_back({times.clusters[c], analysis::mean_interval(seconds)});
-    }
-  }
-  return all;
-}
-
-/// Returns the mean evaluated loss over the arm's seeds, at the steps that every run evaluated.
-template <class X>
-analysis::Curve mean_loss_curve(const ArmRuns& arm, X x) {
-  std::vector<sim::EvaluationRow> first;
-  std::map<Index, std::vector<double>> losses;
-  for (const Summary& run : arm.runs) {
-    const std::vector<sim::EvaluationRow> rows = sim::LogReader(run.path).evaluations();
-    for (const sim::EvaluationRow& row : rows) losses[row.step].push_back(row.loss);
-    if (first.empty()) first = rows;
-  }
+/// Returns an arm's loss against the axis, means over its runs.
+analysis::Curve mean_loss_curve(const ArmFigures& arm, std::size_t axis) {
   analysis::Curve curve{.label = arm.name, .x = {}, .y = {}};
-  for (const sim::EvaluationRow& row : first) {
-    const std::vector<double>& all = losses[row.step];
-    if (all.size() != arm.runs.size()) continue;
-    curve.x.push_back(x(row));
-    curve.y.push_back(std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size()));
+  for (const analysis::LossCurve::Point& point : arm.curves[axis].points) {
+    curve.x.push_back(point.x);
+    curve.y.push_back(point.loss.mean);
   }
   return curve;
 }
 
-analysis::Curve variance_curve(const ArmRuns& arm) {
-  analysis::Curve curve{
-      .label = arm.name, .x = {}, .y = {}, .mark_x = static_cast<double>(arm.runs.front().freeze_step)};
-  const sim::LogReader log(arm.runs.front().path);
+analysis::Curve variance_curve(const Arm& arm) {
+  const Summary& run = arm.runs.front().summary;
+  analysis::Curve curve{.label = arm.name, .x = {}, .y = {}, .mark_x = static_cast<double>(run.freeze_step)};
+  const sim::LogReader log(run.path);
   for (const sim::StepRow& row : log.steps()) {
     curve.x.push_back(static_cast<double>(row.step));
     curve.y.push_back(row.variance_ratio_corrected);
@@ -167,33 +93,31 @@ void append(std::vector<std::string>& list, const std::vector<std::string>& more
 
 }  // namespace
 
-void print_comparison(const std::vector<ArmRuns>& arms, const RunTimes& times, std::ostream& out) {
+void print_arm_runs(const std::vector<Arm>& arms, const PricedArms& priced, std::ostream& out) {
   print_runs(arms, out);
-  for (const ArmRuns& arm : arms) {
-    for (const Summary& run : arm.runs) {
-      if (run.status != sim::RunStatus::finished) out << arm.name << " seed " << run.seed << ": " << run.reason << "\n";
-    }
+  for (const ArmFigures& arm : priced.arms) {
+    for (const std::string& line : arm.unfinished_runs) out << arm.name << ": " << line << "\n";
   }
   out << "\n";
   if (several_seeds(arms)) {
-    print_arms(arms, out);
-    out << "\n";
+    arms_table(priced.arms).print(out);
+    out << baselines_of(priced.arms) << "\n\n";
   }
   print_codecs(arms, out);
-  communication_table(communication_of(arms)).print(out);
+  communication_table(priced.arms).print(out);
   out << "\n";
-  times_table(seconds_of(arms, times)).print(out);
-  for (const std::string& line : computing_lines(times.computing)) out << line << "\n";
+  times_table(priced.arms).print(out);
+  for (const std::string& line : computing_lines(priced.computing)) out << line << "\n";
 }
 
-void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
+void write_csv(const std::vector<Arm>& arms, const std::string& path) {
   std::ostringstream file;
   file << "arm,seed,status,steps,freeze_step,masked,final_loss,best_loss,accuracy,bytes_per_worker,dense_step_bytes,"
           "compressed_step_bytes,up_bytes,down_bytes,codec_seconds,worker_codec_error,server_codec_error,"
           "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log\n";
   file.precision(17);
-  for (const ArmRuns& arm : arms) {
-    for (const Summary& run : arm.runs) {
+  for (const Arm& arm : arms) {
+    for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
       file << arm.name << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ',' << run.freeze_step
            << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
            << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.up_bytes << ','
@@ -205,7 +129,7 @@ void write_csv(const std::vector<ArmRuns>& arms, const std::string& path) {
   files::write(path, file.str());
 }
 
-std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const RunTimes& times, bool timed,
+std::vector<std::string> draw_pictures(const std::vector<Arm>& arms, const std::vector<ArmFigures>& figures, bool timed,
                                        const std::string& folder) {
   analysis::Plot steps{
       .title = "Evaluated loss against step", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
@@ -220,49 +144,48 @@ std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const R
       .y_label = "min(r, 1/r)",
       .legend = "bottom right",
       .curves = {}};
-  for (const ArmRuns& arm : arms) {
-    steps.curves.push_back(mean_loss_curve(arm, [](const auto& row) { return static_cast<double>(row.step); }));
-    bytes.curves.push_back(mean_loss_curve(arm, [](const auto& row) { return row.bytes; }));
-    variance.curves.push_back(variance_curve(arm));
+  for (const ArmFigures& arm : figures) {
+    steps.curves.push_back(mean_loss_curve(arm, 0));
+    bytes.curves.push_back(mean_loss_curve(arm, 2));
   }
+  for (const Arm& arm : arms) variance.curves.push_back(variance_curve(arm));
   std::vector<std::string> files = analysis::draw(steps, folder + "/loss-step");
   append(files, analysis::draw(bytes, folder + "/loss-bytes"));
   append(files, analysis::draw(variance, folder + "/variance-ratio"));
-  for (std::size_t c = 0; timed && c < times.clusters.size(); ++c) {
-    const std::string& cluster = times.clusters[c];
+  for (std::size_t axis = 3; timed && axis < figures.front().curves.size(); ++axis) {
+    const std::string& cluster = figures.front().curves[axis].cluster;
     analysis::Plot plot{.title = "Evaluated loss against the estimated time on " + cluster,
                         .x_label = "seconds",
                         .y_label = "evaluated loss",
                         .curves = {}};
-    for (std::size_t a = 0; a < arms.size(); ++a) {
-      const analysis::Timeline& timeline = times.timelines[a].front()[c];
-      plot.curves.push_back(mean_loss_curve(arms[a], [&](const auto& row) { return timeline.at(row.step); }));
-    }
+    for (const ArmFigures& arm : figures) plot.curves.push_back(mean_loss_curve(arm, axis));
     append(files, analysis::draw(plot, folder + "/loss-time-" + cluster));
   }
   return files;
 }
 
-Json to_json(const std::vector<ArmRuns>& arms, const RunTimes& times, const std::vector<std::string>& pictures) {
-  std::vector<Json> runs, files;
+Json to_json(const std::vector<Arm>& arms, const PricedArms& priced, const std::vector<std::string>& pictures) {
+  std::vector<Json> runs;
+  std::vector<std::pair<std::string, Json>> seconds;
   for (std::size_t a = 0; a < arms.size(); ++a) {
+    const ArmFigures& figures = priced.arms[a];
+    seconds.emplace_back(arms[a].name, seconds_json(figures.seconds));
     for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
-      const Summary& run = arms[a].runs[r];
+      const analysis::RunTimes& times = figures.times[r];
       std::vector<std::pair<std::string, Json>> own;
-      for (std::size_t c = 0; c < times.clusters.size(); ++c) {
-        own.emplace_back(times.clusters[c], times.timelines[a][r][c].at(run.steps));
+      for (std::size_t c = 0; c < times.seconds.size(); ++c) {
+        own.emplace_back(figures.seconds[c].cluster, times.seconds[c]);
       }
+      Summary summary = arms[a].runs[r].summary;
+      summary.communication = times.communication;
       runs.push_back(
-          Json::object({{"arm", arms[a].name}, {"run", to_json(run)}, {"estimated_seconds", Json::object(own)}}));
+          Json::object({{"arm", arms[a].name}, {"run", to_json(summary)}, {"estimated_seconds", Json::object(own)}}));
     }
   }
-  std::vector<std::pair<std::string, Json>> seconds;
-  for (const NamedSeconds& arm : seconds_of(arms, times)) seconds.emplace_back(arm.arm, seconds_json(arm.seconds));
-  for (const std::string& picture : pictures) files.emplace_back(picture);
   return Json::object({{"runs", Json::array(runs)},
                        {"seconds", Json::object(seconds)},
-                       {"computing", computing_json(times.computing)},
-                       {"pictures", Json::array(files)}});
+                       {"computing", computing_json(priced.computing)},
+                       {"pictures", Json::array(std::vector<Json>(pictures.begin(), pictures.end()))}});
 }
 
 }  // namespace onebit::experiments

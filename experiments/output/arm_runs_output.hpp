@@ -4,23 +4,25 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/arm_figures.hpp"
 #include "experiments/output/output.hpp"
-#include "experiments/study/arm_runs.hpp"
 
 namespace onebit::experiments {
 
 /// Prints one row per run, the arms over their seeds where there are several, communication per step, and the time of
 /// the run on each cluster.
-void print_comparison(const std::vector<ArmRuns>& arms, const RunTimes& times, std::ostream& out);
+void print_arm_runs(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);
 
 /// Writes one row per run. Throws IoError.
-void write_csv(const std::vector<ArmRuns>& arms, const std::string& path);
+void write_csv(const std::vector<analysis::Arm>& arms, const std::string& path);
 
 /// Draws into `folder` loss against step and bytes, the variance ratio against step, and where `timed` loss against the
 /// estimated time on each cluster. Returns the files; none without gnuplot.
-std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const RunTimes& times, bool timed,
+std::vector<std::string> draw_pictures(const std::vector<analysis::Arm>& arms,
+                                       const std::vector<analysis::ArmFigures>& figures, bool timed,
                                        const std::string& folder);
 
-Json to_json(const std::vector<ArmRuns>& arms, const RunTimes& times, const std::vector<std::string>& pictures);
+Json to_json(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced,
+             const std::vector<std::string>& pictures);
 
 }  // namespace onebit::experiments

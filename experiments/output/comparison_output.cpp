@@ -31,7 +31,7 @@ Json arm_json(const ArmFigures& arm) {
                        {"ratio_fp16", interval_json(arm.ratio_fp16.times)},
                        {"ratio_fp32", interval_json(arm.ratio_fp32.times)},
                        {"seconds", seconds_json(arm.seconds)},
-                       {"communication", communication_json(arm.communication)},
+                       {"communication", communication_json(arm.times.front().communication)},
                        {"to_target", Json::object({{"runs", cost.runs},
                                                    {"reached", cost.reached},
                                                    {"steps", interval_json(cost.steps)},
@@ -94,18 +94,6 @@ Table targets_table(const analysis::Comparison& comparison) {
     table.add(std::move(row));
   }
   return table;
-}
-
-Table communication_table(const std::vector<ArmFigures>& arms) {
-  std::vector<NamedCommunication> named;
-  for (const ArmFigures& arm : arms) named.push_back({arm.name, arm.communication});
-  return communication_table(named);
-}
-
-Table times_table(const std::vector<ArmFigures>& arms) {
-  std::vector<NamedSeconds> named;
-  for (const ArmFigures& arm : arms) named.push_back({arm.name, arm.seconds});
-  return times_table(named);
 }
 
 void print_comparison(const analysis::Comparison& comparison, std::ostream& out) {

@@ -12,9 +12,6 @@ namespace onebit::experiments {
 Table arms_table(const std::vector<analysis::ArmFigures>& arms);
 /// Names the baselines of the ratios in arms_table; there is at least one arm.
 std::string baselines_of(const std::vector<analysis::ArmFigures>& arms);
-/// Return the times per step in each stage, and of the whole run, on the arms' clusters.
-Table communication_table(const std::vector<analysis::ArmFigures>& arms);
-Table times_table(const std::vector<analysis::ArmFigures>& arms);
 /// Returns each arm's cost of reaching the target; the comparison has a target.
 Table targets_table(const analysis::Comparison& comparison);
 

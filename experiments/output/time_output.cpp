@@ -6,18 +6,19 @@
 namespace onebit::experiments {
 namespace {
 
+using analysis::ArmFigures;
 using analysis::CommunicationTime;
 using Rows = std::vector<std::vector<std::string>>;
 
 /// Returns the stages of an arm, and their mean where there are several.
-Rows communication_rows(const NamedCommunication& arm) {
+Rows communication_rows(const std::vector<CommunicationTime>& clusters) {
   Rows rows;
-  if (arm.clusters.empty()) return rows;
+  if (clusters.empty()) return rows;
   const auto add = [&](const std::string& stage, const auto& seconds) {
     rows.push_back({"  " + stage});
-    for (const CommunicationTime& time : arm.clusters) rows.back().push_back(seconds_text(seconds(time)));
+    for (const CommunicationTime& time : clusters) rows.back().push_back(seconds_text(seconds(time)));
   };
-  const std::vector<CommunicationTime::Stage>& stages = arm.clusters.front().stages;
+  const std::vector<CommunicationTime::Stage>& stages = clusters.front().stages;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     add(stages[s].name + " stage", [s](const CommunicationTime& time) { return time.stages[s].seconds; });
   }
@@ -27,19 +28,21 @@ Rows communication_rows(const NamedCommunication& arm) {
 
 }  // namespace
 
-Table communication_table(const std::vector<NamedCommunication>& arms) {
+Table communication_table(const std::vector<ArmFigures>& arms) {
   std::vector<std::string> header = {"communication per step"};
-  for (const CommunicationTime& time : arms.front().clusters) header.push_back(time.cluster);
+  for (const CommunicationTime& time : arms.front().times.front().communication) header.push_back(time.cluster);
   Table table(header);
+  std::vector<Rows> rows_of;
+  for (const ArmFigures& arm : arms) rows_of.push_back(communication_rows(arm.times.front().communication));
   std::vector<bool> shown(arms.size(), false);
   for (std::size_t a = 0; a < arms.size(); ++a) {
     if (shown[a]) continue;
-    const Rows rows = communication_rows(arms[a]);
-    std::string names = arms[a].arm;
+    const Rows& rows = rows_of[a];
+    std::string names = arms[a].name;
     for (std::size_t b = a + 1; b < arms.size(); ++b) {
-      if (shown[b] || communication_rows(arms[b]) != rows) continue;
+      if (shown[b] || rows_of[b] != rows) continue;
       shown[b] = true;
-      names += ", " + arms[b].arm;
+      names += ", " + arms[b].name;
     }
     table.add({names});
     for (const std::vector<std::string>& row : rows) table.add(row);
@@ -47,12 +50,12 @@ Table communication_table(const std::vector<NamedCommunication>& arms) {
   return table;
 }
 
-Table times_table(const std::vector<NamedSeconds>& arms) {
+Table times_table(const std::vector<ArmFigures>& arms) {
   std::vector<std::string> header = {"time of the run"};
   for (const analysis::ClusterSeconds& time : arms.front().seconds) header.push_back(time.cluster);
   Table table(header);
-  for (const NamedSeconds& arm : arms) {
-    std::vector<std::string> row = {"  " + arm.arm};
+  for (const ArmFigures& arm : arms) {
+    std::vector<std::string> row = {"  " + arm.name};
     for (const analysis::ClusterSeconds& time : arm.seconds) row.push_back(seconds_text(time.seconds.mean));
     table.add(row);
   }

@@ -9,21 +9,11 @@
 
 namespace onebit::experiments {
 
-struct NamedCommunication {
-  std::string arm;
-  std::vector<analysis::CommunicationTime> clusters;  ///< communication times of its first run
-};
-
-struct NamedSeconds {
-  std::string arm;
-  std::vector<analysis::ClusterSeconds> seconds;  ///< time of a run, over the arm's runs that finished
-};
-
-/// Returns the seconds per step in each stage. Arms with the same times share their rows. There is at least one arm,
-/// and all have the same clusters.
-Table communication_table(const std::vector<NamedCommunication>& arms);
+/// Returns the seconds per step in each stage, of each arm's first run. Arms with the same times share their rows.
+/// There is at least one arm, and all have the same clusters.
+Table communication_table(const std::vector<analysis::ArmFigures>& arms);
 /// Returns the time of the whole run: computing, communication, codec and update.
-Table times_table(const std::vector<NamedSeconds>& arms);
+Table times_table(const std::vector<analysis::ArmFigures>& arms);
 /// Returns the computing times behind these tables, one line per group.
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups);
 

@@ -29,7 +29,7 @@ Index parameters_of(const sim::PreparedRun& run) {
 }
 
 /// Trains one arm. Returns false where a signal stopped it.
-bool run_arm(const Study& study, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
+bool run_arm(const Study& study, const Arm& arm, Index examples, analysis::Arm& result) {
   for (Index s = 0; s < study.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
     const std::string path = log_path(study, arm, config.seed);
@@ -41,37 +41,13 @@ bool run_arm(const Study& study, const Arm& arm, const Prices& prices, Index exa
                                    : run_and_log(sim::prepare(config), path, decision.existing, study.training,
                                                  arm.name + " seed " + std::to_string(config.seed))
                                          .result;
-    const sim::LogReader log(path);
-    result.exchanges.push_back(analysis::exchanges_of(log));
-    result.runs.push_back(
-        analysis::summarize(log, result.exchanges.back(), prices.clusters, *prices.model, prices.rules));
+    result.runs.push_back(analysis::load_run(sim::LogReader(path)));
     if (run.status == sim::RunStatus::stopped) return false;
   }
   return true;
 }
 
 }  // namespace
-
-RunTimes times_of(const std::vector<ArmRuns>& arms, const Prices& prices) {
-  std::vector<analysis::SharedComputing::NamedRun> runs;
-  for (const ArmRuns& arm : arms) {
-    for (const analysis::Summary& run : arm.runs) runs.push_back({arm.name, &run});
-  }
-  const analysis::SharedComputing computing(runs);
-  RunTimes times;
-  if (analysis::measures_computing(prices.rules)) times.computing = computing.groups();
-  for (const netmodel::Cluster& cluster : prices.clusters) times.clusters.push_back(cluster.name);
-  for (const ArmRuns& arm : arms) {
-    times.timelines.emplace_back();
-    for (std::size_t r = 0; r < arm.runs.size(); ++r) {
-      std::vector<analysis::Timeline>& row = times.timelines.back().emplace_back();
-      for (const netmodel::Cluster& cluster : prices.clusters) {
-        row.emplace_back(computing.size_of(arm.runs[r]), arm.exchanges[r], cluster, *prices.model, prices.rules);
-      }
-    }
-  }
-  return times;
-}
 
 Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices) {
   Index examples = sim::kMostEvaluated;
@@ -98,13 +74,14 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
   return begun.value_or(examples);
 }
 
-ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices, Index examples) {
+ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples) {
   make_folder(study.folder);
   study.training.watcher.on_start();
   ArmResults results;
   for (const Arm& arm : arms) {
     results.arms.push_back({arm.name, {}, {}});
-    results.complete = run_arm(study, arm, prices, examples, results.arms.back());
+    results.complete = run_arm(study, arm, examples, results.arms.back());
+    results.arms.back().options = analysis::arm_options(results.arms.back().runs.front());
     if (!results.complete) break;
   }
   return results;

@@ -147,21 +147,23 @@ class ArmCheck {
 };
 
 ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& expected,
-                       const std::vector<analysis::Summary>& runs) {
+                       const std::vector<analysis::Run>& runs) {
   ArmCheck check(arm);
   std::set<std::uint32_t> recorded;
   for (const ExpectedRun& one : expected) {
     if (one.arm != arm) continue;
     recorded.insert(one.seed);
-    const auto found = std::ranges::find(runs, one.seed, &analysis::Summary::seed);
+    const auto seed_of = [](const analysis::Run& run) { return run.summary.seed; };
+    const auto found = std::ranges::find(runs, one.seed, seed_of);
     if (found == runs.end()) {
       check.differs("seed " + std::to_string(one.seed) + " was not run");
     } else {
-      check.add(one, *found);
+      check.add(one, found->summary);
     }
   }
-  for (const analysis::Summary& run : runs) {
-    if (!recorded.contains(run.seed)) check.differs("seed " + std::to_string(run.seed) + " was not recorded");
+  for (const analysis::Run& run : runs) {
+    const std::uint32_t seed = run.summary.seed;
+    if (!recorded.contains(seed)) check.differs("seed " + std::to_string(seed) + " was not recorded");
   }
   return check.result();
 }
@@ -188,17 +190,17 @@ std::vector<ExpectedRun> read_expected(const std::string& path) {
   return runs;
 }
 
-std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<ArmRuns>& arms) {
+std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<analysis::Arm>& arms) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
   for (const ExpectedRun& run : expected) add(run.arm);
-  for (const ArmRuns& arm : arms) add(arm.name);
+  for (const analysis::Arm& arm : arms) add(arm.name);
   std::vector<ArmAgreement> result;
   for (const std::string& name : names) {
-    const auto found = std::ranges::find(arms, name, &ArmRuns::name);
-    result.push_back(agreement(name, expected, found == arms.end() ? std::vector<analysis::Summary>() : found->runs));
+    const auto found = std::ranges::find(arms, name, &analysis::Arm::name);
+    result.push_back(agreement(name, expected, found == arms.end() ? std::vector<analysis::Run>() : found->runs));
   }
   return result;
 }

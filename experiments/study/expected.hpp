@@ -43,6 +43,6 @@ struct ArmAgreement {
 };
 
 /// Compares every arm of the record and of the runs.
-std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<ArmRuns>& arms);
+std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<analysis::Arm>& arms);
 
 }  // namespace onebit::experiments

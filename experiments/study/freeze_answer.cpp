@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/compare/arm_figures.hpp"
 #include "analysis/freeze/variance.hpp"
-#include "analysis/log/exchanges.hpp"
 #include "experiments/study/freeze_arms.hpp"
 #include "optim/parent.hpp"
 #include "optim/read_options.hpp"
@@ -83,16 +83,11 @@ class Laboratory {
   }
 
   /// Returns the judging seeds' runs: dense, and compressed at the chosen step.
-  std::vector<ArmRuns> priced_runs(const Prices& prices) const {
-    std::vector<ArmRuns> arms = {{"dense", {}, {}}, {compressed().name, {}, {}}};
+  std::vector<analysis::Arm> judging_arms() const {
+    std::vector<analysis::Arm> arms = {{"dense", {}, {}}, {compressed().name, {}, {}}};
     for (const SeedRuns& seed : judging_) {
-      const std::string paths[] = {seed.dense_path(), seed.path_of(compressed(), answer.freeze_step)};
-      for (std::size_t a = 0; a < arms.size(); ++a) {
-        const sim::LogReader log(paths[a]);
-        arms[a].exchanges.push_back(analysis::exchanges_of(log));
-        arms[a].runs.push_back(
-            analysis::summarize(log, arms[a].exchanges.back(), prices.clusters, *prices.model, prices.rules));
-      }
+      arms[0].runs.push_back(analysis::load_run(sim::LogReader(seed.dense_path())));
+      arms[1].runs.push_back(analysis::load_run(sim::LogReader(seed.path_of(compressed(), answer.freeze_step))));
     }
     return arms;
   }
@@ -212,19 +207,12 @@ class Laboratory {
   std::vector<SeedRuns> judging_;
 };
 
-std::vector<SavedTime> saved_times(const std::vector<ArmRuns>& arms, const Prices& prices) {
-  const RunTimes times = times_of(arms, prices);
+/// arms: the dense one and the compressed one.
+std::vector<SavedTime> saved_times(const std::vector<analysis::Arm>& arms, const Prices& prices) {
+  const auto figures = analysis::price_arms(arms, std::nan(""), prices.clusters, prices.rules, *prices.model).arms;
   std::vector<SavedTime> saved;
-  for (std::size_t c = 0; c < times.clusters.size(); ++c) {
-    std::vector<double> seconds[2];
-    for (std::size_t a = 0; a < 2; ++a) {
-      for (std::size_t r = 0; r < arms[a].runs.size(); ++r) {
-        if (arms[a].runs[r].status == sim::RunStatus::finished)
-          seconds[a].push_back(times.timelines[a][r][c].at(arms[a].runs[r].steps));
-      }
-    }
-    saved.push_back(
-        {times.clusters[c], analysis::mean_interval(seconds[0]).mean, analysis::mean_interval(seconds[1]).mean});
+  for (std::size_t c = 0; c < prices.clusters.size(); ++c) {
+    saved.push_back({prices.clusters[c].name, figures[0].seconds[c].seconds.mean, figures[1].seconds[c].seconds.mean});
   }
   return saved;
 }
@@ -243,7 +231,7 @@ FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request,
   FreezeAnswer& answer = laboratory.answer;
   if (answer.complete && answer.freeze_step > 0) {
     answer.ratio_fp16 = answer.judged.rows[0].arms[0].ratio_fp16;
-    answer.times = saved_times(laboratory.priced_runs(prices), prices);
+    answer.times = saved_times(laboratory.judging_arms(), prices);
   }
   answer.verdict_runs = 3 * static_cast<Index>(answer.judged.seeds.size());
   answer.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/freeze/freeze_validation.hpp"
-#include "experiments/study/arm_runs.hpp"
+#include "experiments/study/prices.hpp"
 #include "experiments/study/validation.hpp"
 
 namespace onebit::experiments {

@@ -25,7 +25,7 @@ ArmFigures figures(const Arm& arm, double target = 5, double forward = 0,
   const std::vector<netmodel::Cluster> clusters = {cluster};
   const netmodel::LinkLoad model;
   const PriceRules rules{.forward = netmodel::Seconds(forward), .optimizer = netmodel::Seconds(0)};
-  return figures_of(arm, target, {clusters, model, rules, computing_of({&arm, 1})});
+  return price_arms({&arm, 1}, target, clusters, rules, model).arms.front();
 }
 
 /// Seconds of a dense step.
@@ -69,9 +69,11 @@ TEST_CASE("arm figures: estimated seconds, with computing where it is given") {
   REQUIRE(result.seconds.size() == 1);
   CHECK(result.seconds[0].cluster == "round");
   CHECK(result.seconds[0].seconds.mean == Approx(10 * step_seconds()).epsilon(1e-12));
-  REQUIRE(result.communication.size() == 1);
-  CHECK(result.communication[0].cluster == "round");
-  CHECK(result.communication[0].dense_seconds == Approx(step_seconds()).epsilon(1e-12));
+  REQUIRE(result.times.size() == 2);
+  CHECK(result.times[1].seconds[0] == Approx(10 * step_seconds()).epsilon(1e-12));
+  REQUIRE(result.times.front().communication.size() == 1);
+  CHECK(result.times[0].communication[0].cluster == "round");
+  CHECK(result.times[0].communication[0].dense_seconds == Approx(step_seconds()).epsilon(1e-12));
   CHECK(figures(two_seeds(), 5, 0.25).seconds[0].seconds.mean == Approx(2.5 + 10 * step_seconds()).epsilon(1e-12));
   netmodel::Cluster small = ring_cluster();
   small.nodes = 2;

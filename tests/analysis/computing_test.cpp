@@ -133,7 +133,8 @@ TEST_CASE("computing: arms with the same gradients rank by their communication, 
     const double dense = result.arms[0].seconds[0].seconds.mean, packed = result.arms[1].seconds[0].seconds.mean;
     CAPTURE(turn, dense, packed);
     CHECK(packed < dense);
-    const double saved = result.arms[0].communication[0].mean_seconds - result.arms[1].communication[0].mean_seconds;
+    const double saved =
+        result.arms[0].times[0].communication[0].mean_seconds - result.arms[1].times[0].communication[0].mean_seconds;
     CHECK(dense - packed == Approx(10 * saved).epsilon(1e-6));
     CHECK(result.arms[0].seconds[0].seconds.half_width == Approx(0).margin(1e-12));
     CHECK(result.arms[1].to_target.seconds[0].seconds.mean < result.arms[0].to_target.seconds[0].seconds.mean);

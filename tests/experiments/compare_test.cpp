@@ -39,7 +39,7 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
       CHECK(log.header().tensors.size() == (arm == "small" ? 4 : 6));
     }
   }
-  CHECK_THAT(run.out, Contains("2/2") && Contains("paired difference") && Contains("compression stage"));
+  CHECK_THAT(run.out, Contains("2/2") && Contains("vs fp16: a ring all-reduce") && Contains("compression stage"));
   CHECK_THAT(run.out, Contains("eth1") && Contains("ib100"));
   const std::string csv = read_file(folder / "out/runs.csv");
   CHECK_THAT(
