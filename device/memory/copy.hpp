@@ -1,5 +1,5 @@
 #pragma once
-// Copies of large buffers as fast as the device can: the yardstick for memory-bound kernels.
+// Copies large buffers as fast as the device can, for comparison with memory-bound kernels.
 
 #include "device/memory/buffer.hpp"
 
