@@ -1,5 +1,5 @@
 #pragma once
-// Reads whole files that a user names, and replaces outputs. No other code does either.
+// Reads whole files that a user names, and replaces outputs.
 
 #include <cstdint>
 #include <functional>

@@ -37,8 +37,8 @@ struct BlockTree {
   /// Largest number of nodes on the stack at any time, including an open block.
   Index most_nodes() const;
 
-  /// Tells how to join the nodes that remain on the shards' stacks, numbered in rank order: the merges in order, and
-  /// the number of the node that then holds the total.
+  /// How to join the nodes that remain on the shards' stacks, numbered in rank order: the merges in order, and the
+  /// number of the node that holds the total afterwards.
   struct Plan {
     std::vector<Merge> merges;
     Index root = 0;

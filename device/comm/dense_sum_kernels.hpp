@@ -6,14 +6,13 @@
 
 namespace onebit::device {
 
-/// Rows of consecutive workers to be added to a shard's stack of nodes; node k of column c is at nodes[k * columns +
-/// c].
+/// Rows of consecutive workers to be added to a shard's stack of nodes. Node k of column c is at nodes[k*columns+c].
 struct AbsorbJob {
   BlockTree tree;
   Index workers = 0;     ///< number of workers of the whole run
   Index first = 0;       ///< first worker of the group
   Index count = 0;       ///< number of workers in the group
-  Index node_count = 0;  ///< closed nodes on the stack before the first worker; an open block lies above them
+  Index node_count = 0;  ///< closed nodes on the stack before the first worker; any open block lies above them
   Index columns = 0;
   const float* rows = nullptr;
   Index stride = 0;

@@ -117,7 +117,8 @@ struct Product {
   }
 };
 
-/// Computes all images of a batch, cut into units that take long enough and whose panel of filters stays in a cache.
+/// Computes all images of a batch, in units that are not too short for a thread and whose panel of filters stays in a
+/// cache.
 void run(const Queue& queue, const Product& product, const ConvBatch& batch, const float* input, Index inputs,
          float* output, Index outputs) {
   constexpr Index unit_pixels = 512;

@@ -61,8 +61,8 @@ template <std::size_t Rows, std::size_t Packets>
 
 /// The pixels that the taps of a tile's pixels read.
 struct Taps {
-  const std::int32_t* reads =
-      nullptr;  ///< pixel that a tap of pixel p reads, at reads[tap * pixels + p]; negative for padding
+  /// The pixel that a tap of pixel p reads is reads[tap * pixels + p]; negative for padding.
+  const std::int32_t* reads = nullptr;
   Index pixels = 0;
   Index taps = 0;
   Index channels = 0;            ///< number of channels of a pixel that is read
@@ -104,9 +104,10 @@ void sum_taps(const Taps& taps, const float* image, const float* panel, float* r
 /// Some pixels of some images, and the gradient with respect to their results.
 struct PixelPart {
   Range images, pixels;
-  const float* input = nullptr;  ///< image 0, from the first channel on; an image has `inputs` numbers
-  const float* delta =
-      nullptr;  ///< gradient of image 0, from the first column on; an image has `outputs` numbers, a pixel `stride`
+  /// Image 0, from the first channel on. An image has `inputs` numbers.
+  const float* input = nullptr;
+  /// Gradient of image 0, from the first column on. An image has `outputs` numbers, a pixel `stride`.
+  const float* delta = nullptr;
   Index inputs = 0, outputs = 0, stride = 0;
   Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero
 };

@@ -14,8 +14,8 @@ namespace onebit::device::cpu {
 namespace {
 
 constexpr Index kPanel = 2 * kLanes;  ///< columns of B that are used together
-constexpr Index kBlockRows =
-    kRegisters >= 32 ? 8 : 6;     ///< rows of two packets of sums; two packets of B and one of A need registers too
+/// Rows of a block, each with two packets of sums. Two packets of B and one of A need registers too.
+constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;
 constexpr Index kTerms = 128;     ///< terms of k at a time, so that their panel stays in the first-level cache
 constexpr Index kUnitRows = 256;  ///< approximate number of rows of a unit
 constexpr Index kManyRows = 128;  ///< number of rows from which packing B's panels pays off

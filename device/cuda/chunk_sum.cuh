@@ -36,8 +36,8 @@ __device__ void visit_together(const Element& element, Index first, Index step, 
 }
 
 inline constexpr unsigned kLanes = kSumLanes;
-inline constexpr unsigned kSumThreads =
-    static_cast<unsigned>(kChunk / kSumRun) * kLanes;  ///< threads of the block that sums a chunk
+/// Threads of the block that sums a chunk.
+inline constexpr unsigned kSumThreads = static_cast<unsigned>(kChunk / kSumRun) * kLanes;
 static_assert(kSumThreads == kThreads, "a thread has one lane of one run");
 
 /// This thread's share of a chunk's sum.

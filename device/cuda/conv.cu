@@ -28,7 +28,7 @@ struct PixelProduct {
   Index images, columns;
   const float* weights;
   const float* bias;  ///< null if there is no bias
-  Index stride;       ///< distance of the weights, and of the biases, of successive sets
+  Index stride;       ///< distance from set to set, of the weights and of the biases
   bool relu;
   unsigned dropped;
 

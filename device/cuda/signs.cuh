@@ -213,8 +213,8 @@ class ChunkSigns {
   __device__ float operator[](Index element) const {
     const auto i = static_cast<std::uint32_t>(element);
     const std::uint32_t bit = to_bit_ + i;
-    const std::uint64_t in_runs =
-        to_run_ + i;  // counted from the start of the first run, or from less than a chunk before it
+    // Counted from the start of the first run, or from less than a chunk before it.
+    const std::uint64_t in_runs = to_run_ + i;
     const float scale = scales_[in_runs * reciprocal_ >> 32];
     return (bits_[bit / 8] >> (7 - bit % 8) & 1u) != 0 ? scale : -scale;
   }
@@ -228,10 +228,11 @@ class ChunkSigns {
   const std::uint8_t* bits_;  ///< the byte with the chunk's first sign
   const float* scales_;       ///< scale of the chunk's first element, followed by the next ones
   std::uint32_t to_bit_;      ///< offset from an element's index to the index of its bit
-  std::uint32_t to_run_;  ///< offset from an element's index to its place in the runs that share a scale; a run longer
-                          ///< than a chunk counts as a chunk
-  std::uint32_t
-      reciprocal_;  ///< 2^32 divided by a run's length, rounded up; gives exact quotients for numbers as small as these
+  /// Offset from an element's index to its place in the runs that share a scale. A run longer than a chunk counts as a
+  /// chunk.
+  std::uint32_t to_run_;
+  /// 2^32 divided by a run's length, rounded up. Gives exact quotients for numbers as small as these.
+  std::uint32_t reciprocal_;
 };
 
 /// Adapts a kernel that takes packed signs, bound to a chunk, to a kernel of elements.

@@ -29,8 +29,8 @@ struct Tile {
   static constexpr int kOwnRows = 8, kOwnColumns = own_columns;
   static constexpr int kAcross = kColumns / kOwnColumns;  ///< threads along the columns
   static constexpr int kThreads = kAcross * (kRows / kOwnRows);
-  static constexpr int kPitch =
-      kColumns + 4;  ///< pitch of a row of a chunk's right side, chosen to avoid bank conflicts
+  /// Pitch of a row of a chunk's right side, chosen to avoid bank conflicts.
+  static constexpr int kPitch = kColumns + 4;
   static constexpr int kBlocks = 256 / kThreads;  ///< blocks that a multiprocessor should be able to run at once
   static_assert(kThreads % 32 == 0 && kThreads % kColumns == 0 && kThreads % kChunk == 0 && kRows % 64 == 0);
 
@@ -81,7 +81,7 @@ struct TilePlace {
 /// The tiles of several products of the same size. Tiles next to each other share rows.
 struct TileGrid {
   Index sets = 0;
-  Index down = 0, across = 0;  ///< number of tiles along the rows and along the columns of a set
+  Index down = 0, across = 0;  ///< number of tiles down the rows and across the columns of a set
 
   template <class Tile>
   static TileGrid of(Index sets, Index rows, Index columns) {
@@ -98,8 +98,8 @@ struct TileGrid {
 /// Computes the tiles of a problem. Problem must offer
 ///   Tile                                   the type of its tiles,
 ///   left(place), right(place)              the readers of a thread's share of each side, with
-///     Share, fetch(Share&)                   loads the next chunk into registers; for left, returns false if it is all
-///     zero, put(const Share&, Terms&)              copies it from the registers to where the block reads it,
+///     Share, fetch(Share&)                   loads the next chunk into registers; left: whether any of it is not zero,
+///     put(const Share&, Terms&)              copies it from the registers to where the block reads it,
 ///   chunks(place)                          the number of chunks,
 ///   begin(place, sums), end(place, sums)   initialise the sums, and write the results.
 /// Chunks whose left side is zero are skipped.

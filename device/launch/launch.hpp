@@ -80,7 +80,7 @@ void for_each_item(const Device& device, Index n, const Kernel& kernel) {
 
 /// Calls kernel(item, lanes) for items that may be as large as the whole parameter vector;
 /// device/launch/thread_group.hpp says what lanes do. The sizes decide how many threads or blocks share an item, and
-/// nothing else; `longest` is at least any item's n.
+/// nothing else; `longest` must be at least as large as any item's n.
 template <class Kernel>
 void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });

@@ -12,7 +12,7 @@ namespace onebit::device {
 
 struct ConvShape {
   Index height = 0, width = 0, channels = 0;  ///< size of an image and channels of its pixels
-  Index filters = 0;                          ///< number of filters, which is that of the result's channels
+  Index filters = 0;                          ///< number of filters, and of the result's channels
   Index kernel = 3, stride = 1, padding = 1;
 
   Index out_height() const { return (height + 2 * padding - kernel) / stride + 1; }

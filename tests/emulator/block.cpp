@@ -13,8 +13,8 @@
 #error "emulated GPUs need x86-64: their threads switch stacks"
 #endif
 
-/// Saves the registers that a function must preserve on this stack and the stack pointer in *from, then continues where
-/// the stack `to` stopped. swapcontext would make two system calls, and is a hundred times slower under ASan.
+/// Pushes the registers that a function must preserve, saves the stack pointer in *from, and continues where the stack
+/// `to` stopped. swapcontext would make two system calls, and is a hundred times slower under ASan.
 extern "C" void onebit_emulator_switch(void** from, void* to);
 asm(R"(
 .text
@@ -64,8 +64,8 @@ struct Fiber {
   void prepare(void (*enter)()) {
     finished = false;
     const auto end = reinterpret_cast<std::uintptr_t>(stack.get() + kStack) / 16 * 16;
-    auto* words = reinterpret_cast<std::uintptr_t*>(end) -
-                  8;  // six registers, the address of `enter`, and its unused return address
+    // Six registers, the address of `enter`, and its unused return address.
+    auto* words = reinterpret_cast<std::uintptr_t*>(end) - 8;
     for (int k = 0; k < 8; ++k) words[k] = 0;
     words[6] = reinterpret_cast<std::uintptr_t>(enter);
     top = words;

@@ -147,7 +147,7 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
-/// Reports an error if the stream is recording. For calls that cannot be recorded.
+/// Reports an error if the stream is recording; for calls that cannot be recorded.
 cudaError_t not_recorded(cudaStream_t stream) {
   return report(stream->graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
 }
@@ -473,8 +473,7 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
   if (Graph* graph = stream->graph.get()) {
     const auto memory = std::ranges::find(graph->memory, data, &Graph::Memory::data);
-    if (memory == graph->memory.end() || !memory->in_use)
-      std::abort();  // every run of the recording would free it again
+    if (memory == graph->memory.end() || !memory->in_use) std::abort();  // every run would free it again
     memory->in_use = false;
     record_spoiling(*graph, *memory);
     return state_of(stream->gpu());

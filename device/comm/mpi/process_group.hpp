@@ -16,7 +16,7 @@ inline constexpr Index kPiece = Index{1} << 20;
 /// The next action of a rank; it must be the same on all ranks.
 enum class Act : Index { numbers, blocks, done, failed };
 
-/// A rank's announcement of its next action, which every rank shows to the others.
+/// A rank's announcement of its next action to the other ranks.
 struct Note {
   Act act = Act::done;
   Index length = 0;             ///< count of its numbers, or of the bytes in the reason for its failure
