@@ -71,7 +71,7 @@ Device Device::cuda(int ordinal) {
   const auto memory = cuda::make_memory(queue);
   return Device("cuda:" + std::to_string(ordinal), std::move(queue), memory);
 #else
-  throw NotCompiled("this build has no CUDA", "cuda:" + std::to_string(ordinal),
+  throw NotCompiled("this build has no CUDA backend", "cuda:" + std::to_string(ordinal),
                     "configure with -DONEBIT_CUDA=ON where nvcc is installed");
 #endif
 }

@@ -12,7 +12,7 @@ namespace onebit::device {
 /// The part of the tree that covers the blocks of one shard, kept as a stack: a complete block is pushed, then the two
 /// top nodes are joined as long as they are siblings.
 struct BlockTree {
-  /// Workers in a block.
+  /// Number of workers in a block.
   static constexpr Index kBlock = 4;
 
   Index first = 0;  ///< first block of the shard

@@ -133,7 +133,7 @@ class GroupMember {
     return find_bin(counts, rank);
   }
 
-  /// Adds how many numbers of(i) are in each bin to counts that all members share.
+  /// Counts the numbers of(i) in each bin, and adds the counts to `counts`, which all members share.
   template <class Of>
   void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     Index own[kBins] = {};

@@ -60,7 +60,7 @@ class Queue {
   Precision precision() const { return precision_; }
   void set_precision(Precision precision) { precision_ = precision; }
 
-  /// Memory of `count` numbers for the current launch.
+  /// Returns memory for `count` numbers, for the current launch.
   double* workspace(Index count) const { return workspace_->reserve(count); }
 
   /// On a debug device, throws Error if a pointer in the kernel points to memory outside the device.

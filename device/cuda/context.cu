@@ -37,7 +37,7 @@ Inventory take_inventory() {
   ignore(status);
   if (status == cudaSuccess) status = cudaErrorNoDevice;
   found = {.count = 0, .why_none = cudaGetErrorString(status)};
-  int driver = 0;  // stays 0 where no driver is installed
+  int driver = 0;  // stays 0 if no driver is installed
   if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess) {
     found.why_none = driver == 0 ? "no CUDA driver is installed"
                                  : "the driver supports CUDA " + version(driver) + ", this build needs CUDA " +

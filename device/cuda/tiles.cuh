@@ -17,7 +17,7 @@ struct alignas(16) Quad {
   float number[4] = {};
 };
 
-/// The four numbers from an aligned address on.
+/// Returns the four numbers from an aligned address on.
 inline __device__ Quad quad_at(const float* number) {
   return *reinterpret_cast<const Quad*>(number);
 }

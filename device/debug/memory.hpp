@@ -1,5 +1,5 @@
 #pragma once
-// The memory of the debug device: host memory that only kernels and copies may touch, so that a missing transfer fails
+// The memory of the debug device: host memory that only kernels and copies may access, so that a missing transfer fails
 // on a machine without a GPU. Modelled on mfem's debug backend.
 
 #include <map>

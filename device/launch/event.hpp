@@ -11,8 +11,8 @@ namespace onebit::device {
 class Event {
  public:
   virtual ~Event() = default;
-  /// Seconds from an earlier event of the same device to this one; waits until the device has reached it. Throws
-  /// DeviceError.
+  /// Returns the seconds from an earlier event of the same device to this one; waits until the device has reached this
+  /// event. Throws DeviceError.
   virtual double since(const Event& earlier) const = 0;
 };
 

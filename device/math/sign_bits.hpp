@@ -24,7 +24,8 @@ struct SignRows {
   const Index* byte_offset = nullptr;
 };
 
-/// Rows of packed signs that are summed together: on the CPU, their sum is one look-up in a table of 2^8 numbers.
+/// Number of rows of packed signs that are summed together. On the CPU, their sum is one look-up in a table of 2^8
+/// numbers.
 inline constexpr Index kSignBlock = 8;
 
 /// Packed signs with their scales: row r's scale of segment s is scales[r * scale_count + s / segments_per_scale].
