@@ -133,7 +133,7 @@ struct FilterProduct {
   Index input_size;  ///< numbers of an input image
   const float* delta;
   Index filters;
-  float* partial;         ///< [parts][taps x channels][filters]; null if the gradients are written directly
+  float* partial;         ///< [parts][taps x channels][filters]: sums; null if gradients are written directly
   ConvGradient gradient;  ///< where the workers' gradients go
   unsigned dropped;
 
@@ -183,7 +183,7 @@ struct FilterProduct {
 /// Computes gradient[worker][i]: adds those of the worker's parts that are in [first, end), in order, to the sum of its
 /// earlier parts.
 struct SumPartsKernel {
-  const float* partial;  ///< [end - first][weights]
+  const float* partial;  ///< [end - first][weights]: sums of the parts
   Index first, end;      ///< range of parts, numbered over [workers][parts]
   Index parts, weights;
   ConvGradient gradient;

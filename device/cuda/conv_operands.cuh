@@ -26,7 +26,7 @@ struct Reads {
         taps(static_cast<int>(shape.taps())),
         channels(static_cast<int>(channels)) {}
 
-  const std::int32_t* table;  ///< [taps][pixels]
+  const std::int32_t* table;  ///< [taps][pixels]: the pixel read; negative for padding
   int pixels, taps;
   int channels;  ///< number of channels of the pixels read
 

@@ -25,8 +25,8 @@ struct Chunk {
 
 /// The chunks in the form that launchers take, in device memory. A single segment needs no table.
 struct ChunkView {
-  const Chunk* table = nullptr;        ///< [count]
-  const Index* first_chunk = nullptr;  ///< [segments + 1]
+  const Chunk* table = nullptr;        ///< [count]: the chunks; null if there is no table
+  const Index* first_chunk = nullptr;  ///< [segments + 1]: first chunk of each segment; null if there is no table
   Index segments = 0;
   Index count = 0;
   Index size = 0;  ///< number of elements of the only segment, if there is no table

@@ -13,12 +13,12 @@ namespace onebit::device {
 /// triple-buffered ([3]), because a call also zeroes the counts of the next call.
 struct GroupScratch {
   Index tiles;
-  double* sums;    ///< [2][tiles]
-  Index* counts;   ///< [3][kBins]
-  Index* chosen;   ///< [2][members]
-  Index* found;    ///< [2]
-  Index* eights;   ///< [members][kTogether]
-  float* largest;  ///< [2][members]
+  double* sums;    ///< [2][tiles]: sums of the tiles
+  Index* counts;   ///< [3][kBins]: how many numbers are in each bin
+  Index* chosen;   ///< [2][members]: how many elements each member has chosen
+  Index* found;    ///< [2]: result of nth()
+  Index* eights;   ///< [members][kTogether]: groups of eight that members assemble together
+  float* largest;  ///< [2][members]: largest term of each member
 };
 
 /// Layout of a thread group's memory for items of up to `tiles` tiles. A single member needs no memory for tiles or

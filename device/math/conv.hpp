@@ -43,8 +43,8 @@ struct ConvShape {
 /// The pixels to compute, in the order of computation, and the pixel that each of their taps reads; -1 stands for
 /// zeros.
 struct TapTable {
-  Buffer<std::int32_t> pixels;  ///< [pixels]
-  Buffer<std::int32_t> reads;   ///< [taps][pixels]
+  Buffer<std::int32_t> pixels;  ///< [pixels]: the pixels to compute
+  Buffer<std::int32_t> reads;   ///< [taps][pixels]: the pixel that each tap reads
 };
 
 /// A convolution's sizes, with the tables that follow from them and the scratch memory of its passes, on a device. May

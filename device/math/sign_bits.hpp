@@ -49,7 +49,7 @@ struct SignPlace {
 struct SignVector {
   const std::uint8_t* bits = nullptr;
   const float* scales = nullptr;
-  const SignPlace* places = nullptr;  ///< [segments]
+  const SignPlace* places = nullptr;  ///< [segments]: where each segment lies
 };
 
 }  // namespace onebit::device
