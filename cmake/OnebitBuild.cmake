@@ -1,6 +1,6 @@
-# Everything that all rooms are compiled with, and the one way to declare a room.
+# The compile settings that all rooms share, and the functions that declare a room.
 
-# The sloppiness is what ccache asks for where headers are precompiled: their macros, and times in place of contents.
+# ccache caches compilations with precompiled headers only with these sloppiness settings.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(sloppiness CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
@@ -15,9 +15,9 @@ if(ONEBIT_HAS_CUDA AND NOT ONEBIT_EMULATES_CUDA)
   list(PREPEND CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/scripts/keep-ptxas.sh)
 endif()
 
-# Flags of the C++ compiler, also where nvcc calls it for host code.
-# -ffp-contract=off: numerics are a contract, a*b+c rounds twice on every machine. The other two change no result:
-# nobody reads errno or floating-point traps, and sqrt and selections can be vectorised without them.
+# Flags of the C++ compiler, which nvcc also passes to it for host code. -ffp-contract=off: results must be the same on
+# every machine, so a*b+c always rounds twice. The other two flags change no result: no code reads errno or
+# floating-point traps, and the flags allow sqrt and selections to be vectorised.
 set(ONEBIT_HOST_FLAGS -ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(ONEBIT_NATIVE)
   list(APPEND ONEBIT_HOST_FLAGS -march=native)
@@ -30,25 +30,26 @@ target_compile_features(onebit_build INTERFACE cxx_std_20)
 target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(onebit_build INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${ONEBIT_HOST_FLAGS};-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wno-unknown-pragmas>"
-  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar: no error
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed> # clang may leave an "omp simd" loop scalar, which is no error
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEBIT_WERROR}>>:-Werror>)
 
-# Optimisation beyond -O2 pays in the kernels: the launchers' inner loops are written to be vectorised.
+# Optimisation beyond -O2 pays off in the kernels, because the launchers' inner loops are written to be vectorised.
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
-# For code that waits for files and people: compiled in half the time.
+# For code whose speed does not matter: it compiles in half the time. gcc 12 at -O1 has false alarms inside std::string.
 set(ONEBIT_NO_SPEED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>
-  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>) # gcc 12 at -O1: false alarms inside std::string
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
 
 if(ONEBIT_EMULATES_CUDA)
   target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
-  target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR}/tests/emulator) # in place of CUDA's headers
+  target_include_directories(onebit_build INTERFACE ${PROJECT_SOURCE_DIR}/tests/emulator) # replaces CUDA's headers
 elseif(ONEBIT_HAS_CUDA)
   target_compile_definitions(onebit_build INTERFACE ONEBIT_CUDA)
   list(JOIN ONEBIT_HOST_FLAGS "," host_flags)
-  # -std: CMake before 3.26 does not know that nvcc speaks C++20. -fmad=false and -ftz=true: as the CPU's kernels, which
-  # neither fuse nor keep denormals. -Xptxas=-v: what each kernel takes, for scripts/check-registers. -warn-spills: an error
-  # with ONEBIT_WERROR, as "all warnings" are ptxas's too.
+  # -std: CMake before 3.26 does not know that nvcc supports C++20. -fmad=false and -ftz=true: the CPU's kernels neither
+  # fuse multiplications with additions nor keep denormals, and CUDA's must do the same. -Xptxas=-v prints each kernel's
+  # resources for scripts/check-registers. -warn-spills: with ONEBIT_WERROR a spill is an error, because
+  # -Werror=all-warnings includes ptxas's warnings.
   target_compile_options(onebit_build INTERFACE
     "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;-ftz=true;-Xptxas=-v,-warn-spills;-Xcompiler=${host_flags},-Wall,-Wextra,-Wno-unknown-pragmas>"
     "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ONEBIT_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
@@ -62,12 +63,12 @@ if(ONEBIT_SANITIZE)
   target_link_options(onebit_build INTERFACE -fsanitize=${ONEBIT_SANITIZE})
 endif()
 
-# A precompiled header with the time of its parts in it is another one after every checkout: ccache would miss.
+# If a precompiled header contained its parts' timestamps, it would differ after every checkout, and ccache would miss.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(onebit_build INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# gcc forgets which precompiled headers are of the system and warns inside them. clang still has the first warning.
+# gcc forgets which precompiled headers are system headers and warns inside them. clang still gives the first warning.
 if(ONEBIT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(onebit_build INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
@@ -81,14 +82,16 @@ function(onebit_add_cuda target)
   target_sources(${target} PRIVATE ${ARGN})
 endfunction()
 
-# onebit_sources(<to> <glob> ...): the files below this folder, by paths relative to it. A new file needs no line anywhere.
+# onebit_sources(<to> <glob> ...): sets <to> to the matching files below this folder, as paths relative to it. New files
+# are found without an edit.
 macro(onebit_sources to)
   file(GLOB_RECURSE ${to} CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
 endmacro()
 
-# onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [STUB a.cpp ...] DEPENDS other-rooms-or-libraries ...):
-# the library of all sources in a room's folder, or in these folders of it. EXCEPT: files that are built otherwise. STUB:
-# compiled in place of the .cu files where there is no nvcc. NO_SPEED: nothing in it takes time, except its kernels.cpp.
+# onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [STUB a.cpp ...]
+# DEPENDS other-rooms-or-libraries ...): declares the library of all sources in a room's folder, or only in its
+# subfolders FOLDERS. EXCEPT: files that are built elsewhere. STUB: files compiled instead of the .cu files if there is
+# no nvcc. NO_SPEED: the room's speed does not matter, except that of its kernels.cpp.
 function(onebit_room name)
   cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;STUB;DEPENDS" ${ARGN})
   list(TRANSFORM ROOM_FOLDERS APPEND /)

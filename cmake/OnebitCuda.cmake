@@ -1,14 +1,14 @@
-# Whether this build has the CUDA backend: sets ONEBIT_HAS_CUDA. AUTO takes it where nvcc is found, so that the same
-# configuration builds on a laptop and on a GPU machine; ON fails where it is not. EMULATED compiles the backend by the
-# C++ compiler and runs it on this machine's processor (tests/emulator): for tests, hundreds of times slower than the CPU
-# backend.
+# Sets ONEBIT_HAS_CUDA: whether this build has the CUDA backend. AUTO builds it if nvcc is found, so that the same
+# configuration builds on a laptop and on a GPU machine; ON fails if nvcc is not found. EMULATED compiles the backend
+# with the C++ compiler and runs it on the CPU (tests/emulator); it is meant for tests and hundreds of times slower than
+# the CPU backend.
 
 set_property(CACHE ONEBIT_CUDA PROPERTY STRINGS AUTO ON OFF EMULATED)
 set(ONEBIT_HAS_CUDA OFF)
 set(ONEBIT_EMULATES_CUDA OFF)
 set(missing "ONEBIT_CUDA=OFF")
 if(NOT ONEBIT_CUDA MATCHES "^(AUTO|ON|OFF|EMULATED)$")
-  message(FATAL_ERROR "ONEBIT_CUDA is '${ONEBIT_CUDA}': AUTO, ON, OFF or EMULATED")
+  message(FATAL_ERROR "ONEBIT_CUDA is '${ONEBIT_CUDA}', but must be AUTO, ON, OFF or EMULATED")
 endif()
 if(ONEBIT_CUDA STREQUAL "EMULATED")
   set(ONEBIT_HAS_CUDA ON)
@@ -30,15 +30,15 @@ elseif(NOT ONEBIT_CUDA STREQUAL "OFF")
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
       set(missing "nvcc ${CMAKE_CUDA_COMPILER_VERSION} is too old for C++20: 12.0 or later is needed")
     elseif(NOT TARGET CUDA::cublas)
-      set(missing "no cuBLAS beside nvcc: install its development files")
+      set(missing "cuBLAS was not found with nvcc: install its development files")
     endif()
   else()
-    set(missing "no working nvcc: put it in PATH or name it in CUDACXX")
+    set(missing "no working nvcc was found: put it in PATH or set CUDACXX to it")
   endif()
   if(NOT missing)
     set(ONEBIT_HAS_CUDA ON)
   elseif(ONEBIT_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "ONEBIT_CUDA=ON, but ${missing}; or configure with AUTO or OFF")
+    message(FATAL_ERROR "ONEBIT_CUDA=ON, but ${missing}; or configure with ONEBIT_CUDA=AUTO or OFF")
   endif()
 endif()
 if(ONEBIT_EMULATES_CUDA)

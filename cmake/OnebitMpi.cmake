@@ -1,16 +1,16 @@
-# Whether this build has the MPI plugin: sets ONEBIT_HAS_MPI. AUTO takes it where MPI is found; ON fails where it is not.
+# Sets ONEBIT_HAS_MPI: whether this build has the MPI plugin. AUTO builds it if MPI is found; ON fails if it is not.
 
 set_property(CACHE ONEBIT_MPI PROPERTY STRINGS AUTO ON OFF)
 set(ONEBIT_HAS_MPI OFF)
 if(NOT ONEBIT_MPI MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "ONEBIT_MPI is '${ONEBIT_MPI}': AUTO, ON or OFF")
+  message(FATAL_ERROR "ONEBIT_MPI is '${ONEBIT_MPI}', but must be AUTO, ON or OFF")
 endif()
 if(NOT ONEBIT_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)
   if(MPI_C_FOUND)
     set(ONEBIT_HAS_MPI ON)
   elseif(ONEBIT_MPI STREQUAL "ON")
-    message(FATAL_ERROR "ONEBIT_MPI=ON, but no MPI was found (Debian: libopenmpi-dev); or configure with AUTO or OFF")
+    message(FATAL_ERROR "ONEBIT_MPI=ON, but no MPI was found (Debian: libopenmpi-dev); or configure with ONEBIT_MPI=AUTO or OFF")
   endif()
 endif()
 if(ONEBIT_HAS_MPI)

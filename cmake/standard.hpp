@@ -1,6 +1,6 @@
 #pragma once
-// The standard headers that most files include, precompiled unless -DONEBIT_PCH=OFF. Every file includes what it uses
-// all the same: scripts/check-includes shows what is missing.
+// The standard headers that most files include, precompiled unless -DONEBIT_PCH=OFF. Every file must still include what
+// it uses: scripts/check-includes shows what is missing.
 
 #include <algorithm>
 #include <array>

@@ -22,7 +22,7 @@ int threads_of(int asked) {
 }
 
 [[noreturn]] void refuse(const std::string& text) {
-  throw ConfigError("unknown device", text, "cpu, cpu:2, debug, cuda:0,1: see 'onebit list devices'");
+  throw ConfigError("unknown device", text, "examples are cpu, cpu:2, debug and cuda:0,1; see 'onebit list devices'");
 }
 
 int parse_number(const std::string& digits, const std::string& text) {
@@ -41,7 +41,7 @@ std::vector<int> parse_ordinals(const std::string& list, const std::string& text
   return ordinals;
 }
 
-/// `count` logical devices that share the threads; each has at least one.
+/// Makes `count` logical devices that share the threads; each gets at least one thread.
 std::vector<Device> split_cpu(const std::string& text, bool debug, int count, int threads) {
   if (count < 1 || count > kMostDevices) refuse(text);
   const int all = threads_of(threads);
@@ -71,7 +71,7 @@ Device Device::cuda(int ordinal) {
   const auto memory = cuda::make_memory(queue);
   return Device("cuda:" + std::to_string(ordinal), std::move(queue), memory);
 #else
-  throw NotCompiled("this build has no CUDA", "cuda:" + std::to_string(ordinal),
+  throw NotCompiled("this build has no CUDA backend", "cuda:" + std::to_string(ordinal),
                     "configure with -DONEBIT_CUDA=ON where nvcc is installed");
 #endif
 }
@@ -128,8 +128,8 @@ std::vector<Device> parse_devices(const std::string& text, int threads) {
 std::vector<std::pair<std::string, std::string>> list_devices() {
   const std::string threads = std::to_string(omp_get_max_threads());
   std::vector<std::pair<std::string, std::string>> rows = {
-      {"cpu", "OpenMP, " + threads + " threads; cpu:2 splits it in two logical devices"},
-      {"debug", "cpu with separate, poisoned device memory: finds missing transfers"},
+      {"cpu", "OpenMP, " + threads + " threads; cpu:2 splits it into two logical devices"},
+      {"debug", "the CPU with separate, poisoned device memory, which finds missing transfers"},
   };
   for (const auto& row : cuda::list()) rows.push_back(row);
   return rows;

@@ -23,14 +23,14 @@ class Device {
   /// The CPU with `threads` OpenMP threads; 0 means one per available core. Throws ConfigError for threads < 0.
   static Device cpu(int threads);
 
-  /// The CPU with memory that only kernels and copies may touch (debug/memory.hpp).
+  /// The CPU with memory that only kernels and copies may access (debug/memory.hpp).
   static Device debug(int threads);
 
-  /// The GPU of this ordinal. Throws NotCompiled in a build without CUDA, ConfigError if there is no such GPU or it is
-  /// too old.
+  /// The GPU with this ordinal. Throws NotCompiled in a build without CUDA, ConfigError if there is no such GPU or it
+  /// is too old.
   static Device cuda(int ordinal);
 
-  /// A device like this one on which nothing is computed or stored, only counted (plan/memory.hpp).
+  /// Returns a device like this one that computes and stores nothing, and only counts memory (plan/memory.hpp).
   Device plan() const;
   bool plans() const;
 
@@ -47,9 +47,9 @@ class Device {
   std::shared_ptr<const Recording> record(const std::function<void()>& work) const;
 
   const std::string& name() const { return name_; }
-  /// Whether it has its own memory and works asynchronously to the host.
+  /// Whether this is a GPU, which has its own memory and works asynchronously to the host.
   bool is_gpu() const { return name_.starts_with("cuda"); }
-  /// OpenMP threads of its kernels; 1 for a GPU.
+  /// Number of OpenMP threads of its kernels; 1 for a GPU.
   int threads() const;
   Memory& memory() const { return *memory_; }
   const std::shared_ptr<Memory>& shared_memory() const { return memory_; }
@@ -92,11 +92,11 @@ class Device {
 };
 
 /// The devices of an option value: "cpu", "cpu:2" (two logical devices that share the threads), "debug", "debug:2",
-/// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all together; 0 means one per core.
-/// Throws ConfigError for anything else, NotCompiled for backends that this build lacks.
+/// "cuda" (the first GPU), "cuda:0,1". `threads` is the number of OpenMP threads of all devices together; 0 means one
+/// per core. Throws ConfigError for anything else, NotCompiled for backends that this build lacks.
 std::vector<Device> parse_devices(const std::string& text, int threads);
 
-/// Devices that parse_devices can return on this machine: option value and a line of description.
+/// Rows of an option value and a one-line description: the devices of this machine, or the reason why there is no GPU.
 std::vector<std::pair<std::string, std::string>> list_devices();
 
 }  // namespace onebit::device

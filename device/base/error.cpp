@@ -11,7 +11,8 @@ std::size_t between_characters(const std::string& text, std::size_t place) {
   return place;
 }
 
-/// Users' text as it may stand in a message: it must not break the line, end it, or fill the screen.
+/// Returns users' text in a form that suits a message: control characters become spaces, and the middle of a very long
+/// text is left out.
 std::string shown(std::string text) {
   constexpr std::size_t head = 3000, tail = 1000;
   if (text.size() > head + tail) {

@@ -1,5 +1,5 @@
 #pragma once
-// Every error of the library. A message is one line: what went wrong, where, and what to do about it.
+// All errors that the library throws. A message is one line: what went wrong, where, and what to do about it.
 
 #include <stdexcept>
 #include <string>
@@ -18,12 +18,12 @@ class ConfigError : public Error {
   using Error::Error;
 };
 
-/// The operating system or HDF5 refused to read or write. Exit status 1 (2 where it is an input that the user named).
+/// The operating system or HDF5 refused to read or write. Exit status 1 (2 if it is an input that the user named).
 class IoError : public Error {
   using Error::Error;
 };
 
-/// The numbers went bad: a loss, gradient or parameter that is not finite. Exit status 1.
+/// A loss, gradient or parameter is not finite. Exit status 1.
 class NumericError : public Error {
   using Error::Error;
 };
@@ -33,7 +33,7 @@ class WorkerError : public Error {
   using Error::Error;
 };
 
-/// A GPU failed while it computed; what it held is lost. Exit status 1.
+/// A GPU failed while it computed; its contents are lost. Exit status 1.
 class DeviceError : public Error {
   using Error::Error;
 };

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kStep = Index{1} << 16;  // bytes by which the buffer grows at least while a file is read
-constexpr int kMostLinks = 40;           // as many as the system follows
+constexpr Index kStep = Index{1} << 16;  // minimum growth of the buffer while a file is read, in bytes
+constexpr int kMostLinks = 40;           // the system's own limit for following links
 
 std::string reason() {
   return std::generic_category().message(errno);
@@ -48,7 +48,7 @@ void require_text(const std::string& path, std::string_view text) {
 }
 
 [[noreturn]] void refuse_output(const std::string& path) {
-  throw ConfigError("the output is not a regular file", path, "name a new file, or a regular one");
+  throw ConfigError("the output is not a regular file", path, "name a new file or an existing regular file");
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ RegularFile::RegularFile(std::string path, std::string what, std::string hint)
     : path_(std::move(path)), what_(std::move(what)), hint_(std::move(hint)) {
   struct stat status = {};
   if (stat(path_.c_str(), &status) != 0) refuse(errno == ENOENT ? "no such file" : reason());
-  // Checked before it is opened, which has side effects on devices. A FIFO that appears in between does not block:
-  // O_NONBLOCK.
+  // Checked before opening, because opening a device has side effects. O_NONBLOCK: a FIFO that appears in between does
+  // not block.
   if (S_ISREG(status.st_mode)) {
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) refuse(reason());
@@ -68,7 +68,7 @@ RegularFile::RegularFile(std::string path, std::string what, std::string hint)
     return;
   }
   if (descriptor_ >= 0) close(descriptor_);
-  if (S_ISFIFO(status.st_mode)) hint_ = "write what a pipe gives to a file first";
+  if (S_ISFIFO(status.st_mode)) hint_ = "write the pipe's output to a file first, and name that file";
   refuse(std::string("not a regular file but ") + kind_of(status.st_mode));
 }
 
@@ -104,7 +104,8 @@ std::vector<std::uint8_t> RegularFile::all(Index limit) const {
     refuse(std::to_string(size) + " bytes exceed the limit of " + std::to_string(limit));
   };
   if (size_ > limit) too_large(size_);
-  // Room for one byte more than expected: only an empty read means the end. Files in /proc claim to be empty.
+  // Room for one byte more than expected, because only an empty read marks the end of the file. Files in /proc report a
+  // size of 0.
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size_ + 1));
   Index count = fill(bytes, 0);
   while (count == static_cast<Index>(bytes.size())) {
@@ -136,7 +137,7 @@ std::string output_place(const std::string& path) {
 }
 
 void check_output(const std::string& path, bool overwrite, const std::string& hint) {
-  std::error_code error;  // a path that cannot be checked cannot be written either, and that error says why
+  std::error_code error;  // a path that cannot be checked cannot be written either; the error of the write says why
   if (fs::exists(output_place(path), error) && !overwrite) throw ConfigError("output exists", path, hint);
 }
 
@@ -200,7 +201,7 @@ void synchronize_path(const std::string& path, const std::string& kind) {
 void synchronize_folder_of(const std::string& path) {
   const std::string folder = fs::absolute(path).parent_path();
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool failed = fd < 0 || (fsync(fd) != 0 && errno != EINVAL);  // EINVAL: nothing to wait for
+  const bool failed = fd < 0 || (fsync(fd) != 0 && errno != EINVAL);  // EINVAL: the folder cannot be synchronised
   const int error = errno;
   if (fd >= 0) close(fd);
   errno = error;

@@ -1,5 +1,5 @@
 #pragma once
-// Files that a user names: the one way to read them whole, and the one way to replace an output.
+// Reads whole files that a user names, and replaces outputs.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,8 @@ namespace onebit::files {
 /// Size of the largest text that is read whole (a configuration, a table), in bytes.
 constexpr Index kMostText = Index{16} << 20;
 
-/// A regular file, open for reading. Nothing else is opened: a FIFO would wait for a writer, a device may never end.
+/// A regular file, open for reading. Other kinds of files are not opened: a FIFO would wait for a writer, and a device
+/// may never end.
 class RegularFile {
  public:
   /// `what` names the kind of file in messages ("config file"), `hint` says what the user should name. Throws
@@ -34,7 +35,7 @@ class RegularFile {
   std::vector<std::uint8_t> head(Index count) const;
 
   /// All bytes up to the current end of the file. Throws ConfigError if there are more than `limit`, if the system
-  /// refuses to read, and if the file has become shorter.
+  /// refuses to read, or if the file has become shorter.
   std::vector<std::uint8_t> all(Index limit) const;
 
  private:
@@ -59,13 +60,13 @@ std::string output_place(const std::string& path);
 void check_output(const std::string& path, bool overwrite, const std::string& hint = "--overwrite replaces it");
 
 /// Replaces `path` by the complete file `part`: waits until `part` is on the disk, calls verify(), which reads it and
-/// throws if it is not what was meant, renames it, and waits until the new name is on the disk. If anything throws,
+/// throws if its contents are wrong, renames it, and waits until the new name is on the disk. If anything throws,
 /// `part` is removed and `path` is left as it was. kind: what the file is, for the message. Throws IoError.
 void publish(const std::string& part, const std::string& path, const std::string& kind,
              const std::function<void()>& verify);
 
-/// Replaces an output atomically by the file that write(temporary path) makes and checks: it is written under another
-/// name next to the output, then published. Throws IoError, and ConfigError as output_place() does.
+/// Replaces an output atomically by the file that write(temporary path) makes and checks. The file is written under
+/// another name next to the output, then published. Throws IoError, and ConfigError as output_place() does.
 void replace(const std::string& path, const std::function<void(const std::string&)>& write);
 
 /// Replaces an output atomically by a file with this text.

@@ -25,7 +25,7 @@ Index number_in(const std::string& path, const std::string& word = "") {
   return file >> number ? number : kUnknown;
 }
 
-/// What a control group has left: its limit minus the memory of its programs, without caches.
+/// Returns the memory that a control group has left: its limit minus the memory of its programs, without caches.
 Index left_in_group(const std::string& limit_file, const std::string& stat_file, const std::string& taken_word) {
   const Index limit = number_in(limit_file), taken = number_in(stat_file, taken_word);
   return limit == kUnknown || taken == kUnknown ? kUnknown : std::max<Index>(0, limit - taken);

@@ -7,8 +7,8 @@ namespace onebit::device {
 
 /// Bytes of host memory that this process holds.
 struct ResidentMemory {
-  Index own = 0;    ///< memory that it has written
-  Index files = 0;  ///< memory of mapped files: its code, its libraries, data
+  Index own = 0;    ///< memory that the process has written
+  Index files = 0;  ///< memory of mapped files: the program, its libraries, data
   Index total() const { return own + files; }
 };
 

@@ -17,7 +17,7 @@ class TemporaryFolder {
     std::error_code error;
     path_ = (std::filesystem::temp_directory_path(error) / (name + "-XXXXXX")).string();
     if (error || mkdtemp(path_.data()) == nullptr)
-      throw IoError("cannot make a temporary folder", path_, "TMPDIR names where they go");
+      throw IoError("cannot make a temporary folder", path_, "set TMPDIR to a folder that you can write to");
   }
   ~TemporaryFolder() {
     std::error_code ignored;

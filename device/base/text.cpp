@@ -28,7 +28,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// Edits between a word and a candidate; 1 if the candidate begins with the word, or ends with it after a dot.
+/// Number of edits between a word and a candidate; 1 if the candidate begins with the word, or ends with it after a
+/// dot.
 std::size_t distance(std::string_view word, std::string_view candidate) {
   if (candidate.size() > word.size()) {
     const bool is_end = candidate.ends_with(word) && candidate[candidate.size() - word.size() - 1] == '.';

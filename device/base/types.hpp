@@ -1,13 +1,13 @@
 #pragma once
-// The few types that every room shares.
+// The types that all rooms share.
 
 #include <cstddef>
 #include <cstdint>
 
-// A function that kernels call on the device as well as on the host.
+// Marks a function that runs on the device as well as on the host.
 #if defined(__CUDACC__)
 #define ONEBIT_HOST_DEVICE __host__ __device__
-#define ONEBIT_DEVICE __device__  // one that calls what only the backend's own code can
+#define ONEBIT_DEVICE __device__  // marks a function that calls device-only code
 #else
 #define ONEBIT_HOST_DEVICE
 #define ONEBIT_DEVICE

@@ -4,7 +4,7 @@
 
 namespace onebit::device {
 
-/// Goes level by level: what has no sibling at either end of the blocks stays a node.
+/// Counts level by level: a node at either end of the blocks that has no sibling stays on the stack.
 Index BlockTree::nodes_after(Index blocks) const {
   Index nodes = 0;
   for (Index from = first, to = first + blocks; from < to; from = ceil_div(from, 2), to /= 2) {

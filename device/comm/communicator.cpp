@@ -32,10 +32,10 @@ Shard whole(const Device& device, Index workers) {
 std::vector<Range> shard_ranges(Index workers, Index ranks) {
   const Index blocks = ceil_div(workers, DenseSum::kBlock);
   if (ranks > blocks) {
-    throw ConfigError("more devices than shards of workers",
+    throw ConfigError("too many devices for the number of workers",
                       std::to_string(ranks) + " devices, " + std::to_string(workers) + " workers",
-                      "a device holds whole blocks of " + std::to_string(DenseSum::kBlock) + " workers: at most " +
-                          std::to_string(blocks) + " devices");
+                      "a device holds whole blocks of " + std::to_string(DenseSum::kBlock) +
+                          " workers, so use at most " + std::to_string(blocks) + " devices");
   }
   std::vector<Range> ranges;
   for (Index rank = 0, first = 0; rank < ranks; ++rank) {

@@ -1,7 +1,7 @@
 #pragma once
 // How the devices of a run communicate. A rank is one device: a thread of this process (device_group.hpp), or a
-// separate process (process_group.hpp); peer copies and NCCL fit behind the same interface. The calls are collective:
-// every rank makes the same ones in the same order.
+// separate process (process_group.hpp); the interface also suits peer copies and NCCL. The calls are collective: every
+// rank makes the same calls in the same order.
 
 #include <span>
 #include <vector>
@@ -21,7 +21,7 @@ class Communicator {
 
   /// Copies the blocks to[r] to rank r, whose from[rank()] must list blocks of the same shapes. Both have size()
   /// entries; a rank's own entry is copied too. The copies see the results of every kernel launched before, on every
-  /// rank; what is launched next, on any rank, runs after the copies. Throws Error if shapes do not match.
+  /// rank; later launches, on any rank, run after the copies. Throws Error if shapes do not match.
   virtual void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) = 0;
 
   /// Returns the numbers of all ranks, in host memory and in rank order.
@@ -31,10 +31,10 @@ class Communicator {
   virtual Index bytes_received() const = 0;
 };
 
-/// Which workers a device holds, and how it communicates with the devices that hold the others.
+/// The workers that a device holds, and its communicator with the devices that hold the others.
 struct Shard {
   Device device;
-  std::vector<Range> ranges;  ///< workers held by each rank: contiguous, whole blocks (DenseSum::kBlock)
+  std::vector<Range> ranges;  ///< workers of each rank, in contiguous whole blocks (DenseSum::kBlock)
   std::shared_ptr<Communicator> communicator;
 
   Index rank() const { return communicator->rank(); }
@@ -49,7 +49,8 @@ std::shared_ptr<Communicator> solo_communicator();
 /// The shard of a run's only device, which holds all workers.
 Shard whole(const Device& device, Index workers);
 
-/// Cuts workers into `ranks` contiguous shards of whole blocks. Throws ConfigError if a rank would hold none.
+/// Divides the workers into `ranks` contiguous shards of whole blocks. Throws ConfigError if a rank would hold no
+/// worker.
 std::vector<Range> shard_ranges(Index workers, Index ranks);
 
 }  // namespace onebit::device

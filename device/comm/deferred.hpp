@@ -1,5 +1,5 @@
 #pragma once
-// Errors that are held back until no other rank waits for this one.
+// Holds errors back until no other rank waits for this one.
 
 #include <exception>
 

@@ -32,7 +32,7 @@ DenseSum::DenseSum(const Shard& shard, Index columns) : shard_(shard), columns_(
   if (shard.ranks() > 1) gathered_ = Buffer<double>(shard.device, nodes * slice(shard.rank()).count);
 }
 
-/// Makes room for the nodes that are kept between groups; a single group leaves only those that the shard ends with.
+/// Allocates the nodes that are kept between groups. A single group needs only the nodes that remain at the end.
 void DenseSum::reserve(Range first_group) {
   const bool single = first_group.count == shard_.own().count;
   const Index nodes = single ? tree_.nodes_after(tree_.end - tree_.first) : tree_.most_nodes();
@@ -62,7 +62,7 @@ void DenseSum::take_mean(float* mean) {
   for_each(shard_.device, columns_, kernel);
 }
 
-/// The columns that a rank combines.
+/// Returns the columns that a rank combines.
 Range DenseSum::slice(Index rank) const {
   const Index first = columns_ * rank / shard_.ranks();
   return {first, columns_ * (rank + 1) / shard_.ranks() - first};

@@ -1,7 +1,7 @@
 #pragma once
 // The dense mean over workers, summed in double: blocks of 4 workers in index order, blocks combined by a fixed
-// pairwise tree. Rows may arrive all at once or in groups, on one device or on several that hold whole blocks; the bits
-// are the same.
+// pairwise tree. Rows may arrive all at once or in groups, on one device or on several that hold whole blocks; the
+// result has the same bits.
 
 #include "device/comm/block_tree.hpp"
 #include "device/comm/communicator.hpp"
@@ -17,12 +17,12 @@ class DenseSum {
   /// each take_mean.
   DenseSum(const Shard& shard, Index columns);
 
-  /// Adds rows of workers [group], which this shard holds; worker group.first + r at rows + r * stride. Groups come in
-  /// order.
+  /// Adds the rows of the workers in `group`, which must belong to this shard; the row of worker group.first + r is at
+  /// rows + r * stride. Groups must come in order.
   void absorb(Range group, const float* rows, Index stride);
 
-  /// Writes the mean over the workers of all shards and starts over. Collective. With several ranks every rank combines
-  /// a slice of the columns and sends it to the others.
+  /// Writes the mean over the workers of all shards and starts a new sum. Collective. With several ranks every rank
+  /// combines a slice of the columns and sends it to the others.
   void take_mean(float* mean);
 
  private:
@@ -34,9 +34,9 @@ class DenseSum {
   Shard shard_;
   Index columns_;
   BlockTree tree_;
-  Index absorbed_ = 0;       ///< workers of this shard so far
-  Buffer<double> nodes_;     ///< [nodes][columns]: between groups the tree's roots so far, and the open block
-  Buffer<double> gathered_;  ///< [nodes of all ranks][slice], with several ranks
+  Index absorbed_ = 0;       ///< number of this shard's workers absorbed so far
+  Buffer<double> nodes_;     ///< [nodes][columns]: the current roots of the tree and the open block, between groups
+  Buffer<double> gathered_;  ///< [nodes of all ranks][slice]; empty with a single rank
   Buffer<BlockTree::Merge> merges_;
   Index root_ = 0;  ///< the node that holds the total after the merges
 };

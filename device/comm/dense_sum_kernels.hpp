@@ -1,24 +1,24 @@
 #pragma once
-// The kernels of the dense mean: absorbing rows on the CPU or a GPU (cpu/, cuda/), and joining the nodes that are left.
+// The kernels of the dense mean: one absorbs rows (in cpu/ and cuda/), one joins the remaining nodes.
 
 #include "device/comm/block_tree.hpp"
 #include "device/device.hpp"
 
 namespace onebit::device {
 
-/// Rows of consecutive workers to be added to a shard's stack of nodes; node k of column c at nodes[k * columns + c].
+/// Rows of consecutive workers to be added to a shard's stack of nodes. Node k of column c is at nodes[k*columns+c].
 struct AbsorbJob {
   BlockTree tree;
-  Index workers = 0;     ///< of the whole run
+  Index workers = 0;     ///< number of workers of the whole run
   Index first = 0;       ///< first worker of the group
-  Index count = 0;       ///< workers in the group
-  Index node_count = 0;  ///< closed nodes on the stack at first; an open block, if any, lies above them
+  Index count = 0;       ///< number of workers in the group
+  Index node_count = 0;  ///< closed nodes on the stack before the first worker; any open block lies above them
   Index columns = 0;
   const float* rows = nullptr;
   Index stride = 0;
   double* nodes = nullptr;  ///< read before the first worker, written after the last
 
-  static constexpr Index kMostNodes = 48;  ///< of any tree, open block included
+  static constexpr Index kMostNodes = 48;  ///< limit on the nodes of any stack, including an open block
 
   ONEBIT_HOST_DEVICE bool opens(Index worker) const { return worker % BlockTree::kBlock == 0; }
   ONEBIT_HOST_DEVICE bool closes(Index worker) const {

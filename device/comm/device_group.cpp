@@ -12,19 +12,20 @@
 namespace onebit::device {
 namespace {
 
-/// Thrown in a rank that waits for one that has failed or finished. Never leaves the group.
+/// Thrown in a rank that waits for a rank that has failed or finished. It never leaves the group.
 struct Abandoned {};
 
 }  // namespace
 
-/// Where ranks exchange: each shows what it has, waits for the others, takes what is meant for it, and waits again.
+/// The place where ranks exchange data: each rank shows what it has, waits for the others, takes what is meant for it,
+/// and waits again.
 class DeviceGroup::Rendezvous {
  public:
   explicit Rendezvous(Index ranks) : shown_(static_cast<std::size_t>(ranks)), taken_(shown_.size()) {}
 
   struct Posted {
     const Device* device = nullptr;
-    const Event* ready = nullptr;  ///< recorded after what fills the blocks
+    const Event* ready = nullptr;  ///< event recorded after the work that fills the blocks
     std::span<const Blocks> blocks;
     std::span<const double> numbers;
   };
@@ -35,11 +36,11 @@ class DeviceGroup::Rendezvous {
   }
   const Posted& of(Index rank) const { return shown_[static_cast<std::size_t>(rank)]; }
 
-  /// Leaves a rank's event, recorded after all of its copies; called between a show and the wait after it.
+  /// Stores a rank's event, which was recorded after all of its copies. Called between show() and the next wait().
   void leave_event(Index rank, std::shared_ptr<const Event> event) {
     taken_[static_cast<std::size_t>(rank)] = std::move(event);
   }
-  /// The event that a rank left; valid from that wait until the next show.
+  /// The event that a rank stored; valid from that wait() until the next show().
   const Event* event_of(Index rank) const { return taken_[static_cast<std::size_t>(rank)].get(); }
 
   /// Returns when every rank has arrived; throws Abandoned if one will never arrive.
@@ -73,7 +74,7 @@ class DeviceGroup::Rendezvous {
     all_came_.notify_all();
   }
 
-  /// Starts over; no rank may be waiting. Returns whether one rank took part in more exchanges than another.
+  /// Resets the state; no rank may be waiting. Returns whether some rank took part in more exchanges than another.
   bool reset() {
     waiting_ = left_ = 0;
     abandoned_ = false;
@@ -92,7 +93,7 @@ class DeviceGroup::Rendezvous {
   bool mismatch_ = false;
 };
 
-/// One thread for each rank but the first, which is the caller's.
+/// Runs each rank in its own thread, except the first, which runs in the caller's thread.
 class DeviceGroup::Threads {
  public:
   Threads(Index ranks, Rendezvous& rendezvous) : rendezvous_(rendezvous), errors_(static_cast<std::size_t>(ranks)) {
@@ -168,9 +169,9 @@ class DeviceGroup::Threads {
 
 namespace {
 
-/// A rank's communicator over the rendezvous: it shows its blocks and pulls those that the others show for it. Devices
-/// wait for each other's events, the host does not: a copy starts after the earlier work of the source's device, and
-/// the next work of any device starts after the copies of all.
+/// A rank's communicator over the rendezvous: it shows its blocks and pulls those that the others show for it. The
+/// devices wait for each other's events, but the host does not wait: a copy starts after the earlier work of the
+/// source's device, and later work of any device starts after the copies of all devices.
 template <class Rendezvous>
 class GroupCommunicator final : public Communicator {
  public:
@@ -184,7 +185,7 @@ class GroupCommunicator final : public Communicator {
   void all_to_all(const Device& device, std::span<const Blocks> to, std::span<const Blocks> from) override {
     const std::shared_ptr<const Event> ready = device.record_event();
     rendezvous_->show(rank_, {&device, ready.get(), to, {}});
-    Deferred pulled, marked, behind;  // a rank that fails goes on until the others have read what it shows
+    Deferred pulled, marked, behind;  // a rank that fails continues until the others have read what it shows
     pulled.guard([&] { pull_all(device, from); });
     marked.guard([&] { rendezvous_->leave_event(rank_, device.record_event()); });
     rendezvous_->wait();
@@ -242,7 +243,8 @@ DeviceGroup::DeviceGroup(std::vector<Device> devices, Index workers, std::shared
     : processes_(std::move(processes)) {
   const auto ranks = static_cast<Index>(devices.size());
   if (processes_->size() > 1) {
-    if (ranks > 1) throw ConfigError("several devices in each of several processes", "devices", "start more ranks");
+    if (ranks > 1)
+      throw ConfigError("each of several processes can use only one device", "devices", "start one process per device");
     shards_.push_back({devices.front(), shard_ranges(workers, processes_->size()), processes_->communicator()});
     return;
   }

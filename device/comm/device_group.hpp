@@ -1,5 +1,5 @@
 #pragma once
-// The devices of this process: one or several, with a thread each; just one if there are several processes.
+// The devices of this process: one or several, each with its own thread; only one if there are several processes.
 
 #include <functional>
 
@@ -9,22 +9,22 @@ namespace onebit::device {
 
 class DeviceGroup {
  public:
-  /// Divides `workers` among the devices, which are of one backend; if there are several processes, among their
-  /// devices, one each. Throws ConfigError if a device would hold none, or if one of several processes has several
-  /// devices.
+  /// Divides `workers` among the devices, which must be of one backend. If there are several processes, each has one
+  /// device, and the workers are divided among these. Throws ConfigError if a device would hold no worker, or if one of
+  /// several processes has several devices.
   DeviceGroup(std::vector<Device> devices, Index workers, std::shared_ptr<ProcessGroup> processes = single_process());
   ~DeviceGroup();
   DeviceGroup(const DeviceGroup&) = delete;
   DeviceGroup& operator=(const DeviceGroup&) = delete;
 
-  /// Devices of this process.
+  /// Number of devices of this process.
   Index size() const { return static_cast<Index>(shards_.size()); }
   const Shard& shard(Index device) const { return shards_[static_cast<std::size_t>(device)]; }
   ProcessGroup& processes() const { return *processes_; }
 
   /// Calls work(device) for all devices of this process at once, the first on the calling thread, and returns when the
-  /// calls of all processes have. If calls throw, ranks that wait in an exchange give up, and every process rethrows
-  /// the error of the lowest rank that threw. Throws Error if ranks take part in different exchanges.
+  /// calls of all processes have returned. If calls throw, ranks that wait in an exchange give up, and every process
+  /// rethrows the error of the lowest rank that threw. Throws Error if ranks take part in different exchanges.
   void run(const std::function<void(Index device)>& work);
 
  private:

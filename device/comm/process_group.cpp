@@ -12,7 +12,7 @@
 namespace onebit::device {
 namespace {
 
-/// A number from the environment; -1 if there is none.
+/// Reads a number from the environment; returns -1 if there is none.
 Index number_in(const char* variable) {
   const char* text = std::getenv(variable);
   Index value = -1;

@@ -1,6 +1,6 @@
 #pragma once
-// The state of a run, visited for a checkpoint: one function of an object both saves and loads its state. What is saved
-// does not depend on how workers are divided among ranks: rows are stored by worker number.
+// Visits the state of a run for a checkpoint: one function of an object both saves and loads its state. The saved data
+// do not depend on how workers are divided among ranks: rows are stored by worker number.
 
 #include <deque>
 #include <span>
@@ -29,8 +29,9 @@ struct Elements {
   void* data = nullptr;
   ElementType type = ElementType::float32;
 
-  /// Copy `count` elements, from element `first` on, to the host and back.
+  /// Copies `count` elements, from element `first` on, to host memory.
   void download(void* target, Index first, Index count) const;
+  /// Copies host memory to `count` elements, from element `first` on.
   void upload(const void* source, Index first, Index count) const;
 };
 
@@ -46,7 +47,7 @@ class StateVisitor {
   /// Whether values are read from the checkpoint rather than written to it.
   virtual bool loads() const = 0;
 
-  /// Calls visit() with names below `name`.
+  /// Calls visit(), with `name` and a slash before the names of everything that it visits.
   template <class Visit>
   void group(const std::string& name, const Visit& visit) {
     const std::string outer = prefix_;
@@ -55,7 +56,8 @@ class StateVisitor {
     prefix_ = outer;
   }
 
-  /// Visit host numbers that are the same on every rank. When loading, lists take the length that was saved.
+  /// Visits numbers in host memory that are the same on every rank. When loading, a list takes the length that was
+  /// saved.
   void number(const std::string& name, Index& value);
   void number(const std::string& name, double& value);
   void number(const std::string& name, bool& value);
@@ -69,8 +71,8 @@ class StateVisitor {
     device(prefix_ + name, elements(buffer), {&all, 1}, buffer.size(), Held::by_every_rank);
   }
 
-  /// Visits `stride` elements for each of this rank's workers; the first worker's begin at element `before` of the
-  /// buffer.
+  /// Visits `stride` elements for each of this rank's workers; those of the first worker begin at element `before` of
+  /// the buffer.
   template <class T>
   void rows(const std::string& name, Buffer<T>& buffer, Index stride, Index before = 0) {
     const Range own = shard_.own();
@@ -88,7 +90,7 @@ class StateVisitor {
 
  protected:
   enum class Held { by_every_rank, by_one_rank };
-  /// Save or load one item; throw what the checkpoint's file throws.
+  /// Saves or loads one item. Throws the errors of the checkpoint file.
   virtual void device(const std::string& path, const Elements& elements, std::span<const Piece> pieces, Index total,
                       Held held) = 0;
   virtual void host(const std::string& path, std::vector<double>& values) = 0;

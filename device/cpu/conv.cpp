@@ -1,6 +1,6 @@
-// Convolutions without a matrix of patches: the products read the pixels where they lie. A tile of pixels by filters
-// stays in registers over all taps and channels, so that the arithmetic is that of a large matrix product. Every sum
-// runs over its own image in one fixed order: its bits depend on nothing else.
+// Convolutions without a matrix of patches: the products read the pixels directly from the images. A tile of pixels by
+// filters stays in registers over all taps and channels, so that the arithmetic is that of a large matrix product.
+// Every sum runs over its own image in one fixed order, so that its bits depend on nothing else.
 #include "device/math/conv.hpp"
 
 #include "device/cpu/conv_tiles.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kPanel = 2 * kLanes;  ///< columns of a panel; the last may be half as wide
 
-/// Columns of a product, in consecutive panels [1 + depth][width]: what the sums begin with, then the factors.
+/// Columns of a product, in consecutive panels [1 + depth][width]: the initial values of the sums, then the factors.
 struct Panels {
   Index columns = 0;
   Index depth = 0;
@@ -53,7 +53,7 @@ struct Packing {
   }
 };
 
-/// Packs every set of filters of a batch after the zeros in the plan's scratch memory.
+/// Packs every set of filters of a batch into the plan's scratch memory, after the zeros.
 const float* pack(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, bool transposed) {
   const Packing packing{plan.shape(), transposed};
   const Panels panels = packing.panels();
@@ -70,7 +70,7 @@ const float* pack(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, bo
   return packed;
 }
 
-/// Images, or gradients with respect to results, of `size` numbers each, rounded to the queue's precision.
+/// Rounds images, or gradients with respect to results, of `size` numbers each, to the queue's precision.
 const float* rounded(const Queue& queue, const ConvBatch& batch, const float* images, Index size) {
   MatrixIn matrix{images, size, 0};
   round_operands(queue, {{matrix, batch.workers * batch.images, size, 1}});
@@ -117,7 +117,8 @@ struct Product {
   }
 };
 
-/// Computes all images of a batch, cut so that a unit takes long enough and its panel of filters stays in a cache.
+/// Computes all images of a batch, in units that are not too short for a thread and whose panel of filters stays in a
+/// cache.
 void run(const Queue& queue, const Product& product, const ConvBatch& batch, const float* input, Index inputs,
          float* output, Index outputs) {
   constexpr Index unit_pixels = 512;
@@ -211,7 +212,7 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
 }
 
 /// A worker's images are taken in parts of about kPartPixels pixels, which stay in the first-level cache over all taps;
-/// a part's sums are added to those of the parts before.
+/// a part's sums are added to those of the earlier parts.
 void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input,
                           const float* delta, const ConvGradient& gradient) {
   constexpr Index kPartPixels = 256;

@@ -10,7 +10,7 @@
 namespace onebit::device::cpu {
 
 inline constexpr Index kTilePackets = kRegisters / 2;  ///< packets of sums; the other registers hold operands
-inline constexpr Index kDepth = kTilePackets / 4;      ///< terms of a sum taken at a time
+inline constexpr Index kDepth = kTilePackets / 4;      ///< terms of a sum that are added at a time
 
 template <std::size_t N>
 using Constant = std::integral_constant<std::size_t, N>;
@@ -28,7 +28,7 @@ void with_rows(Index rows, const Work& work) {
 template <std::size_t Rows, std::size_t Packets>
 using Sums = Packet[Rows][Packets];
 
-/// sums[r] += sum over d < Depth of left[r][d] * right[d], right of Packets packets each.
+/// sums[r] += sum over d < Depth of left[r][d] * right[d], where each right[d] has Packets packets.
 template <std::size_t Depth, std::size_t Rows, std::size_t Packets>
 [[gnu::always_inline]] inline void add_products(const float* const (&left)[Rows], Index offset, const float* right,
                                                 Sums<Rows, Packets>& sums) {
@@ -59,13 +59,14 @@ template <std::size_t Rows, std::size_t Packets>
   }
 }
 
-/// Where a tile's pixels are read from.
+/// The pixels that the taps of a tile's pixels read.
 struct Taps {
-  const std::int32_t* reads = nullptr;  ///< of the first pixel, by tap at reads + tap * pixels
+  /// The pixel that a tap of pixel p reads is reads[tap * pixels + p]; negative for padding.
+  const std::int32_t* reads = nullptr;
   Index pixels = 0;
   Index taps = 0;
-  Index channels = 0;            ///< of a pixel read
-  const float* zeros = nullptr;  ///< [channels]
+  Index channels = 0;            ///< number of channels of a pixel that is read
+  const float* zeros = nullptr;  ///< [channels]: zeros, which are read for padding
 
   const float* pixel(const float* image, Index tap, Index p) const {
     const Index read = reads[tap * pixels + p];
@@ -77,7 +78,8 @@ struct Taps {
   }
 };
 
-/// The sums over all taps and channels of Rows pixels times a panel, which begins with the sums' initial values.
+/// Computes the sums of Rows pixels times a panel over all taps and channels. The panel begins with the sums' initial
+/// values.
 template <std::size_t Rows, std::size_t Packets>
 void sum_taps(const Taps& taps, const float* image, const float* panel, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;
@@ -102,13 +104,15 @@ void sum_taps(const Taps& taps, const float* image, const float* panel, float* r
 /// Some pixels of some images, and the gradient with respect to their results.
 struct PixelPart {
   Range images, pixels;
-  const float* input = nullptr;  ///< of image 0, from the first channel on; an image has `inputs` numbers
-  const float* delta = nullptr;  ///< of image 0, from the first column on; an image has `outputs`, a pixel `stride`
+  /// Image 0, from the first channel on. An image has `inputs` numbers.
+  const float* input = nullptr;
+  /// Gradient of image 0, from the first column on. An image has `outputs` numbers, a pixel `stride`.
+  const float* delta = nullptr;
   Index inputs = 0, outputs = 0, stride = 0;
   Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero
 };
 
-/// The sums over the part's pixels of Rows channels that the tap reads, times the packets of delta.
+/// Computes, for Rows channels, the sums over the part's pixels of what the tap reads times the packets of delta.
 template <std::size_t Rows, std::size_t Packets>
 void sum_pixels(const Taps& taps, Index tap, const PixelPart& part, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr Index kPiece = 1 << 16;
 
-/// Copies with stores that bypass the caches, which need not read what they overwrite. Buffers are aligned to 64 bytes.
+/// Copies with stores that bypass the caches, so that the memory to be overwritten is not read first. Buffers are
+/// aligned to 64 bytes.
 void copy_piece(std::byte* target, const std::byte* source, Index bytes) {
   Index done = 0;
 #if defined(__SSE2__)

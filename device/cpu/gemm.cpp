@@ -1,6 +1,6 @@
 // One kernel for all products: a block of rows x columns of C is summed in registers, from elements of A and packets of
 // B. Every element of C is summed in the order of k, 128 terms at a time, so its bits depend on its row of A and its
-// column of B alone: the cut into blocks, panels and units is free to follow the threads.
+// column of B alone. The division into blocks, panels and units may therefore depend on the number of threads.
 #include "device/math/gemm.hpp"
 
 #include <algorithm>
@@ -13,11 +13,12 @@
 namespace onebit::device::cpu {
 namespace {
 
-constexpr Index kPanel = 2 * kLanes;                    ///< columns of B that are used together
-constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;  ///< sums of two packets each, next to two of B and one of A
-constexpr Index kTerms = 128;                           ///< terms of k: a panel of them stays in the first-level cache
-constexpr Index kUnitRows = 256;                        ///< rows of a unit, roughly
-constexpr Index kManyRows = 128;                        ///< from so many rows on, packing B's panels pays
+constexpr Index kPanel = 2 * kLanes;  ///< columns of B that are used together
+/// Rows of a block, each with two packets of sums. Two packets of B and one of A need registers too.
+constexpr Index kBlockRows = kRegisters >= 32 ? 8 : 6;
+constexpr Index kTerms = 128;     ///< terms of k at a time, so that their panel stays in the first-level cache
+constexpr Index kUnitRows = 256;  ///< approximate number of rows of a unit
+constexpr Index kManyRows = 128;  ///< number of rows from which packing B's panels pays off
 
 constexpr std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
@@ -36,7 +37,7 @@ struct Panel {
   Index leading;
 };
 
-/// A block of C: C = A B over k terms, or C += A B.
+/// Computes a block of C: C = A B over k terms, or C += A B.
 template <Index rows, Index packets>
 void multiply_block(Index k, Left a, Panel b, float* c, Index leading, bool add) {
   using Eigen::internal::padd, Eigen::internal::ploadu, Eigen::internal::pmadd, Eigen::internal::pset1;
@@ -179,13 +180,13 @@ class RowsOfProduct {
   MatrixOut result_;
 };
 
-/// The numbers of distinct matrices in a batch.
+/// Returns the numbers of distinct matrices in a batch.
 Batch different(const MatrixIn& matrix, const Batch& batch) {
   return {matrix.stride == 0 ? std::min<Index>(batch.outer, 1) : batch.outer,
           matrix.inner == 0 ? std::min<Index>(batch.inner, 1) : batch.inner};
 }
 
-/// Rows of a unit: about kUnitRows, in parts of equal size, or fewer if threads would idle.
+/// Returns the rows of a unit: about kUnitRows, in parts of equal size, or fewer if threads would be idle.
 Index unit_rows(const Queue& queue, Index m, Index products) {
   Index units = ceil_div(m, kUnitRows);
   while (m > units * kBlockRows && !fills(queue, products * units)) ++units;

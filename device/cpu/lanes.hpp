@@ -11,7 +11,8 @@
 
 namespace onebit::device::cpu {
 
-/// Sum of n = 1, 2, 4, ... numbers, which it overwrites: halves are added to each other.
+/// Sum of n numbers, where n is a power of 2, by adding the upper half to the lower one repeatedly. Overwrites the
+/// numbers.
 inline double add_halves(double* values, Index n) {
   for (Index half = n / 2; half > 0; half /= 2) {
     for (Index lane = 0; lane < half; ++lane) values[lane] += values[lane + half];
@@ -19,8 +20,8 @@ inline double add_halves(double* values, Index n) {
   return values[0];
 }
 
-/// Sum of one number per lane, where only the first `used` lanes have one: in every 32 lanes halves are added to each
-/// other, then halves of the results. Overwrites the numbers.
+/// Sum of one number per lane, where only the first `used` lanes have one: add_halves() of every 32 lanes, then of the
+/// results. Overwrites the numbers.
 template <Index kCount>
 double add_lanes(double* sums, Index used) {
   constexpr Index warp = kCount < 32 ? kCount : 32, warps = kCount / warp;
@@ -47,8 +48,8 @@ double interleaved_sum(Index n, const Term& term) {
   return add_lanes<kCount>(sums, used);
 }
 
-/// All lanes of a small item. They do the same as a group's lanes (device/launch/thread_group.hpp), but sums have no
-/// tiles.
+/// All lanes of a small item. They do the same as the lanes of a thread group (device/launch/thread_group.hpp), but
+/// sums have no tiles.
 class Lanes {
  public:
   template <class Visit>
@@ -80,7 +81,7 @@ class Lanes {
 /// A thread of a thread group.
 class GroupMember {
  public:
-  /// others: the barrier at which it waits for the other members; null: there are none.
+  /// others: the barrier at which it waits for the other members; null if there are none.
   explicit GroupMember(std::barrier<>* others = nullptr) : others_(others) {}
 
   template <class Visit>
@@ -132,7 +133,7 @@ class GroupMember {
     return find_bin(counts, rank);
   }
 
-  /// Adds how many numbers of(i) are in each bin to counts that all members share.
+  /// Counts the numbers of(i) in each bin, and adds the counts to `counts`, which all members share.
   template <class Of>
   void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     Index own[kBins] = {};
@@ -142,7 +143,7 @@ class GroupMember {
     }
   }
 
-  /// Finds the bin of the number of this rank, which is at most the sum of the counts.
+  /// Finds the bin that holds the number of this rank. The rank must not exceed the sum of the counts.
   Ranked find_bin(const Index* counts, Index rank) const {
     std::uint32_t bin = kBins - 1;
     for (; counts[bin] < rank; --bin) rank -= counts[bin];

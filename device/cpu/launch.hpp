@@ -1,6 +1,6 @@
 #pragma once
-// The CPU launchers. device/launch/launch.hpp says what each does; their threads come from parallel() (cpu/queue.hpp)
-// and for large items from cpu/thread_groups.hpp.
+// The CPU launchers. device/launch/launch.hpp says what each does; their threads come from parallel() (cpu/queue.hpp),
+// and those for large items from cpu/thread_groups.hpp.
 
 #include <algorithm>
 #include <array>
@@ -68,7 +68,7 @@ void for_each_row(const Queue& queue, Index rows, Index columns, Kernel kernel) 
 
 namespace detail {
 
-/// The sums of `count` adjacent columns.
+/// Computes the sums of `count` adjacent columns.
 template <Index count, class Kernel>
 void sum_columns_at(Index group, Index rows, Index first, const Kernel& kernel) {
   using Terms = decltype(kernel(group, rows, first));
@@ -110,7 +110,7 @@ void sum_columns(const Queue& queue, Index groups, Index rows, Index columns, Ke
   });
 }
 
-/// A segmented kernel at one row and segment, as a function of the element.
+/// Returns a segmented kernel at one row and segment, as a function of the element.
 template <class Kernel>
 auto at(const Kernel& kernel, Index row, Index segment) {
   if constexpr (requires { kernel.bind(row, segment); }) {
@@ -132,8 +132,8 @@ inline double tree_sum(double* values, Index n) {
 
 namespace detail {
 
-/// A sum in interleaved partial sums, which vectorise: the elements of a run are added in order, then the runs and at
-/// last the lanes are combined by a tree of neighbours.
+/// A sum in interleaved partial sums, which vectorise. The elements of a run are added in order; then the runs, and
+/// finally the lanes, are combined by a pairwise tree.
 class LaneSum {
  public:
   /// Adds term(i) for i in [0, n). Every n but the last is a multiple of kSumRun.
@@ -195,7 +195,7 @@ double sum_chunk(const Kernel& kernel, Index row, const Chunk& chunk) {
   return lane_sum(chunk.begin, chunk.end, at(kernel, row, chunk.segment));
 }
 
-/// sums[row][segment] from the chunks' partial sums, which it overwrites.
+/// Computes sums[row][segment] from the chunks' partial sums, which it overwrites.
 inline void sum_chunks(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* sums) {
   parallel(queue, rows, [&](Index row) {
     for (Index segment = 0; segment < chunks.segments; ++segment) {

@@ -31,7 +31,8 @@ std::size_t wide(Index bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
-/// Whether a block asks for huge pages. Without them, kernels that read many streams would wait for the page tables.
+/// Whether huge pages are requested for a block. Without them, kernels that read many streams would wait for the page
+/// tables.
 bool is_large(Index bytes) {
   return bytes >= 2 * kHugePage;
 }

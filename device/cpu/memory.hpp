@@ -6,7 +6,7 @@
 namespace onebit::device::cpu {
 
 /// Plain host memory. Released blocks are kept for the next buffers of about their size, so that a step that allocates
-/// and releases its buffers asks the system for nothing. Used by one thread at a time.
+/// and releases its buffers needs no memory from the system. May be used by one thread at a time.
 class HostMemory final : public Memory {
  public:
   HostMemory() = default;

@@ -47,8 +47,8 @@ class Workspace {
 
 class Queue {
  public:
-  /// Kernels of a debug device run with its memory opened for them; kernels of a plan do not run. Without a memory
-  /// there is no workspace.
+  /// If `memory` is a debug device's, it is opened while kernels run; if it is a plan's, kernels do not run. Without
+  /// `memory` there is no workspace.
   explicit Queue(int threads, const std::shared_ptr<Memory>& memory = nullptr)
       : threads_(threads),
         plans_(dynamic_cast<plan::PlanMemory*>(memory.get()) != nullptr),
@@ -60,10 +60,10 @@ class Queue {
   Precision precision() const { return precision_; }
   void set_precision(Precision precision) { precision_ = precision; }
 
-  /// Memory of `count` numbers for the current launch.
+  /// Returns memory for `count` numbers, for the current launch.
   double* workspace(Index count) const { return workspace_->reserve(count); }
 
-  /// On a debug device, throws Error if a pointer in the kernel points to memory that is not the device's.
+  /// On a debug device, throws Error if a pointer in the kernel points to memory outside the device.
   template <class Kernel>
   void check(const Kernel& kernel) const {
     if (guard_ && debug::kChecksPointers) check_words(kernel);
@@ -71,7 +71,7 @@ class Queue {
   void synchronize() const {}
   std::shared_ptr<const Event> record_event() const { return nullptr; }
   void start_after(const Event*) const {}
-  /// Returns null: a CPU gains nothing by recordings.
+  /// Returns null, because a CPU gains nothing from recordings.
   std::shared_ptr<const Recording> record(const std::function<void()>&) const { return nullptr; }
 
  private:
@@ -90,7 +90,7 @@ class Queue {
   std::shared_ptr<Workspace> workspace_;
 };
 
-/// Makes this thread's floating-point unit take numbers below the normal range as zero while it lives. One denormal
+/// Makes this thread's floating-point unit treat denormal numbers as zero during this object's lifetime. One denormal
 /// operand costs as much as a hundred normal ones, and the tails of GELU and of decaying moments are full of them.
 class FlushDenormals {
  public:
@@ -114,8 +114,8 @@ inline bool fills(const Queue& queue, Index units) {
   return 8 * units >= 7 * round_up(units, queue.threads());
 }
 
-/// Runs body(unit) for every unit in [0, units), units spread over the queue's threads; does nothing if the queue
-/// plans. The first exception of a body is rethrown here after all threads have stopped.
+/// Runs body(unit) for every unit in [0, units), spread over the queue's threads; does nothing if the queue is a
+/// plan's. The first exception of a body is rethrown here after all threads have stopped.
 template <class Body>
 void parallel(const Queue& queue, Index units, Body body) {
   if (queue.plans()) return;

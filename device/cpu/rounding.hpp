@@ -1,5 +1,5 @@
 #pragma once
-// Operands of matrix products in fewer bits, as GPUs take them, still held in floats.
+// Rounds operands of matrix products to fewer bits, as GPUs do; they are still stored as floats.
 
 #include <initializer_list>
 
@@ -7,7 +7,8 @@
 
 namespace onebit::device::cpu {
 
-/// to[i] = from[i] rounded to nearest, ties to even. What becomes too large is infinity; NaN stays. `to` may be `from`.
+/// to[i] = from[i] rounded to nearest, ties to even. Numbers that become too large become infinity; NaN stays NaN. `to`
+/// may be `from`.
 void round_numbers(Precision precision, const float* from, Index count, float* to);
 
 /// An operand of a batch, with its distinct matrices [rows][columns].

@@ -15,7 +15,7 @@ namespace detail {
 
 static_assert(std::endian::native == std::endian::little, "words of packed signs are stored byte by byte");
 
-/// Bit of a little-endian 32-bit word that holds element l of the 32 elements packed in it, MSB first in each byte.
+/// For each of 32 packed elements, MSB first in each byte: its bit in the little-endian 32-bit word.
 inline constexpr auto kWordBit = [] {
   std::array<std::uint32_t, 32> bit{};
   for (std::uint32_t l = 0; l < 32; ++l) bit[l] = 8 * (l / 8) + 7 - l % 8;
@@ -86,7 +86,7 @@ class SignColumns {
   alignas(64) std::array<std::array<std::uint64_t, 8>, kSignBlock> words_;
 };
 
-/// sums[byte] = the sum of weight or -weight over up to 8 rows, in row order; bit r of the byte is row r's sign.
+/// sums[byte] is the sum of weight or -weight over up to 8 rows, in row order; bit r of the byte is the sign of row r.
 struct SignTable {
   void fill(const float* scales, Index scale_stride, Index rows, double all_rows) {
     sums[0] = 0;
@@ -121,11 +121,11 @@ class SignTables {
  private:
   std::size_t size() const { return static_cast<std::size_t>(count_); }
   Index count_;
-  std::unique_ptr<SignTable[]> tables_;  // not filled with zeros, as a vector would be
+  std::unique_ptr<SignTable[]> tables_;  // an array, because a vector would first be filled with zeros
 };
 
-/// Sums of a pair of blocks for 8 * bytes elements. If `first`, stores them in means and calls ahead(i) every 16
-/// elements; else adds them to means.
+/// Computes the sums of a pair of blocks for 8 * bytes elements. If `first`, stores them in means and calls ahead(i)
+/// every 16 elements; else adds them to means.
 template <bool first, class Ahead>
 void add_pair(const SignTable& low, const SignTable& high, const SignColumns& low_columns,
               const SignColumns& high_columns, std::size_t bytes, double* means, const Ahead& ahead) {
@@ -139,14 +139,14 @@ void add_pair(const SignTable& low, const SignTable& high, const SignColumns& lo
   }
 }
 
-/// Prefetches 16 elements before they are used: the look-ups keep the processor from running ahead to them.
+/// Prefetches 16 elements before they are used, because the table look-ups keep the processor from reading ahead.
 template <class Element>
 void prefetch(const Element& element, Index i) {
   if constexpr (requires { element.prefetch(i); }) element.prefetch(i);
 }
 
-/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; bits are the chunk's. Before
-/// each run, calls ahead(i) for every 16th of its elements.
+/// Calls visit(first, count, means) for runs of at most kSignRun of a chunk's n elements; `bits` are the chunk's.
+/// Before a run is visited, calls ahead(i) for every 16th of its elements.
 template <class Ahead, class Visit>
 void for_each_mean(const ScaledSignRows& rows, const std::uint8_t* bits, const float* scales, Index n,
                    const Ahead& ahead, Visit visit) {
@@ -187,13 +187,13 @@ void decode_run(Index begin, Index end, const std::uint8_t* bytes, Number weight
   for (Index l = 0; i < end; ++i, ++l) element(i, sign_at(bytes, l) > 0 ? weight : -weight);
 }
 
-/// Decodes packed signs to numbers, a run at a time: code that takes these vectorises as if they lay in memory.
+/// Decodes packed signs to an array of numbers, a run at a time, so that loops over the numbers vectorise.
 class SignRun {
  public:
   /// The numbers of elements [first, first + count) of a segment, count at most kSignRun.
   const float* decode(const SignVector& signs, const SignPlace& place, Index first, Index count) {
     const Index begin = place.first + first, end = begin + count;
-    const Index whole = begin / 8 * 8;  // from a byte's first sign on
+    const Index whole = begin / 8 * 8;  // starts at the first sign of a byte
     const auto write = [numbers = numbers_.data(), whole](Index i, float number) { numbers[i - whole] = number; };
     for (Index i = whole; i < end;) {
       const Index run = i / place.per_scale;
@@ -231,7 +231,8 @@ void pack_bits(const Queue& queue, const ChunkView& chunks, const SignRows& out,
 
 namespace detail {
 
-/// Both passes over one segment of a row. The second runs backwards, to begin with what the first left in the caches.
+/// Makes both passes over one segment of a row. The second runs backwards, to begin with the data that the first left
+/// in the caches.
 template <class Kernel>
 void reduce_and_pack_segment(const ChunkView& chunks, const Kernel& kernel, const SignRows& out, Index row,
                              Index segment, double* partial, double* sums) {
@@ -268,8 +269,8 @@ void reduce_and_pack(const Queue& queue, Index rows, const ChunkView& chunks, Ke
 
 namespace detail {
 
-/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs; signs and scales are the first row's
-/// at the chunk.
+/// Calls run(chunk index, chunk, signs, scales) for every chunk of rows of signs; signs and scales point to those of
+/// the first row at the chunk.
 template <class Run>
 void for_each_sign_chunk(const Queue& queue, const ChunkView& chunks, const ScaledSignRows& rows, Run run) {
   queue.check(rows);

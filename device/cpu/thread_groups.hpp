@@ -1,5 +1,5 @@
 #pragma once
-// A queue's threads as thread groups (device/launch/thread_group.hpp).
+// Divides a queue's threads into thread groups (device/launch/thread_group.hpp).
 
 #include <omp.h>
 
@@ -11,7 +11,7 @@
 
 namespace onebit::device::cpu {
 
-/// What the members of a group share.
+/// The memory and the barrier that the members of a group share.
 struct ThreadGroup {
   explicit ThreadGroup(const GroupRoom& room)
       : memory(std::make_unique<double[]>(static_cast<std::size_t>(room.words()))), barrier(room.members) {}
@@ -21,8 +21,8 @@ struct ThreadGroup {
 };
 
 /// Calls work(first, step, lanes) in every thread of every group, for the group's items first, first + step, ...; if
-/// items are few, some groups have none. If OpenMP gives fewer threads than asked for, a single thread computes each
-/// item. work must not throw.
+/// there are few items, some groups get none. If OpenMP gives fewer threads than asked for, a single thread computes
+/// each item. work must not throw.
 template <class Work>
 void for_each_group(const Queue& queue, const ItemSizes& sizes, const Work& work) {
   const Index threads = queue.threads(), members = group_size(sizes, threads);

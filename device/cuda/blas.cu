@@ -14,13 +14,13 @@ namespace {
 
 const std::string kLibrary = "libcublas.so." ONEBIT_SYMBOL(CUBLAS_VER_MAJOR);
 
-/// Looks where the loader does, then where this build's toolkit has the library.
+/// Searches the loader's paths, then the library folder of the toolkit used for this build.
 void* open_library() {
   void* library = dlopen(kLibrary.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   const std::string why = dlerror();
   library = dlopen((ONEBIT_CUDA_LIBRARIES "/" + kLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw Error("cannot load cuBLAS", why, "put its folder in LD_LIBRARY_PATH");
+  if (library == nullptr) throw Error("cannot load cuBLAS", why, "add its folder to LD_LIBRARY_PATH");
   return library;
 }
 

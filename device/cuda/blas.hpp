@@ -1,12 +1,12 @@
 #pragma once
-// cuBLAS, loaded when the first GPU is opened. If linked, its libraries would cost every program 0.2 s and 200 MB, even
-// one that never sees a GPU.
+// cuBLAS, loaded when the first GPU is opened. If it were linked, its libraries would cost every program 0.2 s and 200
+// MB, even one that uses no GPU.
 
 #include <cublas_v2.h>
 
 namespace onebit::device::cuda {
 
-/// The functions that the backend calls.
+/// The cuBLAS functions that the backend calls.
 struct Blas {
   decltype(&cublasCreate) create;
   decltype(&cublasDestroy) destroy;
@@ -17,7 +17,7 @@ struct Blas {
   decltype(&cublasGetStatusString) status_string;
 };
 
-/// The loaded functions. Throws Error if the library, of the major version that this was compiled for, or one of the
+/// The loaded functions. Throws Error if the library (of the major version that this was compiled for) or one of the
 /// functions is missing.
 const Blas& blas();
 

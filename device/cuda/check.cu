@@ -18,18 +18,18 @@ std::string current_gpu() {
 /// What the user can do about an error. Most errors of kernels surface at a later call.
 const char* hint(cudaError_t status) {
   if (status >= cudaErrorStreamCaptureUnsupported && status <= cudaErrorStreamCaptureWrongThread) {
-    return "--graphs false does without recordings";
+    return "--graphs false turns off the recording of launches";
   }
   switch (status) {
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
       return "build for this GPU: -DCMAKE_CUDA_ARCHITECTURES=native";
     case cudaErrorDevicesUnavailable:
-      return "another program has the GPU for itself";
+      return "another program has exclusive use of the GPU";
     case cudaErrorECCUncorrectable:
-      return "the GPU's memory is damaged: nvidia-smi -q says how much";
+      return "the GPU's memory is faulty; nvidia-smi -q shows its error counts";
     default:
-      return "a kernel launched before may be to blame: CUDA_LAUNCH_BLOCKING=1 shows which";
+      return "an earlier kernel may have caused this; CUDA_LAUNCH_BLOCKING=1 shows which";
   }
 }
 

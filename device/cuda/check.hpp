@@ -1,5 +1,5 @@
 #pragma once
-// Status codes of CUDA and cuBLAS as errors.
+// Turns status codes of CUDA and cuBLAS into exceptions.
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -8,8 +8,8 @@
 
 namespace onebit::device::cuda {
 
-/// Throws unless the call succeeded: std::bad_alloc if it found no memory, else DeviceError with the call's name, the
-/// reason and the GPU.
+/// Throws unless the call succeeded: std::bad_alloc if there was not enough memory, else DeviceError with the call's
+/// name, the reason and the GPU.
 void check(cudaError_t status, const char* call);
 void check(cublasStatus_t status, const char* call);
 

@@ -1,13 +1,13 @@
 #pragma once
 // Sums over chunks by blocks of threads, in the order of cpu/launch.hpp: a thread forms one of the 16 interleaved sums
-// of one run of kSumRun elements; a tree adds up the runs, and then the 16.
+// of one run of kSumRun elements; a tree adds up the runs, and then the 16 lanes.
 
 #include "device/cuda/grid.cuh"
 #include "device/launch/chunks.hpp"
 
 namespace onebit::device::cuda::detail {
 
-/// A segmented kernel at one row and chunk, as a function of the element.
+/// Returns a segmented kernel at one row and chunk, as a function of the element.
 template <class Kernel>
 __device__ auto at(const Kernel& kernel, Index row, const Chunk& chunk) {
   if constexpr (requires { kernel.bind(row, chunk); }) {
@@ -20,8 +20,8 @@ __device__ auto at(const Kernel& kernel, Index row, const Chunk& chunk) {
 }
 
 /// Calls element(first + k * step) for k in [0, count) and passes the results to take, in order. If an element offers
-/// load (its reads) and store (what follows from them), all reads are under way before the first write. Otherwise they
-/// would wait for it, because the compiler cannot know that they concern different memory.
+/// load (its reads) and store (its writes and result), all reads are under way before the first write. Otherwise later
+/// reads would wait for earlier writes, because the compiler cannot know that they access different memory.
 template <Index count, class Element, class Take>
 __device__ void visit_together(const Element& element, Index first, Index step, const Take& take) {
   if constexpr (requires { element.load(first); }) {
@@ -36,7 +36,8 @@ __device__ void visit_together(const Element& element, Index first, Index step, 
 }
 
 inline constexpr unsigned kLanes = kSumLanes;
-inline constexpr unsigned kSumThreads = static_cast<unsigned>(kChunk / kSumRun) * kLanes;  ///< of a chunk's block
+/// Threads of the block that sums a chunk.
+inline constexpr unsigned kSumThreads = static_cast<unsigned>(kChunk / kSumRun) * kLanes;
 static_assert(kSumThreads == kThreads, "a thread has one lane of one run");
 
 /// This thread's share of a chunk's sum.
@@ -59,8 +60,8 @@ __device__ inline double add_runs(double sum) {
   return sum + __shfl_xor_sync(0xFFFFFFFFu, sum, kLanes);
 }
 
-/// Sum over a block of its threads' lane_sum; only the first thread gets it. `sums` is shared memory. If calls use two
-/// of them in turns, no thread overwrites one before all have read it.
+/// Adds up lane_sum over the threads of a block; only the first thread gets the result. `sums` is shared memory.
+/// Successive calls must alternate between two such arrays, so that no thread overwrites one before all have read it.
 __device__ inline double block_sum(double sum, double* sums) {
   constexpr unsigned warps = kSumThreads / 32, half = warps / 2;
   sum = add_runs(sum);
@@ -68,7 +69,7 @@ __device__ inline double block_sum(double sum, double* sums) {
   if (lane < kLanes) sums[warp * kLanes + lane] = sum;
   __syncthreads();
   if (warp > 0) return 0;
-  const double* own = sums + lane / kLanes * half * kLanes + lane % kLanes;  // of half the warps
+  const double* own = sums + lane / kLanes * half * kLanes + lane % kLanes;  // sums of half the warps
   static_assert(half == 4);
   sum = (own[0] + own[kLanes]) + (own[2 * kLanes] + own[3 * kLanes]);
   sum = add_runs(sum);
@@ -78,7 +79,7 @@ __device__ inline double block_sum(double sum, double* sums) {
   return sum;
 }
 
-/// partial[row * chunks.count + chunk] = sum of the chunk's terms.
+/// Computes partial[row * chunks.count + chunk] = sum of the chunk's terms.
 template <class Kernel>
 __global__ void __launch_bounds__(kSumThreads) sum_chunks(Index rows, const __grid_constant__ ChunkView chunks,
                                                           const __grid_constant__ Kernel kernel, double* partial) {
@@ -93,24 +94,24 @@ __global__ void __launch_bounds__(kSumThreads) sum_chunks(Index rows, const __gr
   }
 }
 
-/// sums[row * chunks.segments + segment] = sum of the segment's partial[row * chunks.count + chunk] by a pairwise tree.
-/// Overwrites `partial` and `spare`, which are of the same size.
+/// Computes sums[row * chunks.segments + segment] = sum of the segment's partial[row * chunks.count + chunk], by a
+/// pairwise tree. Overwrites `partial` and `spare`, which are of the same size.
 void sum_segments(const Queue& queue, Index rows, const ChunkView& chunks, double* partial, double* spare,
                   double* sums);
 
-/// `numbers` doubles of the queue's workspace.
+/// Returns `numbers` doubles of the queue's workspace.
 inline double* workspace(const Queue& queue, Index numbers) {
   return static_cast<double*>(queue.context().workspace(numbers * static_cast<Index>(sizeof(double))));
 }
 
-/// Clears numbers in the queue's workspace.
+/// Sets numbers in the queue's workspace to zero.
 inline void clear(const Queue& queue, double* numbers, Index count) {
   queue.context().make_current();
   check(cudaMemsetAsync(numbers, 0, static_cast<std::size_t>(count) * sizeof(double), queue.context().stream()),
         "cudaMemsetAsync");
 }
 
-/// Does reduce in a workspace of 2 * rows * chunks.count numbers.
+/// Runs reduce in a workspace of 2 * rows * chunks.count numbers.
 template <class Kernel>
 void reduce_in(double* workspace, const Queue& queue, Index rows, const ChunkView& chunks, const Kernel& kernel,
                double* sums) {

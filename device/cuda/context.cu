@@ -24,7 +24,7 @@ std::string capability(const cudaDeviceProp& gpu) {
   return std::to_string(gpu.major) + "." + std::to_string(gpu.minor);
 }
 
-/// The GPUs that CUDA shows to this program; where it shows none, why.
+/// The number of GPUs that CUDA shows to this program, or the reason why it shows none.
 struct Inventory {
   int count = 0;
   std::string why_none;
@@ -37,10 +37,10 @@ Inventory take_inventory() {
   ignore(status);
   if (status == cudaSuccess) status = cudaErrorNoDevice;
   found = {.count = 0, .why_none = cudaGetErrorString(status)};
-  int driver = 0;  // stays 0 where no driver is installed
+  int driver = 0;  // stays 0 if no driver is installed
   if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess) {
     found.why_none = driver == 0 ? "no CUDA driver is installed"
-                                 : "the driver is for CUDA " + version(driver) + ", this program for CUDA " +
+                                 : "the driver supports CUDA " + version(driver) + ", this build needs CUDA " +
                                        version(CUDART_VERSION);
   }
   return found;
@@ -70,7 +70,8 @@ void require_gpu(int ordinal) {
   check(cudaGetDeviceProperties(&gpu, ordinal), "cudaGetDeviceProperties");
   if (gpu.major >= kOldestMajor) return;
   throw ConfigError("GPU is too old: compute capability " + capability(gpu),
-                    name_of(ordinal) + ", " + std::string(gpu.name), std::string("needs ") + kOldest + " or later");
+                    name_of(ordinal) + ", " + std::string(gpu.name),
+                    std::string("onebit needs ") + kOldest + " or later");
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ Context::Context(int gpu) : ordinal_(gpu) {
 
 Context::~Context() {
   ignore(cudaSetDevice(ordinal_));
-  ignore(cudaStreamSynchronize(stream()));  // it may still read the staging memory
+  ignore(cudaStreamSynchronize(stream()));  // the stream may still read the staging memory
   release_workspace();
   if (blas_workspace_ != nullptr) ignore(cudaFreeAsync(blas_workspace_, stream()));
 }
@@ -109,8 +110,8 @@ void Context::make_current() const {
   check(cudaSetDevice(ordinal_), "cudaSetDevice");
 }
 
-/// The first product gives cuBLAS memory of ours as its workspace: otherwise it would allocate some for every
-/// recording. The size is what cuBLAS itself would take, according to its manual.
+/// The first call gives cuBLAS a workspace from our own memory; otherwise cuBLAS would allocate one for every
+/// recording. The size is cuBLAS's default according to its manual.
 cublasHandle_t Context::blas() {
   if (blas_workspace_ != nullptr) return blas_.get();
   require_memory();
@@ -123,9 +124,9 @@ cublasHandle_t Context::blas() {
   return blas_.get();
 }
 
-/// Called before memory is allocated that is kept. Throws Error while launches are recorded.
+/// Called before allocating memory that is kept. Throws Error while launches are recorded.
 void Context::require_memory() const {
-  if (recording_) throw Error("memory is needed for the first time while launches are recorded", name_of(ordinal_));
+  if (recording_) throw Error("memory that is kept cannot be allocated while launches are recorded", name_of(ordinal_));
   make_current();
 }
 
@@ -144,7 +145,7 @@ void* Context::workspace(Index bytes) {
   return workspace_;
 }
 
-/// Kernels that were launched with it may still run: the stream frees it after them.
+/// Kernels launched with the workspace may still run, so the stream frees it after them.
 void Context::release_workspace() noexcept {
   if (workspace_bytes_ > 0) ignore(cudaFreeAsync(workspace_, stream()));
   workspace_ = nullptr;

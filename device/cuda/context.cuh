@@ -1,5 +1,5 @@
 #pragma once
-// What a queue of the CUDA backend stands for: a GPU, a stream, a cuBLAS handle and scratch memory.
+// The resources of a queue of the CUDA backend: a GPU, a stream, a cuBLAS handle and scratch memory.
 
 #include <vector>
 
@@ -16,7 +16,7 @@ inline cublasStatus_t destroy_blas(cublasHandle_t handle) {
   return blas().destroy(handle);
 }
 
-/// Events that record the time. Those given back are reused: a step needs about twenty.
+/// A pool of events that record the time. Events given back are reused; a step needs about twenty.
 class TimedEvents {
  public:
   TimedEvents() = default;
@@ -29,12 +29,12 @@ class TimedEvents {
   void give_back(cudaEvent_t event) noexcept { free_.push_back(event); }
 
  private:
-  std::vector<cudaEvent_t> free_;  ///< with capacity for all
+  std::vector<cudaEvent_t> free_;  ///< events given back; has capacity for all events made
   std::size_t made_ = 0;
 };
 
-/// Used by one thread at a time. The stream has its own cuBLAS handle: if streams share one, cuBLAS does not promise
-/// the same bits in every run.
+/// The resources of a queue, used by one thread at a time. Each stream has its own cuBLAS handle, because cuBLAS does
+/// not promise the same bits in every run if streams share one.
 struct Context {
   explicit Context(int gpu);
   ~Context();
@@ -48,13 +48,12 @@ struct Context {
   PinnedPool& pinned() { return pinned_; }
   TimedEvents& events() { return events_; }
 
-  /// Makes the GPU current in this thread; to be called before every other call of CUDA, because each thread has its
-  /// own current GPU. The previous one is not restored: this program may not use it, and making it current would take
-  /// memory there.
+  /// Makes the GPU current in this thread. Must precede every other CUDA call, because each thread has its own current
+  /// GPU. The previous one is not restored: this program may not use it, and making it current would take memory there.
   void make_current() const;
 
-  /// Memory of `bytes` bytes for the kernels launched next. The next call may return the same memory, for kernels that
-  /// come after these in the stream.
+  /// Returns memory of `bytes` bytes for the kernels launched next. The next call may return the same memory, for
+  /// kernels that follow these in the stream.
   void* workspace(Index bytes);
   /// How often the workspace has moved.
   Index workspaces() const { return workspaces_; }

@@ -1,6 +1,6 @@
-// Convolutions as matrix products whose operands are never written down: rows are pixels, or taps and channels, and are
-// looked up in the images. Sums run in the CPU's order (cpu/conv.cpp), and have its bits if the CPU fuses
-// multiplications with additions.
+// Convolutions as matrix products whose operands are never stored: their rows are pixels, or taps and channels, and are
+// looked up in the images. Sums run in the CPU's order (cpu/conv.cpp), and have the same bits as on the CPU if the CPU
+// fuses multiplications with additions.
 #include "device/math/conv.hpp"
 
 #include <algorithm>
@@ -13,22 +13,22 @@ namespace {
 
 using namespace conv;
 
-/// output[pixel][column] = relu(bias + sum of what the pixel's taps read times filters), for all images of a set.
-/// kTransposed: columns are channels of the filters.
+/// Computes output[pixel][column] = relu(bias + sum of what the pixel's taps read times filters), for all images of a
+/// set. kTransposed: columns are channels of the filters.
 template <class Tile_, bool kWide, bool kTransposed>
 struct PixelProduct {
   using Tile = Tile_;
 
   Reads reads;
   const float* input;
-  Index input_size;  ///< of an image
+  Index input_size;  ///< numbers of an input image
   const std::int32_t* order;
   float* output;
   Index output_size;
   Index images, columns;
   const float* weights;
-  const float* bias;  ///< null: none
-  Index stride;       ///< of both, from set to set
+  const float* bias;  ///< null if there is no bias
+  Index stride;       ///< distance from set to set, of the weights and of the biases
   bool relu;
   unsigned dropped;
 
@@ -98,7 +98,7 @@ struct Parts {
 
   Index images;
   int pixels;
-  int together;  ///< images of a part
+  int together;  ///< number of images in a part
 
   ONEBIT_HOST_DEVICE Index of_image() const { return ceil_div(Index{pixels}, Index{kPixels}); }
   ONEBIT_HOST_DEVICE Index count() const { return ceil_div(images, Index{together}) * of_image(); }
@@ -120,20 +120,21 @@ struct Part {
   int images, pixel, pixels;
 };
 
-/// sums[tap and channel][filter] over a part's pixels of what the tap reads times the gradient by the result.
+/// Computes the sums [tap and channel][filter], over a part's pixels, of what the tap reads times the gradient with
+/// respect to the result.
 template <class Tile_, bool kWide>
 struct FilterProduct {
   using Tile = Tile_;
 
   Reads reads;
   Parts parts;
-  Index first;  ///< part
+  Index first;  ///< first part
   const float* input;
-  Index input_size;  ///< of an image
+  Index input_size;  ///< numbers of an input image
   const float* delta;
   Index filters;
-  float* partial;         ///< [parts][taps x channels][filters]; null: gradients are written
-  ConvGradient gradient;  ///< of the workers
+  float* partial;         ///< [parts][taps x channels][filters]: sums; null if gradients are written directly
+  ConvGradient gradient;  ///< where the workers' gradients go
   unsigned dropped;
 
   __device__ Part part(const TilePlace& place) const { return Part(parts, first + place.set); }
@@ -179,11 +180,11 @@ struct FilterProduct {
   }
 };
 
-/// gradient[worker][i] = the sum of those of the worker's parts that are among [first, end), in their order, added to
-/// the parts before.
+/// Computes gradient[worker][i]: adds those of the worker's parts that are in [first, end), in order, to the sum of its
+/// earlier parts.
 struct SumPartsKernel {
-  const float* partial;  ///< [end - first][weights]
-  Index first, end;      ///< of [workers][parts]
+  const float* partial;  ///< [end - first][weights]: sums of the parts
+  Index first, end;      ///< range of parts, numbered over [workers][parts]
   Index parts, weights;
   ConvGradient gradient;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
@@ -225,13 +226,13 @@ void with_tile(Index rows, Index columns, const Work& work) {
 }
 
 /// Calls work(std::true_type) if the number of channels is a multiple of 4, else work(std::false_type). The channels
-/// are then aligned as quads have to be, because buffers and images begin at such addresses.
+/// then have the alignment of quads, because buffers and images begin at such addresses.
 template <class Work>
 void with_width(Index channels, const Work& work) {
   channels % 4 == 0 ? work(std::true_type()) : work(std::false_type());
 }
 
-/// Input and output of a product, with the numbers that an image has in each.
+/// The input and output of a product, and the size of an image in each.
 struct Sides {
   const TapTable& table;
   const float* input;
@@ -288,7 +289,7 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
       {plan.backward(), delta, shape.filters, shape.outputs(), input_delta, shape.channels, shape.inputs()});
 }
 
-/// Computes as many parts at a time as a GPU may still find in its cache.
+/// Computes only so many parts at a time that their sums may still be in the GPU's cache when they are added.
 void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input,
                           const float* delta, const ConvGradient& gradient) {
   constexpr Index most_numbers = Index{1} << 23;

@@ -1,6 +1,6 @@
 #pragma once
 // The operands of convolutions as matrix products (conv.cu): rows of pixels, of taps and their channels, of filters.
-// They are never written down, but looked up in images and weights.
+// They are never stored, but looked up in images and weights.
 
 #include "device/cuda/tiles.cuh"
 #include "device/math/conv.hpp"
@@ -26,14 +26,14 @@ struct Reads {
         taps(static_cast<int>(shape.taps())),
         channels(static_cast<int>(channels)) {}
 
-  const std::int32_t* table;  ///< [taps][pixels]
+  const std::int32_t* table;  ///< [taps][pixels]: the pixel read; negative for padding
   int pixels, taps;
-  int channels;  ///< of what is read
+  int channels;  ///< number of channels of the pixels read
 
   __device__ int at(int tap, int pixel) const { return table[Index{tap} * pixels + pixel]; }
 
-  /// Reads what a pixel's taps read, four numbers from this tap and channel on; returns whether any of them is in the
-  /// image, not in the padding. kWide: the number of channels is a multiple of 4.
+  /// Reads four of the numbers that a pixel's taps read, from this tap and channel on. Returns whether any of them is
+  /// in the image rather than the padding. kWide: the number of channels is a multiple of 4.
   template <bool kWide>
   __device__ bool quad(const float* image, int tap, int channel, int pixel, Quad& out) const {
     if constexpr (kWide) {
@@ -55,7 +55,7 @@ struct Reads {
   }
 };
 
-/// A row's image and pixel.
+/// The image and the pixel of a row.
 struct Spot {
   Index image;
   int pixel;
@@ -66,7 +66,7 @@ struct Spot {
   }
 };
 
-/// Left side: rows are pixels, terms what their taps read, channel by channel.
+/// Left side: rows are pixels, terms are what their taps read, channel by channel.
 template <class Tile, bool kWide>
 class PixelRows {
   static constexpr int kQuads = kChunk / 4, kStep = Tile::kThreads / kQuads, kOwn = Tile::kRows / kStep;
@@ -74,7 +74,7 @@ class PixelRows {
  public:
   using Share = Quad[kOwn];
 
-  /// data: image 0; images have `numbers` numbers each. rows: their total number, counted from image 0.
+  /// data: image 0; images have `numbers` numbers each. rows: the number of all rows, counted from image 0.
   __device__ PixelRows(const Reads& reads, const float* data, Index numbers, Index first, Index rows, unsigned dropped)
       : reads_(reads), dropped_(dropped), numbers_(numbers), channel_(thread() % kQuads * 4) {
     wrap();
@@ -127,13 +127,13 @@ class PixelRows {
   Reads reads_;
   unsigned dropped_;
   Index numbers_;
-  const float* data_;      ///< of the first row's image
-  int tap_ = 0, channel_;  ///< of the first term to come
-  int pixel_[kOwn];        ///< -1: none
-  int image_[kOwn];        ///< counted from the first row's
+  const float* data_;      ///< the first row's image
+  int tap_ = 0, channel_;  ///< tap and channel of the next term
+  int pixel_[kOwn];        ///< pixel of each row; -1 if there is none
+  int image_[kOwn];        ///< image of each row, counted from the first row's image
 };
 
-/// Left side: rows are taps and their channels, terms the pixels [first, first + count) of each image in turn. Each
+/// Left side: rows are taps and their channels, terms are the pixels [first, first + count) of each image in turn. Each
 /// image begins a new chunk.
 template <class Tile, bool kWide>
 class TapRows {
@@ -233,7 +233,7 @@ class MatrixRows {
   int term_ = 0;
 };
 
-/// Right side: columns are channels, terms taps and their filters.
+/// Right side: columns are channels, terms are taps and their filters.
 template <class Tile>
 class FilterColumns {
   static constexpr int kStep = Tile::kThreads / kChunk, kOwn = Tile::kColumns / kStep;

@@ -15,7 +15,7 @@ struct AbsorbKernel {
     return static_cast<double>(job.rows[(worker - job.first) * job.stride + column]);
   }
 
-  /// The sum of a whole block, all of whose rows are read at once.
+  /// Returns the sum of a whole block, reading all of its rows at once.
   ONEBIT_HOST_DEVICE double block(Index first, Index column) const {
     static_assert(BlockTree::kBlock == 4);
     const double a = load(first, column), b = load(first + 1, column), c = load(first + 2, column),

@@ -9,9 +9,9 @@ cublasOperation_t operation(bool transpose) {
   return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-/// float32 is pedantic: never in TF32, never emulated by narrower types. The others allow cuBLAS to round the operands
-/// to fewer bits but do not oblige it to: it may compute some products in more bits (bf16 also in TF32). How it rounds
-/// is not documented.
+/// float32 products use the pedantic mode: never TF32, never emulation by narrower types. The other modes allow cuBLAS
+/// to round the operands to fewer bits but do not require it: it may compute some products in more bits (bf16 also in
+/// TF32). How it rounds is not documented.
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
     case Precision::tf32:
@@ -23,7 +23,7 @@ cublasComputeType_t compute_type(Precision precision) {
   }
 }
 
-/// Writes zeros: the sums of no terms.
+/// Writes zeros, which are sums without terms.
 void clear(const Context& context, const GemmShape& shape, MatrixOut c, Batch batch) {
   constexpr auto size = static_cast<Index>(sizeof(float));
   for (Index product = 0; product < batch.count(); ++product) {
@@ -34,17 +34,18 @@ void clear(const Context& context, const GemmShape& shape, MatrixOut c, Batch ba
   }
 }
 
-/// Whether one stride leads from each matrix of a batch to the next, and which.
+/// Whether one stride leads from each matrix of a batch to the next.
 template <class T>
 bool in_line(const Matrices<T>& matrices, Batch batch) {
   return batch.outer == 1 || batch.inner == 1 || matrices.stride == batch.inner * matrices.inner;
 }
+/// The stride from each matrix of a batch to the next.
 template <class T>
 Index stride(const Matrices<T>& matrices, Batch batch) {
   return batch.inner == 1 ? matrices.stride : matrices.inner;
 }
 
-/// Writes where the matrices of every product begin.
+/// Writes the addresses at which the matrices of every product begin.
 struct StartsKernel {
   MatrixIn a, b;
   MatrixOut c;
@@ -59,7 +60,7 @@ struct StartsKernel {
   }
 };
 
-/// Finds them in the queue's workspace: if one stride is not enough, no operand may lie there.
+/// Writes these addresses to the queue's workspace. No operand of a batch that needs them may lie there.
 StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   auto* starts = static_cast<const void**>(queue.context().workspace(3 * count * static_cast<Index>(sizeof(void*))));
@@ -70,9 +71,9 @@ StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c
 
 }  // namespace
 
-/// cuBLAS is column-major where we are row-major, and so sees the transpose of every matrix: C' = op(B)' op(A)'. All
-/// its sizes are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row of a product
-/// with another number of rows may differ in its last bits.
+/// cuBLAS is column-major and our matrices are row-major, so it sees the transpose of every matrix: C' = op(B)' op(A)'.
+/// All its sizes are 64 bits wide. It chooses its method by the shape: equal shapes give equal bits, but a row may
+/// differ in its last bits between products with different numbers of rows.
 void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   if (shape.m == 0 || shape.n == 0 || count == 0) return;

@@ -1,5 +1,5 @@
 #pragma once
-// The one place where kernels are started on a GPU, and how large their grids are.
+// Starts kernels on a GPU, and chooses the sizes of their grids. Kernels are started nowhere else.
 
 #include <cuda_runtime.h>
 
@@ -9,20 +9,20 @@
 
 namespace onebit::device::cuda::detail {
 
-inline constexpr unsigned kThreads = 256;    // of a block, a multiple of the warp's 32
+inline constexpr unsigned kThreads = 256;    // threads of a block, a multiple of a warp's 32
 inline constexpr Index kMostBlocks = 65535;  // CUDA's limit for a grid's y
 
-/// Blocks for `count` pieces of work; those beyond the cap are done by the blocks' loops.
+/// Returns the number of blocks for `count` pieces of work. The blocks' loops handle the pieces beyond the limit.
 inline unsigned blocks(Index count) {
   return static_cast<unsigned>(std::min(count, kMostBlocks));
 }
 
-/// The grid for rows of chunks, a block for each chunk.
+/// Returns the grid for rows of chunks, with a block for each chunk.
 inline dim3 row_blocks(Index rows, Index chunks) {
   return {blocks(chunks), blocks(rows)};
 }
 
-/// The number of blocks of `threads` threads that run at once if the GPU does nothing else.
+/// Returns the number of blocks of `threads` threads that run at once if the GPU does nothing else.
 template <class... Parameters>
 Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
   queue.context().make_current();

@@ -1,5 +1,5 @@
 #pragma once
-// Lanes on a GPU: half a warp for an item, blocks for a large one. They give the same bits as those of the CPU
+// Lanes on a GPU: half a warp for an item, blocks for a large one. They give the same bits as the CPU's lanes
 // (cpu/lanes.hpp).
 
 #include <cuda_runtime.h>
@@ -64,7 +64,7 @@ class GroupMember {
   static constexpr unsigned kAll = 0xFFFFFFFFu;
 
  public:
-  /// Lies in the block's shared memory.
+  /// Scratch memory, which must lie in the block's shared memory.
   struct Scratch {
     double sums[kWarps];
     float largest[kWarps];
@@ -101,7 +101,7 @@ class GroupMember {
   template <class Term>
   __device__ double sum(Index n, const Term& term) const {
     if (n <= kTile) return tile_sum(n, term);
-    double own = 0;  // of the tiles that are this lane's
+    double own = 0;  // sum of this lane's tiles
     for (Index tile = 0; tile * kTile < n; ++tile) {
       const Index first = tile * kTile, count = n - first < kTile ? n - first : kTile;
       const double sum = tile_sum(count, [&term, first](Index i) { return term(first + i); });
@@ -128,7 +128,7 @@ class GroupMember {
     return find_bin(scratch_.counts, rank);
   }
 
-  /// Adds how many numbers of(i) are in each bin to counts that all members share.
+  /// Counts the numbers of(i) in each bin, and adds the counts to `counts`, which all members share.
   template <class Of>
   __device__ void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     count_bins(first, last, of);
@@ -138,8 +138,8 @@ class GroupMember {
     }
   }
 
-  /// Finds the bin of the number of this rank, which is at most the sum of the counts. Lane 0 has the uppermost bins,
-  /// and so on downward.
+  /// Finds the bin that holds the number of this rank. The rank must not exceed the sum of the counts. Lane 0 handles
+  /// the highest bins, the other lanes lower bins in turn.
   template <class Count>
   __device__ Ranked find_bin(const Count* counts, Index rank) const {
     constexpr unsigned own = kBins / kCount;
@@ -147,7 +147,7 @@ class GroupMember {
     Index sum = 0;
     for (unsigned k = 0; k < own; ++k) sum += static_cast<Index>(counts[top - k]);
     Index up_to = sum_up_to_here(sum);
-    __syncthreads();  // all have read what the previous call found
+    __syncthreads();  // all lanes have read the result of the previous call
     if (lane_ % 32 == 31) scratch_.above[lane_ / 32] = up_to;
     __syncthreads();
     for (unsigned warp = 0; warp < lane_ / 32; ++warp) up_to += scratch_.above[warp];
@@ -171,9 +171,9 @@ class GroupMember {
   template <bool in_order, class Test, class Take>
   __device__ Index select(Index first, Index last, Index rank, const Test& test, const Take& take) const {
     constexpr Index tile = Index{kOwn} * kCount;
-    Index skip = rank % kTogether;            // places of an eight that others have begun
-    Index taken = rank - skip, count = skip;  // passed on, and waiting to make up eight; every lane knows both
-    __syncthreads();                          // no lane still reads what waited in an earlier call
+    Index skip = rank % kTogether;            // places already taken in a group of eight that another member began
+    Index taken = rank - skip, count = skip;  // passed on, and waiting to fill a group of eight; the same in every lane
+    __syncthreads();                          // no lane still reads the entries of an earlier call
     for (Index begin = first; begin < last; begin += tile) {
       const Index own = begin + Index{kOwn} * lane_;
       unsigned chosen = 0;
@@ -206,7 +206,7 @@ class GroupMember {
       if (before <= rank && rank < before + count) scratch_.found = indices[rank - before];
     });
     __syncthreads();
-    return scratch_.found;  // the lanes wait for each other before another call writes
+    return scratch_.found;  // the lanes wait for each other before another call writes it
   }
 
   template <class Write>
@@ -214,8 +214,8 @@ class GroupMember {
     if (lane_ == 0) write();
   }
 
-  /// Waits until all members have arrived. All of them must be running, or this would wait forever: it needs a
-  /// cooperative launch.
+  /// Waits until all members have arrived. All of them must be running, or this would wait forever; it therefore needs
+  /// a cooperative launch.
   __device__ void barrier(Index members) const {
     __syncthreads();
     if (members == 1) return;
@@ -230,14 +230,14 @@ class GroupMember {
   }
 
  private:
-  /// How many elements of a tile the lanes before this one have chosen, and how many all lanes have.
+  /// The number of elements of a tile that the lanes before this one have chosen, and the number that all lanes have.
   struct Place {
     unsigned before, total;
   };
 
   template <class Of>
   __device__ void count_bins(Index first, Index last, const Of& of) const {
-    __syncthreads();  // all have read the previous counts
+    __syncthreads();  // all lanes have read the previous counts
     for (unsigned bin = lane_; bin < kBins; bin += kCount) scratch_.counts[bin] = 0;
     __syncthreads();
     for (Index tile = first; tile < last; tile += kCount) {
@@ -251,11 +251,11 @@ class GroupMember {
     __syncthreads();
   }
 
-  /// Combines one value of every lane: halves of a warp's, then halves of the warps'. Every lane gets the result.
+  /// Combines one value of every lane by halving, first within the warps, then across them. Every lane gets the result.
   template <class Value, class Combine>
   __device__ Value combine(Value value, Value* warps, const Combine& two) const {
     for (int half = 16; half > 0; half /= 2) value = two(value, __shfl_xor_sync(kAll, value, half));
-    __syncthreads();  // all have read the warps' previous values
+    __syncthreads();  // all lanes have read the warps' previous values
     if (lane_ % 32 == 0) warps[lane_ / 32] = value;
     __syncthreads();
     value = warps[lane_ % kWarps];
@@ -288,7 +288,7 @@ class GroupMember {
     return place;
   }
 
-  /// Passes on `eights` full eights, of which the first `skip` places are not this member's.
+  /// Passes on `eights` full groups of eight, without the first `skip` places, which are not this member's.
   template <bool in_order, class Take>
   __device__ void hand_out(Index taken, Index eights, Index skip, const Take& take) const {
     const Index first = in_order ? (lane_ == 0 ? 0 : eights) : Index{lane_};

@@ -2,8 +2,8 @@
 // The CUDA launchers. device/launch/launch.hpp says what each does; sums run in the CPU's order (cpu/launch.hpp), so
 // that sums of the same terms have the same bits.
 //
-// Grids are capped and kernels loop over what is left, so that no size exceeds what a grid can be. Zero sizes launch
-// nothing.
+// Grids are capped, and kernels loop over the remaining work, so that no grid exceeds CUDA's limits. Sizes of zero
+// launch nothing.
 
 #include <bit>
 
@@ -18,7 +18,7 @@ namespace detail {
 inline constexpr unsigned kItemThreads = 32;
 inline constexpr unsigned kColumnThreads = 32;  // consecutive threads take consecutive columns
 
-/// The threads of a block along `columns` columns; the others take further rows.
+/// Returns the number of a block's threads along `columns` columns. The block's other threads take further rows.
 inline unsigned threads_along(Index columns) {
   return columns < kColumnThreads ? std::bit_ceil(static_cast<unsigned>(columns)) : kColumnThreads;
 }
@@ -46,7 +46,7 @@ __global__ void visit_rows(Index rows, Index columns, const __grid_constant__ Ke
   }
 }
 
-/// A block has up to 32 columns of a group, and a thread for each of their partial sums.
+/// A block handles up to 32 columns of a group, with a thread for each of their partial sums.
 template <class Kernel>
 __global__ void __launch_bounds__(kColumnThreads* kColumnLanes)
     visit_columns(Index groups, Index rows, Index columns, const __grid_constant__ Kernel kernel) {
@@ -104,7 +104,7 @@ void for_each(const Queue& queue, Index n, Kernel kernel) {
 }
 
 /// A kernel that divides its items among lanes gets half a warp for each item, any other a thread for each. The latter
-/// run in small blocks, because items are few and spread over the GPU this way.
+/// run in small blocks, which spread few items over the whole GPU.
 template <class Kernel>
 void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   using namespace detail;

@@ -52,7 +52,7 @@ void keep_freed_memory(int ordinal) {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute");
 }
 
-/// Whether a block is contiguous: rows without gaps, or a single row, whose pitch means nothing.
+/// Whether a block is contiguous: rows without gaps, or a single row, whose pitch is irrelevant.
 bool is_one_run(const Block& block) {
   return block.rows == 1 || block.pitch == block.width;
 }
@@ -81,7 +81,7 @@ class GpuMemory final : public Memory {
 
   std::shared_ptr<Context> context_;
   Index allocations_ = 0;
-  std::set<int> reached_;  ///< GPUs whose memory this one can read, where the machine allows it
+  std::set<int> reached_;  ///< GPUs for which reach() has set up access, if the machine allows it
   Index most_pitch_;       ///< largest pitch of a rectangle that CUDA copies in one call
 };
 
@@ -93,7 +93,7 @@ GpuMemory::GpuMemory(std::shared_ptr<Context> context) : context_(std::move(cont
   most_pitch_ = pitch;
 }
 
-/// A buffer of no bytes has an address too, as on the CPU.
+/// An empty buffer has an address too, as on the CPU.
 void* GpuMemory::allocate(Index bytes) {
   context_->make_current();
   ++allocations_;
@@ -107,7 +107,7 @@ void GpuMemory::release(void* data) noexcept {
   ignore(cudaFreeAsync(data, context_->stream()));
 }
 
-/// Memory of the pool, and of recordings for the buffers allocated in them; all queues of this GPU share both.
+/// Returns the memory of the pool and of the buffers allocated in recordings; all queues of this GPU share both.
 MemoryUse GpuMemory::use() const {
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, context_->ordinal()), "cudaDeviceGetDefaultMemPool");
@@ -189,7 +189,8 @@ void GpuMemory::copy_run(void* target, const Context& from, const void* source, 
   }
 }
 
-/// Lets this GPU read the other's memory directly; done once for each. If it cannot, CUDA copies through the host.
+/// Lets this GPU read another GPU's memory directly; done once for each GPU. If that is impossible, CUDA copies through
+/// the host.
 void GpuMemory::reach(int other) {
   if (!reached_.insert(other).second) return;
   int can = 0;

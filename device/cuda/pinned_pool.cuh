@@ -1,5 +1,5 @@
 #pragma once
-// Pinned host memory to which a GPU copies while the host goes on.
+// Pinned host memory to which a GPU copies without making the host wait.
 
 #include <cuda_runtime.h>
 
@@ -29,7 +29,7 @@ class PinnedPool {
   void give_back(const Slot& slot) noexcept;
 
  private:
-  std::vector<Slot> free_;  ///< by size, with capacity for all
+  std::vector<Slot> free_;  ///< free slots by size; has capacity for all slots made
   std::size_t made_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // The CUDA backend's execution resource: a GPU with one stream. Includes none of CUDA's headers, so that every room can
-// hold one.
+// include this file.
 
 #include <functional>
 #include <memory>

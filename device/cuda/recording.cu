@@ -1,4 +1,4 @@
-// Recordings as CUDA graphs. What is launched on a stream between the begin and the end of a capture does not run but
+// Recordings as CUDA graphs. Work launched on a stream between the begin and the end of a capture does not run but
 // becomes a graph. Buffers allocated in it have their own addresses, the same whenever the graph runs.
 
 #include "device/cuda/context.cuh"
@@ -9,7 +9,7 @@ namespace {
 using Graph = Owned<cudaGraph_t, &cudaGraphDestroy>;
 using RunnableGraph = Owned<cudaGraphExec_t, &cudaGraphExecDestroy>;
 
-/// While it lives, what this thread launches on the context's stream is recorded.
+/// Records what this thread launches on the context's stream during this object's lifetime.
 class Capture {
  public:
   explicit Capture(Context& context) : context_(context) {
@@ -46,7 +46,7 @@ class GraphRecording final : public Recording {
     capture.finish(graph);
     check(cudaGraphInstantiate(graph_.out(), graph.get(), 0), "cudaGraphInstantiate");
   }
-  /// The graph may still run: CUDA frees it when it is done.
+  /// The graph may still run; CUDA frees it when it is done.
   ~GraphRecording() override { ignore(cudaSetDevice(context_->ordinal())); }
   GraphRecording(const GraphRecording&) = delete;
   GraphRecording& operator=(const GraphRecording&) = delete;

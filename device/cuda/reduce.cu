@@ -5,16 +5,17 @@
 namespace onebit::device::cuda::detail {
 namespace {
 
-/// Numbers that a block adds up.
+/// The number of values that a block adds up.
 constexpr Index kFold = 4 * Index{kThreads};
 
-/// One fold of the sums of every row's segments: those of chunks at first, then those of kFold numbers each.
+/// One pass over every row's segments, which adds up kFold numbers at a time: the chunks' sums in the first pass, then
+/// the results of the previous pass.
 struct Fold {
   const double* from;
-  double* to;  ///< a segment's sums, from the place of its first chunk on; in the last fold at the segment's own place
-  bool last;   ///< whether it yields one number for each segment
-  Index folded;  ///< chunks that one number of `from` stands for
-  Index most;    ///< blocks for the longest segment
+  double* to;    ///< a segment's results, from the place of its first chunk on; in the last pass at its own place
+  bool last;     ///< whether this pass yields one number for each segment
+  Index folded;  ///< number of chunks summed in one number of `from`
+  Index most;    ///< number of blocks for the longest segment
 };
 
 /// Sum of n <= kFold numbers by the tree of cpu::tree_sum; only the first thread gets it. Missing numbers add nothing.

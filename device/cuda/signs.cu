@@ -1,4 +1,4 @@
-// The weights of rows, computed once for all elements of a mean of signs.
+// Computes the weights of rows, once for all elements of a mean of signs.
 
 #include "device/cuda/launch.cuh"
 

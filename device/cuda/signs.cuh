@@ -56,12 +56,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// weights[row * scale_count + k] = scales[row * scale_count + k] / rows, once for all elements.
+/// Computes weights[row * scale_count + k] = scales[row * scale_count + k] / rows, once for all elements.
 void weigh_rows(const Queue& queue, const ScaledSignRows& rows, double* weights);
 
 /// The averages of sign * scale over the rows for a chunk, in shared memory. A thread handles 8 elements at a time, a
-/// byte of each row. Elements are stored apart by their position in the byte, so that neither writes nor reads have
-/// bank conflicts.
+/// byte of each row. Elements are grouped by their position in the byte, so that neither writes nor reads have bank
+/// conflicts.
 class ChunkMeans {
  public:
   static constexpr Index kPitch = kChunk / 8 + 2;
@@ -69,7 +69,7 @@ class ChunkMeans {
 
   __device__ explicit ChunkMeans(double* means) : means_(means) {}
 
-  /// bits and weights: of the first row, at the chunk's first element.
+  /// bits and weights: those of the first row, at the chunk's first element.
   __device__ void fill(const ScaledSignRows& rows, const std::uint8_t* bits, const double* weights, Index elements) {
     for (Index byte = threadIdx.x; byte < ceil_div(elements, 8); byte += blockDim.x) {
       double sums[8];
@@ -89,7 +89,7 @@ class ChunkMeans {
   }
 
  private:
-  /// sums = block of rows + the block after it.
+  /// Computes the sums over a block of rows and the next one.
   __device__ static void pair_of_blocks(const ScaledSignRows& rows, const std::uint8_t* bits, const double* weights,
                                         Index row, double* sums) {
     double second[8];
@@ -129,7 +129,7 @@ template <class Element>
 struct MeanElement {
   Element element;
   ChunkMeans means;
-  Index begin;  ///< of the chunk
+  Index begin;  ///< first element of the chunk
   __device__ auto load(Index i) const requires requires(const Element& other) { other.load(i); }
   { return element.load(i); }
   template <class Loaded>
@@ -139,7 +139,8 @@ struct MeanElement {
   __device__ auto operator()(Index i) const { return element(i, means[i - begin]); }
 };
 
-/// Calls use(chunk index, chunk, element) for every chunk of this block; element(i) is the kernel with the mean of i.
+/// Calls use(chunk index, chunk, element) for every chunk of this block; element(i) calls the kernel with element i's
+/// mean.
 template <class Kernel, class Use>
 __device__ void for_each_mean(const ChunkView& chunks, const ScaledSignRows& rows, const double* weights,
                               const Kernel& kernel, const Use& use) {
@@ -150,7 +151,7 @@ __device__ void for_each_mean(const ChunkView& chunks, const ScaledSignRows& row
     const double* own = weights + chunk.segment / rows.segments_per_scale;
     const auto element = kernel.bind(chunk.segment);
     ChunkMeans means(shared);
-    __syncthreads();  // all are done with the previous chunk
+    __syncthreads();  // all threads are done with the previous chunk
     means.fill(rows, bits + chunk.begin / 8, own, chunk.end - chunk.begin);
     __syncthreads();
     use(unit, chunk, MeanElement<decltype(kernel.bind(0))>{element, means, chunk.begin});
@@ -195,8 +196,8 @@ __global__ void __launch_bounds__(kSumThreads)
   });
 }
 
-/// The packed signs of a chunk with their scales, as a function of the element in the segment. 32 bits are enough to
-/// count in wherever the chunk begins, because it has few elements.
+/// The packed signs of a chunk with their scales, as a function of the element in the segment. 32-bit counters suffice
+/// wherever the chunk begins, because it has few elements.
 class ChunkSigns {
  public:
   __device__ ChunkSigns(const SignVector& signs, const SignPlace& place, const Chunk& chunk) {
@@ -212,22 +213,26 @@ class ChunkSigns {
   __device__ float operator[](Index element) const {
     const auto i = static_cast<std::uint32_t>(element);
     const std::uint32_t bit = to_bit_ + i;
-    const std::uint64_t in_runs = to_run_ + i;  // from the start of the first run, or from less than a chunk before
+    // Counted from the start of the first run, or from less than a chunk before it.
+    const std::uint64_t in_runs = to_run_ + i;
     const float scale = scales_[in_runs * reciprocal_ >> 32];
     return (bits_[bit / 8] >> (7 - bit % 8) & 1u) != 0 ? scale : -scale;
   }
 
  private:
-  /// A length, but at most a chunk's: longer ones make no difference.
+  /// Limits a length to a chunk's. Longer ones make no difference.
   static __device__ std::uint32_t up_to_chunk(Index elements) {
     return static_cast<std::uint32_t>(elements < kChunk ? elements : kChunk);
   }
 
   const std::uint8_t* bits_;  ///< the byte with the chunk's first sign
   const float* scales_;       ///< scale of the chunk's first element, followed by the next ones
-  std::uint32_t to_bit_;      ///< what to add to an element's index to get its bit's
-  std::uint32_t to_run_;  ///< ... its place in the runs that share a scale; a run longer than a chunk counts as a chunk
-  std::uint32_t reciprocal_;  ///< 2^32 over a run's length, rounded up: exact for numbers as small as these
+  std::uint32_t to_bit_;      ///< offset from an element's index to the index of its bit
+  /// Offset from an element's index to its place in the runs that share a scale. A run longer than a chunk counts as a
+  /// chunk.
+  std::uint32_t to_run_;
+  /// 2^32 divided by a run's length, rounded up. Gives exact quotients for numbers as small as these.
+  std::uint32_t reciprocal_;
 };
 
 /// Adapts a kernel that takes packed signs, bound to a chunk, to a kernel of elements.

@@ -1,5 +1,5 @@
 #pragma once
-// Pinned host memory from which a GPU copies while the host goes on.
+// Pinned host memory from which a GPU copies without making the host wait.
 
 #include <array>
 
@@ -9,8 +9,8 @@
 
 namespace onebit::device::cuda {
 
-/// A ring of pinned slots. Uploads go through them piece by piece: the caller may change its source at once, and waits
-/// only if every slot has yet to be read.
+/// A ring of pinned slots. Uploads go through them piece by piece, so that the caller may change its source at once,
+/// and waits only if every slot has yet to be read.
 class Staging {
  public:
   Staging() = default;
@@ -27,7 +27,7 @@ class Staging {
 
   std::byte* wait_for(std::size_t slot);
 
-  std::byte* memory_ = nullptr;  ///< of all slots, allocated with the first upload
+  std::byte* memory_ = nullptr;  ///< memory of all slots, allocated with the first upload
   std::array<Owned<cudaEvent_t, &cudaEventDestroy>, kSlots> read_;
   std::size_t next_ = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Matrix products whose operands are looked up as they are read. A block computes a tile of results: it goes through
-// their terms a chunk at a time, and fetches the next chunk while it multiplies the current one. Every result is one
-// chain of fused multiply-adds in the order of its terms, so that its bits depend on nothing else.
+// Matrix products whose operands are looked up as they are read. A block computes a tile of results. It processes their
+// terms a chunk at a time, and fetches the next chunk while it multiplies the current one. Every result is one chain of
+// fused multiply-adds in the order of its terms, so that its bits depend on nothing else.
 
 #include <cmath>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace onebit::device::cuda::detail {
 
-inline constexpr int kChunk = 16;  ///< terms
+inline constexpr int kChunk = 16;  ///< terms in a chunk
 
 /// Four consecutive numbers, which are read and written together.
 struct alignas(16) Quad {
   float number[4] = {};
 };
 
-/// The four numbers from an aligned address on.
+/// Returns the four numbers from an aligned address on.
 inline __device__ Quad quad_at(const float* number) {
   return *reinterpret_cast<const Quad*>(number);
 }
@@ -29,8 +29,9 @@ struct Tile {
   static constexpr int kOwnRows = 8, kOwnColumns = own_columns;
   static constexpr int kAcross = kColumns / kOwnColumns;  ///< threads along the columns
   static constexpr int kThreads = kAcross * (kRows / kOwnRows);
-  static constexpr int kPitch = kColumns + 4;     ///< of a row of a chunk's right side, against bank conflicts
-  static constexpr int kBlocks = 256 / kThreads;  ///< blocks of a multiprocessor, as far as registers allow
+  /// Pitch of a row of a chunk's right side, chosen to avoid bank conflicts.
+  static constexpr int kPitch = kColumns + 4;
+  static constexpr int kBlocks = 256 / kThreads;  ///< blocks that a multiprocessor should be able to run at once
   static_assert(kThreads % 32 == 0 && kThreads % kColumns == 0 && kThreads % kChunk == 0 && kRows % 64 == 0);
 
   /// A chunk, term after term. Left: rows are permuted so that threads which write several terms of neighbouring rows,
@@ -43,8 +44,9 @@ struct Tile {
     static __device__ int right_at(int term, int column) { return term * kPitch + column; }
   };
 
-  /// The tile's row or column that is a thread's own row or column i: its quads lie as far apart as they can.
+  /// Returns the tile's row that is this thread's own row i. The quads of a thread lie as far apart as possible.
   static __device__ int row(int i) { return i / 4 * (kRows / 2) + static_cast<int>(threadIdx.x) / kAcross * 4 + i % 4; }
+  /// Returns the tile's column that is this thread's own column j.
   static __device__ int column(int j) {
     return j / 4 * (kColumns / 2) + static_cast<int>(threadIdx.x) % kAcross * 4 + j % 4;
   }
@@ -76,10 +78,10 @@ struct TilePlace {
   Index row = 0, column = 0;
 };
 
-/// Tiles of several products of the same size; those next to each other share rows.
+/// The tiles of several products of the same size. Tiles next to each other share rows.
 struct TileGrid {
   Index sets = 0;
-  Index down = 0, across = 0;  ///< tiles of a set
+  Index down = 0, across = 0;  ///< number of tiles down the rows and across the columns of a set
 
   template <class Tile>
   static TileGrid of(Index sets, Index rows, Index columns) {
@@ -93,11 +95,11 @@ struct TileGrid {
   }
 };
 
-/// Problem has
+/// Computes the tiles of a problem. Problem must offer
 ///   Tile                                   the type of its tiles,
 ///   left(place), right(place)              the readers of a thread's share of each side, with
-///     Share, fetch(Share&)                   loads the next chunk into registers; left: returns false if it is zero,
-///     put(const Share&, Terms&)              copies it from there to where the block reads it,
+///     Share, fetch(Share&)                   loads the next chunk into registers; left: whether any of it is not zero,
+///     put(const Share&, Terms&)              copies it from the registers to where the block reads it,
 ///   chunks(place)                          the number of chunks,
 ///   begin(place, sums), end(place, sums)   initialise the sums, and write the results.
 /// Chunks whose left side is zero are skipped.

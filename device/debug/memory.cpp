@@ -117,7 +117,7 @@ void GuardedMemory::protect(const Region& region, bool accessible) const {
   }
 }
 
-/// The address one past the end of an allocation belongs to it: empty rows may point there.
+/// The address one past the end of an allocation belongs to it, because empty rows may point there.
 bool GuardedMemory::owns(std::uintptr_t address) const {
   auto after = regions_.upper_bound(address);
   return after != regions_.begin() && address <= (--after)->second.end;
@@ -129,7 +129,7 @@ void GuardedMemory::check(const void* kernel, std::size_t size, const std::type_
     std::uintptr_t word = 0;
     std::memcpy(&word, static_cast<const std::byte*>(kernel) + offset, sizeof word);
     if (word < page_size() || owns(word) || !is_mapped(word)) continue;
-    throw Error("a kernel was given a pointer that is not this device's", readable_type(type),
+    throw Error("a kernel was given a pointer to memory outside its device", readable_type(type),
                 "upload the data, or exchange it between devices");
   }
 }

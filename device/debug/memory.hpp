@@ -1,6 +1,6 @@
 #pragma once
-// The memory of the debug device: host memory that only kernels and copies may touch, so that a missing transfer fails
-// on a machine without a GPU. After mfem's debug backend.
+// The memory of the debug device: host memory that only kernels and copies may access, so that a missing transfer fails
+// on a machine without a GPU. Modelled on mfem's debug backend.
 
 #include <map>
 #include <memory>
@@ -9,8 +9,8 @@
 
 #include "device/memory/memory.hpp"
 
-// Padding between a kernel's members holds what was on the stack, old pointers included. It can only be told from
-// members if the compiler can clear it (gcc 11 and later).
+// The padding between a kernel's members holds leftovers of the stack, such as old pointers. It can be told apart from
+// the members only if the compiler can clear it (gcc 11 and later).
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
 #define ONEBIT_CLEAR_PADDING 1
@@ -25,9 +25,9 @@ namespace onebit::device::debug {
 /// Whether kernels' pointers are checked before each launch.
 inline constexpr bool kChecksPointers = ONEBIT_CLEAR_PADDING != 0;
 
-/// Every allocation has its own pages, filled with 0xFF (NaN as a float), closed to all access except while a kernel of
-/// its device or a copy runs, and ends at a closed page: reading device memory from host code and writing past the end
-/// both raise SIGSEGV.
+/// Gives every allocation its own pages, filled with 0xFF (NaN as a float). They are open to access only while a kernel
+/// of the device or a copy runs, and the allocation ends at a page that is always closed. Reading device memory from
+/// host code and writing past the end therefore both raise SIGSEGV.
 class GuardedMemory final : public Memory {
  public:
   GuardedMemory() = default;
@@ -63,12 +63,12 @@ class GuardedMemory final : public Memory {
   bool owns(std::uintptr_t address) const;
 
   mutable std::mutex mutex_;
-  std::map<std::uintptr_t, Region> regions_;  ///< by start of the allocation
-  MemoryUse use_;                             ///< in whole pages
+  std::map<std::uintptr_t, Region> regions_;  ///< regions by the start of their allocation
+  MemoryUse use_;                             ///< memory in use, counted in whole pages
   int users_ = 0;
 };
 
-/// Keeps a memory, if there is one, open for as long as it lives.
+/// Keeps a memory open during this object's lifetime; null has no effect.
 class Access {
  public:
   explicit Access(GuardedMemory* memory) : memory_(memory) {

@@ -12,7 +12,7 @@ namespace onebit::device {
 inline constexpr Index kChunk = 4096;
 /// A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane l adds elements l, l +
 /// kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the lanes, then the chunks of a
-/// segment. So the bits do not depend on the number of threads.
+/// segment. The bits therefore do not depend on the number of threads.
 inline constexpr Index kSumLanes = 16;
 inline constexpr Index kSumRun = 256;
 
@@ -23,13 +23,13 @@ struct Chunk {
   Index end = 0;
 };
 
-/// The chunks as launchers see them, on the device. A single segment needs no table.
+/// The chunks in the form that launchers take, in device memory. A single segment needs no table.
 struct ChunkView {
-  const Chunk* table = nullptr;        ///< [count]
-  const Index* first_chunk = nullptr;  ///< [segments + 1]
+  const Chunk* table = nullptr;        ///< [count]: the chunks; null if there is no table
+  const Index* first_chunk = nullptr;  ///< [segments + 1]: first chunk of each segment; null if there is no table
   Index segments = 0;
   Index count = 0;
-  Index size = 0;  ///< elements of the only segment, if there is no table
+  Index size = 0;  ///< number of elements of the only segment, if there is no table
 
   ONEBIT_HOST_DEVICE Chunk operator[](Index chunk) const {
     if (table != nullptr) return table[chunk];
@@ -46,9 +46,9 @@ struct ChunkView {
 class Chunks {
  public:
   Chunks() = default;
-  /// sizes: elements of each segment, 0 allowed.
+  /// sizes: number of elements of each segment, which may be 0.
   Chunks(const Device& device, std::span<const Index> sizes);
-  /// A single segment, for any device.
+  /// Makes the chunks of a single segment, for any device.
   explicit Chunks(Index size) : segments_(1), count_(ceil_div(size, kChunk)), size_(size) {}
 
   Index segments() const { return segments_; }

@@ -1,5 +1,5 @@
 #pragma once
-// Events in a device's work, and the times between them, measured while the host goes on.
+// Events in a device's work, and the times between them, measured without making the host wait.
 
 #include <memory>
 #include <utility>
@@ -11,12 +11,12 @@ namespace onebit::device {
 class Event {
  public:
   virtual ~Event() = default;
-  /// Seconds from an earlier event of the same device to this one; waits until the device has reached it. Throws
-  /// DeviceError.
+  /// Returns the seconds from an earlier event of the same device to this one; waits until the device has reached this
+  /// event. Throws DeviceError.
   virtual double since(const Event& earlier) const = 0;
 };
 
-/// A sum of times, some of which may not have ended yet: reading the number waits for them.
+/// A sum of durations, some of which may not have ended yet. Reading the number waits for them.
 class Seconds {
  public:
   Seconds(double known = 0) : known_(known) {}

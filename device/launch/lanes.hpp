@@ -1,5 +1,5 @@
 #pragma once
-// What the lanes of both backends share. thread_group.hpp says what the lanes of a large item can do.
+// Types and constants for the lanes of both backends. thread_group.hpp says what the lanes of a large item can do.
 
 #include <algorithm>
 #include <cmath>
@@ -13,9 +13,9 @@ inline constexpr Index kItemLanes = 16;        ///< lanes of a small item, e.g. 
 inline constexpr Index kLargeItemLanes = 512;  ///< lanes of each member of a thread group (thread_group.hpp)
 inline constexpr Index kTile = 16384;          ///< elements of a tile: large items are summed tile by tile
 
-inline constexpr Index kColumnLanes = 16;  ///< partial sums of a column
+inline constexpr Index kColumnLanes = 16;  ///< number of partial sums of a column
 
-/// What a row adds to the sums of a column.
+/// The terms that a row adds to the sums of a column.
 template <Index count>
 struct ColumnTerms {
   static constexpr Index kCount = count;
@@ -25,8 +25,8 @@ struct ColumnTerms {
 /// Sizes of a launch's items, in elements.
 struct ItemSizes {
   Index count = 0;
-  /// Elements of the longest item. Must be at least every n that a kernel passes to lanes.sum(): scratch memory is
-  /// sized from it.
+  /// Elements of the longest item. Must be at least as large as every n that a kernel passes to lanes.sum(), because
+  /// the size of the scratch memory follows from it.
   Index longest = 0;
   Index total = 0;
 
@@ -37,9 +37,9 @@ struct ItemSizes {
   }
 };
 
-/// How many of `all` threads or blocks share an item. Starts from longest / total of them, so that the longest item
-/// does not outlast the rest, and takes more if there would otherwise be more groups than items. At most one per kTile
-/// elements of the longest item, at least 1.
+/// Returns how many of `all` threads or blocks share an item. Starts from the fraction longest / total of `all`, so
+/// that the longest item does not outlast the rest, and takes more if there would otherwise be more groups than items.
+/// Returns at most one per kTile elements of the longest item, and at least 1.
 inline Index group_size(const ItemSizes& sizes, Index all) {
   if (sizes.total <= 0 || sizes.count <= 0) return 1;
   const Index most = std::max<Index>(1, std::min(all, sizes.longest / kTile));
@@ -56,10 +56,11 @@ ONEBIT_HOST_DEVICE inline Index run_of(Index i, Index run) {
 inline constexpr Index kTogether = 8;         ///< elements that select() passes on at a time
 inline constexpr std::uint32_t kBins = 2048;  ///< bins of ranked(): 11 bits
 
+/// The place of a number that ranked() has found.
 struct Ranked {
-  std::uint32_t bin;
-  Index rank;   ///< in the bin, from 1
-  Index count;  ///< in the bin
+  std::uint32_t bin;  ///< bin of the number
+  Index rank;         ///< rank within the bin, from 1
+  Index count;        ///< number of elements in the bin
 };
 
 /// A single lane, for a piece of an item that is not divided further.

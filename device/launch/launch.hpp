@@ -71,29 +71,30 @@ void for_each(const Device& device, Index n, const Kernel& kernel) {
 }
 
 /// Calls kernel(item) for items in [0, n) that are larger than an element, e.g. a row. A kernel that divides an item
-/// among lanes takes these too, as kernel(item, lanes). The lanes offer each, sum (kItemLanes interleaved partial sums,
-/// whose halves are added to each other), largest, any, once and barrier.
+/// among lanes is called as kernel(item, lanes). The lanes offer each, sum (kItemLanes interleaved partial sums, which
+/// are added by halving), largest, any, once and barrier.
 template <class Kernel>
 void for_each_item(const Device& device, Index n, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_item(queue, n, kernel); });
 }
 
-/// Calls kernel(item, lanes) for items as large as all parameters; device/launch/thread_group.hpp says what lanes do.
-/// The sizes decide how many threads or blocks share an item, and nothing else; `longest` is at least any item's n.
+/// Calls kernel(item, lanes) for items that may be as large as the whole parameter vector;
+/// device/launch/thread_group.hpp says what lanes do. The sizes decide how many threads or blocks share an item, and
+/// nothing else; `longest` must be at least as large as any item's n.
 template <class Kernel>
 void for_each_large_item(const Device& device, const ItemSizes& sizes, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_large_item(queue, sizes, kernel); });
 }
 
-/// Calls kernel(row, column) for all rows x columns, each once.
+/// Calls kernel(row, column) once for every row and column.
 template <class Kernel>
 void for_each_row(const Device& device, Index rows, Index columns, const Kernel& kernel) {
   device.run([&](const auto& queue) { for_each_row(queue, rows, columns, kernel); });
 }
 
-/// Calls kernel.put(group, column, sums) for all groups x columns, each once, with the sums of the ColumnTerms
-/// kernel(group, row, column) over the rows [0, rows) of the group, in kColumnLanes interleaved partial sums, whose
-/// halves are added to each other.
+/// Calls kernel.put(group, column, sums) once for every group and column, where `sums` are the sums of the ColumnTerms
+/// kernel(group, row, column) over the group's rows [0, rows). They are formed as kColumnLanes interleaved partial
+/// sums, which are added by halving.
 template <class Kernel>
 void sum_columns(const Device& device, Index groups, Index rows, Index columns, const Kernel& kernel) {
   device.run([&](const auto& queue) { sum_columns(queue, groups, rows, columns, kernel); });
@@ -102,7 +103,7 @@ void sum_columns(const Device& device, Index groups, Index rows, Index columns, 
 /// sums[row * chunks.segments() + segment] = sum over i of kernel(row, segment, i), with i counted from the segment's
 /// start, in double. A chunk is cut into runs of kSumRun elements. Each run has kSumLanes partial sums: lane l adds
 /// elements l, l + kSumLanes, .... Fixed pairwise trees combine the runs of a chunk lane by lane, then the lanes, then
-/// the chunks of a segment. So the bits do not depend on the number of threads. The kernel may write to its own
+/// the chunks of a segment. The bits therefore do not depend on the number of threads. The kernel may write to its own
 /// element. A kernel may offer bind(row, segment), which looks up pointers and scales once per chunk and returns a
 /// function of i. That function may offer load(i) and store(i, loaded), which together do the same as its call, so that
 /// a GPU can read several elements before it writes the first.
@@ -120,7 +121,7 @@ void pack_bits(const Device& device, const Chunks& chunks, const SignRows& out, 
 
 /// Does reduce(kernel.sum), then kernel.scale(i) for every sum i, then pack_bits(kernel.bit), with the same bits as
 /// these three calls. None of them may read what another row or segment writes. The CPU finishes a segment before it
-/// begins the next, so that what both passes touch is still in a cache.
+/// begins the next, so that the data of both passes is still in a cache.
 template <class Kernel>
 void reduce_and_pack(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel, double* sums,
                      const SignRows& out) {
@@ -135,8 +136,8 @@ void for_each_sign_mean(const Device& device, const Chunks& chunks, const Scaled
   device.run([&](const auto& queue) { for_each_sign_mean(queue, chunks.view(), rows, kernel); });
 }
 
-/// Like for_each_sign_mean, with sums[segment] = sum over i of what kernel.bind(segment)(i, mean) returns, in the order
-/// of reduce.
+/// Like for_each_sign_mean, and sets sums[segment] to the sum over i of what kernel.bind(segment)(i, mean) returns, in
+/// the order of reduce.
 template <class Kernel>
 void reduce_sign_mean(const Device& device, const Chunks& chunks, const ScaledSignRows& rows, const Kernel& kernel,
                       double* sums) {

@@ -1,5 +1,5 @@
 #pragma once
-// Launches that are started again together.
+// Recorded launches, which are started again together.
 
 namespace onebit::device {
 

@@ -5,7 +5,7 @@
 
 namespace onebit::device {
 
-/// Sums of a kernel (row, segment, i) -> double, [rows][segments]. Reading them waits for the device.
+/// Returns the sums [rows][segments] of a kernel (row, segment, i) -> double. Reading them waits for the device.
 template <class Kernel>
 Future<double> sums(const Device& device, Index rows, const Chunks& chunks, const Kernel& kernel) {
   Buffer<double> result(device, rows * chunks.segments());
@@ -13,7 +13,7 @@ Future<double> sums(const Device& device, Index rows, const Chunks& chunks, cons
   return result.fetch();
 }
 
-/// Sums of a kernel that takes packed signs (reduce_signs), [segments].
+/// Returns the sums [segments] of a kernel that takes packed signs (reduce_signs).
 template <class Kernel>
 Future<double> sums(const Device& device, const Chunks& chunks, const SignVector& signs, const Kernel& kernel) {
   Buffer<double> result(device, chunks.segments());

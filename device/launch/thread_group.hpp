@@ -2,7 +2,7 @@
 // How a kernel divides a large item among the lanes of a thread group, whose members are threads of the CPU or blocks
 // of a GPU. A group has one member if there are enough items, and more if there are few. On the CPU a member runs all
 // of its lanes in turn, in loops that vectorise (cpu/lanes.hpp); on a GPU each lane is a thread (cuda/lanes.cuh).
-// Results have the same bits for any number of members, on both.
+// Results have the same bits for any number of members and on both backends.
 
 #include "device/launch/lanes.hpp"
 
@@ -10,15 +10,15 @@ namespace onebit::device {
 
 /// Memory shared by the members of a thread group. Arrays that each call overwrites are double-buffered ([2]), so that
 /// a member that has already entered the next call does not overwrite what slower members still read. `counts` is
-/// triple-buffered ([3]), because a call also zeroes the counts of the call after it.
+/// triple-buffered ([3]), because a call also zeroes the counts of the next call.
 struct GroupScratch {
   Index tiles;
-  double* sums;    ///< [2][tiles]
-  Index* counts;   ///< [3][kBins]
-  Index* chosen;   ///< [2][members]
-  Index* found;    ///< [2]
-  Index* eights;   ///< [members][kTogether]
-  float* largest;  ///< [2][members]
+  double* sums;    ///< [2][tiles]: sums of the tiles
+  Index* counts;   ///< [3][kBins]: how many numbers are in each bin
+  Index* chosen;   ///< [2][members]: how many elements each member has chosen
+  Index* found;    ///< [2]: result of nth()
+  Index* eights;   ///< [members][kTogether]: groups of eight that members assemble together
+  float* largest;  ///< [2][members]: largest term of each member
 };
 
 /// Layout of a thread group's memory for items of up to `tiles` tiles. A single member needs no memory for tiles or
@@ -31,7 +31,7 @@ struct GroupRoom {
   ONEBIT_HOST_DEVICE constexpr Index words() const {
     return 2 * tiles + 3 * bins() + (2 + kTogether + 1) * members + 2;
   }
-  /// memory: words() times 8 bytes, zeros if there are several members.
+  /// Divides `memory` into the arrays: words() times 8 bytes, which must be zero if there are several members.
   ONEBIT_HOST_DEVICE GroupScratch scratch(double* memory) const {
     auto* counts = reinterpret_cast<Index*>(memory + 2 * tiles);
     Index* chosen = counts + 3 * bins();
@@ -41,7 +41,7 @@ struct GroupRoom {
   }
 };
 
-/// The lanes of a thread group for one item. All lanes have to reach each call, with the same n, rank and count.
+/// The lanes of a thread group for one item. All lanes have to make each call, with the same n, rank and count.
 /// `Member` offers the same calls for one member.
 template <class Member>
 class GroupLanes {
@@ -58,16 +58,16 @@ class GroupLanes {
     member_.each(own.first, own.end(), visit);
   }
 
-  /// Like each, with visit = bind(i / run), for what is looked up once per run.
+  /// Like each, with visit = bind(i / run), so that data can be looked up once per run.
   template <class Bind>
   ONEBIT_DEVICE void each_in_runs(Index n, Index run, const Bind& bind) const {
     const Range own = share(n);
     member_.each_in_runs(own.first, own.end(), run, bind);
   }
 
-  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with as many lanes as such a
-  /// piece is worth. They offer sum, largest and once; visit uses nothing else. Other lanes can read what visit wrote
-  /// after a barrier().
+  /// Calls visit(piece, lanes) for every piece in [0, count) of at most `size` elements, with a number of lanes that
+  /// suits this size. visit may use only sum, largest and once of these lanes. After a barrier(), other lanes can read
+  /// what visit wrote.
   template <class Visit>
   ONEBIT_DEVICE void each_piece(Index count, Index size, const Visit& visit) const {
     if (size < kLargeItemLanes) {
@@ -81,8 +81,8 @@ class GroupLanes {
 
   /// Sum of term(i) over [0, n) in double, in an order that depends on n alone. [0, n) is cut into tiles of kTile. In a
   /// tile, lane l adds terms l, l + kLargeItemLanes, ...; the lanes' sums are then added by halving (k with k+16, k+8,
-  /// ...) within each group of 32 lanes, and the groups' results likewise. The tile sums are added as if they were the
-  /// terms of one more tile.
+  /// ...) within each group of 32 lanes, and the groups' results in the same way. The tile sums are added as if they
+  /// were the terms of one more tile.
   template <class Term>
   ONEBIT_DEVICE double sum(Index n, const Term& term) const {
     if (members_ == 1) return member_.sum(n, term);
@@ -116,8 +116,8 @@ class GroupLanes {
     return n > 0 && largest(n, [&](Index i) { return test(i) ? 1.0f : 0.0f; }) > 0;
   }
 
-  /// Finds, among the numbers of(i) below kBins, i in [0, n), the one of this rank, 1 for the largest. Returns its bin,
-  /// its rank within the bin, and the number of elements in the bin.
+  /// Finds the number of this rank (1 is the largest) among the numbers of(i) below kBins, for i in [0, n). Returns its
+  /// bin, its rank within the bin, and the number of elements in the bin.
   template <class Of>
   ONEBIT_DEVICE Ranked ranked(Index n, Index rank, const Of& of) const {
     if (members_ == 1) return member_.ranked(n, rank, of);
@@ -132,15 +132,16 @@ class GroupLanes {
   }
 
   /// Calls take(rank, indices, count) with the i in [0, n) for which test(i) holds, in ascending order, eight at a time
-  /// and fewer at the end; `rank` of them come before these. If `in_order`, one lane takes all of them in order.
-  /// take(...) may change what test(i) reads for the i that it was given. Returns how many there are.
+  /// and fewer at the end; `rank` is the number of such i before the given ones. If `in_order`, one lane makes all
+  /// calls, in order. take(...) may change what test(i) reads for the i that it was given. Returns the number of all
+  /// such i.
   template <bool in_order = false, class Test, class Take>
   ONEBIT_DEVICE Index select(Index n, const Test& test, const Take& take) const {
     const bool alone = in_order || members_ == 1;
     const Range own = alone ? Range{0, index_ == 0 ? n : 0} : share(n);
     Index* chosen = scratch_.chosen + turn() * members_;
     const Index start = alone ? 0 : count_before(own, test, chosen);
-    // An eight to which several members contribute is assembled by the member in which it begins.
+    // A group of eight to which several members contribute is assembled by the member in which it begins.
     const auto take_piece = [&](Index rank, const Index* indices, Index count) {
       if (count == kTogether) return take(rank, indices, count);
       Index* eight = scratch_.eights + (alone ? 0 : owner(rank - rank % kTogether, chosen)) * kTogether;
@@ -150,7 +151,7 @@ class GroupLanes {
     if (alone) member_.once([&] { chosen[index_] = end; });
     barrier();
     const Index all = before(members_, chosen);
-    const Index rest = end % kTogether;  // of an eight that this member has begun, if it has
+    const Index rest = end % kTogether;  // elements of the last group of eight, if that is incomplete
     if (rest > 0 && end - rest >= start) {
       const Index left = all - (end - rest);
       member_.once([&] {
@@ -162,7 +163,7 @@ class GroupLanes {
     return all;
   }
 
-  /// The i in [0, n) for which test(i) holds and which has `rank` such i before it.
+  /// Returns the i in [0, n) for which test(i) holds and that has `rank` such i before it.
   template <class Test>
   ONEBIT_DEVICE Index nth(Index n, Index rank, const Test& test) const {
     if (members_ == 1) return member_.nth(0, n, rank, test);

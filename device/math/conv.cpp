@@ -16,10 +16,10 @@ void check(const ConvShape& shape) {
   const std::string where = std::to_string(shape.height) + " x " + std::to_string(shape.width) + " x " +
                             std::to_string(shape.channels) + ", kernel " + std::to_string(shape.kernel);
   if (!sizes || shape.height + 2 * shape.padding < shape.kernel || shape.width + 2 * shape.padding < shape.kernel) {
-    throw Error("sizes that are no convolution", where);
+    throw Error("these sizes do not make a convolution", where);
   }
   constexpr Index most = Index{1} << 31;
-  if (shape.inputs() >= most || shape.outputs() >= most) throw Error("images that are too large", where);
+  if (shape.inputs() >= most || shape.outputs() >= most) throw Error("images are too large for a convolution", where);
 }
 
 template <class Reads>
@@ -38,7 +38,7 @@ std::vector<std::int32_t> in_order(Index count) {
   return pixels;
 }
 
-/// The image's pixels ordered by their position within a stride, which decides which taps read them.
+/// Returns the image's pixels ordered by their position within a stride, which determines the taps that read them.
 std::vector<std::int32_t> by_phase(const ConvShape& shape) {
   std::vector<std::int32_t> pixels = in_order(shape.in_pixels());
   const auto phase = [&](Index pixel) {

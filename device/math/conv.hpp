@@ -11,8 +11,8 @@
 namespace onebit::device {
 
 struct ConvShape {
-  Index height = 0, width = 0, channels = 0;  ///< of an image
-  Index filters = 0;                          ///< channels of the result
+  Index height = 0, width = 0, channels = 0;  ///< size of an image and channels of its pixels
+  Index filters = 0;                          ///< number of filters, and of the result's channels
   Index kernel = 3, stride = 1, padding = 1;
 
   Index out_height() const { return (height + 2 * padding - kernel) / stride + 1; }
@@ -25,13 +25,13 @@ struct ConvShape {
   Index patch() const { return taps() * channels; }
   Index weights() const { return patch() * filters; }
 
-  /// The image's pixel that a tap of the result's pixel reads; -1: padding.
+  /// The image's pixel that a tap of the result's pixel reads; -1 for padding.
   Index met(Index out_pixel, Index tap) const {
     const Index y = out_pixel / out_width() * stride + tap / kernel - padding;
     const Index x = out_pixel % out_width() * stride + tap % kernel - padding;
     return y >= 0 && y < height && x >= 0 && x < width ? y * width + x : -1;
   }
-  /// The result's pixel whose tap reads the image's pixel; -1: none.
+  /// The result's pixel whose tap reads the image's pixel; -1 if there is none.
   Index meeting(Index in_pixel, Index tap) const {
     const Index y = in_pixel / width + padding - tap / kernel;
     const Index x = in_pixel % width + padding - tap % kernel;
@@ -40,14 +40,15 @@ struct ConvShape {
   }
 };
 
-/// Pixels to compute, in the order of the work, and for each tap the pixel that it reads; -1: zeros.
+/// The pixels to compute, in the order of computation, and the pixel that each of their taps reads; -1 stands for
+/// zeros.
 struct TapTable {
-  Buffer<std::int32_t> pixels;  ///< [pixels]
-  Buffer<std::int32_t> reads;   ///< [taps][pixels]
+  Buffer<std::int32_t> pixels;  ///< [pixels]: the pixels to compute
+  Buffer<std::int32_t> reads;   ///< [taps][pixels]: the pixel that each tap reads
 };
 
-/// A convolution's sizes, with the tables that follow from them and the scratch memory of its passes, on a device. Used
-/// by one thread at a time.
+/// A convolution's sizes, with the tables that follow from them and the scratch memory of its passes, on a device. May
+/// be used by one thread at a time.
 class ConvPlan {
  public:
   /// Throws Error for sizes that make no convolution: below 1 (padding: below 0), a result without pixels, an image of
@@ -60,8 +61,7 @@ class ConvPlan {
   /// Table for the image's gradient. Pixels that the same taps read follow each other.
   const TapTable& backward() const { return backward_; }
 
-  /// Makes the tables, and scratch memory for passes with this many sets of filters; allocates nothing that exists
-  /// already.
+  /// Makes the tables, and scratch memory for passes with this many sets of filters, unless they exist already.
   void reserve(const Device& device, Index filter_sets);
   float* scratch() { return scratch_.data(); }
 
@@ -71,24 +71,24 @@ class ConvPlan {
   Buffer<float> scratch_;
 };
 
-/// Images of a group of workers, grouped by worker, and their filters: worker w's at weights + w * stride (stride 0:
-/// all workers share them).
+/// Images of a group of workers, grouped by worker, and their filters: those of worker w are at weights + w * stride
+/// (stride 0 if all workers share them).
 struct ConvBatch {
   Index workers = 0;
-  Index images = 0;  ///< of each worker
+  Index images = 0;  ///< number of images of each worker
   const float* weights = nullptr;
   Index stride = 0;
-  const float* bias = nullptr;  ///< [filters], of worker w at bias + w * stride; null: none
-  bool relu = false;            ///< applied to the result
+  const float* bias = nullptr;  ///< [filters], those of worker w at bias + w * stride; null if there is none
+  bool relu = false;            ///< whether ReLU is applied to the result
 
   Index filter_sets() const { return stride == 0 ? 1 : workers; }
 };
 
-/// Where the gradients of the filters go: worker w's at data + w * stride.
+/// Where the gradients of the filters go: those of worker w at data + w * stride.
 struct ConvGradient {
   float* data = nullptr;
   Index stride = 0;
-  bool add = false;  ///< adds to what `data` holds; else overwrites it
+  bool add = false;  ///< whether to add to `data` rather than overwrite it
 };
 
 namespace cpu {
@@ -110,16 +110,16 @@ void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& b
 }  // namespace cuda
 #endif
 
-/// output = relu(images * filters + bias), with bias and ReLU only if the batch has them. On the CPU the bits of a
-/// result depend on nothing but its image and filters. Here and below, the plan must be reserved for the batch's sets
-/// of filters.
+/// Computes output = relu(images * filters + bias), with bias and ReLU only if the batch has them. On the CPU the bits
+/// of a result depend on nothing but its image and filters. Here and below, the plan must be reserved for the batch's
+/// sets of filters.
 inline void conv_forward(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* input,
                          float* output) {
   device.run([&](const auto& queue) { conv_forward(queue, plan, batch, input, output); });
 }
 
-/// input_delta = the gradient with respect to the images, from delta, the gradient with respect to the result before
-/// bias and ReLU.
+/// Computes input_delta, the gradient with respect to the images, from delta, the gradient with respect to the result
+/// before bias and ReLU.
 inline void conv_input_gradient(const Device& device, ConvPlan& plan, const ConvBatch& batch, const float* delta,
                                 float* input_delta) {
   device.run([&](const auto& queue) { conv_input_gradient(queue, plan, batch, delta, input_delta); });

@@ -1,5 +1,5 @@
 #pragma once
-// Fills buffers with random numbers on the device: inputs for measurements.
+// Fills buffers on the device with random numbers, as inputs for measurements.
 
 #include "device/launch/launch.hpp"
 #include "device/math/philox.hpp"

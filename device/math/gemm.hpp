@@ -5,9 +5,9 @@
 
 namespace onebit::device {
 
-/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += ... if `accumulate`. op transposes if asked to. A and B are rounded to
-/// the device's precision. On the CPU the bits of an element depend on its row of op(A), its column of op(B) and k
-/// alone.
+/// C[m x n] = op(A)[m x k] op(B)[k x n], or C += ... if `accumulate`. op transposes the matrices for which transpose_a
+/// or transpose_b is set. A and B are rounded to the device's precision. On the CPU the bits of an element depend on
+/// its row of op(A), its column of op(B) and k alone.
 struct GemmShape {
   Index m = 0, n = 0, k = 0;
   bool transpose_a = false;
@@ -48,7 +48,7 @@ void gemm_batched(const Queue& queue, const GemmShape& shape, MatrixIn a, Matrix
 }
 #endif
 
-/// Computes all products of the batch; a single number is a batch of one level.
+/// Computes all products of the batch. A batch given as a single number has one level.
 inline void gemm_batched(const Device& device, const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c,
                          Batch batch) {
   device.run([&](const auto& queue) { gemm_batched(queue, shape, a, b, c, batch); });

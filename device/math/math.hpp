@@ -50,12 +50,13 @@ ONEBIT_HOST_DEVICE inline float erf_large(float t) {
 
 }  // namespace detail
 
-/// e^x to 2 units in the last place; results below the normal range may be 0. exp(-inf) = 0, exp(inf) = inf, NaN stays.
+/// e^x, accurate to 2 units in the last place; results below the normal range may be 0. exp(-inf) = 0, exp(inf) = inf,
+/// exp(NaN) = NaN.
 ONEBIT_HOST_DEVICE inline float exp(float x) {
   constexpr float log2_e = 1.44269504f;
   constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // n * ln2_high is exact
   constexpr float round = 12582912.0f;                                 // 1.5 * 2^23: adding it rounds to an integer
-  float inside = x < -104.0f ? -104.0f : x;                            // NaN passes both
+  float inside = x < -104.0f ? -104.0f : x;                            // NaN passes both comparisons
   inside = inside > 89.0f ? 89.0f : inside;
   const float n = (inside * log2_e + round) - round;
   const float r = (inside - n * ln2_high) - n * ln2_low;
@@ -64,8 +65,8 @@ ONEBIT_HOST_DEVICE inline float exp(float x) {
   return detail::exp_reduced(r) * detail::power_of_two(half) * detail::power_of_two(whole - half);
 }
 
-/// The error function to 1.2e-7 and, from 1e-36 on, to 2 units in the last place. erf(+-inf) = +-1, erf(-0) = -0, NaN
-/// stays.
+/// The error function, accurate to 1.2e-7 and, for |x| >= 1e-36, to 2 units in the last place. erf(+-inf) = +-1,
+/// erf(-0) = -0, erf(NaN) = NaN.
 ONEBIT_HOST_DEVICE inline float erf(float x) {
   const float size = x < 0.0f ? -x : x;
   const float small = x + x * detail::erf_small(x * x);

@@ -1,6 +1,7 @@
 #pragma once
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11; Random123). A number is a pure function of what it
-// is for (seed, purpose) and where it is used (step, worker, element), never of the thread or device that computes it.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11; Random123). A number is a pure function of its key
+// (seed, purpose) and the place of its use (step, worker, element); the thread or device that computes it does not
+// matter.
 
 #include <Random123/philox.h>
 
@@ -11,8 +12,8 @@
 
 namespace onebit::device {
 
-/// What random numbers are used for. Numbers of different purposes are independent; values are fixed for ever because
-/// they are part of what "--seed S" means.
+/// What random numbers are used for. Numbers of different purposes are independent; the values must never change,
+/// because the meaning of "--seed S" depends on them.
 enum class Purpose : std::uint32_t {
   initialization = 1,
   sampling = 2,

@@ -20,8 +20,8 @@ constexpr unsigned dropped_bits(Precision precision) {
   }
 }
 
-/// Rounds off the last `dropped` >= 1 bits of the mantissa: to nearest, ties to even. What becomes too large is
-/// infinity; NaN stays.
+/// Rounds off the last `dropped` >= 1 bits of the mantissa: to nearest, ties to even. Numbers that become too large
+/// become infinity; NaN stays NaN.
 ONEBIT_HOST_DEVICE inline float without_bits(float value, unsigned dropped) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);

@@ -1,5 +1,5 @@
 #pragma once
-// Packed signs: one bit an element, 1 for +, MSB first (element 8k+j is bit 7-j of byte k), as numpy.packbits and the
+// Packed signs: one bit per element, 1 for +, MSB first (element 8k+j is bit 7-j of byte k), as numpy.packbits and the
 // CUDA backend of DeepSpeed write them.
 
 #include "device/base/types.hpp"
@@ -11,7 +11,7 @@ ONEBIT_HOST_DEVICE inline float sign_at(const std::uint8_t* bits, Index i) {
   return ((bits[i >> 3] >> (7 - (i & 7))) & 1) != 0 ? 1.0f : -1.0f;
 }
 
-/// The sign that a value is sent with. Zero of either sign is +; NaN is -.
+/// Whether a value is sent as +. Zero of either sign is +; NaN is -.
 ONEBIT_HOST_DEVICE inline bool sent_as_plus(float value) {
   return value >= 0.0f;
 }
@@ -24,7 +24,8 @@ struct SignRows {
   const Index* byte_offset = nullptr;
 };
 
-/// Rows of packed signs that are summed together: on the CPU, their sum is one look-up in a table of 2^8 numbers.
+/// Number of rows of packed signs that are summed together. On the CPU, their sum is one look-up in a table of 2^8
+/// numbers.
 inline constexpr Index kSignBlock = 8;
 
 /// Packed signs with their scales: row r's scale of segment s is scales[r * scale_count + s / segments_per_scale].
@@ -39,16 +40,16 @@ struct ScaledSignRows {
 /// share scales in runs.
 struct SignPlace {
   Index byte = 0;       ///< byte of the vector's first sign
-  Index scale = 0;      ///< the vector's first scale
+  Index scale = 0;      ///< index of the vector's first scale
   Index per_scale = 8;  ///< elements that share a scale, a multiple of 8
   Index first = 0;      ///< the segment's first element, counted from the vector's
 };
 
-/// A row of packed signs with their scales, in segments that begin and end anywhere.
+/// A row of packed signs with their scales, in segments that may begin and end anywhere.
 struct SignVector {
   const std::uint8_t* bits = nullptr;
   const float* scales = nullptr;
-  const SignPlace* places = nullptr;  ///< [segments]
+  const SignPlace* places = nullptr;  ///< [segments]: where each segment lies
 };
 
 }  // namespace onebit::device

@@ -67,7 +67,7 @@ class Buffer {
     if (!target.empty()) memory_->download(target.data(), data_ + offset, bytes(static_cast<Index>(target.size())));
   }
 
-  /// Starts a copy of elements [0, count) to the host, as the kernels launched before leave them.
+  /// Starts a copy of elements [0, count) to the host. It sees the results of all kernels launched before.
   Future<T> fetch(Index count) const {
     return count == 0 ? Future<T>() : Future<T>(memory_->fetch(data_, bytes(count)), count);
   }

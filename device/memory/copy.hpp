@@ -1,5 +1,5 @@
 #pragma once
-// Copies of large buffers as fast as the device can: the yardstick for memory-bound kernels.
+// Copies large buffers as fast as the device can, for comparison with memory-bound kernels.
 
 #include "device/memory/buffer.hpp"
 
@@ -16,7 +16,7 @@ Index cache_bytes(const Queue& queue);
 }  // namespace cuda
 #endif
 
-/// Copies with all threads, bypassing the caches where the processor can (streaming stores).
+/// Copies with all threads, bypassing the caches if the processor can (streaming stores).
 inline void copy_large(const Device& device, Buffer<float>& target, const Buffer<float>& source) {
   const Index bytes = source.size() * static_cast<Index>(sizeof(float));
   device.run([&](const auto& queue) { copy_large(queue, target.data(), source.data(), bytes); });

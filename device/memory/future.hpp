@@ -1,5 +1,5 @@
 #pragma once
-// Values that a device copies to the host while the host goes on.
+// Values that a device copies to the host without making the host wait.
 
 #include <functional>
 #include <memory>
@@ -36,7 +36,7 @@ class Future {
   Index size_ = 0;
 };
 
-/// A number that may not be known yet. Reading it waits.
+/// A number that may not be known yet. Reading it waits until it is.
 class Number {
  public:
   Number(double known) : known_(known) {}

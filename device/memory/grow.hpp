@@ -1,5 +1,5 @@
 #pragma once
-// Buffers that are kept from step to step.
+// Grows buffers that are kept from step to step.
 
 #include "device/memory/buffer.hpp"
 

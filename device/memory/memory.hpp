@@ -1,5 +1,5 @@
 #pragma once
-// The interface of a device's memory. Buffers and exchanges use it; kernels see plain pointers.
+// The interface of a device's memory. Buffers and exchanges use it; kernels use plain pointers.
 
 #include "device/base/types.hpp"
 #include "device/memory/future.hpp"
@@ -19,7 +19,7 @@ struct Block {
 struct MemoryUse {
   Index used = 0;         ///< bytes in buffers
   Index held = 0;         ///< bytes in buffers and in released blocks that are kept for reuse
-  Index peak = 0;         ///< the most that was held
+  Index peak = 0;         ///< largest value of `held` so far
   Index allocations = 0;  ///< number of requests to the system
 };
 
@@ -36,15 +36,16 @@ class Memory {
   virtual Index available() const = 0;
 
   virtual void fill(void* target, int byte, Index bytes) = 0;
-  /// Copy from and to host memory. download waits for the device's kernels.
+  /// Copies from host memory.
   virtual void upload(void* target, const void* source, Index bytes) = 0;
+  /// Copies to host memory, after waiting for the device's kernels.
   virtual void download(void* target, const void* source, Index bytes) = 0;
   /// Starts a download without waiting for it. This default completes it before it returns.
   virtual std::shared_ptr<const AsyncCopy> fetch(const void* source, Index bytes);
   /// Copies a block of `from`, which is memory of the same kind, to a block of the same shape.
   virtual void copy(const Block& target, Memory& from, const Block& source) = 0;
 
-  /// Makes the contents unusable in memory that is meant to catch mistakes; does nothing in others.
+  /// Makes the contents unusable if this memory is meant to catch mistakes; otherwise does nothing.
   virtual void poison(void*, Index) {}
 };
 

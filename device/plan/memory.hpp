@@ -1,5 +1,5 @@
 #pragma once
-// The memory of a plan: addresses and sizes without storage. What runs on it is counted, not computed.
+// The memory of a plan: addresses and sizes without storage. Allocations are counted, nothing is computed.
 
 #include <functional>
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace onebit::device::plan {
 
-/// Allocates and keeps blocks as cpu::HostMemory does, at addresses that no memory can have: any access faults. A
-/// download gives tiny positive numbers in every format, so that host code neither divides by zero nor treats zeros
+/// Allocates and keeps blocks as cpu::HostMemory does, at addresses that no memory can have, so that any access faults.
+/// A download gives tiny positive numbers in every format, so that host code neither divides by zero nor treats zeros
 /// specially.
 class PlanMemory final : public Memory {
  public:
@@ -26,7 +26,7 @@ class PlanMemory final : public Memory {
   /// Counts the buffers that are allocated and released in a recording, in a pool that all recordings share.
   std::shared_ptr<const Recording> record(const std::function<void()>& work);
 
-  /// Bytes of the largest copy from or to host memory: host code held as much.
+  /// Bytes of the largest copy from or to host memory, which host code must have held.
   Index largest_transfer() const { return largest_transfer_; }
 
  private:

@@ -95,7 +95,7 @@ TEST_CASE("devices by name") {
   REQUIRE(split.size() == 3);
   CHECK(split[0].threads() + split[1].threads() + split[2].threads() == 7);
   CHECK(parse_devices("debug:4", 2)[3].threads() == 1);
-  const std::string hint = "; cpu, cpu:2, debug, cuda:0,1: see 'onebit list devices'";
+  const std::string hint = "; examples are cpu, cpu:2, debug and cuda:0,1; see 'onebit list devices'";
   for (const std::string name :
        {"tpu", "cpu:", "cpu:0", "cpu:x", "cpu:-1", "cpu:1000000000000", "cuda:", "cuda:0,", "cuda:,0", "cuda:a"}) {
     CHECK_THROWS_WITH(parse_devices(name, 1), "unknown device (" + name + ")" + hint);

@@ -68,9 +68,10 @@ TEST_CASE("debug: a kernel with a pointer to host memory or to another device's 
   ONEBIT_SKIP_UNLESS(debug::kChecksPointers, "gcc", "this compiler cannot clear padding, so pointers are not checked");
   const Device device = Device::debug(1);
   std::vector<int> host(3);
-  CHECK_THROWS_WITH(for_each(device, 3, VisitKernel{host.data()}),
-                    "a kernel was given a pointer that is not this device's (onebit::tests::VisitKernel); upload the "
-                    "data, or exchange it between devices");
+  CHECK_THROWS_WITH(
+      for_each(device, 3, VisitKernel{host.data()}),
+      "a kernel was given a pointer to memory outside its device (onebit::tests::VisitKernel); upload the "
+      "data, or exchange it between devices");
   const Device other = Device::debug(1);
   auto theirs = Buffer<int>::zeros(other, 3);
   CHECK_THROWS_AS(for_each(device, 3, VisitKernel{theirs.data()}), Error);

@@ -59,9 +59,10 @@ TEST_CASE("shards are contiguous, whole blocks of 4 and cover all workers") {
       CHECK(next == workers);
     }
   }
-  CHECK_THROWS_WITH(shard_ranges(16, 5),
-                    "more devices than shards of workers (5 devices, 16 workers); a device holds whole blocks of 4 "
-                    "workers: at most 4 devices");
+  CHECK_THROWS_WITH(
+      shard_ranges(16, 5),
+      "too many devices for the number of workers (5 devices, 16 workers); a device holds whole blocks of 4 "
+      "workers, so use at most 4 devices");
 }
 
 TEST_CASE("blocks reach their rank, on the CPU and on debug devices, and are counted") {

@@ -208,7 +208,7 @@ TEST_CASE("rank: a group holds the workers of its rank", "[.mpi-rank]") {
     group.shard(0).communicator->all_gather({});
   }),
                     "rank 2 failed");
-  CHECK_THROWS_WITH(DeviceGroup(parse_devices("cpu:2", 2), 14, processes()), Contains("several devices in each"));
+  CHECK_THROWS_WITH(DeviceGroup(parse_devices("cpu:2", 2), 14, processes()), Contains("can use only one device"));
   CHECK_THROWS_WITH(DeviceGroup({device_of("cpu", 1)}, 8, processes()),
-                    Contains("more devices than shards of workers"));
+                    Contains("too many devices for the number of workers"));
 }

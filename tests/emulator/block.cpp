@@ -13,8 +13,8 @@
 #error "emulated GPUs need x86-64: their threads switch stacks"
 #endif
 
-/// Saves the registers that a function keeps and this stack's place in *from, and goes on where the stack `to` stopped.
-/// swapcontext would make two system calls, and is a hundred times slower under ASan.
+/// Pushes the registers that a function must preserve, saves the stack pointer in *from, and continues where the stack
+/// `to` stopped. swapcontext would make two system calls, and is a hundred times slower under ASan.
 extern "C" void onebit_emulator_switch(void** from, void* to);
 asm(R"(
 .text
@@ -44,10 +44,10 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
-/// Who waits for whom: the block, or the threads of a warp that a mask names.
+/// Threads that wait for each other: those of the block, or those of a warp that a mask names.
 struct Meeting {
   unsigned warp = 0;
-  std::uint32_t mask = 0;  ///< 0: the whole block
+  std::uint32_t mask = 0;  ///< the warp's threads that take part; 0 for the whole block
   unsigned arrived = 0;
   std::uint64_t round = 0;
   std::array<std::uint64_t, 32> bringing{}, brought{};
@@ -56,16 +56,16 @@ struct Meeting {
 /// A stack that runs threads of the block until one of them has to wait.
 struct Fiber {
   std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
-  void* top = nullptr;  ///< where it stopped
+  void* top = nullptr;  ///< stack pointer where it stopped
   Place place;
   bool finished = false;
 
-  /// Ready to begin with `enter`, which does not return.
+  /// Prepares the stack to begin with `enter`, which never returns.
   void prepare(void (*enter)()) {
     finished = false;
     const auto end = reinterpret_cast<std::uintptr_t>(stack.get() + kStack) / 16 * 16;
-    auto* words =
-        reinterpret_cast<std::uintptr_t*>(end) - 8;  // six registers, where to go on, and where never to return
+    // Six registers, the address of `enter`, and its unused return address.
+    auto* words = reinterpret_cast<std::uintptr_t*>(end) - 8;
     for (int k = 0; k < 8; ++k) words[k] = 0;
     words[6] = reinterpret_cast<std::uintptr_t>(enter);
     top = words;
@@ -96,7 +96,7 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::size_t current_ = 0;
   std::vector<std::unique_ptr<Meeting>> meetings_;
-  void* scheduler_ = nullptr;  ///< where it stopped
+  void* scheduler_ = nullptr;  ///< stack pointer where run() stopped
   const std::function<void()>* kernel_ = nullptr;
   Place first_;
   bool backwards_ = false;
@@ -105,7 +105,8 @@ class Block {
 };
 
 thread_local Block first_block;
-/// That of this thread of the process. Stacks are kept: to make them takes longer than to run a block.
+/// The block that this thread of the process runs. Its stacks are kept, because making them takes longer than running a
+/// block.
 thread_local Block* block = &first_block;
 
 void Block::enter() {
@@ -126,7 +127,7 @@ void Block::run_threads() {
     (*kernel_)();
     ++returned_;
     ++progress_;
-    close_full_meetings();  // the block waits for those that are left
+    close_full_meetings();  // from now on the block waits only for the remaining threads
   }
 }
 
@@ -175,7 +176,7 @@ const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t valu
   return *meeting;
 }
 
-/// A new fiber takes the threads that have not begun whenever all others wait.
+/// Whenever all fibers wait, a new fiber runs the threads that have not begun.
 void Block::run(const Place& place, bool backwards, const std::function<void()>& kernel) {
   first_ = place;
   backwards_ = backwards;
@@ -197,7 +198,7 @@ void Block::run(const Place& place, bool backwards, const std::function<void()>&
       if (!fibers_[fiber]->finished) switch_to(fiber);
     }
     if (progress_ == before && returned_ < threads_) {
-      std::fputs("emulated GPU: threads of a block wait for others that never come\n", stderr);
+      std::fputs("emulated GPU: threads of a block wait for others that never arrive\n", stderr);
       std::abort();
     }
   }
@@ -209,7 +210,7 @@ void run_grid(dim3 grid, dim3 threads, const std::function<void()>& kernel, bool
   thread_local bool backwards = false;
   backwards = !backwards;
   const auto run = [&, from_last = backwards](dim3 index) {
-    [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // as kernels are compiled for GPUs
+    [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // kernels compiled for GPUs do the same
     block->run({grid, threads, index, {}}, from_last, kernel);
   };
   thread_local std::deque<Block> others;
@@ -244,7 +245,7 @@ void wait_for_block() {
   block->meet(0, 0, 0);
 }
 
-/// What the next meeting of these threads brings does not overwrite it: none of them gets there before all have left.
+/// The returned values stay valid until all of these threads meet again.
 const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value) {
   return block->meet(block->thread() / 32, mask, value).brought.data();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The part of cuBLAS that the backend uses: products by the CPU backend (tests/emulator/blas.cpp).
+// The part of cuBLAS that the backend uses. The CPU backend computes the products (tests/emulator/blas.cpp).
 
 #include <cstdint>
 

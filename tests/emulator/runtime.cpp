@@ -13,12 +13,12 @@
 
 namespace onebit::emulator {
 
-/// Work, with the memory that comes and goes in it: the same in every run, and nobody else's.
+/// Recorded work and the memory allocated in it. The memory is the same in every run, and nothing else uses it.
 struct Graph {
   struct Memory {
     void* data = nullptr;
     std::size_t bytes = 0;
-    bool in_use = true;  ///< where the recording stands
+    bool in_use = true;  ///< whether it is allocated at this point of the recording
   };
   int gpu = 0;
   std::vector<std::function<void()>> work;
@@ -29,33 +29,34 @@ struct RunnableGraph {
   std::shared_ptr<const Graph> graph;
 };
 
-/// The work of a stream that nobody has waited for yet. Streams that wait for each other are of several threads, each
-/// of which may do the work of all.
+/// A stream and its work that has not been done yet. Streams that wait for each other may belong to different threads,
+/// and any of these threads may do the work of any of the streams.
 class Stream {
  public:
   explicit Stream(int gpu) : gpu_(gpu), self_(this) {}
-  /// Gone once nothing waits for it any more.
+  /// Releases the stream, which is deleted once no event refers to it.
   void destroy() { const std::shared_ptr<Stream> last = std::move(self_); }
   std::shared_ptr<Stream> share() const { return self_; }
   int gpu() const { return gpu_; }
 
-  /// keeps_busy: not what only frees memory or notes the time. Returns its place in the stream.
+  /// Appends a piece of work and returns its place in the stream. keeps_busy: false for work that only frees memory,
+  /// records the time or waits for an event.
   std::uint64_t add(std::function<void()> run, bool keeps_busy) {
     const std::lock_guard lock(mutex_);
     work_.push_back({std::move(run), keeps_busy});
     return added_++;
   }
-  /// Places that have been given.
+  /// Number of pieces of work appended so far.
   std::uint64_t added() {
     const std::lock_guard lock(mutex_);
     return added_;
   }
 
-  /// What is given to a stream that records, if it does.
+  /// The recording in progress; null if the stream does not record.
   std::unique_ptr<Graph> graph;
 
-  /// Returns when the first `count` pieces of work are done, all those before if there are fewer; whether that left the
-  /// stream without work.
+  /// Returns when the first `count` pieces of work are done, or all pieces if there are fewer. The result says whether
+  /// this left a busy stream without work.
   bool finish(std::uint64_t count) {
     std::unique_lock lock(mutex_);
     count = std::min(count, added_);
@@ -97,12 +98,12 @@ class Stream {
   std::condition_variable progress_;
   std::deque<Work> work_;
   std::uint64_t added_ = 0, done_ = 0;
-  bool running_ = false;  ///< a thread does the piece after those done
+  bool running_ = false;  ///< whether a thread is doing the next piece
 };
 
 using Time = std::chrono::steady_clock::time_point;
 
-/// The stream that it was recorded in last, and how much of its work comes before it.
+/// The stream in which the event was last recorded, and its place there.
 struct Event {
   std::shared_ptr<Stream> stream;
   std::uint64_t place = 0;
@@ -113,7 +114,7 @@ struct Event {
 struct Pool {
   std::mutex mutex;
   std::size_t total = std::size_t{1} << 30, used = 0, peak = 0;
-  std::size_t recorded = 0, recorded_peak = 0;  ///< of graphs
+  std::size_t recorded = 0, recorded_peak = 0;  ///< bytes that graphs hold, and the most that they have held
   std::size_t free() const { return total - std::min(used + recorded, total); }
   std::unordered_map<void*, std::size_t> blocks;
   std::atomic<bool> lost = false;
@@ -146,18 +147,18 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
-/// Nothing that a stream cannot record may be asked of one that does.
+/// Reports an error if the stream is recording; for calls that cannot be recorded.
 cudaError_t not_recorded(cudaStream_t stream) {
   return report(stream->graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
 }
 
-/// The host waits for the first `count` pieces of the stream's work.
+/// Makes the host wait for the first `count` pieces of the stream's work.
 cudaError_t wait_for(Stream& stream, std::uint64_t count) {
   if (stream.finish(count)) ++drained;
   return state_of(stream.gpu());
 }
 
-/// Work on a stream of a GPU that works.
+/// Adds work to a stream or to its recording. Fails if the GPU is lost.
 cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy = true) {
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
   if (stream->graph != nullptr) {
@@ -168,7 +169,7 @@ cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy
   return cudaSuccess;
 }
 
-/// Memory that nobody has written to holds NaN.
+/// Fills memory that nothing has written to yet with NaN.
 void spoil(void* data, std::size_t bytes) {
   std::memset(data, 0xFF, bytes);
 }
@@ -180,7 +181,7 @@ void* take(Pool& pool, std::size_t bytes) {
   return data;
 }
 
-/// In a recording: from now on, and whenever it runs, the memory is what nobody has written to.
+/// Records that the memory is spoiled at this point of every run of the graph.
 void record_spoiling(Graph& graph, const Graph::Memory& memory) {
   graph.work.push_back([data = memory.data, bytes = memory.bytes] { spoil(data, bytes); });
 }
@@ -336,7 +337,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return wait_for(*event->stream, event->place + 1);
 }
 
-/// The stream does the other's work up to the event, where that has not been done.
+/// Makes the stream do the other stream's work up to the event, unless that has been done.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
   return add(
@@ -354,7 +355,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return cudaSuccess;
 }
 
-/// Memory that is left over would be taken again in every run.
+/// Fails if the recording has not released all memory that it allocated: every run would allocate it again.
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (stream->graph == nullptr) return report(cudaErrorInvalidValue);
   const bool left_over = std::ranges::any_of(stream->graph->memory, &Graph::Memory::in_use);
@@ -362,7 +363,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return report(left_over ? cudaErrorInvalidValue : cudaSuccess);
 }
 
-/// Takes the graph's work and memory.
+/// Moves the graph's work and memory to the runnable graph.
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long) {
   const auto release_all = [](const Graph* own) {
     for (const Graph::Memory& memory : own->memory) release(own->gpu, memory.data, true);
@@ -427,7 +428,7 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal, cudaGraphMemAttributeTyp
   return cudaSuccess;
 }
 
-/// The second GPU reads the first one's memory itself, not the other way round.
+/// The second GPU can read the first one's memory directly, but not the other way round.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int gpu, int other) {
   if (!exists(gpu) || !exists(other)) return report(cudaErrorInvalidDevice);
   *can = gpu > other ? 1 : 0;
@@ -468,11 +469,11 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
   return cudaSuccess;
 }
 
-/// Also on a GPU that is lost: buffers go after the error.
+/// Works on a lost GPU too, because buffers are released after the error.
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
   if (Graph* graph = stream->graph.get()) {
     const auto memory = std::ranges::find(graph->memory, data, &Graph::Memory::data);
-    if (memory == graph->memory.end() || !memory->in_use) std::abort();  // a recording would free it again and again
+    if (memory == graph->memory.end() || !memory->in_use) std::abort();  // every run would free it again
     memory->in_use = false;
     record_spoiling(*graph, *memory);
     return state_of(stream->gpu());

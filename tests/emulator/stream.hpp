@@ -1,5 +1,5 @@
 #pragma once
-// What the emulated runtime and its cuBLAS share, and what tests may do to emulated GPUs.
+// Functions that the emulated runtime and its cuBLAS share, and functions with which tests control emulated GPUs.
 
 #include <functional>
 
@@ -8,19 +8,20 @@
 
 namespace onebit::emulator {
 
-/// Puts work after that of the stream. It is done when the stream is waited for.
+/// Appends work to the stream. It is done when something waits for the stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
-/// Bytes that a GPU can give from now on.
+/// Sets the size of a GPU's memory.
 void set_memory(int ordinal, std::size_t bytes);
 
-/// How often the GPUs have run out of work because the host waited for them.
+/// Returns how often the GPUs have run out of work because the host waited for them.
 Index drains();
 
-/// How often a graph has been started.
+/// Returns how often a graph has been started.
 Index graph_launches();
 
-/// From now on every call for this GPU fails, as after an uncorrectable error of its memory; false: it works again.
+/// Makes every later call for this GPU fail, as after an uncorrectable memory error. With `lost` false, makes the GPU
+/// work again.
 void lose(int ordinal, bool lost = true);
 
 }  // namespace onebit::emulator

@@ -331,12 +331,12 @@ TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once
     CHECK(entries(folder).empty());
   };
   const Arguments run = tiny_run("run", {"-o", "run.h5", "--workers", "8"});
-  check(mpirun(3, run), "more devices than shards of workers");
-  check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "several devices in each of several processes");
+  check(mpirun(3, run), "too many devices for the number of workers");
+  check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "each of several processes can use only one device");
   check(mpirun(2, joined(run, {"--ranks", "3"})), "another number of ranks");
   check(mpirun(2, tiny_run("compare", {"-o", "out"})), "a command that runs in one");
   check(mpirun(2, {"bench", "step"}), "only bench mpi runs over ranks");
-  check(onebit_command(joined(run, {"--ranks", "3"})), "more devices than shards of workers");
+  check(onebit_command(joined(run, {"--ranks", "3"})), "too many devices for the number of workers");
   check(onebit_command(joined(run, {"--ranks", "2", "--memory", "1MB"})), "does not fit in memory");
   check(onebit_command(joined(run, {"--ranks", "0"})), "option out of range");
   check(onebit_command({"bench", "mpi"}), "has no peer");
@@ -362,7 +362,7 @@ TEST_CASE("mpi: a program without MPI refuses to be one of several processes") {
   const Variable plugin("ONEBIT_MPI_PLUGIN", folder / "none.so");
   const Outcome run = run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--workers", "16"}));
   CHECK(run.status == 2);
-  CHECK_THAT(run.err, StartsWith("onebit: error: ") && Contains("this build has no MPI"));
+  CHECK_THAT(run.err, StartsWith("onebit: error: ") && Contains("this build has no MPI plugin"));
   CHECK(count(run.err, "\n") == 1);
   CHECK(entries(folder).empty());
 }

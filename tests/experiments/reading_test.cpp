@@ -122,5 +122,5 @@ TEST_CASE("reading: what a pipe gives is to be written to a file first") {
   CAPTURE(run.out);
   CHECK(run.status == 2);
   CHECK_THAT(run.err, Contains("cannot read config file: not a regular file but a pipe (/dev/fd/") &&
-                          Contains("write what a pipe gives to a file first"));
+                          Contains("write the pipe's output to a file first"));
 }

@@ -264,9 +264,10 @@ TEST_CASE("a bad loss on the second device ends the step for all, names the work
 TEST_CASE("more devices than blocks of workers are refused") {
   RunConfig config = uneven(mlp_config());
   config.device = "cpu:5";
-  CHECK_THROWS_WITH(VirtualCluster(config),
-                    "more devices than shards of workers (5 devices, 14 workers); a device holds whole blocks of 4 "
-                    "workers: at most 4 devices");
+  CHECK_THROWS_WITH(
+      VirtualCluster(config),
+      "too many devices for the number of workers (5 devices, 14 workers); a device holds whole blocks of 4 "
+      "workers, so use at most 4 devices");
 }
 
 TEST_CASE("every other backend comes to the CPU's result within rounding") {

@@ -1,6 +1,6 @@
 #pragma once
-// The interface between the program and the MPI plugin. Plain C types, because the plugin is loaded at run time. An
-// error of MPI ends the job, as MPI does by default.
+// The interface between the program and the MPI plugin. Plain C types, because the plugin is loaded at run time. An MPI
+// error ends the job, which is MPI's default.
 
 extern "C" {
 
@@ -12,13 +12,14 @@ struct OnebitMpi {
   int (*rank)();
   int (*size)();
 
-  /// Gathers host memory of all ranks in rank order, bytes[r] bytes of rank r.
+  /// Gathers host memory of all ranks in rank order, bytes[r] bytes from rank r.
   void (*gather)(const void* own, const int* bytes, void* all);
   void (*broadcast)(void* data, int bytes, int root);
-  /// Sends to one rank while it receives from another; rank -1 means nobody.
+  /// Sends to one rank while receiving from another; rank -1 means no rank.
   void (*swap)(const void* to, int to_bytes, int to_rank, void* from, int from_bytes, int from_rank);
 
-  /// Sum over ranks, in place, and exchange of `bytes` bytes between every two ranks: for measuring MPI.
+  /// For benchmarks: all_reduce sums over the ranks, in place; all_to_all exchanges `bytes` bytes between every two
+  /// ranks.
   void (*all_reduce)(float* values, int count);
   void (*all_to_all)(const void* to, void* from, int bytes);
 };

@@ -27,14 +27,14 @@ Index fingerprint(const Blocks& blocks) {
   return static_cast<Index>(hash);
 }
 
-/// Goes through the bytes of blocks in their order.
+/// Walks through the bytes of blocks in order.
 class Cursor {
  public:
   explicit Cursor(const Blocks& blocks) : blocks_(blocks), left_(bytes_of(blocks)) {}
 
   Index left() const { return left_; }
 
-  /// Calls visit(data, bytes) for the next `bytes` bytes, run by run.
+  /// Calls visit(data, bytes) for the next `bytes` bytes, one contiguous run at a time.
   template <class Visit>
   void next(Index bytes, const Visit& visit) {
     left_ -= bytes;
@@ -63,7 +63,7 @@ class Cursor {
 
 }  // namespace
 
-/// Shows every rank the shapes of all, so that all ranks refuse a mismatch.
+/// Shows every rank the block shapes of all ranks, so that all of them refuse a mismatch.
 void MpiCommunicator::synchronise(std::span<const Blocks> to, std::span<const Blocks> from) {
   Note own{Act::blocks, 0, {}, {}};
   for (const Blocks& blocks : to) own.to.push_back(fingerprint(blocks));

@@ -24,7 +24,7 @@ class MpiCommunicator final : public Communicator {
   MpiProcessGroup& processes_;
   Index piece_;
   Index bytes_received_ = 0;
-  std::vector<std::byte> sent_, received_;  ///< a piece each
+  std::vector<std::byte> sent_, received_;  ///< host buffers for one piece each
 };
 
 }  // namespace onebit::device::mpi

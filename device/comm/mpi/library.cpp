@@ -25,14 +25,14 @@ std::vector<std::filesystem::path> places() {
 const OnebitMpi& load() {
   for (const std::filesystem::path& place : places()) {
     if (!std::filesystem::exists(place)) continue;
-    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // MPI's own plugins look for its symbols
+    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // global: MPI's own plugins look up its symbols
     if (library == nullptr) throw Error("cannot load the MPI plugin", dlerror());
     void* symbol = dlsym(library, kOnebitMpiSymbol);
-    if (symbol == nullptr) throw Error("the MPI plugin is of another version", place.string());
+    if (symbol == nullptr) throw Error("the MPI plugin belongs to another version of onebit", place.string());
     return *reinterpret_cast<OnebitMpiTable*>(symbol)();
   }
-  throw NotCompiled("started by mpirun as one of several processes, but this build has no MPI",
-                    places().front().string(), "build onebit where MPI is installed (Debian: libopenmpi-dev)");
+  throw NotCompiled("mpirun started several processes, but this build has no MPI plugin", places().front().string(),
+                    "build onebit where MPI is installed (Debian: libopenmpi-dev)");
 }
 
 }  // namespace onebit::device::mpi

@@ -4,8 +4,9 @@
 
 namespace onebit::device::mpi {
 
-/// MPI, from the plugin libonebit_mpi.so, which is built where MPI is installed and lies next to the program, in
-/// ../lib/onebit, or where the environment variable ONEBIT_MPI_PLUGIN says. Throws NotCompiled where it is not found.
+/// Loads the plugin libonebit_mpi.so, which is built if MPI is installed. It is searched for next to the program and in
+/// ../lib/onebit, or only at the path in the environment variable ONEBIT_MPI_PLUGIN if that is set. Throws NotCompiled
+/// if it is not found, Error if it cannot be loaded.
 const OnebitMpi& load();
 
 }  // namespace onebit::device::mpi

@@ -1,4 +1,4 @@
-// The plugin: the MPI calls that the program makes. The libraries of MPI are loaded with this file, and only if mpirun
+// The plugin with the MPI calls that the program makes. MPI's libraries are loaded with the plugin, and only if mpirun
 // has started the program.
 
 #include <mpi.h>
@@ -26,7 +26,7 @@ int size() {
   return value;
 }
 
-/// The program's other threads do not call MPI.
+/// Initialises MPI for calls from one thread: the program's other threads do not call MPI.
 void start() {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);

@@ -18,13 +18,14 @@
 namespace onebit::device::mpi {
 namespace {
 
-/// Unwinds a rank's exchanges to the innermost call of run() that all ranks are in, which throws `error`.
+/// Thrown to leave the calls of run() that only some ranks are in. The innermost call that all ranks are in then throws
+/// `error`.
 struct Unwind {
   Index depth;
   std::exception_ptr error;
 };
 
-/// Kinds of errors that keep their type from rank to rank.
+/// Kinds of errors that keep their type when they are sent to other ranks.
 enum class Kind : char { other, config, not_compiled, io, numeric, worker, device, memory };
 
 template <class T>
@@ -42,7 +43,7 @@ Kind kind_of(const std::exception& error) {
   return is<std::bad_alloc>(error) ? Kind::memory : Kind::other;
 }
 
-/// Kind and text of an error, as it is sent to the other ranks.
+/// Packs the kind and text of an error, to be sent to the other ranks.
 std::string packed(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -73,9 +74,9 @@ std::exception_ptr unpacked(const std::string& reason) {
   }
 }
 
-/// Bytes as MPI counts them. Throws Error for more than 2^30.
+/// Converts a size to MPI's int. Throws Error above 2^30.
 int count(Index bytes) {
-  if (bytes > Index{1} << 30) throw Error("more numbers than processes can show each other", "mpi");
+  if (bytes > Index{1} << 30) throw Error("too much data for one exchange between processes", "mpi");
   return static_cast<int>(bytes);
 }
 
@@ -86,8 +87,8 @@ MpiProcessGroup::MpiProcessGroup(const OnebitMpi& mpi, const MpiEnvironment& lau
   rank_ = mpi_.rank();
   size_ = mpi_.size();
   if (rank_ != launch.rank || size_ != launch.size) {
-    throw Error("MPI sees other processes than mpirun has started",
-                std::to_string(size_) + " instead of " + std::to_string(launch.size),
+    throw Error("MPI does not see the processes that mpirun started",
+                std::to_string(size_) + " processes instead of " + std::to_string(launch.size),
                 "use the mpirun of the MPI that onebit was built with");
   }
   find_places();
@@ -97,7 +98,7 @@ MpiProcessGroup::~MpiProcessGroup() {
   mpi_.finish();
 }
 
-/// Finds the processes that share this machine, and these cores.
+/// Counts the machines and the processes on this machine, and finds out how many threads this process may use.
 void MpiProcessGroup::find_places() {
   struct Place {
     char host[64];

@@ -13,15 +13,15 @@ namespace onebit::device::mpi {
 /// they need.
 inline constexpr Index kPiece = Index{1} << 20;
 
-/// What a rank is about to do; all ranks must be about to do the same.
+/// The next action of a rank; it must be the same on all ranks.
 enum class Act : Index { numbers, blocks, done, failed };
 
-/// What every rank shows before it acts.
+/// A rank's announcement of its next action to the other ranks.
 struct Note {
   Act act = Act::done;
-  Index length = 0;             ///< number of its numbers, or of bytes in the reason of its failure
-  std::vector<Index> to, from;  ///< fingerprints of the blocks for and from each rank
-  Index depth = 0;              ///< calls of run() that it is in; filled in as it is shown
+  Index length = 0;             ///< count of its numbers, or of the bytes in the reason for its failure
+  std::vector<Index> to, from;  ///< fingerprints of the blocks sent to and received from each rank
+  Index depth = 0;              ///< number of calls of run() that the rank is in; filled in when the note is shown
 };
 
 class MpiProcessGroup final : public ProcessGroup {
@@ -45,8 +45,8 @@ class MpiProcessGroup final : public ProcessGroup {
 
   const OnebitMpi& mpi() const { return mpi_; }
 
-  /// Shows a note and waits for those of all ranks. If a rank has failed, or is about to do something else, leaves
-  /// every call of run() that not all ranks are in, and one more.
+  /// Shows this rank's note and returns the notes of all ranks. If a rank has failed, or the ranks are about to do
+  /// different things, throws an exception that the innermost call of run() that all ranks are in turns into the error.
   std::vector<Note> synchronise(const Note& own);
 
   /// Returns the numbers of all ranks, in rank order.
@@ -60,11 +60,11 @@ class MpiProcessGroup final : public ProcessGroup {
   const OnebitMpi& mpi_;
   Index rank_ = 0, size_ = 1, hosts_ = 1, neighbours_ = 1;
   int threads_ = 1;
-  Index depth_ = 0;     ///< calls of run() that this rank is in
-  std::string reason_;  ///< of this rank's failure
+  Index depth_ = 0;     ///< number of calls of run() that this rank is in
+  std::string reason_;  ///< this rank's failure, packed for the other ranks
 };
 
-/// Joins the processes. Throws NotCompiled if there is no plugin, Error if MPI sees other processes than `launch`.
+/// Joins the processes. Throws NotCompiled if there is no plugin, Error if MPI's rank or size differs from `launch`.
 std::shared_ptr<ProcessGroup> join(const MpiEnvironment& launch);
 
 }  // namespace onebit::device::mpi
