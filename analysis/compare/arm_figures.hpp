@@ -11,7 +11,7 @@
 
 namespace onebit::analysis {
 
-/// Quantity on a curve's x axis. seconds: estimated, on a cluster.
+/// Quantity on a curve's x axis. `seconds` are estimated for a cluster.
 enum class Axis { steps, samples, bytes, seconds };
 
 /// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all that have evaluations) at
@@ -32,7 +32,7 @@ struct ClusterSeconds {
   Interval seconds;
 };
 
-/// How many times fewer bytes one worker sent than it would have with the baseline.
+/// Ratio of the bytes that one worker would have sent with the baseline to those that it sent.
 struct DenseRatio {
   std::string baseline;  ///< the baseline in words
   Interval times;
@@ -61,7 +61,7 @@ struct ArmFigures {
   TargetCost to_target;
 };
 
-/// Everything that is needed to price arms.
+/// Inputs that are needed to price arms.
 struct Pricing {
   std::span<const netmodel::Cluster> clusters;
   const netmodel::CostModel& model;
@@ -69,8 +69,8 @@ struct Pricing {
   const SharedComputing& computing;  ///< covers the arms' runs, and possibly others
 };
 
-/// Computes an arm's figures. `rates` are left to the caller, who knows the other arms. Throws ConfigError where a
-/// cluster cannot hold the workers.
+/// Computes an arm's figures, except `rates`, which depend on the other arms and are set by the caller. Throws
+/// ConfigError where a cluster cannot hold the workers.
 ArmFigures figures_of(const Arm& arm, double target, const Pricing& pricing);
 
 /// Returns the computing times of all the arms' runs.

@@ -1,5 +1,5 @@
 #pragma once
-// Arms against each other: figures over seeds, curves, the cost of reaching a loss, verdicts.
+// Comparison of arms: figures over seeds, curves, the cost of reaching a loss, and verdicts.
 
 #include <limits>
 #include <span>
@@ -19,7 +19,7 @@ struct ComparisonRequest {
   double margin = default_margin;  ///< see Criterion; above 0
   double target = std::numeric_limits<double>::quiet_NaN();  ///< loss to reach; NaN: see Comparison
   std::vector<netmodel::Cluster> clusters = {};              ///< clusters to price on, with distinct names
-  PriceRules rules = {};                                     ///< how steps become seconds on them
+  PriceRules rules = {};                                     ///< how steps become seconds on the clusters
 };
 
 struct Comparison {

@@ -12,8 +12,8 @@
 
 namespace onebit::analysis {
 
-/// Power law y = c x^exponent, fitted by least squares on the logarithms. The interval is Student's t on the residuals,
-/// NaN for fewer than three points.
+/// Power law y = c x^exponent, fitted by least squares on the logarithms. The interval of the exponent is Student's t
+/// on the residuals; half_width is NaN for fewer than three points.
 struct PowerFit {
   double exponent = 0;
   double half_width = 0;
@@ -44,8 +44,8 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable);
 /// each setting of the variable has its own.
 struct RateFit {
   std::string name;                    ///< the optimizer; with several fits, also what distinguishes them
-  std::string optimizer;               ///< empty: the log does not say
-  std::vector<RatePoint> points;       ///< by x, then in the order of the logs
+  std::string optimizer;               ///< name of the optimizer; empty: the log does not say
+  std::vector<RatePoint> points;       ///< points sorted by x, then in the order of the logs
   std::vector<std::string> differing;  ///< options in which its runs differ, sorted, without the seed
   PowerFit fit;
 };

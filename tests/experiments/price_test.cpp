@@ -171,7 +171,7 @@ TEST_CASE("price: a log is not priced with the workload of another model") {
     CAPTURE(refused.err);
     CHECK(refused.status == 2);
     CHECK(refused.out.empty());
-    CHECK_THAT(refused.err, StartsWith("onebit: error: the workload is of another model") &&
+    CHECK_THAT(refused.err, StartsWith("onebit: error: the workload belongs to another model") &&
                                 Contains("run.h5 has 43 parameters") && Contains("--workload"));
   }
   for (const Outcome& taken : {own("43"), own("46")}) {
@@ -280,7 +280,7 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
       {{"price", "--workers", "4"}, "nothing to price"},
       {{"price", "--workload", "bert-larger", "--workers", "4"}, "did you mean bert-large"},
       {{"price", "--workload", "none", "--workers", "4"}, "--step.parameters"},
-      {bert({"--cluster", "eth10"}), "how many workers?"},
+      {bert({"--cluster", "eth10"}), "the number of workers is not known"},
       {bert({"--cluster", "eth11", "--workers", "4"}), "unknown cluster"},
       {bert({"--cluster", "nowhere.ini", "--workers", "4"}), "cannot read cluster file"},
       {bert({"--cluster", "paper-ethernet", "--workers", "6"}), "do not fill nodes"},
