@@ -57,7 +57,7 @@ struct ArmFigures {
   DenseRatio ratio_fp16, ratio_fp32;             ///< ratios of bytes
   std::vector<ClusterSeconds> seconds;           ///< time of the run on each cluster
   std::vector<CommunicationTime> communication;  ///< communication of its first run on each cluster
-  std::vector<LossCurve> curves;                 ///< against steps, samples and bytes, then seconds on each cluster
+  std::vector<LossCurve> curves;  ///< curves against steps, samples and bytes, then seconds on each cluster
   TargetCost to_target;
 };
 
@@ -66,7 +66,7 @@ struct Pricing {
   std::span<const netmodel::Cluster> clusters;
   const netmodel::CostModel& model;
   const PriceRules& rules;
-  const SharedComputing& computing;  ///< covers the arms' runs, and possibly others
+  const SharedComputing& computing;  ///< computing times of the arms' runs, and possibly of others
 };
 
 /// Computes an arm's figures, except `rates`, which depend on the other arms and are set by the caller. Throws

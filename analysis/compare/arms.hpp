@@ -12,7 +12,7 @@ namespace onebit::analysis {
 
 /// A run with everything that a comparison reads from its log; the file is not opened again.
 struct Run {
-  Summary summary;  ///< without communication times
+  Summary summary;  ///< summary without communication times
   sim::LogHeader header;
   std::vector<sim::EvaluationRow> evaluations;
   std::vector<StepRange> exchanges;
@@ -28,7 +28,7 @@ Outcome outcome_of(const Run& run);
 std::string reason_of(const Run& run);
 
 struct LogSet {
-  std::vector<Run> runs;              ///< in the order of the paths, folders by file name
+  std::vector<Run> runs;              ///< usable runs in the order of the paths, folders by file name
   std::vector<std::string> left_out;  ///< one line per file: damaged, empty, too short, or a duplicate
 };
 
@@ -58,7 +58,7 @@ OptionValues arm_options(const Run& run);
 struct Arm {
   std::string name;
   OptionValues options;   ///< arm_options of its runs
-  std::vector<Run> runs;  ///< in the order of their seeds; at least one
+  std::vector<Run> runs;  ///< runs in the order of their seeds; at least one
 };
 
 /// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, where that gives distinct names, and then

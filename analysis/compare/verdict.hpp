@@ -51,7 +51,7 @@ bool within_margin(const Difference& difference, double margin);
 
 /// Learning rate of an arm, and the ascending rates of its grid, this rate included.
 struct Rates {
-  double rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the log does not say
+  double rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: the log does not say
   std::vector<double> tried;
 };
 

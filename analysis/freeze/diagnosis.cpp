@@ -143,7 +143,7 @@ double delta_after(const Facts& facts) {
   return deltas.empty() ? std::nan("") : median(deltas);
 }
 
-/// The longest step before the freeze, and the step after it that exceeds it most.
+/// The longest steps before and after the freeze; `step` is the number of the one after it.
 struct Explosion {
   double before = 0, after = 0;
   Index step = 0;
@@ -237,7 +237,7 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// The finding for a divergence. A run that diverged while dense is unrelated to the freeze and the codec.
+/// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
 Finding divergence(const Facts& facts, const std::string& reason) {
   const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
   if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};

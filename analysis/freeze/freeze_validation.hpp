@@ -96,7 +96,7 @@ struct FreezeChoice {
 struct FreezeValidation {
   FreezeCriterion criterion;
   std::vector<std::string> arms;                 ///< names of the compressed arms
-  std::vector<std::uint32_t> seeds;              ///< seeds, all of which judge the rows
+  std::vector<std::uint32_t> seeds;              ///< all seeds, which judge the rows
   std::vector<std::uint32_t> choosing, judging;  ///< seeds that choose, and seeds that judge the choice
   Index comparisons = 0;                         ///< number of verdicts in all rows, which hold jointly
   Interval dense_loss;                           ///< final loss of the dense runs over all seeds

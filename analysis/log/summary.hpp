@@ -22,7 +22,7 @@ struct CommunicationTime {
     double seconds;
   };
   std::string cluster;
-  std::vector<Stage> stages;  ///< ordered by first step
+  std::vector<Stage> stages;  ///< stages in the order of their first steps
   double dense_seconds, compressed_seconds, mean_seconds;
 };
 

@@ -10,7 +10,7 @@
 
 namespace onebit::analysis {
 
-/// How steps become seconds, independent of the run and the cluster.
+/// Rules by which steps become seconds, independent of the run and the cluster.
 struct PriceRules {
   std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
   /// Times of a step that replace the workload's; NaN where not given.

@@ -26,8 +26,8 @@ struct Plot {
 /// Numbers on a grid, shown by colour: values[row][column]; cells that are not finite stay blank.
 struct HeatMap {
   std::string title, x_label;
-  std::vector<std::string> rows;     ///< names, the first at the top
-  std::vector<std::string> columns;  ///< names
+  std::vector<std::string> rows;     ///< names of the rows, from the top
+  std::vector<std::string> columns;  ///< names of the columns
   std::vector<std::vector<double>> values;
   std::string value_label;
 };

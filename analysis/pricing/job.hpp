@@ -25,11 +25,12 @@ struct Job {
 
 /// A job that has not been run.
 struct JobPlan {
-  PriceRules rules;      ///< rules that contain a workload
+  PriceRules rules;      ///< pricing rules, which must contain a workload
   Index parameters = 0;  ///< number of parameters to use instead of the workload's; 0: keep the workload's
-  double warmup_share = PriceRules::kNotGiven;  ///< share of the first stages; NaN: the freeze policy's, else 0.15
-  Index workers = 0;                            ///< number of workers; 0: as many as the cluster's GPUs
-  sim::RunConfig run;                           ///< run of which the optimizer, batch and accumulation are used
+  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none.
+  double warmup_share = PriceRules::kNotGiven;
+  Index workers = 0;   ///< number of workers; 0: as many as the cluster's GPUs
+  sim::RunConfig run;  ///< run of which the optimizer, batch and accumulation are used
 };
 
 /// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,

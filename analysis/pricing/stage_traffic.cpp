@@ -14,7 +14,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// A number of steps that certainly reaches beyond the warm-up stages.
+/// Minimum number of planned steps, which is large enough to pass the warm-up stages.
 constexpr Index kLeastSteps = 12;
 constexpr Index kLongestPeriod = 4096;
 

@@ -76,7 +76,7 @@ struct Cluster {
   std::string name;
   std::string doc;  ///< one-line description
   Source source = Source::estimated;
-  Index nodes = 0;  ///< 0: as many as the workers need
+  Index nodes = 0;  ///< number of nodes; 0: as many as the workers need
   Index gpus_per_node = 1;
   LinkSpec nic;                 ///< combined network link of a node
   LinkSpec gpu_link;            ///< link of each GPU to the others of its node
@@ -89,7 +89,7 @@ struct Cluster {
   bool direct_all_gather = false;        ///< all-gather that sends every block directly to all; else around a ring
   std::vector<NodeFactor> nic_shares{};  ///< nodes whose NIC has this share of the rate
   std::vector<NodeFactor> stragglers{};  ///< nodes whose computation takes this many times as long
-  double jitter = 0;                     ///< standard deviation of a GPU's computing time, as a share of it
+  double jitter = 0;                     ///< standard deviation of a GPU's computing time, as a share of the mean
 };
 
 /// Upper bound on the rate of a link. A higher number was probably given in bits instead of bytes.

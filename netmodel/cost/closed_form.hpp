@@ -21,8 +21,8 @@ namespace onebit::netmodel {
 ///
 /// c(M) is the number of vectors that a node sends up and down in both trees: 1, 1.5 and 2 for 2, 3, and at least 4
 /// nodes; d is the number that the busiest GPU sends. The formulas hold for nodes that are all alike, with ranks in
-/// order. All other fabrics throw ConfigError. Halving throws it unless the numbers of ranks and of GPUs per node are
-/// powers of two; the binomial tree on several nodes throws it unless the number of GPUs per node is.
+/// order. For halving, the numbers of ranks and of GPUs per node must also be powers of two; for the binomial tree on
+/// several nodes, the number of GPUs per node. Throws ConfigError where these conditions do not hold.
 class ClosedForm : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

@@ -51,7 +51,7 @@ std::string shape_of(const Fabric& fabric) {
   return std::to_string(fabric.nodes()) + " nodes of " + std::to_string(fabric.width()) + " GPUs";
 }
 
-/// "all_reduce of 1 MB to 100 MB, all_to_all of ..."
+/// Returns the measured ranges: "all_reduce of 1 MB to 100 MB, all_to_all of ..."
 std::string ranges_of(const std::vector<Measurement>& rows) {
   std::map<Collective, std::pair<double, double>> ranges;
   for (const Measurement& row : rows) {

@@ -16,7 +16,7 @@ struct Fit {
   bool fits_penalty = false;      ///< whether the scale penalty was fitted; if not, there are too few numbers of nodes
   std::vector<double> residuals;  ///< predicted / measured - 1 for each row
   /// Residual of each row in a fit without the rows of the same numbers of nodes and GPUs; NaN if the remaining rows
-  /// are too few for a fit.
+  /// do not determine the same links.
   std::vector<double> left_out;
   double worst = 0, worst_left_out = 0;  ///< largest magnitudes of both; the second is NaN if nothing was left out
 };

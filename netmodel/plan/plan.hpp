@@ -31,7 +31,7 @@ enum class Algorithm : std::uint8_t {
 std::string_view name(Algorithm algorithm);
 
 struct Flow {
-  Index from = 0, to = 0;  ///< slots
+  Index from = 0, to = 0;  ///< slots of the two GPUs
   Bytes bytes;
 };
 

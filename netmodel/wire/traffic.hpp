@@ -20,9 +20,9 @@ enum class Collective : std::uint8_t {
   all_gather,
   tree,
   reduce_scatter,
-  gather,  ///< to servers: every rank is the server of a chunk
+  gather,  ///< gather to servers; every rank is the server of a chunk
   broadcast,
-  neighbour,  ///< to the previous and the next rank
+  neighbour,  ///< exchange with the previous and the next rank
 };
 
 /// Direction of the data as with a parameter server: `up` carries the workers' contributions, `down` the result. A

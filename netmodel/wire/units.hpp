@@ -1,5 +1,5 @@
 #pragma once
-// SI units in the types: bytes, seconds, bytes per second. "GB" is 1e9 bytes; bits never appear in the code.
+// Types for quantities in SI units: bytes, seconds, bytes per second. "GB" is 1e9 bytes; bits never appear in the code.
 
 #include <compare>
 

@@ -21,7 +21,7 @@ struct OnebitSimgridProblem {
   long long ranks, width;  ///< number of GPUs in total, and per node
   double gpu_rate, gpu_latency, nic_latency, core_rate;
   double stream_cap;        ///< maximum rate of a flow between nodes; 0: no limit
-  const double* nic_rates;  ///< [ranks / width]
+  const double* nic_rates;  ///< [ranks / width]: rate of each node's network link
   long long phases;
   const OnebitSimgridPhase* phase;
   const OnebitSimgridFlow* flow;
