@@ -25,7 +25,7 @@ struct NamedAxis {
   AxisValue value;
 };
 
-/// Steps, samples, bytes, then seconds on each cluster.
+/// The axes: steps, samples, bytes, then seconds on each cluster.
 std::vector<NamedAxis> axes_on(std::span<const netmodel::Cluster> clusters) {
   using Row = sim::EvaluationRow;
   std::vector<NamedAxis> axes = {

@@ -11,7 +11,7 @@
 
 namespace onebit::analysis {
 
-/// Quantity on a curve's x axis. seconds: estimated, on a cluster.
+/// Quantity on a curve's x axis. `seconds` are estimated for a cluster.
 enum class Axis { steps, samples, bytes, seconds };
 
 /// Evaluated loss of an arm, averaged over its finished runs (or, if none finished, over all that have evaluations) at
@@ -32,7 +32,7 @@ struct ClusterSeconds {
   Interval seconds;
 };
 
-/// How many times fewer bytes one worker sent than it would have with the baseline.
+/// Ratio of the bytes that one worker would have sent with the baseline to those that it sent.
 struct DenseRatio {
   std::string baseline;  ///< the baseline in words
   Interval times;
@@ -63,7 +63,7 @@ struct ArmFigures {
   DenseRatio ratio_fp16, ratio_fp32;         ///< ratios of bytes
   std::vector<ClusterSeconds> seconds;       ///< time of the run on each cluster
   std::vector<RunTimes> times;               ///< times of every run, in the order of the arm's runs
-  std::vector<LossCurve> curves;             ///< against steps, samples and bytes, then seconds on each cluster
+  std::vector<LossCurve> curves;             ///< curves against steps, samples and bytes, then seconds on each cluster
   TargetCost to_target;
 };
 
@@ -74,7 +74,7 @@ struct PricedArms {
 };
 
 /// Computes the figures of arms and their times on clusters with distinct names; `target` is the loss to reach, or NaN.
-/// ArmFigures::rates are left to the caller. Throws ConfigError where a cluster cannot hold the workers.
+/// The caller sets ArmFigures::rates. Throws ConfigError where a cluster cannot hold the workers.
 PricedArms price_arms(std::span<const Arm> arms, double target, std::span<const netmodel::Cluster> clusters,
                       const PriceRules& rules, const netmodel::CostModel& model);
 

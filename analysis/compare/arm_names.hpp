@@ -15,8 +15,8 @@ namespace onebit::analysis {
 /// optimizer, or "run".
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
-/// Orders configurations by the values of their options, the optimizer first, its learning rate second; numbers come by
-/// size, before texts.
+/// Whether configuration a comes before b: by the values of their options, the optimizer first, its learning rate
+/// second. Numbers are ordered by size and come before texts.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
 /// Returns the number if the whole text is one; else NaN.

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options that decide the rows of a log, or that its header records elsewhere, but not what was learnt.
+// Options that decide the rows of a log, or that its header records elsewhere, but that do not affect training.
 constexpr std::string_view kOfTheLog[] = {"seed",        "log.every",       "log.workers-every", "log.tensors-every",
                                           "probe.every", "probe.curvature", "probe.moved",       "eval.every",
                                           "data.path",   "data.test",       "data.read"};
@@ -47,7 +47,7 @@ void require_enough(const Run& run, Index rows) {
   if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
 }
 
-/// Returns an error's message with the file in it, which errors from lower layers lack.
+/// Returns an error's message with the file's path, which errors from lower layers may lack.
 std::string line_of(const Error& error, const std::string& path) {
   const std::string text = error.what();
   return text.find(path) == std::string::npos ? text + " (" + path + ")" : text;
@@ -79,7 +79,7 @@ std::optional<std::string> name_in_path(const Run& run) {
   return stem.substr(0, dash);
 }
 
-/// Returns the names of all arms from their files; empty where one has none, or two have the same.
+/// Returns the names of all arms, taken from their files; empty where an arm has no name, or two arms have the same.
 std::vector<std::string> names_in_paths(const std::vector<Arm>& arms) {
   std::vector<std::string> names;
   for (const Arm& arm : arms) {

@@ -1,5 +1,5 @@
 #pragma once
-// Many logs: each is read once, unusable ones are named, and the rest are grouped into arms over seeds.
+// Reading many logs: each is read once, unusable ones are listed, and the rest are grouped into arms over seeds.
 
 #include <map>
 #include <span>
@@ -10,24 +10,25 @@
 
 namespace onebit::analysis {
 
-/// A run as the comparison sees it; its file is not opened again.
+/// A run with everything that a comparison reads from its log; the file is not opened again.
 struct Run {
-  Summary summary;  ///< without communication times
+  Summary summary;  ///< summary without communication times
   sim::LogHeader header;
   std::vector<sim::EvaluationRow> evaluations;
   std::vector<StepRange> exchanges;
 };
 
-/// How a run counts. finished: to its end, with a finite loss in its last evaluation. diverged: by its status, or
-/// because that loss is not finite. failed: by its status. unfinished: stopped, killed or still running.
+/// How a run counts. finished: it reached its end, with a finite loss in its last evaluation. diverged: its status says
+/// so, or that loss is not finite. failed: its status says so. unfinished: stopped, killed or still running.
 enum class Outcome { finished, diverged, failed, unfinished };
 Outcome outcome_of(const Run& run);
 
-/// Says in words why a run did not finish: "diverged: the loss is not finite". Empty for a run that finished.
+/// Returns in words why a run did not finish, such as "diverged: the loss is not finite"; empty for a run that
+/// finished.
 std::string reason_of(const Run& run);
 
 struct LogSet {
-  std::vector<Run> runs;              ///< in the order of the paths, folders by file name
+  std::vector<Run> runs;              ///< usable runs in the order of the paths, folders by file name
   std::vector<std::string> left_out;  ///< one line per file: damaged, empty, too short, or a duplicate
 };
 
@@ -44,7 +45,7 @@ Run read_run(const std::string& path);
 
 /// Reads the logs of log_paths. A log that cannot be read becomes a line of left_out; so does the second of two runs
 /// with the same configuration and seed, or the unfinished one of them if the other has finished. A file that is named
-/// twice is read once. Throws ConfigError where no path is given, a folder has no such file, or no log is left.
+/// twice is read once. Throws ConfigError where no path is given, a folder has no log, or no log is left.
 LogSet read_logs(std::span<const std::string> paths);
 
 using OptionValues = std::map<std::string, std::string>;  ///< values by option
@@ -57,7 +58,7 @@ OptionValues arm_options(const Run& run);
 struct Arm {
   std::string name;
   OptionValues options;   ///< arm_options of its runs
-  std::vector<Run> runs;  ///< in the order of their seeds; at least one
+  std::vector<Run> runs;  ///< runs in the order of their seeds; at least one
 };
 
 /// Groups runs into arms. Arms are named after their files, <arm>-<seed>.h5, where that gives distinct names, and then

@@ -23,7 +23,7 @@ std::vector<Rates> rates_of(const std::vector<RateGrid>& grids, std::size_t arms
   return rates;
 }
 
-/// Uses the arms at the best rates; all arms where no rate is best.
+/// Returns the common target of the arms at the best rates; of all arms where no rate is best.
 double default_target(std::span<const Arm> arms, const std::vector<RateGrid>& grids) {
   std::vector<const Arm*> best, all;
   for (const RateGrid& grid : grids) {
@@ -55,7 +55,7 @@ std::vector<Verdict> judge_all(std::span<const Arm> arms, const std::vector<Rate
   return verdicts;
 }
 
-/// Adds to each verdict how its learning rates were searched.
+/// Adds to each verdict how thoroughly its learning rates were searched.
 void add_searches(const std::vector<RateGrid>& grids, const std::vector<Pair>& pairs, std::vector<Verdict>& verdicts) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const RateGrid& there = grid_with(grids, pairs[i].reference);

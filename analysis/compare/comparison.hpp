@@ -1,5 +1,5 @@
 #pragma once
-// Arms against each other: figures over seeds, curves, the cost of reaching a loss, verdicts.
+// Comparison of arms: figures over seeds, curves, the cost of reaching a loss, and verdicts.
 
 #include <limits>
 #include <span>
@@ -16,10 +16,10 @@ namespace onebit::analysis {
 
 struct ComparisonRequest {
   std::string baseline = {};       ///< name of the arm with which all others are compared; empty: see References
-  double margin = default_margin;  ///< see Criterion; above 0
+  double margin = default_margin;  ///< margin of the verdicts (Criterion); above 0
   double target = std::numeric_limits<double>::quiet_NaN();  ///< loss to reach; NaN: see Comparison
   std::vector<netmodel::Cluster> clusters = {};              ///< clusters to price on, with distinct names
-  PriceRules rules = {};                                     ///< how steps become seconds on them
+  PriceRules rules = {};                                     ///< how steps become seconds on the clusters
 };
 
 struct Comparison {
@@ -28,7 +28,7 @@ struct Comparison {
   /// learning rate of their grid (common_target). Arms at other rates, which may learn nothing, need not have reached
   /// it.
   double target = std::numeric_limits<double>::quiet_NaN();
-  std::vector<ArmFigures> arms;  ///< in the order given
+  std::vector<ArmFigures> arms;  ///< figures of the arms, in the given order
   /// The computing times used, where the rules give neither a workload nor both passes.
   std::vector<ComputingGroup> computing;
   std::vector<RateGrid> grids;

@@ -1,7 +1,7 @@
 #pragma once
-// Means and paired differences over few seeds, with Student's t intervals, which keep their coverage from two values
-// on. A percentile bootstrap over so few values is too narrow (it covers 0.84 instead of 0.95 at five) and is not
-// offered.
+// Means and paired differences over few seeds, with Student's t intervals, which have the right coverage for two values
+// and more. A percentile bootstrap over so few values is too narrow (at five values it covers 0.84 instead of 0.95) and
+// is not offered.
 
 #include <span>
 
@@ -26,9 +26,9 @@ Interval paired_relative_difference(std::span<const double> a, std::span<const d
 
 /// Returns the two-sided p of the paired sign-flip permutation test: the share of all sign assignments to the
 /// differences whose mean is at least as far from 0 as the observed mean. It is exact, by enumeration, for up to 16
-/// differences; beyond that it uses 65,536 assignments drawn by Philox with a fixed key (the observed one included). It
-/// assumes no distribution, but is at least 2 / 2^n for n differences that are not all 0: 1/16 for five pairs, so that
-/// it cannot fall below 0.05 there. 1 where all differences are 0; NaN for none, or where one is not finite.
+/// differences; for more it uses 65,536 assignments drawn by Philox with a fixed key (the observed one included). It
+/// assumes no distribution, but is at least 2 / 2^n for n differences that are not all 0. For five pairs this is 1/16,
+/// so that p cannot fall below 0.05. Returns 1 where all differences are 0; NaN for none, or where one is not finite.
 double sign_flip_p(std::span<const double> differences);
 
 /// A difference as estimated from paired values. The t interval decides whether there is one; p is further evidence.

@@ -12,11 +12,11 @@
 namespace onebit::analysis {
 
 struct RateGrid {
-  std::string name;  ///< its arm's name if there is only one; else the name that arm_names gives the other options
+  std::string name;  ///< the arm's name if there is only one; else a name from the other options (arm_names)
   std::vector<std::size_t> arms;    ///< indices in the list of arms, by ascending rate
-  std::vector<double> rates;        ///< their rates; NaN: the log does not say
-  std::optional<std::size_t> best;  ///< place in the two lists above: the lowest mean final loss among the rates with
-                                    ///< no run that diverged and one that finished; none: there is no such rate
+  std::vector<double> rates;        ///< learning rates of these arms; NaN: the log does not say
+  std::optional<std::size_t> best;  ///< index in the two lists above of the lowest mean final loss, among rates with a
+                                    ///< finished run and no diverged one; none: there is no such rate
 
   /// Whether the best rate is the smallest or the largest of several: a better one may lie beyond it.
   bool best_at_edge() const;

@@ -1,5 +1,5 @@
 #pragma once
-// What each arm is compared with: its own parent, at the parent's best learning rate.
+// The arm with which each arm is compared: its own parent, at the parent's best learning rate.
 
 #include <optional>
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace onebit::analysis {
 
-/// What each arm is compared with, as indices in the list of arms.
+/// The arm with which each arm is compared, as indices in the list of arms.
 struct References {
   std::size_t baseline = 0;  ///< arm with which arms without a parent among the runs are compared
-  /// [arms]: the arm it is compared with; none for the baseline itself.
+  /// [arms]: the arm with which it is compared; none for the baseline itself.
   std::vector<std::optional<std::size_t>> of;
   std::vector<std::string> notes;  ///< missing parents; a baseline that is not at its best rate
 };
@@ -24,11 +24,11 @@ std::size_t best_arm(const RateGrid& grid);
 /// Returns the grid that contains an arm.
 const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 
-/// Chooses what each arm is compared with. `grids` are rate_grids(arms); there is at least one arm. The parent of an
-/// optimizer comes from its registry row (optim::parent_of); among several grids of the parent, the first of those
-/// whose other options differ least from the arm's counts. An arm that has no parent, or none among the runs, is
-/// compared with the first optimizer for which that is so. With `baseline`, the name of an arm, all others are compared
-/// with that one. Throws ConfigError for a name that no arm has, with the nearest name.
+/// Chooses the arm with which each arm is compared. `grids` are rate_grids(arms); there is at least one arm. The parent
+/// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
+/// options differ least from the arm's is used, or the first of several that are equally near. An arm without a parent
+/// among the runs is compared with the first arm of this kind, at the best rate of that arm's grid. If `baseline` names
+/// an arm, all others are compared with it. Throws ConfigError for a name that no arm has, with the nearest name.
 References references_of(std::span<const Arm> arms, std::span<const RateGrid> grids, const std::string& baseline);
 
 }  // namespace onebit::analysis

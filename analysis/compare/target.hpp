@@ -7,9 +7,9 @@
 
 namespace onebit::analysis {
 
-/// Returns the x at which a loss, evaluated at ascending x, first came down to the target: interpolated linearly
-/// between the last evaluation above the target and the first one at or below it. That is the first x where the first
-/// loss is at or below the target, and the evaluation's own x where the preceding loss is not finite. NaN: not reached.
+/// Returns the x at which a loss, evaluated at ascending x, first came down to the target, interpolated linearly
+/// between the last evaluation above the target and the first one at or below it. If the first loss is at or below the
+/// target, this is the first x; if the preceding loss is not finite, it is the evaluation's own x. NaN: not reached.
 /// The spans have equal length.
 double reached_at(std::span<const double> x, std::span<const double> loss, double target);
 

@@ -60,7 +60,7 @@ void compare_losses(const Arm& baseline, const Arm& arm, Verdict& verdict) {
   verdict.difference = paired_difference(losses, others, verdict.criterion.level_of_each());
 }
 
-/// "final loss 2.1% lower"
+/// Returns "final loss 2.1% lower".
 std::string shift_text(double shift) {
   if (shift == 0) return "the same final loss";
   return "final loss " + percent(std::abs(shift)) + (shift < 0 ? " lower" : " higher");
@@ -100,7 +100,7 @@ std::string divergence(const Arm& baseline, const Arm& arm, const Verdict& verdi
   return text;
 }
 
-/// "about 34 seeds would be needed"
+/// Returns "about 34 seeds would be needed".
 std::string need_text(const Verdict& verdict) {
   const bool beyond = verdict.seeds_needed >= most_seeds;
   const std::string seeds = (beyond ? "more than " : "about ") + std::to_string(verdict.seeds_needed) + " seeds";
@@ -134,7 +134,7 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
   return pair + " have no relative difference: a final loss of " + baseline.name + " is 0";
 }
 
-/// "0.01 (of 3 tried: 0.001, 0.01, 0.1)"
+/// Returns "0.01 (of 3 tried: 0.001, 0.01, 0.1)".
 std::string text_of(const Rates& rates) {
   if (!std::isfinite(rates.rate)) return "unknown";
   if (rates.tried.size() < 2) return shortest(rates.rate) + " (the only one tried)";

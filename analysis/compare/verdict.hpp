@@ -16,9 +16,9 @@ inline constexpr double default_margin = 0.01;
 
 /// Criterion for a family of verdicts that are reported together.
 struct Criterion {
-  double margin = default_margin;  ///< differences within +- this are equivalent; above 0
+  double margin = default_margin;  ///< differences within +- margin are equivalent; above 0
   double level = 0.95;             ///< joint level of all intervals of the family
-  Index comparisons = 1;           ///< verdicts in the family
+  Index comparisons = 1;           ///< number of verdicts in the family
 
   /// Returns the level of one interval, by Bonferroni: 1 - (1 - level) / comparisons. The probability that any of the
   /// intervals misses its true difference is then at most 1 - level.
@@ -31,12 +31,12 @@ inline constexpr double verdict_power = 0.8;
 /// Judgement of an arm against the baseline, by final loss: lower is better.
 enum class Judgement {
   not_resolved,             ///< the interval contains 0 and extends beyond the margin: the seeds do not decide
-  equivalent,               ///< it contains 0 and lies within the margin
-  better,                   ///< it lies below 0
-  worse,                    ///< it lies above 0
+  equivalent,               ///< the interval contains 0 and lies within the margin
+  better,                   ///< the interval lies below 0
+  worse,                    ///< the interval lies above 0
   too_few_seeds,            ///< fewer than two pairs
   not_comparable_diverged,  ///< a run of either arm diverged: the remaining seeds alone would be a biased sample
-  undefined,                ///< the baseline has a final loss of 0: there is no relative difference
+  undefined,                ///< the baseline has a final loss of 0, so there is no relative difference
 };
 
 /// Returns "not_resolved", "equivalent", ...
@@ -45,13 +45,13 @@ std::string_view name(Judgement judgement);
 /// Judges by the interval alone, which has the criterion's level_of_each.
 Judgement judge(const Difference& difference, double margin = default_margin);
 
-/// Whether the whole interval lies within +- margin. This is a pair of one-sided tests (TOST), each at half of what the
-/// interval's level leaves; it may hold for a difference that is not 0.
+/// Whether the whole interval lies within +- margin. This is a pair of one-sided tests (TOST), each with an error
+/// probability of half of 1 - level. It may also hold for an interval that excludes 0.
 bool within_margin(const Difference& difference, double margin);
 
-/// Learning rate of an arm, and the ascending rates of its grid, itself included.
+/// Learning rate of an arm, and the ascending rates of its grid, this rate included.
 struct Rates {
-  double rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the log does not say
+  double rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: the log does not say
   std::vector<double> tried;
 };
 
@@ -61,9 +61,9 @@ struct Verdict {
   Criterion criterion;
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
-  bool equivalent = false;           ///< within_margin, and the arms can be judged
-  double visible = 0;      ///< unresolved: the margin, or half of it where the seeds resolve the margin; else 0
-  Index seeds_needed = 0;  ///< unresolved: pairs needed to resolve `visible` with verdict_power; else 0
+  bool equivalent = false;           ///< whether within_margin holds and the arms can be judged
+  double visible = 0;      ///< if unresolved: the margin, or half of it where the seeds resolve the margin; else 0
+  Index seeds_needed = 0;  ///< if unresolved: pairs needed to resolve `visible` with verdict_power; else 0
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed): final loss ...; ..."
   std::vector<std::string> warnings;  ///< runs that are left out, arms of different lengths, seeds of one arm only

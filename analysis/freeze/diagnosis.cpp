@@ -17,13 +17,13 @@
 namespace onebit::analysis {
 namespace {
 
-constexpr double kRounding = 1e-4;   ///< share of an exchange's input: more is not rounding of single precision
-constexpr double kExplained = 0.05;  ///< share of a residual within which a cause explains it
-constexpr double kEarly = 0.1;       ///< share of the variance's memory 1/(1 - beta2): fewer updates are no average
-constexpr double kDrifted = 0.69;    ///< mean |ln| of rates: a factor of 2 for the typical coordinate
-constexpr double kLossRise = 0.1;    ///< share of the training loss
-constexpr double kManyMasked = 0.5;
-constexpr double kExploded = 100;  ///< multiple of the longest step before the freeze, in units of the learning rate
+constexpr double kRounding = 1e-4;   ///< share of an exchange's input; more is not rounding in single precision
+constexpr double kExplained = 0.05;  ///< share of a residual that may remain if a cause explains it
+constexpr double kEarly = 0.1;       ///< share of the variance's memory 1/(1 - beta2); fewer updates give no average
+constexpr double kDrifted = 0.69;    ///< mean |ln| of the ratio of rates: a factor of 2 for the typical coordinate
+constexpr double kLossRise = 0.1;    ///< rise of the training loss, as a share of it
+constexpr double kManyMasked = 0.5;  ///< share of the coordinates
+constexpr double kExploded = 100;    ///< multiple of the longest step before the freeze, in units of the learning rate
 
 /// Inputs of all checks, read once.
 struct Facts {
@@ -95,14 +95,14 @@ bool leaves_none(const Facts& facts, double sim::StepRow::*norm, Lack lack) {
   return seen > 0;
 }
 
-const char* const kCarryHint = "the errors that an exchange leaves have to be there when the next one starts";
+const char* const kCarryHint = "each exchange has to start with the errors that the previous one left";
 
 Finding lost(Cause cause, const std::string& what, const std::string& evidence) {
   return {Severity::problem, cause, what + ": " + evidence, kCarryHint};
 }
 
-/// The telescoping identity shows which side lost errors; without probes, only errors that are always zero can be
-/// detected.
+/// Looks for lost errors. The telescoping identity shows which side lost them; without probes, only errors that are
+/// always 0 can be detected.
 void check_feedback(const Facts& facts, Found& found) {
   const bool wanted = option_of(facts.log.header(), "feedback").value_or("auto") != "none";
   const bool workers_none = leaves_none(facts, &sim::StepRow::worker_error_norm, lack_of_workers);
@@ -110,18 +110,19 @@ void check_feedback(const Facts& facts, Found& found) {
   const char* const workers = "the workers' errors are not carried from step to step";
   const char* const servers = "the servers' errors are dropped";
   if (const std::optional<sim::ProbeRow> probe = worst_balance(facts)) {
-    const std::string evidence = "the sum of what was sent and kept misses " +
+    const std::string evidence = "the sum of what was sent and kept differs by " +
                                  text_of(100 * probe->feedback_residual / probe->feedback_size) +
-                                 "% of what entered the exchange at " + at_step(probe->step);
+                                 "% from what entered the exchange at " + at_step(probe->step);
     const double explained = kExplained * probe->feedback_residual;
     if (probe->residual_without_workers < explained) {
-      found.push_back(lost(Cause::worker_errors_not_carried, workers, evidence + ", which is the workers' errors"));
+      found.push_back(
+          lost(Cause::worker_errors_not_carried, workers, evidence + ", which matches the workers' errors"));
     } else if (probe->residual_without_servers < explained || servers_none) {
-      found.push_back(lost(Cause::server_errors_dropped, servers, evidence + ", which is the servers' errors"));
+      found.push_back(lost(Cause::server_errors_dropped, servers, evidence + ", which matches the servers' errors"));
     } else if (workers_none) {
       found.push_back(lost(Cause::worker_errors_not_carried, workers, evidence));
     } else {
-      found.push_back(lost(Cause::errors_lost, "error feedback loses a part of the errors", evidence));
+      found.push_back(lost(Cause::errors_lost, "error feedback loses part of the errors", evidence));
     }
     return;
   }
@@ -142,7 +143,7 @@ double delta_after(const Facts& facts) {
   return deltas.empty() ? std::nan("") : median(deltas);
 }
 
-/// The longest step before the freeze, and the step after it that exceeds it most.
+/// The longest steps before and after the freeze; `step` is the number of the one after it.
 struct Explosion {
   double before = 0, after = 0;
   Index step = 0;
@@ -169,13 +170,13 @@ std::string explosion_hint(const std::string& optimizer, bool compressed, Index 
   if (!compressed) return bound + " bounds the steps";
   const std::string arm = floor ? std::string(" --arm floor:optimizer.variance-floor=") + optim::kFloorToTry
                                 : " --arm eps:optimizer.eps=1e-5";
-  return "the freeze alone need not cost anything: try " + bound +
-         ", or a codec of more bits, by 'onebit analyze --validate --freeze-at " + std::to_string(freeze_step) + arm +
-         " --arm int8:codec=int8'";
+  return "the freeze alone may be harmless: try " + bound +
+         ", or a codec with more bits, with 'onebit analyze --validate --freeze-at " + std::to_string(freeze_step) +
+         arm + " --arm int8:codec=int8'";
 }
 
-/// Coordinates with a tiny frozen variance move far where something large is divided by its root: the tensor-wide scale
-/// of one-bit codes, or a gradient that has grown.
+/// Looks for steps that explode. Coordinates with a tiny frozen variance move far when something large is divided by
+/// its root: the tensor-wide scale of one-bit codes, or a gradient that has grown.
 void check_steps(const Facts& facts, Found& found) {
   const std::optional<Explosion> explosion = explosion_of(facts);
   if (!explosion) return;
@@ -185,13 +186,14 @@ void check_steps(const Facts& facts, Found& found) {
   const LossChange change = loss_change(facts.steps, facts.freeze_step);
   const double before = change.before, after = change.at_end;
   const bool harm = facts.log.status() == sim::RunStatus::diverged || after > before + kLossRise * std::fabs(before);
-  std::string text = compressed ? "what the codec adds is divided by small frozen denominators"
+  std::string text = compressed ? "the codec's errors are divided by small frozen denominators"
                                 : "momenta are divided by small frozen denominators";
-  text += ": after the freeze at " + at_step(facts.freeze_step) + " steps are up to " + text_of(explosion->after) +
-          " learning rates long in the root mean square over coordinates (" + at_step(explosion->step) +
-          "), before it at most " + text_of(explosion->before);
+  text += ": after the freeze at " + at_step(facts.freeze_step) + ", steps are up to " + text_of(explosion->after) +
+          " learning rates long (root mean square over coordinates, at " + at_step(explosion->step) +
+          "); before it, at most " + text_of(explosion->before);
   if (compressed && delta < 0)
-    text += "; the codec adds more than it keeps (delta " + text_of(delta) + ": its vectors are far from even)";
+    text += "; the codec adds more than it keeps (delta " + text_of(delta) +
+            ": the elements of its vectors differ widely in size)";
   if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
   const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("onebit-adam");
   const std::string hint = explosion_hint(optimizer, compressed, facts.freeze_step);
@@ -217,7 +219,7 @@ void check_freeze(const Facts& facts, Found& found) {
   if (few) text += ": fewer than a tenth of the " + text_of(memory) + " that it averages over";
   if (drifted) {
     text += (few ? "; " : ": ") + std::string("by ") + at_step(drift_step) +
-            " an unfrozen one would give rates that differ by a factor of " + text_of(std::exp(drift)) +
+            " an unfrozen variance would give rates that differ by a factor of " + text_of(std::exp(drift)) +
             " in the geometric mean";
   }
   found.push_back({drifted ? Severity::problem : Severity::warning, Cause::variance_frozen_early, text,
@@ -235,7 +237,7 @@ void check_loss_at_freeze(const Facts& facts, Found& found) {
                    "freeze later, or lower the learning rate"});
 }
 
-/// The finding for a divergence. A run that diverged while dense is unrelated to the freeze and the codec.
+/// Returns the finding for a run that diverged. A divergence in dense steps is unrelated to the freeze and the codec.
 Finding divergence(const Facts& facts, const std::string& reason) {
   const bool compressed = std::ranges::any_of(facts.steps, [](const auto& row) { return lack_of_workers(row) > 0; });
   if (facts.freeze_step > 0 || compressed) return {Severity::problem, Cause::diverged, reason, ""};
@@ -243,7 +245,7 @@ Finding divergence(const Facts& facts, const std::string& reason) {
     const std::string when =
         facts.steps.empty() ? ": in the first step" : ": the first loss is not finite, before any update";
     return {Severity::problem, Cause::bad_data, reason + when,
-            "look for values in the data that are not finite or far too large, and at the first weights"};
+            "check the data for values that are not finite or far too large, and check the initial weights"};
   }
   const sim::StepRow& last = facts.steps.back();
   const std::string text = reason +
@@ -265,8 +267,8 @@ void check_end(const Facts& facts, Found& found) {
   if (status == sim::RunStatus::stopped || status == sim::RunStatus::running) {
     const std::string last = facts.steps.empty() ? "no step" : at_step(facts.steps.back().step);
     found.push_back({Severity::note, Cause::not_finished,
-                     "the run is not over: its log ends at " + last + (reason.empty() ? "" : ", " + reason),
-                     facts.log.closed() ? "--resume goes on" : "it is being written, or was killed"});
+                     "the run is not finished: its log ends at " + last + (reason.empty() ? "" : ", " + reason),
+                     facts.log.closed() ? "--resume continues it" : "it is still running, or was killed"});
   }
 }
 

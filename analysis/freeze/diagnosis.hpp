@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a run as far as its log shows, with causes and evidence.
+// Diagnosis of a run from its log: what went wrong, with causes and evidence.
 
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@ enum class Severity { note, warning, problem };
 
 std::string_view name(Severity severity);
 
-/// Cause of a finding, for tests and programs; people read the text.
+/// Cause of a finding, for tests and programs. People read Finding::text.
 enum class Cause {
   worker_errors_not_carried,
   server_errors_dropped,
-  errors_lost,  ///< lost for an unknown reason
+  errors_lost,  ///< errors were lost for an unknown reason
   variance_frozen_early,
   compressed_steps_explode,  ///< the codec's errors are divided by small frozen denominators
-  frozen_steps_explode,      ///< the same without a codec
+  frozen_steps_explode,      ///< without a codec, momenta are divided by small frozen denominators
   loss_rose_at_freeze,
   never_compressed,
   rate_too_high,  ///< the run diverged before anything was frozen or compressed

@@ -29,8 +29,8 @@ class Scale {
                                        [](double all, const DenseTrial& trial) { return all + trial.outcome.loss; });
     unit_ = sum / static_cast<double>(dense.size()) - criterion.reference;
     if (unit_ > 0) return;
-    throw ConfigError("the dense runs end at or below the reference, so there is no excess to take a share of",
-                      "target " + shortest(criterion.reference), "give a lower one");
+    throw ConfigError("the dense runs end at or below the reference, so a cost relative to their excess is undefined",
+                      "reference " + shortest(criterion.reference), "give a lower --reference");
   }
 
   double cost(const FreezeOutcome& from, const FreezeOutcome& to) const {
@@ -66,7 +66,7 @@ std::string beyond(const FreezeCost& cost, std::span<const std::uint32_t> seeds,
     if (cost.by_seed[s] > margin) (std::isinf(cost.by_seed[s]) ? diverged : over).push_back(seeds[s]);
   }
   std::vector<std::string> reasons;
-  if (!diverged.empty()) reasons.push_back(seeds_text(diverged) + " diverged or stayed short of the target");
+  if (!diverged.empty()) reasons.push_back(seeds_text(diverged) + " diverged or did not reach the target");
   if (!over.empty()) reasons.push_back(seeds_text(over) + (over.size() == 1 ? " lies" : " lie") + " beyond the margin");
   return join(reasons, "; ");
 }
@@ -82,7 +82,7 @@ void conclude(FreezeCost& cost, std::span<const std::uint32_t> seeds, double mar
   }
   const auto unknown = std::ranges::count_if(cost.by_seed, [](double value) { return std::isnan(value); });
   if (unknown > 0) {
-    cost.reason = "not known for " + std::to_string(unknown) + " of " + std::to_string(seeds.size()) + " seeds";
+    cost.reason = "unknown for " + std::to_string(unknown) + " of " + std::to_string(seeds.size()) + " seeds";
     return;
   }
   const double low = cost.interval.mean - cost.interval.half_width;
@@ -97,7 +97,7 @@ void conclude(FreezeCost& cost, std::span<const std::uint32_t> seeds, double mar
   const double deviation = count > 1 ? std::sqrt(squares / static_cast<double>(count - 1)) : nan;
   const double room = margin - cost.interval.mean;
   if (std::isnan(deviation)) {
-    cost.reason = "one seed has no interval";
+    cost.reason = "one seed gives no interval";
     cost.more_seeds = 1;
   } else {
     cost.more_seeds = std::max<Index>(1, seeds_needed(deviation, room, level, verdict_power) - count);
@@ -126,7 +126,7 @@ class Judge {
     });
   }
 
-  /// Returns null where the candidate was not reached, or not run.
+  /// Returns the trial of a candidate and a seed; null where the candidate was not reached, or not run.
   const FreezeTrial* trial_of(std::size_t candidate, std::uint32_t seed) const {
     const auto found = std::ranges::find_if(trials_, [&](const FreezeTrial& trial) {
       return trial.candidate == candidate && trial.seed == seed && trial.freeze_step > 0;

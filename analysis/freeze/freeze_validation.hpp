@@ -1,6 +1,6 @@
 #pragma once
-// What freezing the variance costs, and what compression costs in addition: continuations of dense runs, over paired
-// seeds.
+// The cost of freezing the variance and the additional cost of compression, measured over paired seeds with
+// continuations of dense runs.
 
 #include <cstdint>
 #include <limits>
@@ -23,20 +23,20 @@ enum class FreezeMeasure {
 struct FreezeCriterion {
   FreezeMeasure measure = FreezeMeasure::loss;
   double margin = default_margin;  ///< the largest cost that still counts as small; above 0
-  double reference = 0;            ///< measure loss: the loss from which the excess is counted
-  Index choosing = 1;              ///< number of seeds, the first ones, that choose a candidate; the others judge it
-  double level = 0.95;             ///< joint confidence level of all verdicts
+  double reference = 0;            ///< for the measure loss: the loss above which the excess is counted
+  Index choosing = 1;   ///< number of seeds, from the first one on, that choose a candidate; the others judge it
+  double level = 0.95;  ///< joint confidence level of all verdicts
 };
 
-/// How one run ended.
+/// Result of one run.
 struct FreezeOutcome {
-  double loss = std::numeric_limits<double>::quiet_NaN();      ///< NaN: it diverged
-  double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the model has none
+  double loss = std::numeric_limits<double>::quiet_NaN();      ///< final evaluated loss; NaN: the run diverged
+  double accuracy = std::numeric_limits<double>::quiet_NaN();  ///< final evaluated accuracy; NaN: the model has none
   double steps = std::numeric_limits<double>::quiet_NaN();     ///< steps to the target; NaN: not reached
-  double ratio_fp16 = 0;                                       ///< bytes of dense fp16 all-reduces over those sent
+  double ratio_fp16 = 0;                                       ///< bytes of dense fp16 all-reduces / bytes sent
 };
 
-/// Dense run of one seed, whose variance is never frozen.
+/// Dense run of one seed; its variance is never frozen.
 struct DenseTrial {
   std::uint32_t seed = 0;
   FreezeOutcome outcome;
@@ -46,14 +46,14 @@ struct DenseTrial {
 struct FreezeTrial {
   std::size_t candidate = 0;
   std::uint32_t seed = 0;
-  Index freeze_step = 0;                  ///< 0: the candidate was not reached before the last step, so nothing was run
-  FreezeOutcome frozen;                   ///< frozen, not compressed
-  std::vector<FreezeOutcome> compressed;  ///< [arms]: frozen and compressed
+  Index freeze_step = 0;                  ///< step of the freeze; 0: not reached before the last step, nothing was run
+  FreezeOutcome frozen;                   ///< result with a frozen variance, without compression
+  std::vector<FreezeOutcome> compressed;  ///< [arms]: results with a frozen variance and compression
 };
 
 enum class FreezeVerdict {
   safe,            ///< every seed and the interval lie within the margin
-  safe_but_worse,  ///< the same, but the interval lies above 0
+  safe_but_worse,  ///< safe, but the interval lies above 0
   costs,           ///< a seed diverged or lies beyond the margin: more seeds cannot make it safe
   unclear  ///< no seed lies beyond the margin, but the interval does (more seeds would decide) or a seed's cost is
            ///< unknown
@@ -67,43 +67,43 @@ struct FreezeCost {
   Interval interval;  ///< interval of the mean; NaN where a value is not finite
   double p = 0;       ///< sign_flip_p, for this one comparison
   FreezeVerdict verdict = FreezeVerdict::unclear;
-  Index more_seeds = 0;  ///< unclear: about how many more seeds would decide; 0: more seeds would not help
-  std::string reason;    ///< for costs and unclear: why
+  Index more_seeds = 0;  ///< for unclear: about how many more seeds would decide; 0: more seeds would not help
+  std::string reason;    ///< reason for the verdicts costs and unclear
 };
 
 struct CompressedCost {
-  FreezeCost compression;  ///< against the frozen run
-  FreezeCost together;     ///< against the dense run
-  double ratio_fp16 = 0;   ///< mean over the seeds that were run
+  FreezeCost compression;  ///< cost relative to the frozen run
+  FreezeCost together;     ///< cost relative to the dense run
+  double ratio_fp16 = 0;   ///< mean FreezeOutcome::ratio_fp16 over the seeds that were run
 };
 
 /// Results of one candidate over all seeds.
 struct FreezeRow {
   std::string candidate;
-  Index reached = 0;  ///< seeds that reached it
+  Index reached = 0;  ///< number of seeds that reached it
   Interval freeze_step;
-  FreezeCost freeze;                 ///< frozen against dense
-  std::vector<CompressedCost> arms;  ///< [arms]
+  FreezeCost freeze;                 ///< cost of the frozen run relative to the dense one
+  std::vector<CompressedCost> arms;  ///< [arms]: costs of the compressed runs
 };
 
 /// The earliest candidate whose total cost with the first arm is within the margin for every choosing seed, provided
 /// the same holds for all later candidates that any of these seeds reached.
 struct FreezeChoice {
   std::size_t row = 0;
-  FreezeCost freeze, together;  ///< as judged by the other seeds; the two verdicts hold jointly
+  FreezeCost freeze, together;  ///< costs over the judging seeds; the two verdicts hold jointly
 };
 
 struct FreezeValidation {
   FreezeCriterion criterion;
   std::vector<std::string> arms;                 ///< names of the compressed arms
-  std::vector<std::uint32_t> seeds;              ///< all of them judge the rows
+  std::vector<std::uint32_t> seeds;              ///< all seeds, which judge the rows
   std::vector<std::uint32_t> choosing, judging;  ///< seeds that choose, and seeds that judge the choice
-  Index comparisons = 0;                         ///< number of the rows' verdicts, which hold jointly
-  Interval dense_loss;                           ///< over all seeds
+  Index comparisons = 0;                         ///< number of verdicts in all rows, which hold jointly
+  Interval dense_loss;                           ///< final loss of the dense runs over all seeds
   double dense_ratio_fp16 = 0;
   std::vector<DenseTrial> dense;
-  std::vector<FreezeTrial> trials;  ///< as given
-  std::vector<FreezeRow> rows;      ///< [candidates]
+  std::vector<FreezeTrial> trials;  ///< the given trials
+  std::vector<FreezeRow> rows;      ///< [candidates]: results of each candidate
   std::optional<FreezeChoice> choice;
 };
 

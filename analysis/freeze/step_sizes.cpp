@@ -21,7 +21,7 @@ std::vector<sim::TensorRow> wide_rows(const sim::LogReader& log) {
     return row.momentum_l2.size() == tensors && row.least_denominator.size() == tensors &&
            row.low_denominator.size() == tensors && row.median_denominator.size() == tensors;
   });
-  if (!wide) throw IoError("log is damaged: rows of /tensors are not as wide as there are tensors", log.path());
+  if (!wide) throw IoError("log is damaged: rows of /tensors do not have one value per tensor", log.path());
   return rows;
 }
 
@@ -62,7 +62,7 @@ StepSizes view_step_sizes(const sim::LogReader& log) {
     sizes.longest.push_back(longest);
     known = known || !std::isnan(longest);
   }
-  if (!known) throw ConfigError("the log has no denominators of tensors", log.path());
+  if (!known) throw ConfigError("the log does not record denominators of tensors", log.path());
   return sizes;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Indications that steps will explode after the freeze: how far one bit would move a coordinate, and what the codec
-// does then. Computed from a log alone.
+// Indications that steps will explode after the freeze: how far one bit would move a coordinate, and the quality
+// of the exchanges afterwards. Computed from a log alone.
 
 #include <string>
 #include <vector>
@@ -15,16 +15,16 @@ namespace onebit::analysis {
 struct TensorSteps {
   std::string name;
   Index size = 0;
-  std::vector<double> longest;  ///< [steps]: with the least d
-  std::vector<double> high;     ///< exceeded by a hundredth of the coordinates
-  std::vector<double> typical;  ///< with the median d
+  std::vector<double> longest;  ///< [steps]: length with the least d
+  std::vector<double> high;     ///< [steps]: length that a hundredth of the coordinates exceeds
+  std::vector<double> typical;  ///< [steps]: length with the median d
 };
 
 struct StepSizes {
   std::vector<Index> steps;  ///< steps of the rows of /tensors
   std::vector<TensorSteps> tensors;
-  std::vector<double> longest;  ///< [steps]: the longest of all tensors
-  std::size_t freeze_row = 0;   ///< the last row up to the freeze; without a freeze the last one
+  std::vector<double> longest;  ///< [steps]: longest step length of all tensors
+  std::size_t freeze_row = 0;   ///< index of the last row up to the freeze; without a freeze, of the last row
 };
 
 /// Computes the step lengths of a run. Throws ConfigError where the log has no denominators of tensors, IoError as the

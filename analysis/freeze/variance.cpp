@@ -33,7 +33,7 @@ class Weights {
     }
   }
 
-  /// Returns the weight of the frozen variance, which refreshes update.
+  /// Returns the weight of the frozen variance, which changes only with refreshes.
   double frozen_at(Index step) const {
     if (by_tensor_ || refresh_ == 0) return at(freeze_);
     return bias_.weight(freeze_ + (step - freeze_) / refresh_);
@@ -61,10 +61,11 @@ class Weights {
   Index freeze_;   // 0: never
   Index refresh_;  // steps after the freeze between two updates; 0: none
   bool by_tensor_;
-  std::vector<Index> updates_;  // for a variance that is not updated at every step: its updates so far, per step
+  std::vector<Index> updates_;  // number of updates up to each step, for a variance that is not updated at every step
 };
 
-/// Returns at every step the stability ratio of a norm and that of `lag` steps earlier, where both are logged.
+/// Returns, for every step, the stability ratio of a norm and its value `lag` steps earlier; NaN where either is not
+/// logged.
 std::vector<double> ratios(const std::vector<Index>& steps, const std::vector<double>& norms, Index lag) {
   std::vector<double> result(steps.size(), nan);
   std::size_t before = 0;
@@ -95,7 +96,7 @@ void add_norms(const std::vector<sim::StepRow>& rows, const std::vector<sim::Pro
     view.l2.push_back(!frozen ? row.variance_l2 : probe == nullptr ? nan : probe->shadow_l2);
   }
   if (std::ranges::none_of(view.l1, [](double norm) { return norm > 0; }))
-    throw ConfigError("the run has no variance to look at", path, "an optimizer of the Adam family has one");
+    throw ConfigError("the run has no variance to analyze", path, "use a log of an optimizer of the Adam family");
 }
 
 /// Adds the corrected series for each lag and both norms, and the raw l1 series for the last lag, which is the rule's.
@@ -161,7 +162,7 @@ std::vector<sim::TensorRow> tensor_rows(const sim::LogReader& log) {
   const std::size_t tensors = log.header().tensors.size();
   for (const sim::TensorRow& row : rows) {
     if (row.variance_l1.size() == tensors && row.shadow_l1.size() == tensors) continue;
-    throw IoError("log is damaged: rows of /tensors are not as wide as there are tensors", log.path());
+    throw IoError("log is damaged: rows of /tensors do not have one value per tensor", log.path());
   }
   return rows;
 }

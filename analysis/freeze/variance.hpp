@@ -1,5 +1,5 @@
 #pragma once
-// When the variance was stable, from a log alone (1-bit Adam, Tang et al. 2021, section 7.1).
+// Stability of the variance over a run, from its log alone (1-bit Adam, Tang et al. 2021, section 7.1).
 
 #include <string>
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace onebit::analysis {
 
-/// Stability ratio min(r, 1/r) at every logged step, r being a norm of the variance over its value `lag` steps earlier.
-/// After the freeze it is that of the shadow variance. NaN where one of the two norms is unknown.
+/// Stability ratio min(r, 1/r) at every logged step, where r is a norm of the variance over its value `lag` steps
+/// earlier. After the freeze it is the ratio of the shadow variance. NaN where one of the two norms is unknown.
 struct StabilitySeries {
-  std::string norm;  ///< l1, l2
+  std::string norm;  ///< l1 or l2
   Index lag = 0;
-  bool raw = false;           ///< of the stored variance; false: of the corrected one
-  std::vector<double> ratio;  ///< [rows of /steps]
+  bool raw = false;           ///< whether it is the ratio of the stored variance instead of the corrected one
+  std::vector<double> ratio;  ///< [rows of /steps]: the ratios
 };
 
-/// Where a ratio reaches a threshold, after the learning-rate warm-up; 0: nowhere, as far as the log tells.
+/// Steps at which a ratio reaches a threshold, after the learning-rate warm-up; 0: none that the log shows.
 struct Stay {
   Index first = 0;   ///< the first step at the threshold
   Index from = 0;    ///< first step of the first stretch at the threshold that is as long as the rule's dwell
@@ -25,15 +25,15 @@ struct Stay {
   Index freeze = 0;  ///< the step at which the stretch reaches the dwell
 };
 
-/// Where each rule ends the warm-up stage at one threshold.
+/// Steps at which each rule ends the warm-up stage, for one threshold.
 struct Threshold {
   double threshold = 0;
   Index published = 0;       ///< `--freeze published`: the first step at which the raw ratio reaches it; 0: never
-  Stay stay;                 ///< of the ratio of the corrected variance
-  Index freeze_step = 0;     ///< `--freeze auto`, given as K of `--freeze fixed:K`; 0: never, as far as the log tells
-  Index deepspeed_step = 0;  ///< value for DeepSpeed's configuration, which counts a dry run; 0: never
+  Stay stay;                 ///< steps at which the ratio of the corrected variance reaches it
+  Index freeze_step = 0;     ///< `--freeze auto`, given as K of `--freeze fixed:K`; 0: never that the log shows
+  Index deepspeed_step = 0;  ///< freeze_step for DeepSpeed's configuration, which counts a dry run; 0: never
   double share = 0;          ///< freeze_step as a share of the run's steps
-  double volume_ratio = 0;   ///< dense fp16 bytes over those of the run: 1 / (w + (1 - w) / 16), w being the share
+  double volume_ratio = 0;   ///< dense fp16 bytes / bytes of the run: 1 / (w + (1 - w) / 16), where w is the share
   double loss_then = 0;      ///< training loss at freeze_step
 };
 
@@ -43,23 +43,23 @@ struct TensorStability {
   Index size = 0;
   Index stable_step = 0;  ///< step from which its ratio stays at or above the threshold; 0: never
   double last_ratio = 0;  ///< last known ratio before the freeze
-  double drift = 0;       ///< l1 norm of the shadow over that of the frozen variance, at the last row; NaN: not frozen
-  std::vector<double> ratio = {};  ///< [tensor_steps of the view]
+  double drift = 0;       ///< l1 norm of the shadow / l1 norm of the frozen variance, at the last row; NaN: not frozen
+  std::vector<double> ratio = {};  ///< [VarianceView::tensor_steps]: stability ratios
 };
 
-/// How far the variance has drifted from its frozen value.
+/// Drift of the variance from its frozen value, measured by probes.
 struct Drift {
   std::vector<Index> steps;
-  std::vector<double> norm_ratio;  ///< ||shadow||_1 / ||frozen||_1, both corrected for their bias
-  std::vector<double> rate_drift;  ///< mean |ln| of the ratio of the rates 1/d
-  std::vector<double> moved_share;
+  std::vector<double> norm_ratio;   ///< ||shadow||_1 / ||frozen||_1, both corrected for their bias
+  std::vector<double> rate_drift;   ///< mean |ln| of the ratio of the rates 1/d
+  std::vector<double> moved_share;  ///< share of the coordinates whose sqrt(v) moved by more than probe.moved
 };
 
 struct VarianceView {
   std::vector<Index> steps;    ///< steps of the rows of /steps
-  std::vector<double> l1, l2;  ///< norms of the stored variance; after the freeze of its shadow at probes, else NaN
-  Index freeze_step = 0;       ///< 0: not frozen
-  Index rule_lag = 0;          ///< lag by which the thresholds are judged
+  std::vector<double> l1, l2;  ///< norms of the stored variance; after the freeze, of its shadow (NaN between probes)
+  Index freeze_step = 0;       ///< step of the freeze; 0: not frozen
+  Index rule_lag = 0;          ///< lag of the series to which the thresholds apply
   Index rule_after = 0;        ///< steps for which the rule waits: the larger of learning-rate warm-up and freeze.after
   Index rule_dwell = 0;        ///< steps for which the ratio must stay at the threshold under `auto`
   std::vector<StabilitySeries> stability;
@@ -70,7 +70,7 @@ struct VarianceView {
 };
 
 struct VarianceOptions {
-  std::vector<Index> lags = {};  ///< none: the run's own lag or a tenth of the run, and fractions of it
+  std::vector<Index> lags = {};  ///< lags in steps; none: the run's own lag or a tenth of the run, and fractions of it
   std::vector<double> thresholds = {0.5, 0.8, 0.9, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995, 0.999};
   double tensor_threshold = 0.96;
 };

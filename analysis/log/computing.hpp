@@ -11,9 +11,9 @@
 namespace onebit::analysis {
 
 /// Runs whose steps compute the same gradients: same model, data, batch, accumulation, number of workers and number of
-/// gradients that each worker takes of its batch. Machines, devices, seeds and optimizers may differ.
+/// gradients that each worker computes from its batch. Machines, devices, seeds and optimizers may differ.
 struct ComputingGroup {
-  std::vector<std::string> arms;  ///< names, without repeats
+  std::vector<std::string> arms;  ///< names of the arms, each once
   Index runs = 0;                 ///< number of runs whose logs record a computing time
   /// Median over the runs of Summary::compute_seconds, for one worker's step; 0 where no run records it.
   double seconds = 0;

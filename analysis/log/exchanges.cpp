@@ -26,7 +26,7 @@ void take_step(Index step, TrafficList& exchanges, std::vector<StepRange>& range
   exchanges.clear();
 }
 
-/// Prices assume exchanges among all workers. Any other group size in a log is damage, detected before it is priced.
+/// Throws IoError for an exchange that is not among all workers: prices assume that, so the log must be damaged.
 void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader& log) {
   if (exchange.group_size == log.header().workers) return;
   throw IoError("cannot read log: an exchange of " + std::to_string(exchange.group_size) + " workers in a run of " +

@@ -1,6 +1,6 @@
 #pragma once
-// What a run exchanged, step by step, stored compactly: consecutive steps of one stage with the same exchanges form one
-// range.
+// The exchanges of a run, step by step, stored compactly: consecutive steps of one stage with the same exchanges form
+// one range.
 
 #include <string>
 #include <vector>
@@ -15,17 +15,17 @@ namespace onebit::analysis {
 struct StepRange {
   Index first = 0, last = 0;
   netmodel::TrafficList each = {};
-  optim::Phase phase = optim::Phase::dense;  ///< as reported by the optimizer
-  bool compressed = false;                   ///< the stage exchanges encoded vectors (optim::compresses)
+  optim::Phase phase = optim::Phase::dense;  ///< phase as reported by the optimizer
+  bool compressed = false;                   ///< whether the stage exchanges encoded vectors (optim::compresses)
 
   double steps() const { return static_cast<double>(last - first + 1); }
 };
 
 /// Returns ranges that cover every step from 1 to the last one in the log, in step order. A step has the phase of its
-/// row in /steps. A step without a row (log.every) has the phase of the rows whose steps exchanged the same, if they
-/// agree on one; else the phase of the rows around it. Where those two differ, the freeze in /events separates them;
-/// without a freeze between them the later row counts. Throws what the reader throws, and IoError where steps do not
-/// ascend from 1, a phase is unknown, or an exchange has a different number of workers from the run.
+/// row in /steps. A step without a row (log.every) has the phase of the rows with the same exchanges if they agree on
+/// one; else the phase of the rows before and after it. Where these two rows differ, the freeze in /events separates
+/// them; without a freeze between them, the later row decides. Throws what the reader throws, and IoError where steps
+/// do not ascend from 1, a phase is unknown, or an exchange has a different number of workers from the run.
 std::vector<StepRange> exchanges_of(const sim::LogReader& log);
 
 }  // namespace onebit::analysis

@@ -18,7 +18,9 @@ std::optional<std::string> option_of(const sim::LogHeader& header, const std::st
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback) {
   const std::optional<std::string> text = option_of(header, option);
   if (!text && fallback) return *fallback;
-  if (!text) throw ConfigError("log lacks an option that this analysis needs", option, "it is of an older program");
+  if (!text)
+    throw ConfigError("the log lacks an option that this analysis needs", option,
+                      "an older program wrote it: train the run again");
   const double value = number_in(*text);
   if (std::isnan(value)) throw ConfigError("an option in the log is not a number", option + " " + *text);
   return value;

@@ -11,12 +11,12 @@ namespace onebit::analysis {
 /// Returns the value of an option; none where the program that wrote the log did not know it.
 std::optional<std::string> option_of(const sim::LogHeader& header, const std::string& option);
 
-/// Returns an option's value as a number. Throws ConfigError where it is not a number, or is unknown and has no
-/// fallback.
+/// Returns an option's value as a number; `fallback` where the log lacks the option. Throws ConfigError where the value
+/// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 
-/// Whether each tensor freezes by itself (optim/two_stage/tensor_freeze.hpp). freeze.scope has no meaning where no rule
-/// freezes.
+/// Whether each tensor freezes by itself (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect
+/// where no rule freezes.
 bool freezes_by_tensor(const sim::LogHeader& header);
 
 }  // namespace onebit::analysis

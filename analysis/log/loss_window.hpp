@@ -9,10 +9,10 @@ namespace onebit::analysis {
 
 /// Mean losses over windows of a tenth of the run, at least ten steps; NaN where no step of a window is logged.
 struct LossChange {
-  Index window = 0;   ///< steps
-  double before = 0;  ///< up to the freeze
-  double after = 0;   ///< from the first step after the freeze
-  double at_end = 0;  ///< over the last steps
+  Index window = 0;   ///< length of a window in steps
+  double before = 0;  ///< mean loss of the window that ends with the freeze
+  double after = 0;   ///< mean loss of the window that begins after the freeze
+  double at_end = 0;  ///< mean loss of the last window of the run
 };
 
 /// Returns the means around the freeze and at the end. Precondition: rows are not empty.

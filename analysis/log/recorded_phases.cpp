@@ -11,7 +11,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// Kinds of exchanges that are remembered; exchanges that depend on the data may differ at every step.
+/// Number of kinds of exchanges that are remembered; exchanges that depend on the data may differ at every step.
 constexpr std::size_t kKinds = 64;
 
 std::optional<optim::Phase> phase_of(double number) {

@@ -21,7 +21,7 @@ class RecordedPhases {
 
   /// Returns the last step that has a row; 0 if there is none.
   Index last() const { return rows_.empty() ? 0 : rows_.back().step; }
-  /// Records what the steps from first to last exchanged, as far as they have rows.
+  /// Records the exchanges and phases of those steps from first to last that have rows.
   void learn(Index first, Index last, const netmodel::TrafficList& each);
   optim::Phase at(Index step, const netmodel::TrafficList& exchanges) const;
   /// Returns the first step after `step` that may be in another phase, provided that the exchanges stay the same.
@@ -42,7 +42,7 @@ class RecordedPhases {
 
   std::vector<Row> rows_;
   Index freeze_ = 0;
-  std::deque<Kind> kinds_;  ///< the most recent ones
+  std::deque<Kind> kinds_;  ///< most recent kinds of exchanges
 };
 
 }  // namespace onebit::analysis

@@ -1,5 +1,5 @@
 #pragma once
-// Steps by stage: what a run or a planned run sends in each.
+// Steps grouped by stage, with the traffic of a run or of a planned run.
 
 #include <string>
 #include <vector>
@@ -14,19 +14,20 @@ namespace onebit::analysis {
 struct StageTraffic {
   struct Run {
     netmodel::StepTraffic traffic;
-    Index count = 0;  ///< steps that send this
+    Index count = 0;  ///< number of steps with this traffic
   };
-  std::string name;  ///< dense, warmup, compression, ...: optim::name of its phase
+  std::string name;  ///< optim::name of its phase: dense, warmup, compression, ...
   std::vector<Run> runs;
-  bool compressed = false;  ///< the stage exchanges encoded vectors
+  bool compressed = false;  ///< whether the stage exchanges encoded vectors
 
   void add(netmodel::StepTraffic step, Index count = 1);
   Index steps() const;
-  /// Returns at most `most` of its runs, evenly spaced, for quantities that are computed over and over.
+  /// Returns at most `most` of its runs, evenly spaced, for quantities that are computed many times.
   StageTraffic sample(std::size_t most) const;
 };
 
-/// Returns the traffic of one step of the range. parameters: of the model, which is what a codec encodes per worker.
+/// Returns the traffic of one step of the range. `parameters` is the model's number of parameters, all of which a codec
+/// encodes for each worker.
 netmodel::StepTraffic traffic_of(const StepRange& range, Index parameters);
 
 /// Returns the stages in the order of their first steps.

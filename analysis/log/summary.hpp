@@ -13,9 +13,8 @@
 
 namespace onebit::analysis {
 
-/// Communication time per step on a cluster: the mean over the steps of each stage, including those without an
-/// exchange; over all steps of dense stages, of compressed ones (StepRange::compressed), and of the run; NaN where
-/// there are no steps.
+/// Mean communication time per step on a cluster, for each stage, for all dense stages, for all compressed stages
+/// (StepRange::compressed) and for the run. Steps without an exchange count, too. NaN where there are no steps.
 struct CommunicationTime {
   struct Stage {
     std::string name;  ///< name of its phase
@@ -23,7 +22,7 @@ struct CommunicationTime {
     double seconds;
   };
   std::string cluster;
-  std::vector<Stage> stages;  ///< ordered by first step
+  std::vector<Stage> stages;  ///< stages in the order of their first steps
   double dense_seconds, compressed_seconds, mean_seconds;
 };
 
@@ -37,31 +36,33 @@ struct Summary {
   Index batch = 1;        ///< samples per worker and step
   std::string gradients;  ///< a key that is equal for runs whose steps compute the same gradients (ComputingGroup)
   std::optional<sim::Constants> constants;  ///< constants of the model
-  Index steps = 0;                          ///< the last logged step
+  Index steps = 0;                          ///< number of the last logged step
   Index freeze_step = 0;                    ///< step after which the variance was frozen; 0: never
-  Index masked = 0;
-  double final_loss =
-      std::numeric_limits<double>::quiet_NaN();                 ///< held-out, of the last evaluation; none: it diverged
-  double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< held-out
-  double accuracy = std::numeric_limits<double>::quiet_NaN();   ///< held-out, of the last evaluation; none: it diverged
-  double bytes = 0;                                             ///< sent by one worker over the run
-  double dense_step_bytes =
-      std::numeric_limits<double>::quiet_NaN();  ///< sent by one worker in a dense step that exchanges
-  double compressed_step_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... in one of a compressed stage
-  double up_bytes = std::numeric_limits<double>::quiet_NaN();    ///< the part of compressed_step_bytes on the way up
-  double down_bytes = std::numeric_limits<double>::quiet_NaN();  ///< ... and down
+  Index masked = 0;                         ///< number of masked coordinates at the last logged step
+  /// Held-out loss of the last evaluation; NaN: none, or the run diverged.
+  double final_loss = std::numeric_limits<double>::quiet_NaN();
+  double best_loss = std::numeric_limits<double>::quiet_NaN();  ///< lowest held-out loss
+  /// Held-out accuracy of the last evaluation; NaN: none, or the run diverged.
+  double accuracy = std::numeric_limits<double>::quiet_NaN();
+  double bytes = 0;  ///< bytes sent by one worker over the run
+  /// Mean bytes that one worker sends in a step with an exchange, over the dense stages.
+  double dense_step_bytes = std::numeric_limits<double>::quiet_NaN();
+  /// Mean bytes that one worker sends in a step with an exchange, over the compressed stages.
+  double compressed_step_bytes = std::numeric_limits<double>::quiet_NaN();
+  double up_bytes = std::numeric_limits<double>::quiet_NaN();    ///< part of compressed_step_bytes on the way up
+  double down_bytes = std::numeric_limits<double>::quiet_NaN();  ///< part of compressed_step_bytes on the way down
   double codec_seconds =
       std::numeric_limits<double>::quiet_NaN();  ///< mean seconds per step for encode, exchange and decode
   double worker_codec_error = std::numeric_limits<double>::quiet_NaN();  ///< ||x - C[x]|| / ||x||, mean over the run
   double server_codec_error = std::numeric_limits<double>::quiet_NaN();
   double worker_mean_distance =
-      std::numeric_limits<double>::quiet_NaN();                  ///< where payloads are summed: ||x - C(mean)|| / ||x||
+      std::numeric_limits<double>::quiet_NaN();                  ///< ||x - C(mean)|| / ||x|| where payloads are summed
   double ratio_fp16 = std::numeric_limits<double>::quiet_NaN();  ///< bytes of dense fp16 all-reduces / bytes
   double ratio_fp32 = std::numeric_limits<double>::quiet_NaN();
   double wall_seconds = 0;  ///< wall time of all steps
   /// Computing time of one worker's step: this machine's time divided by the workers, median over the rows of /steps.
   double compute_seconds = std::numeric_limits<double>::quiet_NaN();
-  std::vector<CommunicationTime> communication;  ///< one per requested cluster
+  std::vector<CommunicationTime> communication;  ///< communication times, one entry per requested cluster
 };
 
 /// Returns the step after which the variance was frozen; 0 if it never was.
@@ -80,7 +81,7 @@ Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& excha
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});
 
-/// Returns the size of a run that shares its computing time with no other run.
+/// Returns the size of a run with its own computing time, which it shares with no other run.
 RunSize size_of(const Summary& run);
 
 /// Returns the communication times of a timeline's stages.

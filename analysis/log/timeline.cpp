@@ -66,12 +66,11 @@ void check_fits(const netmodel::Workload& workload, Index parameters, const std:
   constexpr double slack = 0.1;  // vocabularies, heads and biases differ between versions of one model
   const auto theirs = static_cast<double>(workload.parameters);
   if (workload.parameters == 0 || std::abs(static_cast<double>(parameters) - theirs) <= slack * theirs) return;
-  throw ConfigError(
-      "the workload is of another model",
-      where + " has " + std::to_string(parameters) + " parameters, workload " + workload.name + " " +
-          std::to_string(workload.parameters),
-      "'onebit price --workload " + workload.name +
-          "' without a log plans that model's own exchanges; --step.forward and --step.backward give a log's times");
+  throw ConfigError("the workload belongs to another model",
+                    where + " has " + std::to_string(parameters) + " parameters, workload " + workload.name + " has " +
+                        std::to_string(workload.parameters),
+                    "leave it out and give times with --step.forward and --step.backward; 'onebit price --workload " +
+                        workload.name + "' without a log prices the workload's own exchanges");
 }
 
 netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules) {
@@ -80,7 +79,7 @@ netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules) {
     check_fits(*rules.workload, run.parameters, "the run");
     workload = *rules.workload;
   } else {
-    workload.doc = "the simulation's, a worker's share";
+    workload.doc = "measured in the simulation, one worker's share";
     workload.source = netmodel::Source::estimated;
     workload.batches = {
         {"", static_cast<double>(run.batch), Seconds(run.compute_seconds / 3), Seconds(run.compute_seconds * 2 / 3)}};
@@ -104,7 +103,7 @@ ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload
   if (!std::isnan(rules.backward.value)) {
     times.last_backward = 1 / static_cast<double>(accumulation) * rules.backward;
   }
-  if (given) times.basis += times.basis.empty() ? "given" : ", or given";
+  if (given) times.basis += times.basis.empty() ? "given" : ", partly given";
   return times;
 }
 

@@ -10,7 +10,7 @@
 
 namespace onebit::analysis {
 
-/// How steps become seconds, independent of the run and the cluster.
+/// Rules by which steps become seconds, independent of the run and the cluster.
 struct PriceRules {
   std::optional<netmodel::Workload> workload = {};  ///< what a worker computes; none: the run's own measured times
   /// Times of a step that replace the workload's; NaN where not given.
@@ -25,7 +25,7 @@ struct PriceRules {
 /// Whether these rules use the run's own computing time.
 bool measures_computing(const PriceRules& rules);
 
-/// What decides a run's seconds besides its exchanges.
+/// Sizes and computing time of a run, which together with its exchanges determine its seconds on a cluster.
 struct RunSize {
   Index workers = 1, parameters = 0;
   Index batch = 1;             ///< samples per worker and step
@@ -33,8 +33,8 @@ struct RunSize {
 };
 
 /// Throws ConfigError where the workload's number of parameters differs from the model's by more than a tenth, so that
-/// its computing times do not fit the exchanges. A workload without parameters fits every model. where: the log or the
-/// arm.
+/// its computing times do not fit the exchanges. A workload without parameters fits every model. `where` names the log
+/// or the arm.
 void check_fits(const netmodel::Workload& workload, Index parameters, const std::string& where);
 
 /// Returns the workload of the rules with the run's number of parameters; without a workload, the run's own computing
@@ -63,7 +63,7 @@ class StepPricer {
   const netmodel::StepOptions& options_;
 };
 
-/// Mean over a stage's steps, including those without an exchange.
+/// Mean step of a stage, over all of its steps including those without an exchange.
 struct StageTime {
   std::string stage;  ///< name of its phase (optim::name)
   bool compressed = false;
@@ -79,11 +79,12 @@ class Timeline {
   Timeline(const RunSize& run, const std::vector<StepRange>& ranges, const netmodel::Cluster& cluster,
            const netmodel::CostModel& model, const PriceRules& rules = {});
 
-  /// Returns the seconds from the start of the run to the end of `step` steps; beyond the log's last step, its end.
+  /// Returns the seconds from the start of the run to the end of step `step`; for a step after the log's last one, to
+  /// the end of the run.
   double at(Index step) const;
   /// Returns the stages in the order of their first steps.
   const std::vector<StageTime>& stages() const { return stages_; }
-  /// Says in words where the computing times come from.
+  /// Returns the source of the computing times in words.
   const std::string& basis() const { return basis_; }
 
  private:

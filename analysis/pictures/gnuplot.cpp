@@ -57,7 +57,7 @@ class Memory {
   int descriptor_;
 };
 
-/// Runs a program and returns its exit status; 127 where it has none.
+/// Runs a program and returns its exit status; 127 where it cannot be started, 128 where it did not exit by itself.
 int run(std::initializer_list<const char*> words, const Memory& in, const Memory& out) {
   std::vector<char*> arguments;
   for (const char* word : words) arguments.push_back(const_cast<char*>(word));

@@ -144,7 +144,7 @@ std::string picture_of(const Terminal& terminal, const std::string& script) {
   return gnuplot_picture("set terminal " + terminal.settings + "\n" + script);
 }
 
-/// Empty where there is nothing to draw.
+/// Returns the gnuplot script of a plot; empty where there is nothing to draw.
 std::string script_of(const Plot& request) {
   const Plot plot = drawable(request);
   if (std::none_of(plot.curves.begin(), plot.curves.end(), has_points)) return "";

@@ -8,10 +8,10 @@ namespace onebit::analysis {
 
 struct Curve {
   std::string label;
-  std::vector<double> x, y;              ///< points that are not finite break the line
-  double mark_x = 0;                     ///< a vertical mark (the freeze step); 0: none
+  std::vector<double> x, y;              ///< coordinates; points that are not finite break the line
+  double mark_x = 0;                     ///< x of a vertical mark (the freeze step); 0: none
   std::vector<double> half_widths = {};  ///< half-widths of a band around the points; empty: none
-  bool dots = false;                     ///< dots instead of a line, in the colour of the preceding curve
+  bool dots = false;                     ///< whether to draw dots, in the preceding curve's colour, instead of a line
 };
 
 struct Plot {
@@ -19,15 +19,15 @@ struct Plot {
   bool log_x = false;
   std::string x_unit = "B";  ///< unit of a logarithmic axis, as in 12 kB
   bool log_y = false;
-  std::string legend = "top right";  ///< corner, as gnuplot's `set key` takes it
+  std::string legend = "top right";  ///< position of the legend, in the words of gnuplot's `set key`
   std::vector<Curve> curves;
 };
 
 /// Numbers on a grid, shown by colour: values[row][column]; cells that are not finite stay blank.
 struct HeatMap {
   std::string title, x_label;
-  std::vector<std::string> rows;     ///< names, the first at the top
-  std::vector<std::string> columns;  ///< names
+  std::vector<std::string> rows;     ///< names of the rows, from the top
+  std::vector<std::string> columns;  ///< names of the columns
   std::vector<std::vector<double>> values;
   std::string value_label;
 };

@@ -33,10 +33,11 @@ Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
   job.name = job.workload.name;
   if (plan.parameters > 0) job.workload.parameters = plan.parameters;
   if (job.workload.parameters == 0)
-    throw ConfigError("a workload without parameters", job.name, "--step.parameters says how many");
+    throw ConfigError("the workload has no parameters", job.name, "give their number with --step.parameters");
   job.workers = plan.workers > 0 ? plan.workers : cluster.nodes * cluster.gpus_per_node;
   if (job.workers == 0)
-    throw ConfigError("how many workers?", "cluster " + cluster.name, "--cluster.nodes or --workers says it");
+    throw ConfigError("the number of workers is not known", "cluster " + cluster.name,
+                      "give --workers or --cluster.nodes");
   job.batch = plan.run.batch;
   job.accumulation = plan.run.accumulation;
   job.dense = dense_adam(job.workers, job.workload.parameters);

@@ -1,5 +1,5 @@
 #pragma once
-// What is priced, independent of the cluster: a job with a number of workers.
+// Jobs, which are priced on clusters: a workload or a log, an optimizer, and a number of workers.
 
 #include <optional>
 #include <string>
@@ -20,24 +20,26 @@ struct Job {
   std::vector<StageTraffic> stages;  ///< traffic of the optimizer's stages
   double warmup_share = 0;           ///< share of the steps before the last stage
   PriceRules rules;
-  std::optional<Run> log{};  ///< the log, if one is priced
+  std::optional<Run> log{};  ///< the run of the log, if one is priced
 };
 
 /// A job that has not been run.
 struct JobPlan {
-  PriceRules rules;                             ///< with a workload
-  Index parameters = 0;                         ///< replaces the workload's number of parameters; 0: keeps it
-  double warmup_share = PriceRules::kNotGiven;  ///< NaN: as the freeze policy says, else 0.15
-  Index workers = 0;                            ///< 0: as many as the cluster has
-  sim::RunConfig run;                           ///< its optimizer, batch and accumulation count
+  PriceRules rules;      ///< pricing rules, which must contain a workload
+  Index parameters = 0;  ///< number of parameters to use instead of the workload's; 0: keep the workload's
+  /// Share of the steps before the last stage; NaN: that of the freeze policy, or 0.15 if it has none.
+  double warmup_share = PriceRules::kNotGiven;
+  Index workers = 0;   ///< number of workers; 0: as many as the cluster's GPUs
+  sim::RunConfig run;  ///< run of which the optimizer, batch and accumulation are used
 };
 
 /// Plans the exchanges of a job. Throws ConfigError where neither the plan nor the cluster gives a number of workers,
 /// the workload has no parameters, or the exchanges depend on data (plan_stages).
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster);
 
-/// Makes a job of a log's own exchanges and sizes. Computing times are one worker's share of the simulation's, unless
-/// the rules give others. Throws what the reader and check_fits throw, and ConfigError for a log without steps.
+/// Makes a job from a log's exchanges and sizes. Computing times are one worker's share of those measured in the
+/// simulation, unless the rules give others. Throws what the reader and check_fits throw, and ConfigError for a log
+/// without steps.
 Job job_of_log(const std::string& path, const PriceRules& rules);
 
 }  // namespace onebit::analysis

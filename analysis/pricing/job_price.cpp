@@ -75,7 +75,8 @@ void write_schedule(const Job& job, const Cluster& cluster, const netmodel::Cost
   files::replace(path, write);
 }
 
-/// Without a log, the stages before the last one have equal parts of the warm-up share; a log has its own steps.
+/// Returns the speed-up of the whole run. Stages count by their steps in the log; without a log, the stages before the
+/// last one have equal parts of the warm-up share.
 static double end_to_end(const ClusterPrice& price, double share) {
   if (price.timeline) {
     Index steps = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Would it pay off on my cluster? An optimizer's steps, stage by stage, against dense Adam on the same cluster.
+// The price of a job on a cluster: an optimizer's steps, stage by stage, compared with dense Adam on the same cluster.
 
 #include <optional>
 #include <set>
@@ -20,24 +20,24 @@ struct ClusterPrice {
   Index nodes = 1, width = 1;
   std::string basis;                   ///< source of the computing times
   StagePrice dense;                    ///< Adam with a dense all-reduce of the gradients
-  std::vector<StagePrice> stages;      ///< the optimizer's stages; the last one makes up the rest of the run
+  std::vector<StagePrice> stages;      ///< prices of the optimizer's stages, in order
   double speedup = 1;                  ///< speed-up of the last stage over dense Adam
-  double end_to_end_speedup = 1;       ///< speed-up with the earlier stages, by their share or a log's steps
-  std::optional<Timeline> timeline{};  ///< timeline of a log
+  double end_to_end_speedup = 1;       ///< speed-up of the whole run, all stages included
+  std::optional<Timeline> timeline{};  ///< timeline of the run, if a log is priced
   /// Rate of a node's network link at which the last stage and dense Adam take the same time, if there is one between
   /// 1e5 and 1e12 bytes per second; else the last stage is always faster, or never.
   std::optional<netmodel::BytesPerSecond> break_even{};
   bool always_faster = false;
-  std::set<std::string> extended{};  ///< where a cost table was extrapolated, and its range; empty: nowhere
+  std::set<std::string> extended{};  ///< warnings of extrapolated cost tables, with their ranges
 };
 
-/// Prices a job on a cluster. Throws ConfigError where workers and cluster do not fit together.
+/// Prices a job on a cluster. Throws ConfigError where the workers do not fit the cluster.
 ClusterPrice price_job(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config);
 
 /// Returns the speed-up of the last stage over dense Adam, from a sample of its steps where there are many kinds.
 double speedup_at(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModel& model);
 
-/// Writes the step of the last stage that sends the most bytes as a GOAL schedule. Throws IoError, and ConfigError for
+/// Writes a GOAL schedule of that step of the last stage that sends the most bytes. Throws IoError, and ConfigError for
 /// too many messages.
 void write_schedule(const Job& job, const netmodel::Cluster& cluster, const netmodel::CostModelConfig& config,
                     const std::string& path);

@@ -15,23 +15,23 @@ struct SpeedupCurve {
 /// Returns `count` rates from low to high with equal ratios between neighbours.
 std::vector<double> spaced_rates(double low, double high, Index count);
 
-/// Computes the speed-up at each rate of a node's network link, with one curve for each number of GPUs per node;
-/// without such numbers, one curve for the cluster as it is. Throws ConfigError for a number of GPUs per node that the
-/// workers do not fill.
+/// Computes the speed-up at each rate of a node's network link, with one curve for each number of GPUs per node; if
+/// there are no numbers, with one curve for the given cluster. Throws ConfigError for a number of GPUs per node that
+/// the workers do not fill.
 std::vector<SpeedupCurve> sweep_bandwidth(const Job& job, const netmodel::Cluster& cluster,
                                           const netmodel::CostModelConfig& config, const std::vector<double>& rates,
                                           const std::vector<Index>& gpus_per_node);
 
-/// Throughput of a workload on a number of nodes, in samples per second, for both optimizers.
+/// Throughput on a number of nodes, in samples per second, with dense Adam and in the optimizer's last stage.
 struct ScalingPoint {
   Index nodes = 1, workers = 1;
   Index batch = 1;             ///< samples of a GPU's micro-batch
-  double dense = 0, last = 0;  ///< NaN where the samples of a step cannot be divided evenly
+  double dense = 0, last = 0;  ///< both throughputs; NaN where the samples of a step cannot be divided evenly
 };
 
 struct ScalingPrice {
-  std::vector<ScalingPoint> weak;    ///< every GPU keeps its batch
-  std::vector<ScalingPoint> strong;  ///< a step keeps the number of samples that it has on the fewest nodes
+  std::vector<ScalingPoint> weak;    ///< points at which every GPU keeps its batch
+  std::vector<ScalingPoint> strong;  ///< points at which a step has as many samples as on the fewest nodes
 };
 
 /// Computes the throughput on each number of nodes, all of which are at least 1. Throws what plan_job throws.

@@ -14,7 +14,7 @@
 namespace onebit::analysis {
 namespace {
 
-/// Steps that certainly reach beyond the warm-up stages.
+/// Minimum number of planned steps, which is large enough to pass the warm-up stages.
 constexpr Index kLeastSteps = 12;
 constexpr Index kLongestPeriod = 4096;
 
@@ -33,12 +33,12 @@ Index period_of(const optim::OptimizerConfig& config) {
   const Index period = zeroone ? config.zeroone.local_step_clipper : config.local.period;
   if (period < 1 || period > kLongestPeriod) {
     throw ConfigError("option out of range", zeroone ? "optimizer.local-step-clipper" : "optimizer.local-period",
-                      "from 1 to " + std::to_string(kLongestPeriod) + " where it is priced");
+                      "prices need a value from 1 to " + std::to_string(kLongestPeriod));
   }
   return period;
 }
 
-/// Throws where the volume depends on the data, or planning needs the tensors: that cannot be planned for one vector.
+/// Throws where the traffic depends on the data or the tensors, or cannot be planned for another reason.
 void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
   const bool compresses =
       config.name.find("adam") == std::string::npos && config.name.find("lamb") == std::string::npos;
@@ -52,14 +52,14 @@ void check_plannable(const optim::OptimizerConfig& config, Index parameters) {
                       "train a small run and price its log");
   }
   if (config.variance_refresh > 0) {
-    throw ConfigError("dense steps that refresh the variance are not planned", "optimizer.variance-refresh",
+    throw ConfigError("dense steps that refresh the variance cannot be planned", "optimizer.variance-refresh",
                       "train a small run and price its log");
   }
   const double bytes = 2 * sizeof(float) * static_cast<double>(parameters);
   if (bytes > static_cast<double>(device::available_memory())) {
     throw ConfigError("planning the exchanges of " + std::to_string(parameters) + " parameters takes " +
-                          bytes_text(bytes) + " of memory",
-                      "step.parameters", "a smaller workload");
+                          bytes_text(bytes) + " of memory, more than is available",
+                      "step.parameters", "choose a smaller workload");
   }
 }
 

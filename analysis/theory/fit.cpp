@@ -38,7 +38,7 @@ double variable_of(const sim::LogReader& log, Variable variable, double steps) {
   if (variable == Variable::steps) return steps;
   if (variable == Variable::workers) return static_cast<double>(log.header().workers);
   const double errors = view_theory(log).constants.epsilon;
-  if (!(errors > 0)) throw ConfigError("the run has no errors to fit against", log.path(), "it does not compress");
+  if (!(errors > 0)) throw ConfigError("the run has no errors to fit against", log.path(), "use runs that compress");
   return errors;
 }
 
@@ -60,7 +60,7 @@ struct Settings {
 Settings settings_of(const Run& run, Variable variable) {
   Settings settings;
   for (const auto& option : arm_options(run)) {
-    if (option.first == "eval.examples") continue;  // the fitted quantity is of the training
+    if (option.first == "eval.examples") continue;  // the fitted quantity comes from training, not from evaluation
     const bool varies = makes(option.first, variable);
     (varies ? settings.variable : option.first == kRate ? settings.rate : settings.rest).insert(option);
   }
@@ -95,7 +95,8 @@ bool one_rate_a_setting(const std::vector<const Run*>& runs, Variable variable) 
   });
 }
 
-/// Groups runs that are fitted together: they differ in the variable and, where each setting has its own, the rate.
+/// Groups runs that are fitted together: they differ in the variable and, where each of its settings has its own
+/// learning rate, in that.
 std::vector<Group> groups_of(std::span<const Run> runs, Variable variable) {
   std::vector<const Run*> all;
   for (const Run& run : runs) all.push_back(&run);
@@ -142,8 +143,8 @@ RateFit fit_of(const Group& group, const std::string& name, Variable variable) {
     fit.points.push_back(rate_point(sim::LogReader(run->summary.path), variable));
   }
   if (settings.size() < 2)
-    throw ConfigError("a power law needs runs that differ in what it is fitted against", fit.name,
-                      "each learning rate is fitted for itself where one setting has several");
+    throw ConfigError("a power law needs runs that differ in the variable of the fit", fit.name,
+                      "where one setting has several learning rates, each rate has its own fit");
   std::ranges::stable_sort(fit.points, {}, &RatePoint::x);
   std::vector<double> x, y;
   for (const RatePoint& point : fit.points) {
@@ -164,7 +165,7 @@ PowerFit fit_power(std::span<const double> x, std::span<const double> y) {
     uu += (u[i] - u_mean) * (u[i] - u_mean);
     uv += (u[i] - u_mean) * (v[i] - v_mean);
   }
-  if (!(uu > 0)) throw ConfigError("a power law needs runs that differ in what it is fitted against", "");
+  if (!(uu > 0)) throw ConfigError("a power law needs runs that differ in the variable of the fit", "");
   PowerFit fit{.exponent = uv / uu, .half_width = std::numeric_limits<double>::quiet_NaN(), .points = std::ssize(u)};
   fit.factor = std::exp(v_mean - fit.exponent * u_mean);
   if (u.size() < 3) return fit;
@@ -186,7 +187,7 @@ RatePoint rate_point(const sim::LogReader& log, Variable variable) {
     ++count;
     last = static_cast<double>(probe.step - freeze);
   }
-  if (count == 0) throw ConfigError("the log has no probe of the stage that is fitted", log.path());
+  if (count == 0) throw ConfigError("the log has no probe in the stage that is fitted", log.path());
   return {variable_of(log, variable, last), sum / count,
           number_of(log.header(), kRate, std::numeric_limits<double>::quiet_NaN())};
 }

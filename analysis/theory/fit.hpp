@@ -12,12 +12,12 @@
 
 namespace onebit::analysis {
 
-/// Power law y = c x^exponent, fitted by least squares on the logarithms. The interval is Student's t on the residuals,
-/// NaN for fewer than three points.
+/// Power law y = c x^exponent, fitted by least squares on the logarithms. The interval of the exponent is Student's t
+/// on the residuals; half_width is NaN for fewer than three points.
 struct PowerFit {
   double exponent = 0;
   double half_width = 0;
-  double factor = 0;  ///< c
+  double factor = 0;  ///< the constant c
   Index points = 0;
 };
 
@@ -25,7 +25,7 @@ struct PowerFit {
 /// x are equal.
 PowerFit fit_power(std::span<const double> x, std::span<const double> y);
 
-/// Independent variable of a fit: T, n, or the measured epsilon (TheoryConstants).
+/// Independent variable of a fit: the number of steps T or of workers n, or the measured epsilon (TheoryConstants).
 enum class Variable { steps, workers, errors };
 
 /// One run: the value of the variable, and the mean of ||grad f(x)||^2 over its steps after the freeze (all steps where
@@ -33,26 +33,26 @@ enum class Variable { steps, workers, errors };
 struct RatePoint {
   double x = 0;
   double gradient_square = 0;
-  double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the log does not say
+  double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< learning rate; NaN: the log does not say
 };
 
 /// Measures one run. Throws ConfigError where the log has no probes, or no errors to fit against.
 RatePoint rate_point(const sim::LogReader& log, Variable variable);
 
-/// Runs that differ only in the variable and the seed, and the power law through them. For the variable errors they
-/// differ in what causes errors: codecs, and the quadratic's noise and heterogeneity. Learning rates differ only where
-/// each setting of the variable has its own.
+/// Runs that differ only in the variable and the seed, and the power law through them. For Variable::errors they differ
+/// in options that cause errors: the codec, and the quadratic's noise and heterogeneity. Learning rates differ only
+/// where each setting of the variable has its own.
 struct RateFit {
   std::string name;                    ///< the optimizer; with several fits, also what distinguishes them
-  std::string optimizer;               ///< empty: the log does not say
-  std::vector<RatePoint> points;       ///< by x, then in the order of the logs
+  std::string optimizer;               ///< name of the optimizer; empty: the log does not say
+  std::vector<RatePoint> points;       ///< points sorted by x, then in the order of the logs
   std::vector<std::string> differing;  ///< options in which its runs differ, sorted, without the seed
   PowerFit fit;
 };
 
 /// Fits the runs, in the order of their first runs. Where runs of one setting used several learning rates, each rate
 /// has its own fit. The theory of 1-bit Adam (Corollary 1) has exponents of -1/2 in steps and in workers where noise
-/// dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where they dominate and the
+/// dominates and the learning rate scales as sqrt(workers / steps), and of 2/3 in errors where errors dominate and the
 /// rate scales as errors^(-2/3). Throws what the reader, rate_point and fit_power throw, and ConfigError naming the fit
 /// where its runs have only one setting.
 std::vector<RateFit> fit_rates(std::span<const Run> runs, Variable variable);

@@ -94,9 +94,9 @@ double least_loss(const sim::LogReader& log) {
 }
 
 struct Stage {
-  Index first = 0;  ///< its first step
-  double loss = 0;  ///< f(x0)
-  double lr = 0;    ///< mean learning rate
+  Index first = 0;  ///< first step of the stage
+  double loss = 0;  ///< f(x0), the loss before the stage
+  double lr = 0;    ///< mean learning rate of the stage
 };
 
 /// Returns the loss of the last evaluation up to a step; a training loss covers only a few examples.
@@ -136,7 +136,7 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   Index before = stage.first - 1;
   for (const sim::ProbeRow& probe : probes) {
     if (probe.step < stage.first || std::isnan(probe.least_denominator)) continue;
-    const auto weight = static_cast<double>(probe.step - before);  // a probe stands for the steps since the last one
+    const auto weight = static_cast<double>(probe.step - before);  // a probe represents the steps since the last one
     before = probe.step;
     sum += weight * probe.scaled_gradient_square;
     const double t = static_cast<double>(probe.step - stage.first + 1), v = probe.least_denominator;
@@ -152,8 +152,8 @@ std::vector<BoundRow> bound_of(const sim::LogReader& log, const TheoryConstants&
   return rows;
 }
 
-/// Applies to optimizers whose workers feed gradients. The input of 1-bit Adam contains the shared momentum, and with
-/// it the errors of earlier exchanges, which the lemma does not cover.
+/// Returns the bound for optimizers whose workers feed gradients into the exchange. The input of 1-bit Adam contains
+/// the shared momentum and thereby the errors of earlier exchanges, which the lemma does not cover.
 ErrorBound error_bound(const sim::LogHeader& header, const TheoryConstants& c,
                        const std::vector<sim::ProbeRow>& probes) {
   ErrorBound result;

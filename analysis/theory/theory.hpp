@@ -1,6 +1,6 @@
 #pragma once
-// A run against the theory of 1-bit Adam and of error feedback: constants measured by its probes, and both sides of the
-// bounds.
+// A run compared with the theory of 1-bit Adam and of error feedback: constants measured by its probes, and both sides
+// of the bounds.
 
 #include <limits>
 #include <vector>
@@ -31,35 +31,35 @@ struct TheoryConstants {
       std::numeric_limits<double>::quiet_NaN();  ///< twice the largest error norm of any worker or the servers
 };
 
-/// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as the reference texts quote it, v
-/// meaning the denominators d = sqrt(v) + eps of the update:
+/// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as the reference texts quote it. In it,
+/// v stands for the denominators d = sqrt(v) + eps of the update:
 ///   (1 - g L/v - 2 g^2 L^2/((1-b)^2 v^2)) sum ||grad f||_V^2
 ///     <= 2 (f(x0) - f*)/g + 6 g^2 L^2 e^2 T/((1-b)^2 v^3) + L g s^2 T/(n v) + 2 g^2 L^2 s^2 T/(n (1-b)^2 v^2)
-/// The constants 6, 2, 2 and the powers of v in the noise terms are not certain: both sides are reported, never judged.
+/// The constants 6, 2, 2 and the powers of v in the noise terms are uncertain, so both sides are reported without a
+/// verdict.
 struct BoundRow {
   Index step = 0;
-  double factor = 0;    ///< factor of the sum on the left; not positive: the theorem says nothing at this learning rate
-  double left = 0;      ///< factor times the sum of the scaled squared gradients since the freeze
-  double start = 0;     ///< 2 (f(x0) - f*)/g
-  double errors = 0;    ///< the term with epsilon
-  double noise = 0;     ///< L g s^2 T/(n v)
+  double factor = 0;  ///< factor of the sum on the left; if not positive, the learning rate is too high for the theorem
+  double left = 0;    ///< factor times the sum of the scaled squared gradients since the freeze
+  double start = 0;   ///< 2 (f(x0) - f*)/g
+  double errors = 0;  ///< the term with epsilon
+  double noise = 0;   ///< L g s^2 T/(n v)
   double momentum = 0;  ///< 2 g^2 L^2 s^2 T/(n (1-b)^2 v^2)
   double right() const { return start + errors + noise + momentum; }
 };
 
 /// Error feedback's bound E||e||^2 <= 4 (1 - delta) G^2 / delta^2 (Karimireddy et al. 2019, Lemma 3; G^2 is the mean
-/// square of the input), in units of what is exchanged. It applies to workers, whose input is their own, under
-/// optimizers that feed gradients, and where delta is in (0, 1]; else NaN. A momentum that went through a codec carries
-/// the codec's errors.
+/// square of the input), in units of what is exchanged. It applies to workers, if the optimizer feeds their own
+/// gradients into the exchange and delta is in (0, 1]; else the values are NaN. It does not apply to a momentum that
+/// went through a codec, because that contains the codec's errors.
 struct ErrorBound {
-  double error_square = std::numeric_limits<double>::quiet_NaN();  ///< largest mean square over workers
+  double error_square = std::numeric_limits<double>::quiet_NaN();  ///< largest mean square of the errors over workers
   double bound = std::numeric_limits<double>::quiet_NaN();
-  double delta = std::numeric_limits<double>::quiet_NaN();         ///< smallest measured
-  double input_square = std::numeric_limits<double>::quiet_NaN();  ///< G^2, largest measured
+  double delta = std::numeric_limits<double>::quiet_NaN();         ///< smallest measured delta
+  double input_square = std::numeric_limits<double>::quiet_NaN();  ///< largest measured G^2
 };
 
-/// How well the exchanges satisfied error feedback's telescoping identity: ||residual|| / ||input||, the largest of all
-/// probes.
+/// Largest violation of error feedback's telescoping identity over all probes, as ||residual|| / ||input||.
 struct Telescoping {
   double worst = std::numeric_limits<double>::quiet_NaN();
   Index step = 0;

@@ -18,7 +18,8 @@ void check_rate(const Cluster& cluster, const std::string& field, BytesPerSecond
     refuse(cluster, field + " is not above 0", "in bytes per second, e.g. 1.1e9, 1.1GB/s or 10Gb/s");
   }
   if (rate > kFastestLink) {
-    refuse(cluster, field + " is more than 1e13 bytes per second", "are these bits? Write 100Gb/s");
+    refuse(cluster, field + " is more than 1e13 bytes per second",
+           "if this is a number of bits, write for example 100Gb/s");
   }
 }
 
@@ -27,7 +28,8 @@ void check_link(const Cluster& cluster, const std::string& link, const LinkSpec&
   check_rate(cluster, link + ".effective", spec.effective, false);
   check_rate(cluster, link + ".stream-cap", spec.stream_cap, true);
   if (spec.effective > spec.nominal) {
-    refuse(cluster, link + ".effective is above " + link + ".nominal", "no link gives more than it is sold as");
+    refuse(cluster, link + ".effective is above " + link + ".nominal",
+           "the rate that collectives reach cannot exceed the line rate");
   }
   if (!(spec.latency.value >= 0 && spec.latency.value < 10 && spec.per_message.value >= 0 &&
         spec.per_message.value < 10)) {
@@ -42,8 +44,8 @@ void check_factors(const Cluster& cluster, const std::string& field, const std::
                    double high) {
   for (const NodeFactor& each : factors) {
     if (each.node < 0 || (cluster.nodes > 0 && each.node >= cluster.nodes)) {
-      refuse(cluster, field + " names node " + std::to_string(each.node) + ", which there is not",
-             "nodes count from 0");
+      refuse(cluster, field + " names node " + std::to_string(each.node) + ", which does not exist",
+             "nodes are numbered from 0");
     }
     if (!(each.factor >= low && each.factor <= high)) {
       refuse(cluster, field + " of node " + std::to_string(each.node) + " is out of range",
@@ -66,7 +68,8 @@ const auto& find(const Table& table, std::string_view kind, std::string_view nam
 
 void check(const Cluster& cluster) {
   constexpr Index most = 1 << 20;
-  if (cluster.nodes < 0 || cluster.nodes > most) refuse(cluster, "nodes out of range", "from 0 (as needed) to 1048576");
+  if (cluster.nodes < 0 || cluster.nodes > most)
+    refuse(cluster, "nodes out of range", "from 0 (as many as the workers need) to 1,048,576");
   if (cluster.gpus_per_node < 1 || cluster.gpus_per_node > 1024) {
     refuse(cluster, "gpus-per-node out of range", "from 1 to 1024");
   }

@@ -10,24 +10,24 @@
 namespace onebit::netmodel {
 namespace {
 
-/// Memory accesses for each byte that is added: two are read, one written.
+/// Memory traffic in bytes for each byte that is added: two are read, one is written.
 constexpr double kAccesses = 3;
 
 Index nodes_for(const Cluster& cluster, Index ranks, Index width) {
   const std::string where = "cluster " + cluster.name;
   if (ranks % width != 0) {
     throw ConfigError(std::to_string(ranks) + " workers do not fill nodes of " + std::to_string(width) + " GPUs", where,
-                      "another number of workers, or --cluster.gpus-per-node");
+                      "change the number of workers or --cluster.gpus-per-node");
   }
   if (cluster.nodes > 0 && cluster.nodes * cluster.gpus_per_node != ranks) {
-    throw ConfigError(std::to_string(ranks) + " workers on " + std::to_string(cluster.nodes) + " nodes of " +
+    throw ConfigError(std::to_string(ranks) + " workers do not match " + std::to_string(cluster.nodes) + " nodes of " +
                           std::to_string(cluster.gpus_per_node) + " GPUs",
-                      where, "every GPU runs one worker: leave --cluster.nodes out, or change it");
+                      where, "every GPU runs one worker: change --cluster.nodes, or leave it out");
   }
   return ranks / width;
 }
 
-/// Shuffle of Fisher and Yates, with a generator that is the same everywhere.
+/// Fisher-Yates shuffle, with a generator that gives the same numbers everywhere.
 std::vector<Index> shuffled(Index count) {
   std::vector<Index> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), Index{0});
@@ -52,7 +52,8 @@ BytesPerSecond capped(BytesPerSecond rate, BytesPerSecond stream_cap, Index stre
 
 Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
   check(cluster);
-  if (ranks < 1) throw ConfigError("a job of " + std::to_string(ranks) + " workers", "cluster " + cluster.name);
+  if (ranks < 1)
+    throw ConfigError("a job needs at least 1 worker, not " + std::to_string(ranks), "cluster " + cluster.name);
   width_ = std::min(ranks, cluster.gpus_per_node);
   nodes_ = nodes_for(cluster, ranks, width_);
   slots_ = placed(cluster.placement, nodes_, width_);

@@ -5,7 +5,7 @@
 
 namespace onebit::netmodel {
 
-/// The GPUs of a job are numbered node by node, as slots. A job smaller than a node takes a part of one.
+/// Slots number the GPUs of a job node by node. A job smaller than a node uses a part of one.
 class Fabric {
  public:
   /// Throws ConfigError if the cluster is invalid (check), or if the ranks do not fill its nodes.
@@ -14,25 +14,25 @@ class Fabric {
   const Cluster& cluster() const { return cluster_; }
   Index ranks() const { return nodes_ * width_; }
   Index nodes() const { return nodes_; }
-  Index width() const { return width_; }  ///< GPUs of a node that take part
+  Index width() const { return width_; }  ///< number of GPUs per node that take part
   Index slot(Index rank) const { return slots_.empty() ? rank : slots_[static_cast<std::size_t>(rank)]; }
   Index node(Index slot) const { return slot / width_; }
 
-  /// Whether all nodes are alike and ranks lie on them in order, as closed forms require.
+  /// Whether all nodes are alike and hold the ranks in order, as closed forms require.
   bool symmetric() const { return slots_.empty() && shares_.empty(); }
 
   /// Rate of a link that carries `streams` streams at a time.
   BytesPerSecond gpu_rate(Index streams) const;
   BytesPerSecond nic_rate(Index node, Index streams) const;
-  BytesPerSecond core_rate() const { return core_; }  ///< of the network between the nodes
+  BytesPerSecond core_rate() const { return core_; }  ///< rate of the network between the nodes
 
   double seconds_per_reduced_byte() const { return gamma_; }
 
  private:
   Cluster cluster_;
   Index nodes_, width_;
-  std::vector<Index> slots_;    ///< by rank; empty: the same number
-  std::vector<double> shares_;  ///< of every node's NIC; empty: 1
+  std::vector<Index> slots_;    ///< slot of each rank; empty: the rank's own number
+  std::vector<double> shares_;  ///< share of its rate that each node's NIC has; empty: 1 for all
   BytesPerSecond nic_, core_;
   double gamma_;
 };

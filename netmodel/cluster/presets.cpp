@@ -1,4 +1,4 @@
-// The tables of presets: a cluster, a link of GPUs, a GPU is one row here.
+// The tables of presets, with one row for each GPU, GPU link and cluster.
 
 #include <array>
 
@@ -32,7 +32,7 @@ Cluster dense_nodes(Cluster cluster, Index gpus_per_node, const char* gpu_link, 
 
 std::span<const Gpu> gpus() {
   static constexpr auto table = std::to_array<Gpu>({
-      // 176 bytes an element of the released 1-bit codec took 99 ms for BERT-Large on the V100s of DeepSpeed's figures
+      // In DeepSpeed's figures the released 1-bit codec, at 176 bytes per element, takes 99 ms for BERT-Large on V100s
       {"v100-pcie", "V100 on PCIe, as in paper-ethernet", Source::fitted, gigabytes_per_second(600), 0.95},
       {"v100", "V100 with NVLink, as in paper-infiniband", Source::fitted, gigabytes_per_second(600), 1},
       {"a100", "A100 with NVLink", Source::estimated, gigabytes_per_second(1400), 2.5},
@@ -43,12 +43,12 @@ std::span<const Gpu> gpus() {
 
 std::span<const GpuLink> gpu_links() {
   static constexpr auto table = std::to_array<GpuLink>({
-      // name, doc, source, link {nominal GB/s, effective GB/s, us a step}, is it NVLink
-      {"pcie3-paper", "PCIe 3 as 4 V100s of paper-ethernet share it", Source::fitted, link(15.75, 4.25, 5.7), false},
+      // name, doc, source, link {nominal GB/s, effective GB/s, us per step}, whether it is NVLink
+      {"pcie3-paper", "PCIe 3, shared by 4 V100s in paper-ethernet", Source::fitted, link(15.75, 4.25, 5.7), false},
       {"pcie3", "PCIe 3 x16", Source::published, link(15.75, 12, 5.7), false},
-      {"pcie4", "PCIe 4 x16, as collectives of 4 to 8 GPUs get it", Source::estimated, link(31.5, 16, 5.7), false},
-      {"pcie5", "PCIe 5 x16, as collectives of 8 GPUs get it", Source::published, link(63, 28, 5.7), false},
-      {"nvlink2-paper", "NVLink as 8 V100s of paper-infiniband see it", Source::fitted, link(150, 46.7, 3.4), true},
+      {"pcie4", "PCIe 4 x16, as reached by collectives of 4 to 8 GPUs", Source::estimated, link(31.5, 16, 5.7), false},
+      {"pcie5", "PCIe 5 x16, as reached by collectives of 8 GPUs", Source::published, link(63, 28, 5.7), false},
+      {"nvlink2-paper", "NVLink between 8 V100s in paper-infiniband", Source::fitted, link(150, 46.7, 3.4), true},
       {"nvlink2", "NVLink of a V100", Source::published, link(150, 120, 3.4), true},
       {"nvlink3", "NVLink of an A100", Source::published, link(300, 230, 3.4), true},
       {"nvlink4", "NVLink of an H100 or H200", Source::published, link(450, 370, 3.4), true},
@@ -58,26 +58,27 @@ std::span<const GpuLink> gpu_links() {
 
 std::span<const Cluster> clusters() {
   static const auto table = std::to_array<Cluster>({
-      single("eth1", "1 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(0.125, 0.117, 50)),
-      // 40 GbE is sold as 5 GB/s; its dense all-reduces of BERT-Large in fp16 say 0.607 (six rows of Table 1, 3.3%)
-      dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100 a node, as measured for 1-bit Adam (Table 1)",
+      single("eth1", "1 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(0.125, 0.117, 50)),
+      // 40 GbE is nominally 5 GB/s; dense all-reduces of BERT-Large in fp16 give 0.607 (six rows of Table 1, 3.3%)
+      dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100s per node, as measured for 1-bit Adam (Table 1)",
                          Source::fitted, link(5, 0.607, 35)),
                   4, "pcie3-paper", "v100-pcie", Selection::ring),
-      single("eth10", "10 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(1.25, 1.1, 35)),
-      // 60% of line rate is what NCCL's users see on TCP (NVIDIA/nccl issue 209); one stream may get as little as 1.2
-      single("eth25", "25 Gb/s Ethernet, TCP, one GPU a node", Source::estimated, link(3.125, 2.0, 35)),
-      single("ib40", "40 Gb/s InfiniBand QDR, one GPU a node", Source::published, link(4, 4, 14)),
-      // Far below 100 Gb/s: take it as what was measured, not as EDR
-      dense_nodes(single("paper-infiniband", "100 Gb/s InfiniBand, 8 V100 a node, as measured for 1-bit Adam (Table 1)",
-                         Source::fitted, link(12.5, 4.03, 14)),
-                  8, "nvlink2-paper", "v100", Selection::hierarchical),
-      single("eth100", "100 Gb/s Ethernet, TCP, one GPU a node (NVIDIA/nccl issue 450)", Source::published,
+      single("eth10", "10 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(1.25, 1.1, 35)),
+      // NCCL's users report 60% of line rate on TCP (NVIDIA/nccl issue 209); one stream may reach as little as 1.2 GB/s
+      single("eth25", "25 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(3.125, 2.0, 35)),
+      single("ib40", "40 Gb/s InfiniBand QDR, one GPU per node", Source::published, link(4, 4, 14)),
+      // Far below 100 Gb/s: a fit to measurements of one cluster, not a model of EDR
+      dense_nodes(
+          single("paper-infiniband", "100 Gb/s InfiniBand, 8 V100s per node, as measured for 1-bit Adam (Table 1)",
+                 Source::fitted, link(12.5, 4.03, 14)),
+          8, "nvlink2-paper", "v100", Selection::hierarchical),
+      single("eth100", "100 Gb/s Ethernet, TCP, one GPU per node (NVIDIA/nccl issue 450)", Source::published,
              link(12.5, 4.5, 30)),
-      single("roce100", "100 Gb/s Ethernet, RDMA, one GPU a node", Source::estimated, link(12.5, 11.5, 14)),
+      single("roce100", "100 Gb/s Ethernet, RDMA, one GPU per node", Source::estimated, link(12.5, 11.5, 14)),
       // 12 GB/s is NCCL's own tuning constant for this network
-      single("ib100", "100 Gb/s InfiniBand EDR, one GPU a node", Source::published, link(12.5, 12.0, 14)),
-      single("ib200", "200 Gb/s InfiniBand HDR, one GPU a node", Source::published, link(25, 23.5, 14)),
-      single("ib400", "400 Gb/s InfiniBand NDR, one GPU a node", Source::published, link(50, 48.5, 14)),
+      single("ib100", "100 Gb/s InfiniBand EDR, one GPU per node", Source::published, link(12.5, 12.0, 14)),
+      single("ib200", "200 Gb/s InfiniBand HDR, one GPU per node", Source::published, link(25, 23.5, 14)),
+      single("ib400", "400 Gb/s InfiniBand NDR, one GPU per node", Source::published, link(50, 48.5, 14)),
   });
   return table;
 }

@@ -8,14 +8,14 @@
 namespace onebit::netmodel {
 namespace {
 
-/// A step of an algorithm as its busiest links see it.
+/// Load of an algorithm's step on its busiest links.
 struct Step {
   double repeat = 1;
   double gpu_hops = 0, network_hops = 0;
-  double messages = 1;  ///< messages that a GPU sends
+  double messages = 1;  ///< number of messages that a GPU sends
   double gpu_bytes = 0, nic_bytes = 0, core_bytes = 0;
   double gpu_streams = 1, nic_streams = 0;
-  double node_bytes = -1;  ///< of a node, averaged over the runs; -1: nic_bytes
+  double node_bytes = -1;  ///< bytes that leave a node, averaged over the runs; -1: nic_bytes
   double reduced = 0;
   double efficiency = 1;
 };
@@ -101,7 +101,7 @@ class Formulas {
     return step;
   }
 
-  /// `flows` streams of `bytes` leave every node.
+  /// Adds `flows` streams of `bytes` each that leave every node.
   Step through_nics(Step step, double flows, double bytes) const {
     step.nic_streams = flows;
     step.nic_bytes = flows * bytes;
@@ -109,7 +109,7 @@ class Formulas {
     return step;
   }
 
-  /// Blocks go to the next rank of the scope.
+  /// Every rank sends a block to the next rank of the scope, `times` times.
   void ring(Scope scope, double times, double block, bool reduces) {
     Step step = one_latency(scope);
     step.repeat = times;
@@ -140,7 +140,7 @@ class Formulas {
     }
   }
 
-  /// Halves of the vector that a node sends between nodes: in one tree, and in both.
+  /// Number of half vectors that the busiest node sends to other nodes: in one tree, and in both trees.
   double halves_in_one_tree() const { return nodes_ == 1 ? 0 : nodes_ == 2 ? 1 : nodes_ == 3 ? 2 : 3; }
   double halves_in_both() const { return nodes_ == 1 ? 0 : nodes_ == 2 ? 2 : nodes_ == 3 ? 3 : 4; }
 
@@ -160,7 +160,8 @@ class Formulas {
   }
 
   void halving() {
-    if (!is_power_of_two(ranks_) || !is_power_of_two(width_)) refuse(request_, "the numbers are no powers of two");
+    if (!is_power_of_two(ranks_) || !is_power_of_two(width_))
+      refuse(request_, "the numbers of ranks and of GPUs per node must be powers of two");
     double block = payload_;
     for (double distance = 1; distance < ranks_; distance *= 2) {
       block /= 2;
@@ -195,7 +196,7 @@ class Formulas {
     add(step);
   }
 
-  /// In round k, min(k, G, N - k) GPUs of a node have their partner in another node.
+  /// In round k, min(k, G, N - k) GPUs of a node have a partner in another node.
   void pairwise() {
     Step step = one_latency(request_.scope);
     step.gpu_bytes = payload_ / n_;
@@ -221,7 +222,7 @@ class Formulas {
   }
 
   void binomial() {
-    if (nodes_ > 1 && !is_power_of_two(width_)) refuse(request_, "nodes have no power of two of GPUs");
+    if (nodes_ > 1 && !is_power_of_two(width_)) refuse(request_, "the number of GPUs per node must be a power of two");
     for (double distance = 1; distance < ranks_; distance *= 2) {
       Step step = one_latency(Scope::all);
       step.gpu_bytes = payload_;
@@ -265,7 +266,7 @@ class Formulas {
 }  // namespace
 
 Estimate ClosedForm::cost(const Plan& plan, const Fabric& fabric) const {
-  if (!fabric.symmetric()) refuse(plan.request, "nodes differ, or ranks do not lie on them in their order");
+  if (!fabric.symmetric()) refuse(plan.request, "the nodes differ, or do not hold the ranks in order");
   return Formulas(plan.request, fabric).estimate();
 }
 

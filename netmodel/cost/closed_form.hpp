@@ -4,12 +4,12 @@
 
 namespace onebit::netmodel {
 
-/// Formulas for each collective and algorithm that never look at a plan's phases: a check on LinkLoad, and the fastest
+/// Formulas for each collective and algorithm that do not use a plan's phases. They check LinkLoad, and are the fastest
 /// model for very many GPUs. After Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
 /// Operations in MPICH", IJHPCA 19(1), 2005; Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth
-/// broadcast, reduction and scan", Parallel Computing 35, 2009. N ranks on M nodes of G, S bytes of payload, a (a_i in
-/// a node, a_n between nodes) the latency of a step, B_i and B_n the rates of a GPU's and a node's link, g seconds for
-/// each byte that is added:
+/// broadcast, reduction and scan", Parallel Computing 35, 2009. Notation: N ranks on M nodes of G GPUs; S bytes of
+/// payload; a is the latency of a step (a_i within a node, a_n between nodes); B_i and B_n are the rates of a GPU's and
+/// a node's link; g is the time in seconds to add a byte.
 ///
 ///   all-reduce ring           2(N-1) a + 2(N-1)/N S/min(B_n, B_i) + (N-1)/N S g
 ///   all-reduce hierarchical   2(G-1) (a_i + S/(G B_i)) + 2(M-1) (a_n + S/(GM) / min(B_n/G, B_i)) + sums
@@ -19,10 +19,10 @@ namespace onebit::netmodel {
 ///   all-gather                ring (N-1) (a + S/min(B_n, B_i)); direct as burst with s = S
 ///   tree                      ceil(log2 N) rounds of (a + S/B)
 ///
-/// c(M) = 1, 1.5, 2 for 2, 3, 4 and more nodes: pieces that a node sends up and down in both trees; d is the same for
-/// the busiest GPU. The formulas hold for nodes that are all alike, with ranks in order; anything else throws
-/// ConfigError. So do halving for numbers of ranks or GPUs per node that are not powers of two, and on several nodes
-/// the binomial tree for numbers of GPUs per node that are not.
+/// c(M) is the number of vectors that a node sends up and down in both trees: 1, 1.5 and 2 for 2, 3, and at least 4
+/// nodes; d is the number that the busiest GPU sends. The formulas hold for nodes that are all alike, with ranks in
+/// order. For halving, the numbers of ranks and of GPUs per node must also be powers of two; for the binomial tree on
+/// several nodes, the number of GPUs per node. Throws ConfigError where these conditions do not hold.
 class ClosedForm : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

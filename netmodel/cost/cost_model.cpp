@@ -31,20 +31,20 @@ std::string text(const Link& link) {
 
 const std::vector<CostModelEntry>& cost_models() {
   static const std::vector<CostModelEntry> table = {
-      {"link-load", "latencies, and the most loaded link of every phase",
+      {"link-load", "latencies, plus the time of the most loaded link in each phase",
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new LinkLoad); }},
-      {"fluid", "flows that share links fairly, event by event; slow for many GPUs",
+      {"fluid", "event simulation of flows that share links fairly; slow for many GPUs",
        [](const CostModelConfig& config) {
          return std::unique_ptr<CostModel>(new Fluid(config.jobs, config.background));
        }},
-      {"simgrid", "SimGrid's flow-level simulation, by a plugin that is built where SimGrid is installed",
+      {"simgrid", "SimGrid's flow-level simulation; needs a plugin, which is built where SimGrid is installed",
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new SimGrid); }, true},
-      {"table", "measured times or bus bandwidths: --cost-table FILE",
+      {"table", "measured times, from a table or the output of nccl-tests: --cost-table FILE",
        [](const CostModelConfig& config) {
          return std::unique_ptr<CostModel>(new TableModel(read_measurements(config.table), config.on_extended));
        },
        true},
-      {"closed-form", "textbook formulas; equal nodes, ranks in their order",
+      {"closed-form", "textbook formulas, for equal nodes that hold the ranks in order",
        [](const CostModelConfig&) { return std::unique_ptr<CostModel>(new ClosedForm); }},
   };
   return table;
@@ -52,15 +52,16 @@ const std::vector<CostModelEntry>& cost_models() {
 
 std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config) {
   if (!config.table.empty() && config.name != "table") {
-    throw ConfigError("an option that is not used", "--cost-table, cost model " + config.name, "it is for table");
+    throw ConfigError("--cost-table has no effect", "cost model " + config.name,
+                      "use --cost-model table, or leave the option out");
   }
   if ((config.jobs != 1 || !config.background.empty()) && config.name != "fluid") {
-    throw ConfigError("an option that is not used", "--fluid.jobs or .background, cost model " + config.name,
-                      "it is for fluid");
+    throw ConfigError("--fluid.jobs and --fluid.background have no effect", "cost model " + config.name,
+                      "use --cost-model fluid, or leave the option out");
   }
   if (config.jobs < 1 || config.jobs > 64) throw ConfigError("option out of range", "fluid.jobs", "from 1 to 64");
   if (config.table.empty() && config.name == "table") {
-    throw ConfigError("no measurements", "cost model table", "--cost-table FILE");
+    throw ConfigError("the cost model table needs measurements", "", "give a file with --cost-table FILE");
   }
   std::vector<std::string_view> names;
   for (const CostModelEntry& entry : cost_models()) {

@@ -12,25 +12,25 @@
 
 namespace onebit::netmodel {
 
-/// The link that a phase waits for.
+/// A link, such as the one that limits a phase.
 struct Link {
   enum class Kind : std::uint8_t { none, gpu_out, gpu_in, nic_out, nic_in, core };
   Kind kind = Kind::none;
-  Index number = 0;  ///< slot or node
+  Index number = 0;  ///< number of the slot or node
 };
 
 /// The name of a link, such as "network link of node 3 (out)".
 std::string text(const Link& link);
 
-/// Time of a plan and its parts. Codecs are not part of it.
+/// Time of a plan and its parts, without codecs.
 struct Estimate {
-  Seconds total;      ///< the sum of the three below
-  Seconds latency;    ///< spent on steps and messages, whatever their size
-  Seconds bandwidth;  ///< spent on bytes
-  Seconds reduction;  ///< spent on sums
-  Bytes nic_bytes;    ///< through the busiest node's network link, in the direction that carries more
-  Link bottleneck;    ///< of the phase that spends most on bytes
-  Seconds at_bottleneck;
+  Seconds total;          ///< sum of latency, bandwidth and reduction
+  Seconds latency;        ///< time spent on steps and messages, independent of their size
+  Seconds bandwidth;      ///< time spent on bytes
+  Seconds reduction;      ///< time spent on sums
+  Bytes nic_bytes;        ///< bytes through the busiest node's network link, in the direction that carries more
+  Link bottleneck;        ///< busiest link of the phase that spends the most time on bytes
+  Seconds at_bottleneck;  ///< time that this phase spends on bytes
 
   Estimate& operator+=(const Estimate& other) {
     total += other.total;
@@ -45,7 +45,7 @@ struct Estimate {
     return *this;
   }
 
-  /// The estimate of `times` such plans in sequence.
+  /// Returns the estimate of a plan that runs `times` times in sequence.
   friend Estimate operator*(double times, Estimate estimate) {
     for (Seconds* part :
          {&estimate.total, &estimate.latency, &estimate.bandwidth, &estimate.reduction, &estimate.at_bottleneck}) {
@@ -56,7 +56,7 @@ struct Estimate {
   }
 };
 
-/// Stateless and const: one model prices any number of plans from any number of threads.
+/// Interface of cost models. A model keeps no state between plans and can price plans from several threads at once.
 class CostModel {
  public:
   virtual ~CostModel() = default;
@@ -67,24 +67,24 @@ class CostModel {
 
 struct CostModelConfig {
   std::string name = "link-load";
-  std::string table;             ///< table: file of measurements
-  Index jobs = 1;                ///< fluid: jobs that share the GPUs' links
-  std::vector<Flow> background;  ///< fluid: other people's traffic, between slots
-  /// table: called with one line, in the thread that asks for the estimate, if an estimate goes beyond what was
-  /// measured. The line says what was measured; it is the same every time for the same numbers of nodes and GPUs.
+  std::string table;             ///< for table: file of measurements
+  Index jobs = 1;                ///< for fluid: number of jobs that share the GPUs' links
+  std::vector<Flow> background;  ///< for fluid: traffic of other jobs, between slots
+  /// For table: called in the thread that asks for an estimate if that estimate goes beyond what was measured. The
+  /// argument is one line that says what was measured; it depends only on the numbers of nodes and GPUs.
   std::function<void(const std::string&)> on_extended = [](const std::string&) {};
 };
 
 struct CostModelEntry {
   std::string_view name, doc;
   std::unique_ptr<CostModel> (*make)(const CostModelConfig&);
-  bool needs_file = false;  ///< a plugin, measurements
+  bool needs_file = false;  ///< whether it needs a file: a plugin or measurements
 };
 
 const std::vector<CostModelEntry>& cost_models();
 
-/// Makes the cost model of that name. Throws ConfigError that suggests names if there is none, and for missing
-/// measurements, jobs out of range, and options that the model does not use.
+/// Makes the configured cost model. Throws ConfigError for an unknown name (with suggestions), missing measurements, a
+/// number of jobs out of range, and options that the model does not use.
 std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config);
 
 }  // namespace onebit::netmodel

@@ -15,16 +15,16 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTogether = 1e-12;
 
 struct ActiveFlow {
-  std::array<std::size_t, 5> links{};  ///< links that it goes through
+  std::array<std::size_t, 5> links{};  ///< links on its route
   std::size_t count = 0;
   double bytes = 0;  ///< size of the whole flow
   double left = 0;
-  double cap = kNever;  ///< limit of its own rate
+  double cap = kNever;  ///< limit of the flow's own rate
   double rate = 0;
   std::size_t plan = 0;
 };
 
-/// Numbers links: out and in of every GPU, out and in of every node, the core.
+/// Numbers the links: all GPUs out, all GPUs in, all nodes out, all nodes in, the core.
 class Links {
  public:
   explicit Links(const Fabric& fabric) : fabric_(fabric), ranks_(fabric.ranks()), nodes_(fabric.nodes()) {
@@ -54,14 +54,15 @@ class Links {
   }
 
  private:
-  static constexpr Index kManyStreams = Index{1} << 40;  ///< beyond any cap: a flow has its own
+  static constexpr Index kManyStreams = Index{1} << 40;  ///< so many that no cap applies: each flow has its own cap
 
   const Fabric& fabric_;
   Index ranks_, nodes_;
   std::vector<double> capacity_;
 };
 
-/// Max-min fair rates: the level rises for all; a flow stops where one of its links is full or its own cap is reached.
+/// Computes max-min fair rates: all rates rise together, and a flow's rate stops where one of its links is full or its
+/// own cap is reached.
 void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) {
   std::vector<double> left = capacity;
   std::vector<Index> waiting(capacity.size());
@@ -95,15 +96,15 @@ void share(std::vector<ActiveFlow>& flows, const std::vector<double>& capacity) 
   }
 }
 
-/// The state of a plan: waiting for its start, a latency or its sums until `wakes`, or for its flows.
+/// The state of a plan. It waits until `wakes` (for its start, a latency or its sums), or for its flows to end.
 struct Progress {
   const Plan* plan;
   std::size_t phase = 0;
-  Index run = 0;       ///< of the phase
-  double latency = 0;  ///< of one run
+  Index run = 0;       ///< number of the phase's current run
+  double latency = 0;  ///< latency of one run
   enum class State { latency, flows, sums, over } state = State::latency;
   double wakes = 0;
-  Index flows = 0;  ///< flows under way
+  Index flows = 0;  ///< number of flows in progress
   double ended = 0;
 };
 
@@ -135,7 +136,7 @@ class Simulation {
  private:
   const Phase& phase_of(const Progress& p) const { return p.plan->phases[p.phase]; }
 
-  /// Begins the next run of the current phase, or the next phase that runs at all.
+  /// Begins the next run of the current phase, or the next phase that has any runs.
   void begin_phase(std::size_t index, double now) {
     Progress& p = progress_[index];
     while (p.phase < p.plan->phases.size() && p.run >= phase_of(p).repeat) ++p.phase, p.run = 0;
@@ -144,7 +145,7 @@ class Simulation {
       p.ended = now;
       return;
     }
-    if (p.run == 0) {  // the same in every run
+    if (p.run == 0) {  // the latency is the same in every run
       Plan alone{p.plan->request, {phase_of(p)}};
       alone.phases.front().repeat = 1;
       p.latency = LinkLoad().cost(alone, fabric_).latency.value;
@@ -185,7 +186,7 @@ class Simulation {
     for (ActiveFlow& flow : flows_) flow.left -= (next - now_) * flow.rate;
     now_ = next;
     const auto done = std::erase_if(flows_, [&](const ActiveFlow& flow) {
-      const bool moves = now_ + flow.left / flow.rate > now_;  // if not, what is left is less than the clock resolves
+      const bool moves = now_ + flow.left / flow.rate > now_;  // if false, the clock cannot resolve the remaining time
       if (flow.bytes == kNever || (moves && flow.left > kTogether * flow.bytes)) return false;
       --progress_[flow.plan].flows;
       return true;
@@ -231,7 +232,7 @@ std::vector<Seconds> finish_times(std::span<const TimedPlan> plans, std::span<co
 
 namespace {
 
-/// Time of a plan on its own. Without other plans all runs of a phase are alike: one is simulated for all.
+/// Returns the time of a plan that runs alone. All runs of a phase are then alike, so only one is simulated.
 Seconds alone(const Plan& plan, std::span<const Flow> background, const Fabric& fabric) {
   Seconds total;
   for (const Phase& phase : plan.phases) {
@@ -250,10 +251,10 @@ Estimate Fluid::cost(const Plan& plan, const Fabric& fabric) const {
   for (const Flow& flow : background_) {
     if (flow.from >= 0 && flow.to >= 0 && std::max(flow.from, flow.to) < fabric.ranks() && flow.from != flow.to)
       continue;
-    throw ConfigError("a background flow between GPUs that there are not",
-                      std::to_string(flow.from) + ":" + std::to_string(flow.to), "GPUs count from 0");
+    throw ConfigError("a background flow does not join two different GPUs of the job",
+                      std::to_string(flow.from) + ":" + std::to_string(flow.to), "GPUs are numbered from 0");
   }
-  Estimate sum = LinkLoad().cost(plan, fabric);  // parts, bytes and the bottleneck
+  Estimate sum = LinkLoad().cost(plan, fabric);  // for its parts, bytes and bottleneck
   if (jobs_ == 1) {
     sum.total = alone(plan, background_, fabric);
   } else {

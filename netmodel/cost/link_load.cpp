@@ -17,7 +17,7 @@ struct Load {
   }
 };
 
-/// What every link carries in one run of a phase. If all links of a kind carry the same, the first stands for all.
+/// Load on every link in one run of a phase. If all links of a kind carry the same load, only the first one is kept.
 class Loads {
  public:
   explicit Loads(const Fabric& fabric)
@@ -64,7 +64,7 @@ class Loads {
     visit(Link{Kind::core, 0}, core_, fabric_.core_rate());
   }
 
-  /// Adds what the nodes sent and received in all runs of the phase.
+  /// Adds the bytes that the nodes sent and received in all runs of the phase.
   void count(double repeat) {
     if (alike_) {
       by_all_ += repeat * nic_out_.front().bytes;
@@ -91,7 +91,7 @@ class Loads {
  private:
   static Load& at(std::vector<Load>& loads, Index i) { return loads[static_cast<std::size_t>(i)]; }
 
-  /// The number of a pattern's flows that leave each node.
+  /// Returns the number of a pattern's flows that leave each node.
   Index leaving(const Phase& phase) const {
     const Index n = members(fabric_, phase.scope), width = fabric_.width();
     const bool pairs = phase.pattern == Phase::Pattern::pairs;

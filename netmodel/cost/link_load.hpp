@@ -4,9 +4,9 @@
 
 namespace onebit::netmodel {
 
-/// A phase takes its latencies, then as long as its most loaded link needs for all bytes of its flows, then its sums.
-/// A plan takes the sum of its phases. Exact where flows share links equally and phases do not overlap; nodes may
-/// differ, ranks may lie anywhere.
+/// The time of a phase is its latencies, plus the time that its most loaded link needs for the bytes of all flows, plus
+/// its sums; the time of a plan is the sum over its phases. This is exact where flows share links equally and phases do
+/// not overlap. Nodes may differ, and ranks may be placed anywhere.
 class LinkLoad : public CostModel {
  public:
   Estimate cost(const Plan& plan, const Fabric& fabric) const override;

@@ -25,7 +25,7 @@ std::vector<Measurement> rows_of(const std::vector<Measurement>& rows, const Fab
   return here;
 }
 
-/// The points of a collective, with sizes in bytes, or else in seconds of the busiest links.
+/// Returns the points of a collective by size, which is in bytes or else in seconds of the busiest links.
 std::vector<Point> points_of(const std::vector<Measurement>& rows, Collective collective, const Fabric& fabric,
                              bool in_bytes) {
   std::vector<Point> points;
@@ -51,7 +51,7 @@ std::string shape_of(const Fabric& fabric) {
   return std::to_string(fabric.nodes()) + " nodes of " + std::to_string(fabric.width()) + " GPUs";
 }
 
-/// "all_reduce of 1 MB to 100 MB, all_to_all of ..."
+/// Returns the measured ranges: "all_reduce of 1 MB to 100 MB, all_to_all of ..."
 std::string ranges_of(const std::vector<Measurement>& rows) {
   std::map<Collective, std::pair<double, double>> ranges;
   for (const Measurement& row : rows) {
@@ -70,7 +70,7 @@ std::string ranges_of(const std::vector<Measurement>& rows) {
 }  // namespace
 
 Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
-  Estimate estimate = LinkLoad().cost(plan, fabric);  // bytes and the bottleneck
+  Estimate estimate = LinkLoad().cost(plan, fabric);  // for its bytes and bottleneck
   if (plan.phases.empty()) return estimate;
   const Collective collective = plan.request.collective;
   const bool all = plan.request.scope == Scope::all;
@@ -82,10 +82,10 @@ Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
   if (points.empty()) {
     const std::string reduced = collective == Collective::all_reduce ? "" : " or all_reduce";
     throw ConfigError("no measurement of " + std::string(name(collective)) + reduced + " on " + shape_of(fabric),
-                      "cost table", "measure it, or --cost-model link-load");
+                      "cost table", "measure it, or use --cost-model link-load");
   }
   if (!measured || size < points.front().size || size > points.back().size) {
-    on_extended_("the cost table is extended beyond what was measured on " + shape_of(fabric) + ": " + ranges_of(rows));
+    on_extended_("the cost table is extrapolated; measured on " + shape_of(fabric) + ": " + ranges_of(rows));
   }
   estimate.total = Seconds(interpolated(points, size, estimate.total.value));
   estimate.latency = estimate.reduction = Seconds(0);

@@ -16,7 +16,7 @@ namespace {
 using Point = std::vector<double>;
 using Rows = std::vector<Measurement>;
 
-/// Bounds of every fit, however badly an algorithm fits the rows.
+/// Bounds on fitted values, which an algorithm that does not fit the rows may reach.
 constexpr BytesPerSecond kFastest{1e12};
 constexpr Seconds kLongestLatency{1};
 constexpr double kLargestPenalty = 5;
@@ -43,7 +43,7 @@ Free free_by(const Rows& rows) {
   return free;
 }
 
-/// The cluster at a point: logarithms relative to the start, and the penalty by its square root.
+/// Returns the cluster at a point. Its coordinates are logarithms relative to the start, and the penalty's square root.
 Cluster at(const Cluster& start, const Free& free, const Point& x) {
   Cluster cluster = start;
   std::size_t i = 0;
@@ -54,7 +54,7 @@ Cluster at(const Cluster& start, const Free& free, const Point& x) {
   for (LinkSpec* link : {&cluster.gpu_link, &cluster.nic}) link->effective = std::min(link->effective, kFastest);
   if (free.penalty) cluster.nic.scale_penalty = std::min(x[i] * x[i], kLargestPenalty);
   cluster.nic.latency = std::min(cluster.nic.latency, kLongestLatency);
-  // An effective rate beyond the nominal one means that the start's line rate was a guess.
+  // An effective rate above the nominal one means that the start's line rate was a guess.
   cluster.gpu_link.nominal = std::max(cluster.gpu_link.nominal, cluster.gpu_link.effective);
   cluster.nic.nominal = std::max(cluster.nic.nominal, cluster.nic.effective);
   return cluster;
@@ -72,7 +72,7 @@ double relative_error(const Cluster& cluster, const Measurement& row) {
   return predicted(cluster, row) / row.seconds.value - 1;
 }
 
-/// Nelder and Mead, "A simplex method for function minimization", Computer Journal 7, 1965.
+/// Minimises f after Nelder and Mead, "A simplex method for function minimization", Computer Journal 7, 1965.
 Point minimise(const std::function<double(const Point&)>& f, std::size_t dimensions, double size) {
   std::vector<std::pair<double, Point>> simplex;
   for (std::size_t i = 0; i <= dimensions; ++i) {
@@ -114,7 +114,7 @@ Point minimise(const std::function<double(const Point&)>& f, std::size_t dimensi
   return std::min_element(simplex.begin(), simplex.end(), by_value)->second;
 }
 
-/// A first guess of the unknown rates, from what the rows would take at the start's rates.
+/// Guesses the unknown rates from the times that the rows would take at the start's rates.
 Cluster guess(const Rows& rows, const Cluster& start) {
   Cluster cluster = start;
   for (const bool network : {false, true}) {
@@ -150,7 +150,7 @@ Cluster fitted(const Rows& rows, const Cluster& start) {
   }
   const auto squares = [&](const Point& x) {
     for (const double each : x) {
-      if (std::abs(each) > 7) return 1e6 * (1 + std::abs(each));  // a thousand times the guess is no fit
+      if (std::abs(each) > 7) return 1e6 * (1 + std::abs(each));  // a factor of a thousand from the guess is not a fit
     }
     const Cluster cluster = at(from, free, x);
     double sum = 0;
@@ -163,7 +163,7 @@ Cluster fitted(const Rows& rows, const Cluster& start) {
   return at(from, free, minimise(squares, free.count(), 0.1));
 }
 
-/// Predicts the rows of each number of nodes and GPUs from all others.
+/// Predicts the rows of each combination of nodes and GPUs from a fit to all other rows.
 void leave_out(const Rows& rows, const Cluster& start, Fit& fit) {
   fit.left_out.assign(rows.size(), std::numeric_limits<double>::quiet_NaN());
   fit.worst_left_out = std::numeric_limits<double>::quiet_NaN();
@@ -190,13 +190,13 @@ void leave_out(const Rows& rows, const Cluster& start, Fit& fit) {
 
 Fit fit_selection(const Rows& rows, const Cluster& start, Selection selection) {
   if (rows.size() < 2) {
-    throw ConfigError("too few measurements to fit to: " + std::to_string(rows.size()), "", "two or more");
+    throw ConfigError("too few measurements to fit: " + std::to_string(rows.size()), "", "at least 2 are needed");
   }
   for (const Measurement& row : rows) {
-    if (row.nodes * row.gpus_per_node == 1) throw ConfigError("a measurement of one GPU tells nothing", "");
+    if (row.nodes * row.gpus_per_node == 1) throw ConfigError("cannot fit a link to a measurement of one GPU", "");
     if (row.collective == Collective::all_reduce) continue;
-    throw ConfigError("a measurement of " + std::string(name(row.collective)), "",
-                      "clusters are fitted to all-reduces");
+    throw ConfigError("cannot fit a cluster to a measurement of " + std::string(name(row.collective)), "",
+                      "use measurements of all_reduce only");
   }
   Cluster from = start;
   from.all_reduce = selection;

@@ -9,28 +9,28 @@
 
 namespace onebit::netmodel {
 
-/// The fit for one way to choose the algorithm: a fixed one, or a rule.
+/// The fit for one choice of the all-reduce algorithm: a fixed algorithm or a rule.
 struct Fit {
-  Cluster cluster;                ///< with the fitted links, and this choice of the all-reduce
-  bool fits_latency = false;      ///< else it is the start's: the sizes do not determine it
-  bool fits_penalty = false;      ///< else it is the start's: too few different numbers of nodes
-  std::vector<double> residuals;  ///< predicted / measured - 1, by row
-  /// Residuals of a fit without the rows of the same numbers of nodes and GPUs; NaN if there can be no such fit.
+  Cluster cluster;                ///< cluster with the fitted links and this choice of the algorithm
+  bool fits_latency = false;      ///< whether the latency was fitted; if not, the sizes do not determine it
+  bool fits_penalty = false;      ///< whether the scale penalty was fitted; if not, there are too few numbers of nodes
+  std::vector<double> residuals;  ///< predicted / measured - 1 for each row
+  /// Residual of each row in a fit without the rows of the same numbers of nodes and GPUs; NaN if the remaining rows
+  /// do not determine the same links.
   std::vector<double> left_out;
-  double worst = 0, worst_left_out = 0;  ///< largest magnitudes; the second is NaN where nothing was left out
+  double worst = 0, worst_left_out = 0;  ///< largest magnitudes of both; the second is NaN if nothing was left out
 };
 
-/// Fits effective rates of GPU and network links, the network's latency where the sizes span a factor of 16, and the
-/// scale penalty where there are four numbers of nodes above one, to all rows by least squares of relative errors.
-/// `start` gives everything else and the first guess. Rows of one node determine the GPU link, others the network's; if
-/// there are none, that of `start` stays. Throws ConfigError for fewer than two rows, for rows of one GPU, and for
-/// other collectives.
+/// Fits a cluster to all rows by least squares of relative errors: the effective rates of GPU and network links, the
+/// network's latency where the sizes span a factor of 16, and the scale penalty where there are at least four numbers
+/// of nodes above one. `start` gives the first guess and everything that is not fitted. Rows of one node determine the
+/// GPU link, the others the network link; a link without rows keeps its values from `start`. Throws ConfigError for
+/// fewer than two rows, for rows of one GPU, and for collectives other than all-reduce.
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 
-/// Fits every all-reduce algorithm and the choice of `start`. The fit with the smallest worst error comes first,
-/// left-out rows included, with one exception: the choice of `start` comes first if no rows could be left out, and
-/// unless another error is smaller by more than kNoise and by a third. What fits about as well is no reason to write
-/// something else.
+/// Fits every all-reduce algorithm and the choice of `start`, and sorts the fits by their worst error, left-out rows
+/// included. There is one exception: the choice of `start` comes first if no rows could be left out, or if no other
+/// error is smaller by both more than kNoise and more than a third.
 std::vector<Fit> calibrate(const std::vector<Measurement>& rows, const Cluster& start);
 
 /// Relative difference between two runs of one configuration (Table 1 of 1-bit Adam).

@@ -30,7 +30,7 @@ class Lines {
   const std::string& text() const { return text_; }
   [[noreturn]] void refuse(const std::string& why) const {
     throw ConfigError(why, path_ + ":" + std::to_string(number_),
-                      "wanted: a CSV file with nodes,gpus,bytes,seconds, or the output of nccl-tests");
+                      "give a CSV file with the columns nodes, gpus, bytes and seconds, or the output of nccl-tests");
   }
 
  private:
@@ -57,14 +57,15 @@ double number_in(const std::string& text, const Lines& lines) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    lines.refuse("no number: " + text.substr(0, 40));
+    lines.refuse("not a number: " + text.substr(0, 40));
   }
   return value;
 }
 
 Index count_in(const std::string& text, const Lines& lines) {
   const double value = number_in(text, lines);
-  if (!(value >= 1 && value <= 1 << 20) || value != std::floor(value)) lines.refuse("no count: " + text.substr(0, 40));
+  if (!(value >= 1 && value <= 1 << 20) || value != std::floor(value))
+    lines.refuse("not a whole number from 1 to 1,048,576: " + text.substr(0, 40));
   return static_cast<Index>(value);
 }
 
@@ -72,13 +73,13 @@ Collective collective_in(const std::string& text, const Lines& lines) {
   for (auto i = static_cast<int>(Collective::all_reduce); i <= static_cast<int>(Collective::neighbour); ++i) {
     if (name(static_cast<Collective>(i)) == text) return static_cast<Collective>(i);
   }
-  lines.refuse("no collective: " + text.substr(0, 40));
+  lines.refuse("unknown collective: " + text.substr(0, 40));
 }
 
 void add(std::vector<Measurement>& rows, const Measurement& row, const Lines& lines) {
-  if (!(row.bytes.value > 0 && row.seconds.value > 0)) lines.refuse("bytes and seconds are above 0");
-  if (row.nodes * row.gpus_per_node > kMostRanks) lines.refuse("more than 65536 GPUs");
-  if (rows.size() == kMostRows) lines.refuse("more than 10000 rows");
+  if (!(row.bytes.value > 0 && row.seconds.value > 0)) lines.refuse("bytes and seconds must be above 0");
+  if (row.nodes * row.gpus_per_node > kMostRanks) lines.refuse("more than 65,536 GPUs");
+  if (rows.size() == kMostRows) lines.refuse("more than 10,000 rows");
   rows.push_back(row);
 }
 
@@ -95,7 +96,8 @@ std::vector<Measurement> read_table(Lines& lines) {
   while (lines.next()) {
     if (lines.text().empty() || lines.text().front() == '#') continue;
     const std::vector<std::string> cells = cells_of(lines.text());
-    if (cells.size() != header.size()) lines.refuse("a row of " + std::to_string(cells.size()) + " cells");
+    if (cells.size() != header.size())
+      lines.refuse("the row has " + std::to_string(cells.size()) + " cells, unlike the header");
     Measurement row;
     row.nodes = count_in(cells[places[0]], lines);
     row.gpus_per_node = count_in(cells[places[1]], lines);
@@ -129,13 +131,13 @@ std::vector<Measurement> read_measurements(const std::string& path) {
   Lines lines(path);
   while (lines.next()) {
     if (lines.text().empty()) continue;
-    const bool command = lines.text().find("_perf") != std::string::npos;  // that printed what follows
+    const bool command = lines.text().find("_perf") != std::string::npos;  // a command line of nccl-tests
     const bool table = !command && lines.text().find(',') != std::string::npos && lines.text().front() != '#';
     const std::vector<Measurement> rows = table ? read_table(lines) : read_nccl_tests(lines);
-    if (rows.empty()) lines.refuse("no rows");
+    if (rows.empty()) lines.refuse("the file has no rows");
     return rows;
   }
-  lines.refuse("no rows");
+  lines.refuse("the file has no rows");
 }
 
 }  // namespace onebit::netmodel

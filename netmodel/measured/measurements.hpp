@@ -1,5 +1,5 @@
 #pragma once
-// Measured collectives, as rows of a table or as nccl-tests prints them.
+// Measured collectives, read from a table or from the output of nccl-tests.
 
 #include <string>
 #include <vector>
@@ -16,9 +16,9 @@ struct Measurement {
   Collective collective = Collective::all_reduce;
 };
 
-/// Reads a CSV file with a header that has the columns nodes, gpus (of a node), bytes and seconds in any order, and may
-/// have a column collective (all_reduce, all_to_all, ...; without it all rows are all-reduces), or what nccl-tests
-/// print (nccl_tests.hpp). Throws ConfigError with file, line and reason for anything else.
+/// Reads a CSV file or the output of nccl-tests (nccl_tests.hpp). The CSV header has the columns nodes, gpus (per
+/// node), bytes and seconds in any order, and may have a column collective (all_reduce, all_to_all, ...); without it,
+/// all rows are all-reduces. Throws ConfigError with file, line and reason for anything else.
 std::vector<Measurement> read_measurements(const std::string& path);
 
 }  // namespace onebit::netmodel

@@ -36,9 +36,9 @@ std::optional<double> as_number(const std::string& text) {
 }
 
 double number_in(const Words& row, std::size_t place) {
-  if (place >= row.size()) refuse("a row of " + std::to_string(row.size()) + " words");
+  if (place >= row.size()) refuse("the row has only " + std::to_string(row.size()) + " words");
   const std::optional<double> value = as_number(row[place]);
-  if (!value) refuse("no number: " + row[place].substr(0, 40));
+  if (!value) refuse("not a number: " + row[place].substr(0, 40));
   return *value;
 }
 
@@ -53,7 +53,7 @@ bool agree(double a, double b, double decimals) {
   return std::abs(a - b) <= 0.006 * decimals + 0.01 * std::max(std::abs(a), std::abs(b));
 }
 
-/// What nccl-tests multiply algbw by to get busbw.
+/// Returns the factor by which nccl-tests multiplies algbw to get busbw.
 double bus_factor(Collective collective, Index ranks) {
   const double n = static_cast<double>(ranks);
   if (collective == Collective::all_reduce) return 2 * (n - 1) / n;
@@ -69,7 +69,7 @@ const std::map<std::string, Collective>& programs() {
   return table;
 }
 
-/// SI value of a unit such as "(us)".
+/// Returns the SI value of a unit such as "(us)".
 double unit_in(const std::string& unit, const std::string& column) {
   static const std::map<std::string, std::map<std::string, double>> known = {
       {"size", {{"(B)", 1}, {"(KB)", 1e3}, {"(MB)", 1e6}, {"(GB)", 1e9}}},
@@ -77,7 +77,7 @@ double unit_in(const std::string& unit, const std::string& column) {
       {"algbw", {{"(GB/s)", 1e9}, {"(MB/s)", 1e6}}}};
   const std::map<std::string, double>& units = known.at(column);
   const auto found = units.find(unit);
-  if (found == units.end()) refuse("no unit of " + column + ": " + unit.substr(0, 40));
+  if (found == units.end()) refuse("unknown unit of " + column + ": " + unit.substr(0, 40));
   return found->second;
 }
 
@@ -97,8 +97,8 @@ void NcclTests::take_program(const std::string& word) {
   program_ = name;
 }
 
-/// "(B) (elements) (us) (GB/s) (GB/s) ...": other columns have no unit, so units belong to the measured columns in
-/// order.
+/// Reads a line such as "(B) (elements) (us) (GB/s) (GB/s) ...". Only the measured columns have units, so the units
+/// belong to them in order.
 void NcclTests::take_units(const Words& units) {
   std::size_t next = 1;
   bool timed = false;
@@ -108,14 +108,14 @@ void NcclTests::take_units(const Words& units) {
     if (next >= units.size()) refuse("fewer units than columns");
     const std::string& unit = units[next++];
     if (column == "size") bytes_ = unit_in(unit, column);
-    if (column == "time" && timed) return;  // in-place
+    if (column == "time" && timed) return;  // the in-place time
     if (column == "time") seconds_ = unit_in(unit, column), timed = true;
     if (column == "algbw") rate_ = unit_in(unit, column);
   }
 }
 
-/// "# Collective test starting: all_gather_perf", "#  Rank  0 Group  0 Pid  1234 on host-a device  0 ..." once a GPU,
-/// "#  size count type redop root time algbw busbw #wrong ...", "#  (B) (elements) (us) ...".
+/// Reads a line such as "# Collective test starting: all_gather_perf"; "#  Rank  0 Group  0 Pid  1234 on host-a device
+/// 0 ...", once per GPU; "#  size count type redop root time algbw busbw #wrong ..."; "#  (B) (elements) (us) ...".
 void NcclTests::take_comment(const Words& words) {
   if (std::find(words.begin(), words.end(), "concluded:") != words.end()) return;
   for (const std::string& word : words) take_program(word);
@@ -127,21 +127,22 @@ void NcclTests::take_comment(const Words& words) {
     ++ranks_;
   } else if (std::find(words.begin(), words.end(), "algbw") != words.end()) {
     columns_.assign(words.begin() + 1, words.end());
-    std::replace(columns_.begin(), columns_.end(), std::string("bytes"), std::string("size"));  // before version 2
+    std::replace(columns_.begin(), columns_.end(), std::string("bytes"),
+                 std::string("size"));  // names before version 2
     std::replace(columns_.begin(), columns_.end(), std::string("N"), std::string("count"));
   } else if (words[1].front() == '(') {
     take_units(words);
   }
 }
 
-/// The layout without a header line: the first positive time that is followed by size / time.
+/// Finds the layout without a header line, by the first positive time that is followed by size / time.
 NcclTests::Layout NcclTests::layout_by_numbers(const Words& row) const {
   for (std::size_t time = 3; time + 2 < row.size(); ++time) {
     const std::optional<double> size = as_number(row[0]), took = as_number(row[time]), rate = as_number(row[time + 1]);
     if (!size || !took || !rate || !(*took > 0)) continue;
     if (agree(*size * bytes_ / (*took * seconds_) / rate_, *rate, 1)) return {0, time, time + 1, time + 2};
   }
-  refuse("no header line, and no time in the row that fits an algbw");
+  refuse("no header line, and no time in the row that agrees with an algbw");
 }
 
 NcclTests::Layout NcclTests::layout_of(const Words& row) const {
@@ -154,11 +155,12 @@ NcclTests::Layout NcclTests::layout_of(const Words& row) const {
   return {place("size"), place("time"), place("algbw"), place("busbw")};
 }
 
-/// The collective of a row. A program that is not named was all_reduce_perf if the row says so: it has a reduction, no
-/// root, and that program's busbw.
+/// Returns the collective of a row. A program whose name is missing was all_reduce_perf if the row has a reduction, no
+/// root, and the busbw of an all-reduce.
 Collective NcclTests::collective_of(const Words& row, const Layout& layout, double algbw, double busbw) {
   const auto program = programs().find(program_);
-  if (!program_.empty() && program == programs().end()) refuse(program_ + " measures what is not priced here");
+  if (!program_.empty() && program == programs().end())
+    refuse(program_ + " measures a collective that cannot be priced");
   const Collective collective = program_.empty() ? Collective::all_reduce : program->second;
   const double factor = bus_factor(collective, ranks_);
   bool fits = agree(busbw, factor * algbw, 1 + factor);
@@ -170,7 +172,7 @@ Collective NcclTests::collective_of(const Words& row, const Layout& layout, doub
       reduces = reduces || !root;
     }
     fits = fits && reduces;
-    told_ = told_ || !agree(busbw, 0.5 * busbw, 1 + factor);  // that of a reduce-scatter is half
+    told_ = told_ || !agree(busbw, 0.5 * busbw, 1 + factor);  // a reduce-scatter has half of it
   }
   if (fits) return collective;
   refuse("busbw " + text_of(busbw) + " at algbw " + text_of(algbw) + " is not that of " +
@@ -185,26 +187,26 @@ std::optional<Measurement> NcclTests::take(const std::string& line) {
     return std::nullopt;
   }
   const auto nodes = static_cast<Index>(hosts_.size());
-  if (nodes == 0) refuse("the ranks are not listed before");
+  if (nodes == 0) refuse("the ranks are not listed before this row");
   const auto differs = [&](const auto& host) { return host.second != ranks_ / nodes; };
-  if (std::ranges::any_of(hosts_, differs)) refuse("nodes with different numbers of GPUs");
+  if (std::ranges::any_of(hosts_, differs)) refuse("the nodes have different numbers of GPUs");
   in_rows_ = true;
   const Layout layout = layout_of(words);
   const double bytes = bytes_ * number_in(words, layout.size);
   if (bytes == 0) return std::nullopt;
   const Seconds seconds(seconds_ * number_in(words, layout.time));
   const double algbw = number_in(words, layout.algbw), busbw = number_in(words, layout.busbw);
-  if (!(seconds.value > 0)) refuse("time is not above 0");
+  if (!(seconds.value > 0)) refuse("time must be above 0");
   const double rate = bytes / seconds.value / rate_;
-  if (!agree(rate, algbw, 1)) refuse("size / time is " + text_of(rate) + ", algbw " + text_of(algbw));
+  if (!agree(rate, algbw, 1)) refuse("size / time is " + text_of(rate) + ", but algbw is " + text_of(algbw));
   const Collective collective = collective_of(words, layout, algbw, busbw);
   const double blocks =
-      collective == Collective::all_gather ? static_cast<double>(ranks_) : 1;  // size is of the result
+      collective == Collective::all_gather ? static_cast<double>(ranks_) : 1;  // size is that of the result
   return Measurement{nodes, ranks_ / nodes, Bytes(bytes / blocks), seconds, collective};
 }
 
 void NcclTests::finish() const {
-  if (in_rows_ && program_.empty() && !told_) refuse("nothing says which collective was measured");
+  if (in_rows_ && program_.empty() && !told_) refuse("the output does not show which collective was measured");
 }
 
 }  // namespace onebit::netmodel

@@ -18,7 +18,7 @@ bool crosses(const Fabric& fabric, Scope scope) {
   return scope != Scope::local && fabric.nodes() > 1;
 }
 
-/// A phase of one latency: that of the network if the scope leaves a node.
+/// Returns a phase with one latency: the network's if the scope leaves a node, else that of the GPUs' links.
 Phase step(const Fabric& fabric, Scope scope) {
   Phase phase;
   phase.scope = scope;
@@ -26,7 +26,7 @@ Phase step(const Fabric& fabric, Scope scope) {
   return phase;
 }
 
-/// Blocks of this size go to the next rank, n - 1 times.
+/// Every rank sends a block of this size to the next rank, n - 1 times.
 Phase round_ring(const Fabric& fabric, Scope scope, Bytes block, bool reduces) {
   Phase phase = step(fabric, scope);
   phase.bytes = block;
@@ -59,7 +59,7 @@ Phases hierarchical(const Request& r, const Fabric& fabric) {
           round_ring(fabric, Scope::rail, piece, false), round_ring(fabric, Scope::local, block, false)};
 }
 
-/// Flows along a node's chain, towards its first GPU or away from it.
+/// Adds the flows along the chain of each node, towards its first GPU or away from it.
 void add_chain(Phase& phase, const Fabric& fabric, Bytes bytes, bool to_first) {
   for (Index slot = 0; slot < fabric.ranks(); ++slot) {
     if (slot % fabric.width() == 0) continue;
@@ -68,7 +68,7 @@ void add_chain(Phase& phase, const Fabric& fabric, Bytes bytes, bool to_first) {
   }
 }
 
-/// The whole vector, in pieces that follow each other through the node; every GPU adds what it passes on.
+/// The whole vector moves through each node's chain in pipelined pieces. When reducing, every GPU adds its own values.
 Phase leader_chain(const Fabric& fabric, Bytes bytes, bool reduces) {
   Phase phase;
   phase.pattern = Pattern::list;
@@ -98,8 +98,9 @@ Phases leader(const Request& r, const Fabric& fabric) {
           leader_chain(fabric, r.payload, false)};
 }
 
-/// Parent of a node in the binary tree whose leaves are the odd nodes; -1 for the root, 0. After NCCL's trees.cc: the
-/// lowest set bit goes, the next one comes; where that is beyond the last node, it only goes.
+/// Returns the parent of a node in the binary tree whose leaves are the odd nodes; -1 for the root, node 0. After
+/// NCCL's trees.cc: clear the lowest set bit and set the next higher one; if that is beyond the last node, only clear
+/// the bit.
 Index tree_parent(Index node, Index nodes) {
   if (node == 0) return -1;
   const Index bit = node & -node;
@@ -107,7 +108,7 @@ Index tree_parent(Index node, Index nodes) {
   return parent < nodes ? parent : node ^ bit;
 }
 
-/// A tree's half of the vector up and down every edge, and along the chain of every node.
+/// Adds the flows of one tree: half of the vector up and down every edge, and along the chain of every node.
 void add_tree(Phase& phase, const Fabric& fabric, Bytes half, bool second) {
   const Index nodes = fabric.nodes(), width = fabric.width();
   // The second tree is the first one mirrored, or, for an odd number of nodes, shifted by one: leaves become inner
@@ -126,7 +127,7 @@ void add_tree(Phase& phase, const Fabric& fabric, Bytes half, bool second) {
   add_chain(phase, fabric, half, false);
 }
 
-/// Pieces follow each other through the trees, so that all edges carry all the time; NCCL reaches 92% of the links.
+/// Pieces are pipelined through the trees, so that all edges are always busy; NCCL reaches 92% of the links' rates.
 Phases double_tree(const Request& r, const Fabric& fabric) {
   Phase phase;
   phase.pattern = Pattern::list;
@@ -140,8 +141,8 @@ Phases double_tree(const Request& r, const Fabric& fabric) {
   return {phase};
 }
 
-/// The largest power of two of ranks, and the extra ranks after it, each of which is paired with one of the ranks 0 to
-/// extra-1.
+/// The largest power of two that does not exceed the number of ranks, and the number of extra ranks. Each extra rank is
+/// paired with one of the ranks 0 to extra-1.
 struct PowerOfTwo {
   Index ranks = 1, extra = 0;
 };
@@ -153,7 +154,7 @@ PowerOfTwo largest_power(Index ranks) {
   return result;
 }
 
-/// Every rank and the one whose number differs in one bit, both ways.
+/// Every rank exchanges with the rank whose number differs in one bit.
 Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
   Phase phase;
   phase.pattern = Pattern::list;
@@ -167,7 +168,7 @@ Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
   return phase;
 }
 
-/// The extra ranks send their vectors before (in), or receive the result after (out).
+/// The extra ranks send their vectors before the exchanges (in), or receive the result after them.
 Phase fold(const Fabric& fabric, const PowerOfTwo& power, Bytes bytes, bool in) {
   Phase phase = step(fabric, Scope::all);
   phase.pattern = Pattern::list;
@@ -232,7 +233,7 @@ Phases incast(const Request& r, const Fabric& fabric) {
   return phases;
 }
 
-/// From rank to rank, in pieces that follow each other.
+/// The vector moves from rank to rank in pipelined pieces.
 Phases chain(const Request& r, const Fabric& fabric) {
   Phase phase;
   phase.pattern = Pattern::list;
@@ -244,7 +245,7 @@ Phases chain(const Request& r, const Fabric& fabric) {
   return {phase};
 }
 
-/// The way up. The way down has all flows reversed, which takes the same time on full-duplex links.
+/// Plans the way up, to the root. The way down reverses all flows, which takes the same time on full-duplex links.
 Phases binomial(const Request& r, const Fabric& fabric) {
   Phases phases;
   for (Index distance = 1; distance < fabric.ranks(); distance *= 2) {
@@ -276,18 +277,21 @@ const std::vector<AlgorithmEntry>& algorithms() {
   static const std::vector<AlgorithmEntry> table = {
       {Collective::all_reduce, Algorithm::ring, "reduce-scatter and all-gather around all ranks", ring_all_reduce,
        true},
-      {Collective::all_reduce, Algorithm::hierarchical, "in the node, on every rail, in the node", hierarchical},
-      {Collective::all_reduce, Algorithm::tree, "two pipelined binary trees of half the vector", double_tree},
+      {Collective::all_reduce, Algorithm::hierarchical,
+       "reduce-scatter in the node, ring on every rail, all-gather in the node", hierarchical},
+      {Collective::all_reduce, Algorithm::tree, "two pipelined binary trees, each with half the vector", double_tree},
       {Collective::all_reduce, Algorithm::halving, "recursive halving and doubling", halving},
-      {Collective::all_reduce, Algorithm::leader, "one GPU a node speaks for the others", leader},
+      {Collective::all_reduce, Algorithm::leader, "reduce to one GPU per node, ring among these GPUs, broadcast",
+       leader},
       {Collective::all_to_all, Algorithm::burst, "everything at once", burst, true},
       {Collective::all_to_all, Algorithm::pairwise, "in rounds, one partner each", pairwise, true},
-      {Collective::all_gather, Algorithm::ring, "blocks go round", ring_all_gather, true},
-      {Collective::all_gather, Algorithm::direct, "every block straight to everyone", direct_all_gather, true},
+      {Collective::all_gather, Algorithm::ring, "blocks pass around the ring", ring_all_gather, true},
+      {Collective::all_gather, Algorithm::direct, "every block directly to all ranks, at once", direct_all_gather,
+       true},
       {Collective::tree, Algorithm::binomial, "in ceil(log2 N) rounds", binomial},
-      {Collective::reduce_scatter, Algorithm::ring, "blocks go round", ring_reduce_scatter, true},
-      {Collective::gather, Algorithm::pairwise, "in rounds, every server hears one worker", pairwise, true},
-      {Collective::gather, Algorithm::incast, "server after server, all workers at once", incast},
+      {Collective::reduce_scatter, Algorithm::ring, "blocks pass around the ring", ring_reduce_scatter, true},
+      {Collective::gather, Algorithm::pairwise, "in rounds, each server receives from one worker", pairwise, true},
+      {Collective::gather, Algorithm::incast, "one server after the other receives from all workers at once", incast},
       {Collective::broadcast, Algorithm::chain, "pipelined from rank to rank", chain},
       {Collective::neighbour, Algorithm::ring, "both ways at once", neighbours},
   };
@@ -317,7 +321,7 @@ Plan plan(const Request& request, const Fabric& fabric) {
         "no " + std::string(name(request.algorithm)) + " algorithm for " + std::string(name(request.collective)), "");
   }
   if (request.scope != Scope::all && !found->scoped) {
-    throw ConfigError("the " + std::string(name(request.algorithm)) + " algorithm is for all ranks", "");
+    throw ConfigError("the " + std::string(name(request.algorithm)) + " algorithm works only among all ranks", "");
   }
   if (members(fabric, request.scope) == 1) return {request, {}};  // nothing crosses a wire
   return {request, found->phases(request, fabric)};

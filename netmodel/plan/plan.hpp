@@ -1,5 +1,5 @@
 #pragma once
-// A collective as the links see it: phases of flows between GPUs. Planners write plans, cost models price them.
+// Plans of collectives, made of phases of flows between GPUs. Planners write plans, cost models price them.
 
 #include <cstdint>
 #include <string_view>
@@ -10,20 +10,20 @@
 
 namespace onebit::netmodel {
 
-/// Who takes part: all ranks of the job; the GPUs of each node among themselves; the GPUs with the same position in
-/// their nodes ("rail"). In the last two, all nodes or rails do the same at the same time.
+/// Which ranks exchange with each other: all ranks of the job, the GPUs of each node (local), or the GPUs with the same
+/// position in their nodes (rail). With local and rail, all nodes or rails do the same at the same time.
 enum class Scope : std::uint8_t { all, local, rail };
 
 enum class Algorithm : std::uint8_t {
-  ring,          ///< all-reduce, reduce-scatter, all-gather, neighbour exchange: blocks go round
+  ring,          ///< all-reduce, reduce-scatter, all-gather, neighbour exchange: blocks pass around a ring
   hierarchical,  ///< all-reduce: reduce-scatter in the node, ring on every rail, all-gather in the node
-  tree,          ///< all-reduce: two binary trees of half the vector, pipelined, a chain in the node (NCCL)
+  tree,          ///< all-reduce: two pipelined binary trees, each with half the vector; a chain in the node (NCCL)
   halving,       ///< all-reduce: recursive halving and doubling, nearest partners first (Rabenseifner)
-  leader,        ///< all-reduce: reduce to one GPU per node, ring among those, broadcast
+  leader,        ///< all-reduce: reduce to one GPU per node, ring among these GPUs, broadcast
   pairwise,      ///< all-to-all, gather to servers: N-1 rounds, one partner each
   burst,         ///< all-to-all: everything at once
-  direct,        ///< all-gather: every block straight to everyone, at once
-  incast,        ///< gather to servers: one server after the other, all senders at once
+  direct,        ///< all-gather: every block directly to all ranks, at once
+  incast,        ///< gather to servers: one server after the other receives from all senders at once
   chain,         ///< broadcast: pipelined from rank to rank
   binomial,      ///< tree: ceil(log2 N) rounds
 };
@@ -31,37 +31,36 @@ enum class Algorithm : std::uint8_t {
 std::string_view name(Algorithm algorithm);
 
 struct Flow {
-  Index from = 0, to = 0;  ///< slots
+  Index from = 0, to = 0;  ///< slots of the two GPUs
   Bytes bytes;
 };
 
-/// Flows that begin together; the phase is over when the last one is. Equal flows are given by a pattern, others by a
-/// list.
+/// Flows that begin together; the phase ends with its last flow. Equal flows are given by a pattern, others by a list.
 struct Phase {
   enum class Pattern : std::uint8_t {
-    shift,   ///< every rank to the one `shift` places further, around the scope
-    pairs,   ///< everyone to everyone else of the scope
-    fan_in,  ///< everyone to rank `shift`
-    list,    ///< as listed
+    shift,   ///< every rank sends to the one `shift` places further, around the scope
+    pairs,   ///< every rank sends to all others of the scope
+    fan_in,  ///< all other ranks of the scope send to rank `shift`
+    list,    ///< the flows in `flows`
   };
   Pattern pattern = Pattern::shift;
   Scope scope = Scope::all;
   Index shift = 1;
-  Bytes bytes;  ///< of each flow of a pattern
+  Bytes bytes;  ///< size of each flow of a pattern
   std::vector<Flow> flows;
-  Index repeat = 1;            ///< times that the phase runs
+  Index repeat = 1;            ///< number of times that the phase runs
   double gpu_hops = 0;         ///< latencies inside a node, in sequence, in one run of the phase
   double network_hops = 0;     ///< latencies between nodes, in sequence, in one run of the phase
   Bytes reduced;               ///< bytes that every GPU adds to its own, in one run
   double link_efficiency = 1;  ///< share of the links' rates that the algorithm gets
 };
 
-/// What a plan carries out; closed forms look at nothing else.
+/// The request that a plan carries out. Closed forms use only this part of a plan.
 struct Request {
   Collective collective = Collective::all_reduce;
   Scope scope = Scope::all;
   Algorithm algorithm = Algorithm::ring;
-  Bytes payload;  ///< of a rank, as in Traffic
+  Bytes payload;  ///< payload of a rank, as in Traffic
 };
 
 struct Plan {
@@ -69,11 +68,11 @@ struct Plan {
   std::vector<Phase> phases;
 };
 
-/// The number of ranks that exchange with each other.
+/// Returns the number of ranks that exchange with each other.
 Index members(const Fabric& fabric, Scope scope);
 
 /// Plans a request. Throws ConfigError for a negative payload, and for a pair of collective and algorithm that is not
-/// in algorithms(), or not in this scope.
+/// in algorithms() or does not support this scope.
 Plan plan(const Request& request, const Fabric& fabric);
 
 /// A row of algorithms(), which lists the default of each collective first.
@@ -82,7 +81,7 @@ struct AlgorithmEntry {
   Algorithm algorithm;
   std::string_view doc;
   std::vector<Phase> (*phases)(const Request&, const Fabric&);
-  bool scoped = false;  ///< also inside nodes and on rails
+  bool scoped = false;  ///< whether it also supports the scopes local and rail
 };
 const std::vector<AlgorithmEntry>& algorithms();
 

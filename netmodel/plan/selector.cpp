@@ -22,7 +22,7 @@ constexpr Protocol kProtocols[] = {
     {8.4, 8.4, {4.0, 4.0, 14}, {3.4, 5.7, 14}, 1, 1, 1.4},
 };
 constexpr int kNetwork = 2;
-constexpr double kTreeShare = 0.92;  ///< of the ring's bus bandwidth
+constexpr double kTreeShare = 0.92;  ///< share of the ring's bus bandwidth
 
 std::string milliseconds(Seconds time) {
   char text[32];
@@ -34,7 +34,7 @@ Choice nccl_choice(Bytes payload, const Fabric& fabric) {
   const NcclTimes times = nccl_times(payload, fabric);
   const bool tree = times.tree < times.ring;
   return {tree ? Algorithm::tree : Algorithm::ring,
-          "NCCL's rule at nominal speeds: ring " + milliseconds(times.ring) + ", tree " + milliseconds(times.tree)};
+          "NCCL's rule at nominal rates: ring " + milliseconds(times.ring) + ", tree " + milliseconds(times.tree)};
 }
 
 Choice cheapest(Bytes payload, const Fabric& fabric, const CostModel& model) {
@@ -92,7 +92,8 @@ NcclTimes nccl_times(Bytes payload, const Fabric& fabric) {
         (p.ring_base + (steps - between) * p.ring_hop[inside] + between * p.ring_hop[kNetwork]) *
         (m > 1 ? p.plateau : 1);
     const double tree_latency = p.tree_base + 2 * ((g - 1) * p.tree_hop[inside] + std::log2(m) * p.tree_hop[kNetwork]);
-    // NCCL's algorithm bandwidth: a ring's bus bandwidth times N / steps, half of it for a tree.
+    // NCCL's algorithm bandwidth is the bus bandwidth times N / steps for a ring, and half the bus bandwidth for a
+    // tree.
     const double ring_bytes = steps / n * payload.value / (p.ring_share * bus);
     const double tree_bytes = 2 * payload.value / (kTreeShare * p.tree_share * bus);
     best.ring = std::min(best.ring, Seconds(1e-6 * ring_latency + ring_bytes));
@@ -119,7 +120,7 @@ Choice choose(Collective collective, Bytes payload, const Fabric& fabric, const 
       break;
   }
   for (const AlgorithmEntry& entry : algorithms()) {
-    if (entry.collective == collective) return {entry.algorithm, "the usual one"};
+    if (entry.collective == collective) return {entry.algorithm, "the default"};
   }
   throw ConfigError("a traffic record has an unknown collective", "");
 }
@@ -134,7 +135,7 @@ Estimate total_cost(const TrafficList& list, const Fabric& fabric, const CostMod
   Estimate sum;
   for (const Traffic& traffic : list) {
     if (traffic.group_size != fabric.ranks()) {
-      throw ConfigError("an exchange of " + std::to_string(traffic.group_size) + " workers on " +
+      throw ConfigError("an exchange of " + std::to_string(traffic.group_size) + " workers does not fit " +
                             std::to_string(fabric.ranks()) + " GPUs",
                         "cluster " + fabric.cluster().name);
     }

@@ -16,7 +16,7 @@ long long whole(double value) {
   return std::max(1LL, std::llround(value));
 }
 
-/// One rank's block of labelled operations. Those of a group require all of the group before.
+/// One rank's block of labelled operations. The operations of a group require all operations of the previous group.
 class Rank {
  public:
   Rank(std::ostream& out, Index number) : out_(out) { out_ << "\nrank " << number << " {\n"; }
@@ -29,8 +29,8 @@ class Rank {
     out_ << "l" << label << ": " << operation << "\n";
     for (long long before = before_; before < begin_; ++before) out_ << "l" << label << " requires l" << before << "\n";
   }
-  /// What is added from now on waits for what was added since the last call. A large group is joined by one operation
-  /// first, so that not every operation names all the others.
+  /// Ends a group: later operations wait for those added since the last call. A large group is first joined by a single
+  /// operation, so that not every later operation has to name the whole group.
   void next_group() {
     if (last_ + 1 == begin_) return;
     close_group();
@@ -90,7 +90,8 @@ void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute,
     for (const Phase& phase : plan.phases) {
       if (phase.repeat == 0) continue;
       for_each_flow(phase, fabric, [&](Index, Index, double) { count += phase.repeat; });
-      if (count > kMostMessages) throw ConfigError("a schedule of more than ten million messages", "", "fewer GPUs");
+      if (count > kMostMessages)
+        throw ConfigError("the schedule has more than 10,000,000 messages", "", "use fewer GPUs");
       phases.push_back(&phase);
       messages.push_back(messages_of(phase, fabric));
     }

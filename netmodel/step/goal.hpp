@@ -1,5 +1,5 @@
 #pragma once
-// A step as a GOAL schedule, the input of LogGOPSim and of other simulators of messages.
+// A step as a GOAL schedule, the input of LogGOPSim and other message-level simulators.
 
 #include <iosfwd>
 #include <span>
@@ -8,9 +8,10 @@
 
 namespace onebit::netmodel {
 
-/// Writes the schedule: every rank computes for `compute`, then runs the plans, phase after phase: sends and receives
-/// of a phase wait for those of the phase before, sums count as computations. Ranks are numbered node by node (slots).
-/// Times are whole nanoseconds, bytes whole bytes, at least one. Throws ConfigError for more than ten million messages.
+/// Writes the schedule. Every rank computes for `compute`, then runs the plans phase by phase: the sends and receives
+/// of a phase wait for those of the previous phase, and sums are computations. Ranks are numbered node by node (slots).
+/// Times are rounded to whole nanoseconds and sizes to whole bytes, at least 1. Throws ConfigError for more than ten
+/// million messages.
 void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute, const Fabric& fabric);
 
 }  // namespace onebit::netmodel

@@ -16,7 +16,7 @@ double bytes_per_element(CodecKernels kernels) {
   return kernels == CodecKernels::fused ? 14 : 176;
 }
 
-/// Factor by which the slowest GPU is slower than a usual one.
+/// Returns the factor by which the slowest GPU is slower than a typical one.
 double slowdown(const Fabric& fabric) {
   const Cluster& cluster = fabric.cluster();
   double most = 1;
@@ -35,12 +35,12 @@ Bytes payload_of(const Traffic& traffic, const StepOptions& options) {
   return Bytes(share * as_double(traffic.payload_bytes));
 }
 
-/// Adds up exchanges; keeps the choice of the one that takes longest.
+/// Adds up exchanges, and keeps the algorithm of the one that takes longest.
 class Sum {
  public:
   Sum(const Fabric& fabric, const CostModel& model) : fabric_(fabric), model_(model) {}
 
-  /// Adds an exchange that takes place `times` times. Returns the time of one.
+  /// Adds an exchange that takes place `times` times. Returns the time of a single one.
   Seconds add(Collective collective, Bytes payload, double times = 1) {
     const Priced priced = price(collective, payload, fabric_, model_);
     add(priced.choice.algorithm, priced.choice.reason, priced.estimate, times);
@@ -73,10 +73,10 @@ class Sum {
   std::string algorithm_, reason_;
 };
 
-/// Exposed time of gradients in buckets, which become ready evenly over the last backward pass; each starts when it is
-/// ready and the previous one is over. What is left when the pass ends is exposed. With K equal buckets the exchange
-/// ends at the largest, over k, of k/K of the pass + the K - k + 1 buckets from the k-th on; the largest is at k = 1 or
-/// k = K.
+/// Returns the exposed time of gradients that are exchanged in buckets. Buckets become ready evenly over the last
+/// backward pass; each starts when it is ready and the previous one has ended. The part after the end of the pass is
+/// exposed. With K equal buckets, the exchange ends at the maximum over k of k/K of the pass plus the time of K - k + 1
+/// buckets; the maximum is at k = 1 or k = K.
 Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& options) {
   const auto count = std::max(1.0, std::ceil(payload / options.bucket));
   const Seconds one = sum.add(Collective::all_reduce, 1 / count * payload, count);
@@ -84,7 +84,7 @@ Seconds exposed(Sum& sum, Bytes payload, Seconds backward, const StepOptions& op
   return end - backward;
 }
 
-/// The hierarchical form of a compressed step: packed vectors up and down, and whatever else is gathered (scales).
+/// Returns the hierarchical form of a compressed step: packed vectors up and down, and other gathered data (scales).
 std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric& fabric, const StepOptions& options) {
   Bytes up, down;
   std::vector<Bytes> gathered;
@@ -100,8 +100,8 @@ std::vector<Request> hierarchical_requests(const StepTraffic& step, const Fabric
     }
   }
   if (!(up.value > 0) || gathered.empty()) {
-    throw ConfigError("no hierarchical form of this exchange", "step.exchange hierarchical",
-                      "it is for vectors that go to servers and back, as those of 1-bit Adam");
+    throw ConfigError("this exchange has no hierarchical form", "step.exchange hierarchical",
+                      "use it with an optimizer that sends vectors to servers and back, such as 1-bit Adam");
   }
   std::sort(gathered.begin(), gathered.end());
   down = as_double(fabric.ranks()) * gathered.back();

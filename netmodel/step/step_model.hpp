@@ -11,52 +11,54 @@ enum class Overlap : std::uint8_t {
   buckets,  ///< dense gradients travel in buckets during the last backward pass, as DDP does
 };
 
-/// How a codec is implemented: bytes of memory that it touches for each element.
+/// Implementation of a codec, which decides how many bytes of memory it touches for each element.
 enum class CodecKernels : std::uint8_t {
-  fused,     ///< 14: momentum, error, signs and the new error in one pass each way
-  released,  ///< 176: PyTorch and CuPy as released with 1-bit Adam (96 worker, 34 server, 46 unpacking)
+  fused,     ///< 14 bytes: momentum, error, signs and the new error in one pass each way
+  released,  ///< 176 bytes: PyTorch and CuPy as released with 1-bit Adam (96 worker, 34 server, 46 unpacking)
 };
 
 struct StepOptions {
   Overlap overlap = Overlap::none;
-  Bytes bucket{25e6};
+  Bytes bucket{25e6};  ///< size of a bucket of gradients, for Overlap::buckets
   /// Fraction by which overlapped communication slows the backward pass down; 2 to 10% have been observed.
   double stretch = 0.05;
   CodecKernels codec = CodecKernels::fused;
-  bool hierarchical = false;  ///< the compressed exchange is dense within nodes and 1-bit between them
-  double gradient_bytes = 2;  ///< of an element in a dense all-reduce: fp16
+  bool hierarchical = false;  ///< whether the compressed exchange is dense within nodes and 1-bit between them
+  double gradient_bytes = 2;  ///< bytes per element of a dense all-reduce; 2: fp16
 };
 
-/// What the workers of a step exchange.
+/// The exchanges of a step.
 struct StepTraffic {
   TrafficList exchanges;
-  Index compressed = 0;  ///< elements of a worker's vector that a codec takes; 0: a dense step
+  Index compressed = 0;  ///< number of elements of a worker's vector that a codec encodes; 0: a dense step
 };
 
 struct StepEstimate {
   Seconds step, forward, backward, optimizer, codec;
-  Seconds communication;      ///< exposed, which is part of the step
-  Seconds all_communication;  ///< exposed or hidden
-  Estimate exchange;          ///< its parts
-  std::string algorithm;      ///< of the largest exchange
-  std::string reason;
+  Seconds communication;      ///< exposed communication, a part of `step`
+  Seconds all_communication;  ///< exposed and hidden communication
+  Estimate exchange;          ///< parts of all_communication
+  std::string algorithm;      ///< algorithm of the exchange that takes longest
+  std::string reason;         ///< reason for this algorithm
 };
 
 /// Prices a step on a fabric. Throws ConfigError if an exchange has no hierarchical form. Stragglers and jitter stretch
-/// everyone's forward and backward passes, because all wait for the slowest: jitter s by 1 + s sqrt(2 ln N), the
-/// expected maximum of N normals.
+/// the forward and backward passes, because all workers wait for the slowest one. Jitter s stretches them by a factor
+/// of 1 + s sqrt(2 ln N), after the expected maximum of N normal variables.
 StepEstimate estimate_step(const ComputeTimes& compute, const StepTraffic& traffic, const Fabric& fabric,
                            const CostModel& model, const StepOptions& options);
 
-/// The plans of a step's exchanges, in order; gradients are not split into buckets.
+/// Returns the plans of a step's exchanges, in order. Gradients are not split into buckets.
 std::vector<Plan> step_plans(const StepTraffic& traffic, const Fabric& fabric, const CostModel& model,
                              const StepOptions& options);
 
-/// End-to-end speed-up over a run: share w of its steps runs as before, the others s times as fast. 1 / (w + (1-w)/s).
+/// Returns the end-to-end speed-up of a run in which a share w of the steps runs as before and the others run s times
+/// as fast: 1 / (w + (1-w)/s).
 double mixed_speedup(double warmup_share, double speedup);
 
-/// The collectives of a 1-bit exchange that is dense within nodes: reduce-scatter within nodes, packed all-to-all and
-/// all-gather on every rail, packed all-gather within nodes. `dense`, `up` and `down` are bytes of a whole vector.
+/// Returns the collectives of a 1-bit exchange that is dense within nodes: reduce-scatter within nodes, packed
+/// all-to-all and all-gather on every rail, packed all-gather within nodes. `dense`, `up` and `down` are the bytes of a
+/// whole vector.
 std::vector<Request> hierarchical_exchange(Bytes dense, Bytes up, Bytes down, const Fabric& fabric);
 
 }  // namespace onebit::netmodel

@@ -13,19 +13,19 @@ constexpr Seconds ms(double value) {
   return Seconds(value * 1e-3);
 }
 
-/// Six operations for each parameter and token, at 40 TFLOP/s of a V100; a third of them forward.
+/// Times for six operations per parameter and token at 40 TFLOP/s on a V100, a third of them in the forward pass.
 std::vector<BatchTimes> transformer(double parameters, double tokens) {
   const double seconds = 6 * parameters * tokens / 40e12;
   return {{"v100", 1, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
 }
 
-/// Times for `per_second` images a second on a V100, in batches of 32 and more; a third of the time forward.
+/// Times for `per_second` images per second on a V100 in batches of 32, a third of the time in the forward pass.
 std::vector<BatchTimes> images(double per_second) {
   const double seconds = 32 / per_second;
   return {{"v100", 32, Seconds(seconds / 3), Seconds(seconds * 2 / 3)}};
 }
 
-/// The GPU that is asked for if it was measured, else the last one of the list.
+/// Returns the requested GPU if it was measured, else the last one of the list.
 template <class Rows>
 std::string measured_gpu(const Rows& rows, std::string_view wanted) {
   for (const auto& row : rows) {
@@ -73,9 +73,9 @@ std::span<const Workload> workloads() {
        110'106'428,
        {{"v100", 1, ms(12.7), ms(6.5)}, {"v100", 16, ms(12.7), ms(16.8)}},
        {{"v100", ms(18.9)}}},
-      // One GPU does 18.7 samples a second in DeepSpeed's figure
+      // In DeepSpeed's figure, one GPU processes 18.7 samples per second
       {"squad",
-       "BERT-Large on SQuAD, sequence 384, 3 samples a GPU; from DeepSpeed's figure",
+       "BERT-Large on SQuAD, sequence 384, 3 samples per GPU; from DeepSpeed's figure",
        Source::published,
        335'143'938,
        {{"v100", 3, ms(37), ms(65)}},
@@ -94,7 +94,7 @@ std::span<const Workload> workloads() {
        2'368'000,
        {{"v100", 2048, ms(3), ms(6)}},
        {}},
-      {"none", "no computation: communication alone, of --step.parameters", Source::estimated, 0, {}, {}},
+      {"none", "no computation, only the communication of --step.parameters", Source::estimated, 0, {}, {}},
   });
   return table;
 }
@@ -113,7 +113,7 @@ Seconds sweep(const Gpu& gpu, Index parameters, double bytes_each) {
 }
 
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation) {
-  if (batch < 1 || accumulation < 1) throw ConfigError("batch and accumulation are at least 1", "");
+  if (batch < 1 || accumulation < 1) throw ConfigError("batch and accumulation must be at least 1", "");
   ComputeTimes times;
   times.optimizer = sweep(gpu, workload.parameters, kAdamBytes);
   if (!workload.updates.empty()) {

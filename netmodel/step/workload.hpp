@@ -1,5 +1,5 @@
 #pragma once
-// What a GPU computes in a step, for the models of the papers: measured or estimated times, and parameters.
+// Computing times of a GPU in a step, measured or estimated, and numbers of parameters, for the models of the papers.
 
 #include <span>
 #include <string>
@@ -12,8 +12,8 @@ namespace onebit::netmodel {
 
 /// Times of one micro-batch on a GPU.
 struct BatchTimes {
-  std::string gpu;   ///< name in gpus(); empty: whatever the cluster has
-  double batch = 1;  ///< samples
+  std::string gpu;   ///< name in gpus(); empty: the cluster's GPU
+  double batch = 1;  ///< samples per micro-batch
   Seconds forward, backward;
 };
 
@@ -27,28 +27,29 @@ struct Workload {
   std::string name, doc;
   Source source = Source::estimated;
   Index parameters = 0;
-  std::vector<BatchTimes> batches;  ///< of each GPU by batch; the last GPU named stands for those that are not
-  std::vector<UpdateTime> updates;  ///< none: by the bytes that an optimizer touches
+  std::vector<BatchTimes> batches;  ///< times by GPU and batch; the last GPU's are scaled to those without times
+  std::vector<UpdateTime> updates;  ///< times by GPU; none: estimated from the bytes that an optimizer touches
 };
 
-/// Times of a step: `accumulation` micro-batches, one update.
+/// Computing times of a step: those of all its micro-batches, and of one update.
 struct ComputeTimes {
   Seconds forward, backward, optimizer;
-  Seconds last_backward;  ///< of the last micro-batch, during which gradients may travel
-  std::string basis;      ///< for people: measured on what, or scaled from what
+  Seconds last_backward;  ///< backward pass of the last micro-batch, during which gradients may be sent
+  std::string basis;      ///< source of the times in words: measured, scaled or given
 };
 
 std::span<const Workload> workloads();
 
-/// The workload of that name. Throws ConfigError that suggests names if there is none.
+/// Returns the workload of that name. Throws ConfigError, with suggestions, if there is none.
 const Workload& find_workload(std::string_view name);
 
-/// Computing times of a step. Between two measured batches they are interpolated linearly; beyond the largest they grow
-/// in proportion; below the smallest they are the smallest's. A GPU that was not measured takes the times of one that
-/// was, scaled by Gpu::speed and Gpu::memory. Throws ConfigError for a batch or an accumulation below 1.
+/// Returns the computing times of a step of `accumulation` micro-batches. Between two measured batches, times are
+/// interpolated linearly; above the largest they grow in proportion to the batch; below the smallest they stay the
+/// same. A GPU that was not measured takes the times of one that was, scaled by Gpu::speed and Gpu::memory. Throws
+/// ConfigError for a batch or an accumulation below 1.
 ComputeTimes compute_times(const Workload& workload, const Gpu& gpu, Index batch, Index accumulation);
 
-/// Time that element-wise kernels need for `bytes_each` bytes of each parameter.
+/// Returns the time that element-wise kernels need to touch `bytes_each` bytes for each parameter.
 Seconds sweep(const Gpu& gpu, Index parameters, double bytes_each);
 
 /// Bytes that Adam touches for each parameter: it reads gradient, moments and weights and writes moments and weights,

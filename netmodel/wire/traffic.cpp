@@ -7,14 +7,14 @@
 namespace onebit::netmodel {
 namespace {
 
-/// n - 1, the unit of every formula here. Throws ConfigError for n < 1.
+/// Returns n - 1, which every formula here uses. Throws ConfigError for n < 1.
 Index others(Index group_size) {
   if (group_size < 1)
     throw ConfigError("a traffic record has a group of " + std::to_string(group_size) + " workers", "");
   return group_size - 1;
 }
 
-/// Rounds of a binomial tree: ceil(log2 n).
+/// Returns the number of rounds of a binomial tree, ceil(log2 n).
 Index rounds(Index group_size) {
   Index count = 0;
   for (Index rest = others(group_size); rest > 0; rest /= 2) ++count;

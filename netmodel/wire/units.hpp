@@ -1,5 +1,5 @@
 #pragma once
-// SI units in the types: bytes, seconds, bytes per second. "GB" is 1e9 bytes; bits never appear in the code.
+// Types for quantities in SI units: bytes, seconds, bytes per second. "GB" is 1e9 bytes; bits never appear in the code.
 
 #include <compare>
 
@@ -7,7 +7,7 @@ namespace onebit::netmodel {
 
 namespace detail {
 
-/// A number with a unit. Quantities of one unit add and compare; anything else has to go through value.
+/// A number with a unit. Quantities of one unit can be added and compared; anything else has to use `value`.
 template <class Tag>
 struct Quantity {
   double value = 0;

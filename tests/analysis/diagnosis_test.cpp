@@ -67,7 +67,7 @@ TEST_CASE("workers' errors that are not carried are named") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].severity == Severity::problem);
     CHECK(found[0].cause == Cause::worker_errors_not_carried);
-    CHECK(found[0].text.find("which is the workers' errors") != std::string::npos);
+    CHECK(found[0].text.find("which matches the workers' errors") != std::string::npos);
   }
 }
 
@@ -202,9 +202,10 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
   const Finding both =
       finding(findings_of({.freeze = 50, .update_after = 600, .codec_error = 1.5}), Cause::compressed_steps_explode);
   CHECK(both.text ==
-        "what the codec adds is divided by small frozen denominators: after the freeze at step 50 steps are up to 200 "
-        "learning rates long in the root mean square over coordinates (step 51), before it at most 0.333; the codec "
-        "adds more than it keeps (delta -1.25: its vectors are far from even); the loss goes from 40.5 to 300");
+        "the codec's errors are divided by small frozen denominators: after the freeze at step 50, steps are up to 200 "
+        "learning rates long (root mean square over coordinates, at step 51); before it, at most 0.333; the codec adds "
+        "more than it keeps (delta -1.25: the elements of its vectors differ widely in size); the loss goes from 40.5 "
+        "to 300");
   CHECK(both.hint.find("--freeze-at 50 --arm floor:optimizer.variance-floor=mean:0.01") != std::string::npos);
   // The momentum is not compressed: no codec is blamed. The loss falls: a warning.
   const Finding alone = finding(findings_of({.freeze = 50,
@@ -215,8 +216,8 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
                                 Cause::frozen_steps_explode);
   CHECK(alone.severity == Severity::warning);
   CHECK(alone.text ==
-        "momenta are divided by small frozen denominators: after the freeze at step 50 steps are up to 200 learning "
-        "rates long in the root mean square over coordinates (step 51), before it at most 0.333");
+        "momenta are divided by small frozen denominators: after the freeze at step 50, steps are up to 200 learning "
+        "rates long (root mean square over coordinates, at step 51); before it, at most 0.333");
   CHECK(alone.hint == "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps bounds the steps");
 }
 
@@ -342,8 +343,8 @@ TEST_CASE("the furthest drift after the freeze is told, from a factor of two on"
   const Finding early = finding(drifted_by({5, 0.5, 1, 0.8}), Cause::variance_frozen_early);
   CHECK(early.severity == Severity::problem);
   CHECK(early.text ==
-        "the variance was frozen early, after 110 steps: by step 140 an unfrozen one would give rates that "
-        "differ by a factor of 2.72 in the geometric mean");
+        "the variance was frozen early, after 110 steps: by step 140 an unfrozen variance would give rates "
+        "that differ by a factor of 2.72 in the geometric mean");
   CHECK(has(drifted_by({5, 0.7}), Cause::variance_frozen_early));
   CHECK_FALSE(has(drifted_by({5, 0.68}), Cause::variance_frozen_early));
 }

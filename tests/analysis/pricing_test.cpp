@@ -66,10 +66,10 @@ TEST_CASE("pricing: what cannot be planned is refused, with a hint") {
   plan.workers = 0;
   netmodel::Cluster open = infiniband();
   open.nodes = 0;
-  CHECK_THAT(refusal_of(plan, open), Contains("how many workers?") && Contains("--workers"));
+  CHECK_THAT(refusal_of(plan, open), Contains("the number of workers is not known") && Contains("--workers"));
   plan = bert_plan("onebit-adam");
   plan.rules.workload->parameters = 0;
-  CHECK_THAT(refusal_of(plan, infiniband()), Contains("a workload without parameters"));
+  CHECK_THAT(refusal_of(plan, infiniband()), Contains("the workload has no parameters"));
   plan.parameters = 1000;
   CHECK(plan_job(plan, infiniband()).workload.parameters == 1000);
   CHECK_THAT(refusal_of(bert_plan("cada1"), infiniband()), Contains("depends on the data"));

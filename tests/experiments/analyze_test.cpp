@@ -64,7 +64,7 @@ TEST_CASE("analyze: parts that a log has nothing on are named") {
   REQUIRE(run_onebit(folder, tiny_run("run", {"-o", "run.h5", "--optimizer", "sgd"})).status == 0);
   const Outcome result = analyze(folder, {"run.h5"});
   CHECK(result.status == 0);
-  CHECK_THAT(result.out, Contains("nothing wrong was found") && Contains("no variance to look at (run.h5)") &&
+  CHECK_THAT(result.out, Contains("nothing wrong was found") && Contains("no variance to analyze (run.h5)") &&
                              Contains("the log has no probes (run.h5); log a run with --probe.every"));
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("analyze: --fit pools learning rates nowhere, but where each setting h
                       "0.001, 0.01)"));
   const Outcome lonely = analyze(folder, {"arms/a-1.h5", "arms/b-1.h5", "arms/c-1.h5", "--fit", "workers"});
   CHECK(lonely.status == 2);
-  CHECK_THAT(lonely.err, Contains("onebit-adam, lr 0.01") && Contains("differ in what it is fitted against"));
+  CHECK_THAT(lonely.err, Contains("onebit-adam, lr 0.01") && Contains("differ in the variable of the fit"));
   const Outcome json = analyze(folder, {"arms", "--fit", "workers", "--json"});
   CHECK_THAT(json.out, Contains("\"name\": \"onebit-adam, lr 0.001\"") && Contains("\"learning_rate\": 0.001") &&
                            Contains("\"differing\": [\"workers\"]"));

@@ -81,7 +81,7 @@ TEST_CASE("compare: the time of the runs on clusters that are asked for") {
   CHECK(compare({"--cluster", "eth1,eth1"}).status == 2);
   const Outcome other = compare({"--workload", "gpt2-xl"});
   CHECK(other.status == 2);
-  CHECK_THAT(other.err, Contains("workload is of another model") && Contains("arm adam has 43 parameters"));
+  CHECK_THAT(other.err, Contains("workload belongs to another model") && Contains("arm adam has 43 parameters"));
   CHECK(entries(folder).empty());
   const Outcome run =
       compare({"--cluster", "eth1,ib100", "--step.forward", "1", "--step.backward", "2", "--step.optimizer", "0"});

@@ -150,9 +150,9 @@ TEST_CASE("price: a table of all-reduces knows that GPUs share a network link, a
   CHECK(json_number(table.out, "communication_seconds") ==
         Approx(json_number(links.out, "communication_seconds")).epsilon(0.1));
   const std::string said = "16 nodes of 4 GPUs: all_reduce of 672.5 MB";
-  CHECK_THAT(table.err, StartsWith("onebit: warning: the cost table is extended") && Contains(said));
+  CHECK_THAT(table.err, StartsWith("onebit: warning: the cost table is extrapolated") && Contains(said));
   CHECK(std::count(table.err.begin(), table.err.end(), '\n') == 1);
-  CHECK_THAT(table.out, Contains("\"extended\": [\"the cost table is extended") && Contains(said));
+  CHECK_THAT(table.out, Contains("\"extended\": [\"the cost table is extrapolated") && Contains(said));
   CHECK(links.err.empty());
   CHECK_THAT(links.out, Contains("\"extended\": []"));
 }
@@ -171,7 +171,7 @@ TEST_CASE("price: a log is not priced with the workload of another model") {
     CAPTURE(refused.err);
     CHECK(refused.status == 2);
     CHECK(refused.out.empty());
-    CHECK_THAT(refused.err, StartsWith("onebit: error: the workload is of another model") &&
+    CHECK_THAT(refused.err, StartsWith("onebit: error: the workload belongs to another model") &&
                                 Contains("run.h5 has 43 parameters") && Contains("--workload"));
   }
   for (const Outcome& taken : {own("43"), own("46")}) {
@@ -263,7 +263,7 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
       {"gpus-per-node = 2\n", "nic.nominal is not above 0"},
       {good + "per-message = -1\n", "per-message"},
       {"[nic]\nnominal = 1e9\neffective = 1e9\nlatency = -1e-5\n", "latency"},
-      {"[nic]\nnominal = 1e14\neffective = 1e9\n", "are these bits?"},
+      {"[nic]\nnominal = 1e14\neffective = 1e9\n", "if this is a number of bits"},
       {"[nic]\nnominal = fast\neffective = 1e9\n", "wanted: bytes per second"},
       {"gpu-link = nvlink9\n" + good, "nvlink"},
       {"stragglers = 1\n" + good, "NODE:FACTOR"},
@@ -280,14 +280,15 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
       {{"price", "--workers", "4"}, "nothing to price"},
       {{"price", "--workload", "bert-larger", "--workers", "4"}, "did you mean bert-large"},
       {{"price", "--workload", "none", "--workers", "4"}, "--step.parameters"},
-      {bert({"--cluster", "eth10"}), "how many workers?"},
+      {bert({"--cluster", "eth10"}), "the number of workers is not known"},
       {bert({"--cluster", "eth11", "--workers", "4"}), "unknown cluster"},
       {bert({"--cluster", "nowhere.ini", "--workers", "4"}), "cannot read cluster file"},
       {bert({"--cluster", "paper-ethernet", "--workers", "6"}), "do not fill nodes"},
-      {bert({"--cluster.nodes", "3", "--workers", "4"}), "4 workers on 3 nodes"},
-      {bert({"--fluid.jobs", "2", "--workers", "4"}), "it is for fluid"},
+      {bert({"--cluster.nodes", "3", "--workers", "4"}), "4 workers do not match 3 nodes"},
+      {bert({"--fluid.jobs", "2", "--workers", "4"}), "use --cost-model fluid"},
       {bert({"--cost-model", "fluid", "--fluid.jobs", "0", "--workers", "4"}), "from 1 to 64"},
-      {bert({"--cost-model", "fluid", "--fluid.background", "0:9", "--workers", "4"}), "GPUs that there are not"},
+      {bert({"--cost-model", "fluid", "--fluid.background", "0:9", "--workers", "4"}),
+       "does not join two different GPUs"},
       {bert({"--cost-model", "magic", "--workers", "4"}), "unknown cost model"},
       {bert({"--step.overlap", "some", "--workers", "4"}), "step.overlap"},
       {bert({"--step.warmup-share", "2", "--workers", "4"}), "step.warmup-share"},
@@ -295,7 +296,7 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
       {bert({"--optimizer", "ef-sgd", "--codec", "threshold", "--workers", "4"}), "depends on the data"},
       {bert({"--optimizer", "ef-sgd", "--codec", "power-sgd", "--workers", "4"}), "depends on the data"},
       {bert({"--optimizer", "ef-sgd", "--codec", "top-k", "--step.exchange", "hierarchical", "--workers", "4"}),
-       "no hierarchical form"},
+       "has no hierarchical form"},
       {bert({"--step.parameters", "1000000000000", "--workers", "4"}), "of memory"},
       {bert({"--cluster", "eth10", "--cluster.nic.effective", "2GB/s", "--workers", "4"}), "above nic.nominal"},
       {bert({"--sweep.gpus-per-node", "1,4", "--workers", "4"}), "it goes with --sweep.bandwidth"},

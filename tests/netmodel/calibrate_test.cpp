@@ -141,10 +141,10 @@ TEST_CASE("measurements that are none are refused with file and line") {
                                                         {"nodes,gpus,bytes\n1,2,3\n", "no column seconds"},
                                                         {"nodes,gpus,bytes,seconds\n", "no rows"},
                                                         {"nodes,gpus,bytes,seconds\n1,2,3\n", "rows:2"},
-                                                        {"nodes,gpus,bytes,seconds\n1,2,x,4\n", "no number: x"},
-                                                        {"nodes,gpus,bytes,seconds\n1.5,2,3,4\n", "no count"},
+                                                        {"nodes,gpus,bytes,seconds\n1,2,x,4\n", "not a number: x"},
+                                                        {"nodes,gpus,bytes,seconds\n1.5,2,3,4\n", "not a whole number"},
                                                         {"nodes,gpus,bytes,seconds\n1,2,3,-4\n", "above 0"},
-                                                        {"nodes,gpus,bytes,seconds\n1,2,nan,4\n", "no number"},
+                                                        {"nodes,gpus,bytes,seconds\n1,2,nan,4\n", "not a number"},
                                                         {" 1024 256 float sum -1 12 3 4 0\n", "not listed"}}) {
     write_file(folder / "rows", text);
     CAPTURE(text);

@@ -92,9 +92,9 @@ TEST_CASE("a table that is extended says what was measured") {
 
 TEST_CASE("a table needs a file, and nothing else takes one") {
   CHECK_THROWS_WITH(make_cost_model(of("table", "")), Contains("--cost-table"));
-  CHECK_THROWS_WITH(make_cost_model(of("fluid", "rows.csv")), Contains("not used"));
+  CHECK_THROWS_WITH(make_cost_model(of("fluid", "rows.csv")), Contains("has no effect"));
   CHECK_THROWS_AS(make_cost_model(of("table", "/nowhere")), ConfigError);
   const Folder folder;
   write_file(folder / "rows.csv", "collective,nodes,gpus,bytes,seconds\nall_reduced,2,4,1e6,1e-3\n");
-  CHECK_THROWS_WITH(make_cost_model(of("table", folder / "rows.csv")), Contains("no collective: all_reduced"));
+  CHECK_THROWS_WITH(make_cost_model(of("table", folder / "rows.csv")), Contains("unknown collective: all_reduced"));
 }

@@ -3,12 +3,12 @@
 
 extern "C" {
 
-/// Flows that begin together, `repeat` times. A rank goes on when its own flows are over.
+/// Flows that begin together and run `repeat` times. A rank continues when its own flows have ended.
 struct OnebitSimgridPhase {
   long long repeat;
-  long long first_flow, flows;  ///< in OnebitSimgridProblem::flows
+  long long first_flow, flows;  ///< index of its first flow in OnebitSimgridProblem::flow, and number of its flows
   double pause;                 ///< seconds that every rank waits before each run, in addition to the links' latency
-  double sums;                  ///< ... and after it
+  double sums;                  ///< seconds that every rank computes sums after each run
 };
 
 struct OnebitSimgridFlow {
@@ -16,12 +16,12 @@ struct OnebitSimgridFlow {
   double bytes;
 };
 
-/// Seconds, bytes, bytes per second.
+/// A plan on a fabric, in seconds, bytes and bytes per second.
 struct OnebitSimgridProblem {
-  long long ranks, width;  ///< GPUs in all, and of a node
+  long long ranks, width;  ///< number of GPUs in total, and per node
   double gpu_rate, gpu_latency, nic_latency, core_rate;
-  double stream_cap;        ///< of a flow between nodes; 0: none
-  const double* nic_rates;  ///< [ranks / width]
+  double stream_cap;        ///< maximum rate of a flow between nodes; 0: no limit
+  const double* nic_rates;  ///< [ranks / width]: rate of each node's network link
   long long phases;
   const OnebitSimgridPhase* phase;
   const OnebitSimgridFlow* flow;

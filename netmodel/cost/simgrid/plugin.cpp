@@ -1,8 +1,9 @@
-// The plugin: SimGrid as a cost model, for those who have it. SimGrid is LGPL and is linked here only; the program
-// finds this file at run time. SimGrid allows one platform per process, so every problem is solved in a child.
+// The optional plugin that makes SimGrid a cost model. SimGrid is LGPL and is linked only here; the program loads this
+// library at run time. SimGrid allows one platform per process, so every problem is solved in a child process.
 //
 // SimGrid's defaults do not describe these networks: its LV08 model multiplies latencies by 13 and adds cross-traffic.
-// CM02 without either, and without TCP's window, is what the flows of a collective on RDMA or many sockets do.
+// The CM02 model without cross-traffic and without TCP's window describes the flows of a collective on RDMA or many
+// sockets.
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -27,8 +28,8 @@ namespace {
 namespace sg4 = simgrid::s4u;
 using Problem = OnebitSimgridProblem;
 
-/// Every GPU and every node has a link each way; flows between nodes also go through the core. Latency is a separate
-/// link, which is never full.
+/// Every GPU and every node has a link in each direction; flows between nodes also go through the core. Latencies
+/// belong to separate links, which are never full.
 class Platform {
  public:
   explicit Platform(const Problem& problem) : problem_(problem), zone_(sg4::create_full_zone("cluster")) {
@@ -88,12 +89,12 @@ class Platform {
   sg4::Link *core_, *inside_, *between_;
 };
 
-/// What one rank sends and receives in a phase.
+/// Flows that one rank sends and receives in a phase.
 struct Part {
   std::vector<const OnebitSimgridFlow*> sends, receives;
 };
 
-/// Runs a rank: all phases in order, waiting for nothing but the rank's own flows.
+/// Runs all phases of a rank in order. The rank waits only for its own flows.
 void be_rank(const Problem& problem, const std::vector<Part>& parts) {
   for (long long p = 0; p < problem.phases; ++p) {
     const OnebitSimgridPhase& phase = problem.phase[p];
@@ -104,7 +105,7 @@ void be_rank(const Problem& problem, const std::vector<Part>& parts) {
       const auto mailbox = [](const OnebitSimgridFlow* flow) {
         return sg4::Mailbox::by_name(std::to_string(flow->from) + ">" + std::to_string(flow->to));
       };
-      static int message = 0;  // nobody reads it: only time matters
+      static int message = 0;  // never read: only the time matters
       static int* received = nullptr;
       for (const auto* flow : part.receives) all.push_back(mailbox(flow)->get_async<int>(&received));
       for (const auto* flow : part.sends) {
@@ -154,14 +155,14 @@ double simulate(const Problem& problem) {
   return sg4::Engine::get_clock();
 }
 
-/// The child's answer: seconds, or a negative number and why.
+/// The child's answer: seconds, or a negative number and the reason.
 struct Answer {
   double seconds = -1;
   char message[200] = "the simulation ended without an answer";
 };
 
 [[noreturn]] void be_child(const Problem& problem, int pipe) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for the answer of an orphan
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the child ends with the program
   Answer answer;
   try {
     answer.seconds = simulate(problem);
@@ -176,9 +177,9 @@ struct Answer {
 
 extern "C" int onebit_simgrid_run(const Problem* problem, double* seconds, char* message, unsigned long size) {
   int ends[2];
-  if (pipe(ends) != 0) return std::snprintf(message, size, "no pipe"), 1;
+  if (pipe(ends) != 0) return std::snprintf(message, size, "cannot create a pipe"), 1;
   const pid_t child = fork();
-  if (child < 0) return std::snprintf(message, size, "no process"), 1;
+  if (child < 0) return std::snprintf(message, size, "cannot start a process"), 1;
   if (child == 0) be_child(*problem, ends[1]);
   close(ends[1]);
   Answer answer;
@@ -190,7 +191,7 @@ extern "C" int onebit_simgrid_run(const Problem* problem, double* seconds, char*
   close(ends[0]);
   waitpid(child, nullptr, 0);
   if (!complete || answer.seconds < 0) {
-    std::snprintf(message, size, "%s", complete ? answer.message : "SimGrid ended the simulation");
+    std::snprintf(message, size, "%s", complete ? answer.message : "SimGrid ended the process without an answer");
     return 1;
   }
   *seconds = answer.seconds;

@@ -28,14 +28,15 @@ OnebitSimgridRun* load() {
     void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw Error("cannot load the SimGrid plugin", dlerror());
     void* symbol = dlsym(library, kOnebitSimgridSymbol);
-    if (symbol == nullptr) throw Error("the SimGrid plugin is of another version", place.string());
+    if (symbol == nullptr) throw Error("the SimGrid plugin was built for another version of onebit", place.string());
     return reinterpret_cast<OnebitSimgridRun*>(symbol);
   }
-  throw ConfigError("no SimGrid plugin", places().front().string(),
-                    "build onebit where SimGrid is installed (Debian: libsimgrid-dev)");
+  throw ConfigError(
+      "the SimGrid plugin was not found", places().front().string(),
+      "install SimGrid (Debian: libsimgrid-dev) and build onebit again, or set ONEBIT_SIMGRID to the plugin's path");
 }
 
-/// The latency of a phase beyond that of its links.
+/// Returns the latency of a phase in addition to that of its links.
 double pause_of(const Phase& phase, const Fabric& fabric) {
   Plan once{{}, {phase}};
   once.phases.front().repeat = 1;
@@ -50,7 +51,7 @@ double pause_of(const Phase& phase, const Fabric& fabric) {
 
 Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
   static OnebitSimgridRun* const run = load();
-  Estimate estimate = LinkLoad().cost(plan, fabric);  // parts, bytes and the bottleneck
+  Estimate estimate = LinkLoad().cost(plan, fabric);  // for its parts, bytes and bottleneck
   std::vector<OnebitSimgridPhase> phases;
   std::vector<OnebitSimgridFlow> flows;
   std::vector<double> rates;
