@@ -87,8 +87,9 @@ TEST_CASE("checkpoint: errors of another type than the run's are refused by name
   run(config, folder / "run.h5", Existing::refuse, 5);
   config.optimizer.exchange.error_type = compress::ErrorType::fp32;
   VirtualCluster cluster(config);
-  CHECK_THROWS_WITH(read_checkpoint(checkpoint_path(folder / "run.h5", 5), cluster),
-                    Catch::Matchers::Contains("it has no optimizer/worker_error: it is of another configuration"));
+  CHECK_THROWS_WITH(
+      read_checkpoint(checkpoint_path(folder / "run.h5", 5), cluster),
+      Catch::Matchers::Contains("it has no optimizer/worker_error: the run that wrote it had other options"));
 }
 
 TEST_CASE("checkpoint: so it is with running statistics, dropout and sparse rows of the log") {
@@ -228,7 +229,7 @@ TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, a
                                   good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[place] = static_cast<char>(damaged[place] ^ 4);
-    check(damaged, "checkpoint is of no use");
+    check(damaged, "cannot use checkpoint");
   }
 }
 
@@ -279,7 +280,7 @@ TEST_CASE("checkpoint: other data, another model and the checkpoints of another 
   const Resumption resumption = prepare_resumption(cluster, path, false);
   CHECK(cluster.step() == 5);
   REQUIRE(resumption.refused.size() == 1);
-  CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it is another run's"));
+  CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it belongs to another run"));
 }
 
 TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one") {

@@ -42,7 +42,7 @@ TEST_CASE("weights: another model's are refused by the first difference") {
   const Folder folder;
   const std::string path = folder / "weights.h5";
   write_weights(path, kTensors, kWeights);
-  check_refused(path, {kTensors[0]}, "tensor_sizes has 2 values, the model 1");
+  check_refused(path, {kTensors[0]}, "tensor_sizes has 2 values, the model has 1");
   check_refused(path, {{"first.weight", 5}, {"bias", 2}},
                 "tensor 1 is first.weight with 6 elements, the model's is first.weight with 5 elements");
   check_refused(path, {kTensors[0], {"other", 1}},
@@ -74,7 +74,7 @@ TEST_CASE("weights: files that are damaged or something else are refused") {
   write_weights(folder / "bad.h5", kTensors, bad);
   CHECK_THROWS_WITH(read_weights(folder / "bad.h5", kTensors), Contains("not finite") && Contains("element 1"));
   write_weights(folder / "short.h5", kTensors, std::vector<float>(6));
-  check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model 7");
+  check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model has 7");
 }
 
 TEST_CASE("weights: an output that cannot be written is refused before") {
