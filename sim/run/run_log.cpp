@@ -20,10 +20,10 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 std::string text_of(double value) {
-  return ": " + shortest(value);
+  return " is " + shortest(value);
 }
 std::string text_of(Index value) {
-  return ": " + std::to_string(value);
+  return " is " + std::to_string(value);
 }
 std::string text_of(const std::vector<double>&) {
   return "";
@@ -32,7 +32,7 @@ std::string text_of(const std::vector<double>&) {
 [[noreturn]] void refuse(const std::string& what, Index step, const std::string& there, const std::string& now) {
   throw Error(
       "a step that was computed again differs from the log",
-      what + " of step " + std::to_string(step) + (there.empty() ? "" : there + " in the log; now" + now),
+      what + " of step " + std::to_string(step) + (there.empty() ? "" : there + " in the log and" + now + " now"),
       "the program or the machine is not the one that wrote the log; --resume.allow bits continues and replaces "
       "the log's rows");
 }
