@@ -222,7 +222,7 @@ TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, a
     fs::remove(checkpoint_path(path, 9));
   };
   check(good.substr(0, good.size() - 1), "bytes of");
-  check(good.substr(0, 600), "bytes of");
+  check(good.substr(0, 600), "bytes instead of");
   check(good.substr(0, 100), "truncated");
   check("", "truncated");
   for (const std::size_t place : {std::size_t{3}, std::size_t{30}, std::size_t{200}, std::size_t{511}, std::size_t{512},
@@ -290,7 +290,8 @@ TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one")
   run(config, path, Existing::refuse, 5);
   fs::remove(path);
   for (const Existing existing : {Existing::refuse, Existing::resume}) {
-    CHECK_THROWS_WITH(run(config, path, existing), Catch::Matchers::Contains("whose log is gone are in the way"));
+    CHECK_THROWS_WITH(run(config, path, existing),
+                      Catch::Matchers::Contains("of an earlier run are left, but not its log"));
   }
   CHECK(run(config, path, Existing::replace).result.status == RunStatus::finished);
   CHECK(checkpoints_of(path).empty());

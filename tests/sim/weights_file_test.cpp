@@ -86,10 +86,10 @@ TEST_CASE("weights: an output that cannot be written is refused before") {
   CHECK_NOTHROW(check_weights_output(path, folder / "log.h5", true));
   CHECK_THROWS_WITH(check_weights_output(folder / "none/weights.h5", "", true), Contains("no such folder"));
   CHECK_THROWS_WITH(check_weights_output(folder.path(), "", true), Contains("not a regular file"));
-  CHECK_THROWS_WITH(check_weights_output(path, path, true), Contains("one file"));
-  CHECK_THROWS_WITH(check_weights_output(path, path + ".part", true), Contains("one file"));
+  CHECK_THROWS_WITH(check_weights_output(path, path, true), Contains("the same file"));
+  CHECK_THROWS_WITH(check_weights_output(path, path + ".part", true), Contains("the same file"));
   write_file(path + ".part", "");
-  CHECK_THROWS_WITH(check_weights_output(path, "", true), Contains("in the way"));
+  CHECK_THROWS_WITH(check_weights_output(path, "", true), Contains("already exists"));
 }
 
 TEST_CASE("weights: a run that starts from another's final weights starts at its evaluation") {
