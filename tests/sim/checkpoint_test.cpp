@@ -221,7 +221,7 @@ TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, a
     CHECK(different(whole.state, run(config, path, Existing::resume).state) == std::vector<std::string>{});
     fs::remove(checkpoint_path(path, 9));
   };
-  check(good.substr(0, good.size() - 1), "bytes of");
+  check(good.substr(0, good.size() - 1), "bytes instead of");
   check(good.substr(0, 600), "bytes instead of");
   check(good.substr(0, 100), "truncated");
   check("", "truncated");
