@@ -145,7 +145,7 @@ struct CrossEntropyKernel {
 
 /// Loss of one label of a worker.
 struct LabelLossTerm {
-  const double* losses;  ///< [workers][own]
+  const double* losses;  ///< losses of the labels, [workers][own]
   Index own;
   ONEBIT_HOST_DEVICE double operator()(Index worker, Index, Index i) const { return losses[worker * own + i]; }
 };

@@ -53,11 +53,11 @@ class Network final : public Model {
   device::Buffer<float> input_;
   device::Buffer<std::int32_t> tokens_;
   device::Buffer<float> logits_;          ///< logits, then their gradient, [examples x targets x classes]
-  device::Buffer<std::int32_t> labels_;   ///< [examples x targets]
+  device::Buffer<std::int32_t> labels_;   ///< labels, [examples x targets]
   device::Buffer<float> factors_;         ///< factor on the losses of each worker's labels
   device::Buffer<Index> step_;            ///< number of the step
-  device::Buffer<double> label_loss_;     ///< [examples x targets]
-  device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]
+  device::Buffer<double> label_loss_;     ///< loss of each label, [examples x targets]
+  device::Buffer<std::uint8_t> correct_;  ///< whether each label is predicted, [examples x targets]
   std::vector<float> host_factors_;
   std::vector<Index> label_counts_;  ///< number of labels of each worker
   device::GraphCache<HalfPass> replay_;

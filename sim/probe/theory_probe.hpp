@@ -49,7 +49,7 @@ class TheoryProbe {
   Index parameters_, group_;
   device::Chunks whole_;
   device::DenseSum first_sum_, second_sum_;
-  Floats second_rows_;             ///< [workers of a group][parameters]
+  Floats second_rows_;             ///< second gradients, [workers of a group][parameters]
   Floats point_, first_, second_;  ///< x, and the two mean gradients at x
   Floats moved_point_, scratch_;   ///< another point, and the gradient there
   std::vector<double> pairs_;      ///< sums of GradientPairTerm, for this device's workers

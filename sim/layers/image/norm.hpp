@@ -47,8 +47,8 @@ class Norm final : public Layer {
   Index gamma_, beta_;  ///< offsets in the parameter vector
   device::Buffer<double> sums_;
   device::Buffer<Moments> moments_;
-  device::Buffer<float> scale_, shift_, slope_, offset_;    ///< [sets][channels]
-  device::Buffer<double> running_mean_, running_variance_;  ///< [workers so far][channels], by global worker
+  device::Buffer<float> scale_, shift_, slope_, offset_;    ///< tables of a pass, [sets][channels]
+  device::Buffer<double> running_mean_, running_variance_;  ///< [workers][channels], by global worker
 };
 
 }  // namespace onebit::sim

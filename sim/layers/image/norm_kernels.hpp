@@ -51,9 +51,9 @@ struct Moments {
 
 /// Tables of a pass, by set.
 struct NormTables {
-  Moments* moments = nullptr;  ///< [sets][groups]
-  float* scale = nullptr;      ///< [sets][channels]: result = scale * x + shift
-  float* shift = nullptr;
+  Moments* moments = nullptr;  ///< moments, [sets][groups]
+  float* scale = nullptr;      ///< factor of result = scale * x + shift, [sets][channels]
+  float* shift = nullptr;      ///< summand of the result, [sets][channels]
 };
 
 /// gamma and beta; those of worker w begin w * stride elements later.
@@ -75,8 +75,8 @@ ONEBIT_HOST_DEVICE inline void put_moments(const NormShape& shape, const NormTab
 
 /// Running means and variances of the channels, by global worker.
 struct RunningRows {
-  double* mean = nullptr;      ///< [workers][channels]
-  double* variance = nullptr;  ///< [workers][channels]
+  double* mean = nullptr;      ///< running means, [workers][channels]
+  double* variance = nullptr;  ///< running variances, [workers][channels]
 };
 
 /// Computes the statistics of a set's group from the sums over its images.
@@ -183,8 +183,8 @@ struct NormDeltaTermsKernel {
   ChannelSums sums;
   NormWeights weights;
   const Moments* moments;
-  float* slope;   ///< [sets][channels]
-  float* offset;  ///< [sets][channels]
+  float* slope;   ///< slopes to write, [sets][channels]
+  float* offset;  ///< offsets to write, [sets][channels]
   ONEBIT_HOST_DEVICE void operator()(Index set, Index group) const {
     const float* gamma = weights.gamma + set / own_sets * weights.stride;
     const Moments& own = moments[set * shape.groups + group];

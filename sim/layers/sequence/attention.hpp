@@ -54,7 +54,7 @@ class SelfAttention final : public Layer {
 
   Shape shape_;
   DropoutSite site_;
-  device::Buffer<float> probabilities_;  ///< [examples][heads][positions][positions], before dropout
+  device::Buffer<float> probabilities_;  ///< before dropout, [examples][heads][positions][positions]
 };
 
 }  // namespace onebit::sim
