@@ -20,8 +20,8 @@ struct Replica {
   device::Shard shard;
   std::unique_ptr<Model> model;
   std::unique_ptr<optim::Optimizer> optimizer;
-  device::Buffer<float> weights;          ///< [parameters] if all workers share them; then equal on all devices between
-                                          ///< steps. Otherwise [workers of this device][parameters]
+  device::Buffer<float> weights;          ///< weights [parameters], shared by all workers, equal on all devices between
+                                          ///< steps; or weights [workers of this device][parameters]
   device::Buffer<float> gradients;        ///< gradients, [workers of a group][parameters]
   device::Buffer<float> extra_gradients;  ///< gradients at the optimizer's extra point; empty if it has none
   std::optional<ExampleTable> examples;   ///< examples on the GPU, if the model reads them there

@@ -47,7 +47,7 @@ class Quadratic final : public Model {
   QuadraticTilt tilt_;
   device::Chunks chunks_;
   device::Buffer<double> diagonal_, cross_;  ///< diagonal and antidiagonal of H
-  device::Buffer<float> optimum_;            ///< x*
+  device::Buffer<float> optimum_;            ///< the optimum x*
   device::Buffer<double> losses_;            ///< loss of each worker
 };
 
