@@ -65,14 +65,15 @@ std::string Replica::bad_tensor(bool with_gradients) const {
   const auto parameters = static_cast<std::size_t>(model->parameters());
   for (std::size_t t = 0; t < ranges.size(); ++t) {
     for (std::size_t row = 0; row < weight_values.size(); row += parameters) {
-      if (!all_finite(values_of(weight_values, row, ranges[t]))) return "tensor " + tensors[t].name + " went bad first";
+      if (!all_finite(values_of(weight_values, row, ranges[t])))
+        return "tensor " + tensors[t].name + " became non-finite first";
     }
   }
   // Backward passes reach the last tensor first.
   for (std::size_t t = ranges.size(); t-- > 0;) {
     for (std::size_t row = 0; row < gradient_values.size(); row += parameters) {
       if (!all_finite(values_of(gradient_values, row, ranges[t])))
-        return "the gradient of tensor " + tensors[t].name + " went bad first";
+        return "the gradient of tensor " + tensors[t].name + " became non-finite first";
     }
   }
   return "";

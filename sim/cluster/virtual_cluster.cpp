@@ -38,11 +38,11 @@ optim::Problem problem_of(const RunConfig& config, const device::Shard& shard, c
   return {.shard = shard, .tensors = model.tensors(), .total_steps = steps, .lr_warmup = config.schedule.warmup};
 }
 
-/// Names what went bad first in an update: the compressed vector of a worker, else a tensor.
+/// Names what became non-finite first in an update: the compressed vector of a worker or, failing that, a tensor.
 std::string bad_in(const Replica& replica) {
   const compress::CompressedMean* exchange = replica.optimizer->state().exchange;
   const std::string worker = exchange != nullptr ? exchange->first_bad() : "";
-  return worker.empty() ? replica.first_bad_tensor(true) : worker + " went bad first";
+  return worker.empty() ? replica.first_bad_tensor(true) : worker + " became non-finite first";
 }
 
 }  // namespace
@@ -105,9 +105,9 @@ Replica VirtualCluster::make_replica(const device::Shard& shard, bool keeps_exam
           .examples = std::move(examples)};
 }
 
-/// Workers of a device whose gradients are held at the same time. If the choice is ours: all on a GPU; on a CPU groups
-/// of similar size whose gradients stay in its caches from the backward pass to the encoding, but with enough rows for
-/// its matrix products.
+/// Returns the number of workers of a device whose gradients are held at the same time. If the configuration leaves it
+/// open: on a GPU all workers; on a CPU groups of similar size, small enough that their gradients stay in the caches
+/// from the backward pass to the encoding, but with enough rows for efficient matrix products.
 Index VirtualCluster::group_size(const device::Shard& shard, Index parameters) const {
   constexpr Index cache = Index{8} << 20, examples = 128;
   const Index own = shard.own().count;
@@ -217,9 +217,9 @@ void VirtualCluster::advance(Replica& replica, StepOutcome& outcome) const {
   }
 }
 
-/// Samples, forward and backward, one part after another, and passes the gradients to the optimizer. While a GPU works
-/// on all that was launched, the host draws the next batch, and only then reads the losses, unless the optimizer waits
-/// in between.
+/// Samples each part in turn, runs its forward and backward pass, and passes the summed gradients to the optimizer.
+/// While a GPU works on what was launched, the host draws the next batch and only then reads the losses, unless the
+/// optimizer waits in between.
 void VirtualCluster::run_group(Replica& replica, Range group, StepOutcome& outcome) const {
   const Index parameters = replica.model->parameters();
   const optim::Optimizer::Point extra = replica.optimizer->extra_point();
@@ -253,7 +253,7 @@ void VirtualCluster::take_batch(Replica& replica, const BatchPlace& place) const
   replica.place_batch();
 }
 
-/// First part of the group or step that follows a place.
+/// Returns the place of the first part of the next group or step.
 BatchPlace VirtualCluster::following(const BatchPlace& place, const Replica& replica) const {
   const Range own = replica.shard.own();
   const bool last = place.group.end() == own.end();
@@ -262,11 +262,11 @@ BatchPlace VirtualCluster::following(const BatchPlace& place, const Replica& rep
   return {place.step + (last ? 1 : 0), {first, std::min(group, own.end() - first)}, 0};
 }
 
-/// Draws examples while a GPU is busy.
+/// Draws the next batch while the GPU is busy. Does nothing on a CPU.
 void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, ComputeSeconds& seconds) const {
   const device::Device& device = replica.shard.device;
   if (!device.is_gpu() || device.plans() || replica.next_place == next || next.step > steps_) return;
-  device::Stopwatch idle(device);  // from the end of the GPU's work to the end of the drawing, if later
+  device::Stopwatch idle(device);  // counts from the end of the GPU's work to the end of drawing, if that is later
   replica.next_place = {};
   replica.draw(*data_, next.step, next.group, config_.batch, next.part * config_.batch, replica.next);
   replica.next_place = next;
@@ -274,7 +274,7 @@ void VirtualCluster::draw_next(Replica& replica, const BatchPlace& next, Compute
 }
 
 /// Computes the gradients of the batch that the replica holds, one of config.accumulation parts, and adds them to those
-/// of the parts before.
+/// of the earlier parts.
 GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, device::Buffer<float>& gradients,
                                       const BatchPlace& place, ComputeSeconds& seconds) const {
   const float share = 1.0f / static_cast<float>(config_.accumulation);
@@ -285,7 +285,7 @@ GradientPass VirtualCluster::run_part(Replica& replica, const Weights& weights, 
   return pass;
 }
 
-/// Mean loss of every worker over the parts. Throws NumericError if one is not finite.
+/// Returns the mean loss of every worker over the parts. Throws NumericError if one is not finite.
 std::vector<double> VirtualCluster::take_losses(const Replica& replica, Range group,
                                                 const std::vector<GradientPass>& passes) const {
   std::vector<double> losses(static_cast<std::size_t>(group.count));
@@ -334,7 +334,7 @@ Evaluation VirtualCluster::evaluate() {
   return total;
 }
 
-/// Evaluates on the first device, some 256 labels at a time: a long context must not take more memory here than in
+/// Evaluates on the first device, about 256 labels at a time, so that a long context takes no more memory than in
 /// training.
 Evaluation VirtualCluster::evaluate_first(const Weights& weights) {
   const Index block = std::min(256 / std::clamp<Index>(data_->targets(), 1, 256), config_.eval.examples);

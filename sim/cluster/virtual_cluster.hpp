@@ -1,6 +1,6 @@
 #pragma once
-// N data-parallel workers, in this process or over several: samples, gradients, optimizer. A step is one pass through
-// these. With several processes, every call that computes is collective.
+// N data-parallel workers, in one process or spread over several. A step samples examples, computes gradients and runs
+// the optimizer. With several processes, every call that computes is collective.
 
 #include <functional>
 
@@ -23,30 +23,30 @@ struct ComputeSeconds {
 /// Result of a step.
 struct StepOutcome {
   Index step = 0;
-  Index samples = 0;  ///< seen by all workers since the start
+  Index samples = 0;  ///< samples that all workers have seen since the start
   double lr = 0;
-  double loss = 0;                    ///< mean over workers, at the weights before the update
-  std::vector<double> worker_losses;  ///< [workers]
+  double loss = 0;                    ///< mean loss over workers, at the weights before the update
+  std::vector<double> worker_losses;  ///< loss of each worker
   optim::StepReport report;
-  std::optional<ProbeRow> probe;  ///< if one was due
+  std::optional<ProbeRow> probe;  ///< row of the probe, if one was due
   ComputeSeconds seconds;
 };
 
 /// Data, devices and processes of a run.
 struct RunResources {
   std::shared_ptr<const DataSource> data;
-  std::vector<device::Device> devices;  ///< of this process
+  std::vector<device::Device> devices;  ///< devices of this process
   std::shared_ptr<device::ProcessGroup> processes = device::single_process();
-  bool keeps_examples = true;  ///< GPUs hold all examples of the data, if a table of them fits
+  bool keeps_examples = true;  ///< whether GPUs hold a table of all examples, if the model reads it there
 };
 
 /// Workers of one device of a run, and what the device has received.
 struct RankShare {
   Range workers;
-  Index bytes_received = 0;  ///< of device memory, from other ranks
+  Index bytes_received = 0;  ///< bytes of device memory received from other ranks
 };
 
-/// Fills in the evaluations that planned_evaluations chooses for this data.
+/// Fills in the evaluation options that are left open, as planned_evaluations chooses them for this data.
 RunConfig with_evaluations(RunConfig config, const DataSource& data);
 
 /// Checks the options, reads the data and opens the devices. Throws ConfigError, IoError.
@@ -55,59 +55,63 @@ RunResources make_resources(const RunConfig& config);
 class VirtualCluster {
  public:
   explicit VirtualCluster(const RunConfig& config) : VirtualCluster(config, make_resources(config)) {}
-  /// Makes model, weights and optimizer; on devices that plan, without values. Throws ConfigError, IoError.
+  /// Makes the model, the weights and the optimizer; on devices that plan, they have no values. Throws ConfigError,
+  /// IoError.
   VirtualCluster(const RunConfig& config, const RunResources& resources);
 
   Index steps() const { return steps_; }
   Index step() const { return step_; }
   const DataSource& data() const { return *data_; }
-  /// Evaluation options, with what the configuration left open filled in.
+  /// Evaluation options, including those that with_evaluations filled in.
   const EvalConfig& evaluations() const { return config_.eval; }
-  /// Whether this process is the root, which has the first device: it alone logs, prints and writes files.
+  /// Whether this process is the root, which has the first device. Only the root logs, prints and writes files.
   bool is_root() const { return replicas_.front().shard.rank() == 0; }
   /// Whether the run is probed.
   bool probed() const { return !probes_.empty(); }
-  /// Processes of the run.
+  /// The processes of the run.
   device::ProcessGroup& processes() const { return group_.processes(); }
-  /// Returns the root's `own` in every process. Collective.
+  /// Returns in every process the number that the root passed as `own`. Collective.
   Index broadcast(Index own);
   /// Returns the share of every device of the run, by rank. Collective.
   std::vector<RankShare> shares();
-  /// Model, optimizer and weights (its own first worker's first) of this process's first device: in the root, the first
-  /// device of the run, with worker 0. The other devices have copies, except of the rows that belong to workers.
+  /// Model, optimizer and weights of this process's first device; in the root, that is the first device of the run,
+  /// with worker 0. If workers have their own weights, those of the device's first worker come first. The other devices
+  /// hold copies, except of rows that belong to workers.
   const Model& model() const { return *replicas_.front().model; }
   const optim::Optimizer& optimizer() const { return *replicas_.front().optimizer; }
   const device::Buffer<float>& weights() const { return replicas_.front().weights; }
   /// Replicas of this process, by rank.
   const std::vector<Replica>& replicas() const { return replicas_; }
-  std::string devices() const;  ///< option value and threads
+  std::string devices() const;  ///< value of the option `devices`, and the number of threads
   /// Steps between the variances that variance_ratio compares.
   Index variance_lag() const;
 
-  /// Saves or loads the state between two steps. Calls each(shard, visit) for the ranks of this process, one after
-  /// another; `each` makes a StateVisitor for that shard and calls visit(visitor).
+  /// Shows the state of one rank to a visitor, which saves or loads it.
   using Visit = std::function<void(device::StateVisitor&)>;
+  /// Saves or loads the state between two steps. Calls each(shard, visit) for the ranks of this process, one after
+  /// another; `each` must make a StateVisitor for the shard and call visit(visitor).
   void visit_state(const std::function<void(const device::Shard&, const Visit&)>& each);
 
-  /// Runs the next step. Throws NumericError if a loss, an exchanged vector or the update is not finite. For a loss it
-  /// names the first tensor that went bad, and the weights are those before the step; for a vector that could not be
-  /// exchanged, the worker and the tensor; for the update, what made it so.
+  /// Runs the next step. Throws NumericError if a loss, an exchanged vector or the update is not finite. For a loss,
+  /// the error names the tensor that became non-finite first, and the weights are still those before the step. For an
+  /// exchanged vector it names the worker and the tensor; for the update, the worker or the tensor that became
+  /// non-finite first.
   StepOutcome advance();
 
-  /// Evaluates the split and examples of config.eval, by default of the held-out split, with the mean of the workers'
-  /// weights if they have their own. The first device computes; all processes get the result.
+  /// Evaluates the examples that config.eval chooses, by default from the held-out split. If workers have their own
+  /// weights, uses their mean. The first device computes; all processes get the result.
   Evaluation evaluate();
 
-  /// Computes the mean of the workers' weights on the first device, for workers that have their own; empty in other
-  /// processes. Collective.
+  /// Computes the mean of the workers' weights on the first device, if workers have their own. The result is empty in
+  /// processes other than the root. Collective.
   device::Buffer<float> mean_weights();
 
-  /// Worker 0's weights, or the mean of the workers' if they have their own. Collective in the second case; the result
-  /// is for the root.
+  /// Returns the weights that all workers share or, if they have their own, their mean. Collective in the second case,
+  /// in which only the root gets the result.
   std::vector<float> final_weights();
 
-  /// Returns a clause for an error message: Replica::bad_tensor of the first device of this process where it is not
-  /// empty, else Replica::first_bad_tensor of its first device, which names the largest weight.
+  /// Returns a clause for an error message: Replica::bad_tensor of the first device of this process that has a bad
+  /// tensor, otherwise Replica::first_bad_tensor of its first device, which names the largest weight.
   std::string first_bad_tensor() const;
 
   /// Calls work with every device's replica, on all devices of all processes at the same time, so that work may be
@@ -133,7 +137,7 @@ class VirtualCluster {
   std::shared_ptr<const DataSource> data_;
   Index steps_;
   optim::Schedule schedule_;
-  std::vector<Replica> replicas_;    ///< of this process, by rank
+  std::vector<Replica> replicas_;    ///< replicas of this process, by rank
   std::vector<TheoryProbe> probes_;  ///< one per replica; none if the run is not probed
   Index step_ = 0;
 };

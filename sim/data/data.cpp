@@ -19,7 +19,7 @@ namespace onebit::sim {
 namespace {
 
 constexpr std::array entries = {
-    DataEntry{"text", "bytes or word pieces of any text files (--data.path FILE|FOLDER,.. --data.vocabulary)",
+    DataEntry{"text", "bytes or word pieces of text files (--data.path FILE|FOLDER,.. --data.vocabulary)",
               "path test holdout split mmap vocabulary lowercase", make_text},
     DataEntry{"idx", "images and labels in MNIST's format (--data.path IMAGES,LABELS or a folder)",
               "path test holdout split mmap standardise", make_idx},
@@ -27,14 +27,14 @@ constexpr std::array entries = {
               "path test holdout split mmap standardise", make_cifar10},
     DataEntry{"cifar100", "CIFAR-100's binary version, fine labels (--data.path FOLDER or files)",
               "path test holdout split mmap standardise", make_cifar100},
-    DataEntry{"tokens", "files of tokens that another program made (--data.path FILES --data.token-bytes)",
+    DataEntry{"tokens", "files of tokens made by another program (--data.path FILES --data.token-bytes)",
               "path test holdout split mmap token-bytes", make_tokens},
     DataEntry{"libsvm",
               "classes and sparse features, LIBSVM's text format (--data.path FILE --data.test --data.features)",
               "path test holdout split mmap standardise features", make_libsvm},
     DataEntry{"synthetic", "classes drawn by a random teacher network (--data.features --data.classes --data.examples)",
               "holdout split standardise features image classes examples", make_synthetic},
-    DataEntry{"none", "no examples, for models that are functions of their weights alone", "", make_none},
+    DataEntry{"none", "no examples, for models that depend only on their weights", "", make_none},
 };
 
 }  // namespace
@@ -77,9 +77,9 @@ void DataSource::sample(Index step, Range workers, Index batch, Batch& out, Inde
 
 void DataSource::read(Split split, Index first, Index count, Batch& out) const {
   if (first < 0 || count < 0 || first > size(split) || count > size(split) - first) {
-    throw Error(
-        "examples " + std::to_string(first) + " + " + std::to_string(count) + " of " + std::to_string(size(split)),
-        "DataSource::read");
+    throw Error("examples from " + std::to_string(first) + ", " + std::to_string(count) +
+                    " in all, but the split has " + std::to_string(size(split)),
+                "DataSource::read");
   }
   resize(1, count, out);
   out.place = {.first_draw = first};

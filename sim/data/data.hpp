@@ -1,6 +1,6 @@
 #pragma once
-// Where training examples come from. A source is read or made once, when it is constructed; afterwards it is constant
-// and may be used from several threads, each with a Batch of its own.
+// Sources of training examples. A source is read or made once, when it is constructed. After that it is constant and
+// may be used from several threads, each with its own Batch.
 
 #include <cstdint>
 #include <memory>
@@ -16,42 +16,42 @@ namespace onebit::sim {
 
 class FeatureRows;
 
-/// Where examples were drawn: the key of the random numbers of a model, that is, of dropout.
+/// Where examples were drawn. This is also the key of a model's random numbers, which are those of dropout.
 struct DrawPlace {
   std::uint32_t seed = 0;
   Index step = 0;
   Index first_worker = 0;
-  Index first_draw = 0;  ///< of each worker, counted from the step's first
+  Index first_draw = 0;  ///< first draw of each worker, counted from the step's first
 };
 
-/// One batch for a range of workers: rows are grouped by worker, row = (worker - first) * batch + b.
+/// One batch for a range of workers. Rows are grouped by worker: row = (worker - first) * batch + b.
 struct Batch {
   Index workers = 0;
   Index batch = 0;                      ///< examples per worker
   Index targets = 1;                    ///< labels per example
-  bool with_features = true;            ///< dense data: fill `features`, else `examples`
-  std::vector<float> features;          ///< [rows x feature_count], standardised; empty for token data
-  std::vector<std::uint32_t> examples;  ///< [rows], of the source's rows()
-  const float* on_device = nullptr;     ///< the features in the device's memory, instead of `features`
-  std::vector<std::int32_t> tokens;     ///< [rows x context], in [0, vocabulary), oldest first; empty if dense
-  std::vector<std::int32_t> labels;     ///< [rows x targets], in [0, classes), or kNoLabel
+  bool with_features = true;            ///< for dense data: whether to fill `features` or `examples`
+  std::vector<float> features;          ///< features [rows x feature_count], standardized; empty for token data
+  std::vector<std::uint32_t> examples;  ///< numbers of the examples in the source's rows(), [rows]
+  const float* on_device = nullptr;     ///< features in the device's memory, instead of `features`
+  std::vector<std::int32_t> tokens;     ///< tokens [rows x context] in [0, vocabulary), oldest first; empty if dense
+  std::vector<std::int32_t> labels;     ///< labels [rows x targets] in [0, classes), or kNoLabel
   DrawPlace place;
-  bool freeze_running_stats = false;  ///< the pass is not the step's own, and leaves running statistics as they are
+  bool freeze_running_stats = false;  ///< whether an extra pass must leave running statistics unchanged
 
   Index rows() const { return workers * batch; }
 };
 
-/// Label of a place where nothing is to be predicted.
+/// Label of a place for which nothing is predicted.
 inline constexpr std::int32_t kNoLabel = -1;
 
 /// What a model predicts on token data.
 enum class Target {
   next,    ///< the token after the context: one label
-  causal,  ///< at every place of the context the token after it: context labels
-  masked,  ///< the tokens that were masked (Devlin et al. 2018): context labels, most of them kNoLabel
+  causal,  ///< the token after every place of the context: `context` labels
+  masked,  ///< the tokens that were masked (Devlin et al. 2018): `context` labels, most of them kNoLabel
 };
 
-/// Images: features in the order [channels][height][width]. All 0 for other data.
+/// Shape of images, whose features are in the order [channels][height][width]. All 0 for other data.
 struct ImageShape {
   Index channels = 0, height = 0, width = 0;
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
@@ -61,18 +61,18 @@ struct ImageShape {
 struct DataFacts {
   std::string name = {};
   Index features = 0;     ///< values per example; 0 for token data
-  ImageShape image = {};  ///< where features are an image
+  ImageShape image = {};  ///< shape of the features, if they are an image
   Index context = 0;      ///< tokens per example; 0 for dense data
-  Index vocabulary = 0;   ///< different tokens, with those that masking adds; 0 for dense data
+  Index vocabulary = 0;   ///< number of different tokens, including the mask token; 0 for dense data
   Index targets = 1;      ///< labels per example
   Index classes = 0;
-  Index train = 0;                           ///< examples in the training split, 1 .. 2^32
-  Index holdout = 0;                         ///< examples in the held-out split; 0 if the share asked for is 0
-  std::string hash = {};                     ///< 16 hex digits over all bytes read: tells data apart, no protection
-  std::vector<std::string> provenance = {};  ///< one line per file: path, size, what became of it
+  Index train = 0;                           ///< examples in the training split, 1 to 2^32
+  Index holdout = 0;                         ///< examples in the held-out split; 0 if the requested share is 0
+  std::string hash = {};                     ///< hash of all bytes read, 16 hex digits: not cryptographic
+  std::vector<std::string> provenance = {};  ///< one line per file: path, size, and how it was used
 };
 
-/// Labelled examples in two splits that share none.
+/// Labeled examples in two splits that have no example in common.
 class DataSource {
  public:
   enum class Split { train, holdout };
@@ -95,19 +95,20 @@ class DataSource {
   /// Features of all examples of both splits; nullptr for token data.
   virtual const FeatureRows* rows() const { return nullptr; }
 
-  /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`, drawn with replacement from the
-  /// training examples, or from the worker's own if they are split among workers: uniform_index({seed, sampling},
-  /// {step, worker, draw}), so that a worker's examples do not depend on the other workers of a call. Buffers are
-  /// reused: no allocation while the size stays the same. Throws Error if a number is negative or a worker has no
-  /// examples.
+  /// Fills `out` with the draws [first_draw, first_draw + batch) of each of `workers`. Examples are drawn with
+  /// replacement from the training examples or, if these are split among workers, from the worker's own, by
+  /// uniform_index({seed, sampling}, {step, worker, draw}). A worker's examples therefore do not depend on the other
+  /// workers of a call. Buffers are reused: nothing is allocated while the size stays the same. Throws Error if a
+  /// number is negative or a worker has no examples.
   void sample(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
-  /// Sets `out` as sample does, except for the examples, whose values are arbitrary.
+  /// Sets sizes and place of `out` as sample does; the values of the examples are arbitrary.
   void lay_out(Index step, Range workers, Index batch, Batch& out, Index first_draw = 0) const;
 
   Index size(Split split) const { return split == Split::train ? facts_.train : facts_.holdout; }
 
-  /// Fills `out` with the examples [first, first + count) of a split as one worker's. Throws Error outside the split.
+  /// Fills `out` with the examples [first, first + count) of a split, as one worker's batch. Throws Error if they are
+  /// not all in the split.
   void read(Split split, Index first, Index count, Batch& out) const;
   void holdout(Index first, Index count, Batch& out) const { read(Split::holdout, first, count, out); }
 
@@ -124,43 +125,43 @@ class DataSource {
   WorkerSplit split_;
 };
 
-/// A choice that the program makes if the user does not.
+/// A choice of the user, or `automatic` if the program chooses.
 enum class Switch { automatic, yes, no };
 
 /// Options of all sources; each uses those that its registry entry names.
 struct DataConfig {
   std::string name = "text";
   std::vector<std::string> paths = {};
-  std::vector<std::string> test = {};  ///< files of the held-out split; empty: a share of the examples
-  double holdout = 0.1;                ///< that share, in [0, 1)
+  std::vector<std::string> test = {};  ///< files of the held-out split; if empty, a share of the examples is held out
+  double holdout = 0.1;                ///< share of the examples to hold out, in [0, 1)
   std::string split = "iid";           ///< rule that divides the training examples among workers, see worker_split.hpp
-  Index workers = 1;                   ///< that such a rule divides the examples among
-  std::uint32_t seed = 1;              ///< of sampling; never of the examples or the splits
+  Index workers = 1;                   ///< number of workers that the rule divides the examples among
+  std::uint32_t seed = 1;              ///< seed of sampling; examples and splits do not depend on it
   Switch mapping = Switch::automatic;  ///< whether to map plain files to memory
-  Switch standardise = Switch::automatic;  ///< dense data: to mean 0 and deviation 1
-  Index context = 8;                       ///< text, tokens: tokens of an example
+  Switch standardise = Switch::automatic;  ///< dense data: whether to scale to mean 0 and deviation 1
+  Index context = 8;                       ///< text, tokens: tokens per example
   Target target = Target::next;
-  std::string vocabulary = {};  ///< text: file of word pieces; empty: bytes
-  bool lowercase = false;       ///< text, with word pieces
-  Index token_bytes = 0;        ///< tokens: 1, 2 or 4 where files have no header
-  Index features = 0;           ///< synthetic: 0 is 32; libsvm: at least so many
-  ImageShape image = {};        ///< synthetic: shape of an example, whose values are the features. All 0: no image
-  Index classes = 10;           ///< synthetic
-  Index examples = 10000;       ///< synthetic: both splits together
+  std::string vocabulary = {};  ///< text: file of word pieces; if empty, tokens are bytes
+  bool lowercase = false;       ///< text with word pieces: whether to put letters to lower case first
+  Index token_bytes = 0;        ///< tokens: bytes of a token (1, 2 or 4), if files have no header
+  Index features = 0;           ///< synthetic: number of features, 0 for 32; libsvm: least number of features
+  ImageShape image = {};        ///< synthetic: shape of an example, if it is an image; replaces `features`
+  Index classes = 10;           ///< synthetic: number of classes
+  Index examples = 10000;       ///< synthetic: number of examples in both splits together
 };
 
 struct DataEntry {
   std::string_view name;
   std::string_view doc;
-  std::string_view options;  ///< data.* that it uses, separated by spaces
+  std::string_view options;  ///< options data.* that it uses, separated by spaces
   std::unique_ptr<DataSource> (*make)(const DataConfig&);
 };
 
-/// All sources.
+/// Returns the table of all sources.
 std::span<const DataEntry> data_sources();
 
 /// Reads or makes the source `config.name`. Throws ConfigError for an unknown name (naming candidates), an option out
-/// of range and input that is missing, damaged or too large; IoError where the system refuses to read.
+/// of range, and input that is missing, damaged or too large; IoError if the system refuses to read.
 std::unique_ptr<DataSource> make_data(const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -8,12 +8,12 @@ namespace {
 
 constexpr device::RandomKey key{0, device::Purpose::split};
 
-/// Uniform on (0, 1], so that its logarithm is finite.
+/// Returns a uniform number in (0, 1], so that its logarithm is finite.
 double open_uniform(device::RandomCounter counter) {
   return (static_cast<double>(device::philox(key, counter)[0]) + 1.0) * 0x1p-32;
 }
 
-/// Logarithm of a Gamma(shape, 1) variate, shape >= 1; advances `counter` past what it drew.
+/// Returns the logarithm of a Gamma(shape, 1) variate for shape >= 1. Advances `counter` past what it drew.
 double log_gamma_variate(double shape, device::RandomCounter& counter) {
   const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
   while (true) {
@@ -31,7 +31,7 @@ double log_gamma_variate(double shape, device::RandomCounter& counter) {
 std::vector<double> dirichlet(double alpha, Index workers, Index stream) {
   std::vector<double> shares(static_cast<std::size_t>(workers));
   for (Index w = 0; w < workers; ++w) {
-    // Gamma(a) = Gamma(a + 1) U^(1/a), as a logarithm: for a small a it is below any double.
+    // Gamma(a) = Gamma(a + 1) U^(1/a). Computes its logarithm, because for a small a it underflows.
     device::RandomCounter counter{.step = 1 + stream, .worker = w};
     const double boost = std::log(open_uniform(counter)) / alpha;
     ++counter.element;

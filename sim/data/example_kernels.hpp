@@ -1,5 +1,5 @@
 #pragma once
-// Rows of a table of examples.
+// Kernels that copy rows from a table of examples.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// out[row] = the features of example examples[row].
 struct FloatExamplesKernel {
   const std::uint32_t* examples;
-  const float* table;  ///< [all examples][features]
+  const float* table;  ///< features, [all examples][features]
   Index features;
   float* out;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
@@ -18,12 +18,13 @@ struct FloatExamplesKernel {
   }
 };
 
-/// The same for features stored as bytes, each of which stands for a value in its channel.
+/// out[row] = the features of example examples[row], from features stored as bytes. `values` has the value that each
+/// byte stands for in each channel.
 struct ByteExamplesKernel {
   const std::uint32_t* examples;
-  const std::uint8_t* table;  ///< [all examples][features]
-  const float* values;        ///< [channels][256]
-  Index features, part;       ///< of an example, and of one of its channels
+  const std::uint8_t* table;  ///< features as bytes, [all examples][features]
+  const float* values;        ///< values of the bytes, [channels][256]
+  Index features, part;       ///< number of features of an example, and of one of its channels
   float* out;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index i) const {
     const std::uint8_t byte = table[Index{examples[row]} * features + i];

@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// FNV-1a, 64 bits. It tells whether two runs read the same data; anybody can make data with a hash of their choice.
+/// FNV-1a with 64 bits. It tells whether two runs read the same data. It does not protect against forged data.
 class Fnv1a {
  public:
   void add(const void* data, std::size_t bytes) {

@@ -18,7 +18,8 @@ class NoData final : public DataSource {
 }  // namespace
 
 std::unique_ptr<DataSource> make_none(const DataConfig& config) {
-  if (!config.paths.empty()) throw ConfigError("no data, and a file to read", "--data.path", "leave it out");
+  if (!config.paths.empty())
+    throw ConfigError("the data source none reads no files", "--data.path", "leave out --data.path");
   return std::make_unique<NoData>(config.seed);
 }
 

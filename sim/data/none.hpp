@@ -1,5 +1,5 @@
 #pragma once
-// No data, for models that are functions of their weights alone.
+// No data, for models that depend only on their weights.
 
 #include <memory>
 
@@ -7,7 +7,8 @@
 
 namespace onebit::sim {
 
-/// Examples without features, tokens or labels: one to train on, one held out. Throws ConfigError if paths are given.
+/// Makes a source of two examples without features, tokens or labels, one to train on and one held out. Throws
+/// ConfigError if paths are given.
 std::unique_ptr<DataSource> make_none(const DataConfig& config);
 
 }  // namespace onebit::sim

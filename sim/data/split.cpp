@@ -13,7 +13,7 @@ namespace onebit::sim {
 
 Index holdout_count(Index total, double share, const std::string& where) {
   if (!(share >= 0.0 && share < 1.0)) {  // NaN is refused too
-    throw ConfigError("a held-out share of " + std::to_string(share), "--data.holdout", "it lies in [0, 1)");
+    throw ConfigError("option out of range: " + std::to_string(share), "--data.holdout", "at least 0 and below 1");
   }
   const Index least = share > 0.0 ? 1 : 0;
   if (total < least + 1) {

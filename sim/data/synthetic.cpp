@@ -15,7 +15,7 @@
 namespace onebit::sim {
 namespace {
 
-constexpr Index width = 32;  // of the teacher
+constexpr Index width = 32;  // width of the teacher
 constexpr Index default_features = 32;
 
 std::vector<float> normals(Index stream, Index count) {
@@ -25,7 +25,7 @@ std::vector<float> normals(Index stream, Index count) {
   return values;
 }
 
-/// out = weights [out.size() x in.size()] times in, times scale.
+/// out = scale * weights * in, with weights [out.size() x in.size()].
 void multiply(std::span<const float> weights, std::span<const double> in, double scale, std::span<double> out) {
   for (std::size_t row = 0; row < out.size(); ++row) {
     double sum = 0.0;
@@ -53,11 +53,11 @@ std::vector<std::int32_t> teach(const DataConfig& config, std::span<const float>
 
 void check_size(Index value, Index least, const std::string& option) {
   if (value < least) {
-    throw ConfigError(std::to_string(value) + " is too small", option, "it is at least " + std::to_string(least));
+    throw ConfigError(std::to_string(value) + " is too small", option, "it must be at least " + std::to_string(least));
   }
 }
 
-/// Fills in the features: the default number, or the size of an image.
+/// Fills in the number of features: the default, or the size of an image.
 DataConfig completed(DataConfig config) {
   if (config.features == 0) config.features = default_features;
   if (config.image == ImageShape{}) return config;
@@ -71,8 +71,8 @@ DataConfig completed(DataConfig config) {
 
 std::unique_ptr<DataSource> make_synthetic(const DataConfig& given) {
   const DataConfig config = completed(given);
-  if (!config.paths.empty()) throw ConfigError("synthetic data reads no file", "--data.path", "leave it out");
-  if (!config.test.empty()) throw ConfigError("synthetic data reads no file", "--data.test", "leave it out");
+  if (!config.paths.empty()) throw ConfigError("synthetic data reads no files", "--data.path", "leave out --data.path");
+  if (!config.test.empty()) throw ConfigError("synthetic data reads no files", "--data.test", "leave out --data.test");
   check_size(config.features, 1, "--data.features");
   check_size(config.classes, 2, "--data.classes");
   check_size(config.examples, 1, "--data.examples");

@@ -15,11 +15,11 @@ namespace {
 using Parts = std::vector<std::vector<std::uint32_t>>;
 
 [[noreturn]] void refuse_rule(const std::string& rule) {
-  throw ConfigError("no way to split examples among workers", "--data.split " + rule,
-                    "iid, label, dirichlet:A with A from 1e-6 to 1e6, size or size:P with P >= 0");
+  throw ConfigError("unknown way to split examples among workers", "--data.split " + rule,
+                    "give iid, label, dirichlet:A with A from 1e-6 to 1e6, size, or size:P with P >= 0");
 }
 
-/// The number after the colon of a rule.
+/// Returns the number after the colon of a rule.
 double number_of(const std::string& rule, std::size_t colon) {
   double value = 0;
   const char* end = rule.data() + rule.size();
@@ -28,7 +28,7 @@ double number_of(const std::string& rule, std::size_t colon) {
   return value;
 }
 
-/// Training examples sorted by label.
+/// Returns the training examples sorted by label.
 std::vector<std::uint32_t> by_label(std::span<const std::int32_t> labels) {
   std::vector<std::uint32_t> order(labels.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -36,7 +36,7 @@ std::vector<std::uint32_t> by_label(std::span<const std::int32_t> labels) {
   return order;
 }
 
-/// Cuts `count` items into parts in proportion to `shares`: where each begins, and the end of the last.
+/// Cuts `count` items into parts in proportion to `shares`. Returns where each part begins, and the end of the last.
 std::vector<Index> cuts(std::span<const double> shares, Index count) {
   const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
   std::vector<Index> first = {0};
@@ -64,7 +64,7 @@ WorkerSplit split_by_size(double power, Index workers, Index train) {
   return {{}, std::move(first)};
 }
 
-/// Gives every empty part an example of the part that is largest at that moment.
+/// Gives every empty part an example from the part that is the largest at that moment.
 void fill_empty(Parts& parts) {
   std::priority_queue<std::pair<std::size_t, std::size_t>> largest;
   for (std::size_t w = 0; w < parts.size(); ++w) largest.emplace(parts[w].size(), w);
@@ -113,7 +113,8 @@ Index WorkerSplit::size(Index worker) const {
 Index WorkerSplit::draw_own(device::RandomKey key, device::RandomCounter counter) const {
   const Index count = size(counter.worker);
   if (count == 0) {
-    throw Error("no examples for worker " + std::to_string(counter.worker) + " of " + std::to_string(first_.size() - 1),
+    throw Error("no examples for worker " + std::to_string(counter.worker) + ": the split has workers below " +
+                    std::to_string(first_.size() - 1),
                 "DataSource::sample");
   }
   const Index place = first_[static_cast<std::size_t>(counter.worker)] + device::uniform_index(key, counter, count);
@@ -141,12 +142,12 @@ WorkerSplit split_among(const std::string& rule, Index workers, Index train, std
   const double value = number ? number_of(rule, colon) : 1.0;
   if (name == "dirichlet" && !(value >= 1e-6 && value <= 1e6)) refuse_rule(rule);
   if (name != "size" && labels.empty()) {
-    throw ConfigError("the data has no labels to split by", "--data.split " + rule, "iid or size");
+    throw ConfigError("the data have no labels to split by", "--data.split " + rule, "give iid or size");
   }
   if (workers > train) {
     throw ConfigError(
         std::to_string(train) + " training examples cannot be split among " + std::to_string(workers) + " workers",
-        "--data.split " + rule, "fewer workers, or iid");
+        "--data.split " + rule, "use fewer workers, or --data.split iid");
   }
   if (name == "label") return split_by_label(workers, labels);
   return name == "size" ? split_by_size(value, workers, train) : split_by_dirichlet(value, workers, labels);

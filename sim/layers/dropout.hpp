@@ -1,5 +1,5 @@
 #pragma once
-// Dropout: as a layer, and on a residual branch.
+// Dropout as a layer, and on a residual branch.
 
 #include <memory>
 

@@ -1,26 +1,26 @@
 #pragma once
-// Dropout (Srivastava et al. 2014) by Philox: masks are computed where they are needed, forward and backward, and never
-// stored.
+// Dropout (Srivastava et al. 2014) with masks from Philox. Masks are computed when they are needed, in the forward and
+// in the backward pass, and never stored.
 
 #include "device/math/philox.hpp"
 
 namespace onebit::sim {
 
-/// Which elements of an example are kept at one site of a network: a function of seed, step, worker, draw, site and
-/// element. One block of random numbers serves four neighbouring elements.
+/// Mask of the elements of an example that are kept at one site of a network. It is a function of seed, step, worker,
+/// draw, site and element. One block of random numbers serves four adjacent elements.
 struct DropoutMask {
   std::uint32_t seed = 0;
   std::uint32_t threshold = 0;  ///< rate * 2^32
-  float kept = 1;               ///< factor of what is kept: 1 / (1 - rate)
-  const Index* step = nullptr;  ///< in device memory; null: 0
+  float kept = 1;               ///< factor on kept elements, 1 / (1 - rate)
+  const Index* step = nullptr;  ///< step number in device memory; null means step 0
   Index first_worker = 0, first_draw = 0;
-  Index batch = 1;  ///< examples of a worker
-  Index first = 0;  ///< the example of the first row
+  Index batch = 1;  ///< examples per worker
+  Index first = 0;  ///< example of the first row
   Index site = 0;   ///< number of the site, below 2^10
-  Index parts = 1;  ///< of an example; each begins with a new quad
+  Index parts = 1;  ///< parts of an example; each part begins with a new quad
 
-  /// Random words of elements 4 quad .. 4 quad + 3, quad below 2^26; an element is dropped if its word is below the
-  /// threshold.
+  /// Returns the random words of elements 4 quad to 4 quad + 3, for a quad below 2^26. An element is dropped if its
+  /// word is below the threshold.
   ONEBIT_HOST_DEVICE auto words(Index example, Index quad) const {
     const Index draw = first_draw + example % batch;
     return device::philox(
@@ -32,7 +32,7 @@ struct DropoutMask {
 /// output = base + mask * input over the four elements of a part's quad; a null base counts as 0. input may be output.
 struct DropoutKernel {
   DropoutMask mask;
-  Index size;  ///< elements of a part
+  Index size;  ///< elements per part
   const float* base;
   const float* input;
   float* output;

@@ -1,6 +1,6 @@
 #pragma once
-// The maths of the layers, an element or a row at a time. Rows are grouped by worker: row = worker * batch + b. Weights
-// of worker w start at data + w * stride; stride 0 means that all workers share them.
+// Kernels of the layers, which compute an element or a row at a time. Rows are grouped by worker: row = worker * batch
+// + b. Weights of worker w start at data + w * stride; stride 0 means that all workers share them.
 
 #include <cmath>
 
@@ -12,13 +12,13 @@ namespace onebit::sim {
 
 enum class Activation { none, relu, gelu };
 
-/// Phi, the distribution function of the standard normal, to 1e-7.
+/// Returns Phi(x), the distribution function of the standard normal distribution, to 1e-7.
 ONEBIT_HOST_DEVICE inline float normal_cdf(float x) {
   return 0.5f * (1.0f + device::erf(x * 0.70710678f));
 }
 
-// An activation is a type, so that the loops over elements have no branches, and vectorise. Some slopes are functions
-// of the result; the others are kept from the forward pass.
+// An activation is a type, so that the loops over elements have no branches and vectorize. Some slopes are functions of
+// the result; the others are kept from the forward pass.
 
 struct Identity {
   static constexpr bool kKeepsSlope = false;
@@ -53,7 +53,7 @@ void with_type(Activation activation, const Use& use) {
   }
 }
 
-/// value = activation(value + bias), and its slope there.
+/// value = activation(value + bias). Also writes the activation's slope there, if the activation keeps slopes.
 template <class Function>
 struct BiasActivationKernel {
   Index batch;
@@ -61,7 +61,7 @@ struct BiasActivationKernel {
   const float* bias;
   Index bias_stride;
   float* values;
-  float* slopes;  ///< if they are kept
+  float* slopes;  ///< may be null if the activation keeps none
   ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
     const float x = values[row * width + column] + bias[row / batch * bias_stride + column];
     values[row * width + column] = Function::value(x);
@@ -69,7 +69,7 @@ struct BiasActivationKernel {
   }
 };
 
-/// delta *= the activation's slope, which is `kept`, or a function of the result `kept`.
+/// delta *= the activation's slope. kept: the slopes or, if the activation keeps none, its results.
 template <class Function>
 struct ActivationSlopeKernel {
   const float* kept;
@@ -104,14 +104,15 @@ struct BiasGradientKernel {
   }
 };
 
-/// Softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first of equals) is the
-/// label's, and factor * (p - onehot), which replaces the logits. Zeros if there is no label.
+/// Computes softmax and cross-entropy of a row of logits: its loss, whether the largest logit (the first of equal ones)
+/// is the label's, and the gradient factor * (p - onehot), which replaces the logits. All are zero if the row has no
+/// label.
 struct CrossEntropyKernel {
   Index classes;
-  Index own_rows;              ///< of a worker
-  const float* factors;        ///< by worker
-  const std::int32_t* labels;  ///< negative: none
-  float* logits;               ///< becomes the gradient
+  Index own_rows;              ///< rows per worker
+  const float* factors;        ///< factor of each worker
+  const std::int32_t* labels;  ///< label of each row; negative if it has none
+  float* logits;               ///< logits, replaced by their gradient
   double* loss;
   std::uint8_t* correct;
 
@@ -142,20 +143,21 @@ struct CrossEntropyKernel {
   }
 };
 
-/// The loss of a worker's label.
+/// Loss of one label of a worker.
 struct LabelLossTerm {
-  const double* losses;  ///< [workers][own]
+  const double* losses;  ///< losses of the labels, [workers][own]
   Index own;
   ONEBIT_HOST_DEVICE double operator()(Index worker, Index, Index i) const { return losses[worker * own + i]; }
 };
 
-/// output[place] = the embedding of the token there, plus that of its position in the context, if positions have any.
+/// output[place] = the embedding of the token there, plus that of its position in the context if positions have
+/// embeddings.
 struct EmbedKernel {
   Index batch, context, width;
   const std::int32_t* tokens;
   const float* table;
   const float* positions;  ///< may be null
-  Index stride;            ///< of both, from worker to worker
+  Index stride;            ///< stride of both tables from worker to worker
   float* output;
   ONEBIT_HOST_DEVICE void operator()(Index place, Index column) const {
     const Index own = place / (batch * context) * stride;
@@ -165,12 +167,12 @@ struct EmbedKernel {
   }
 };
 
-/// Number of a worker's places that are sorted together by token; the cost of that grows with its square.
+/// Number of a worker's places that are sorted together by token. The cost of sorting grows with its square.
 inline constexpr Index kTokenPart = 256;
 
-/// order = the places of each part of a worker, sorted by token, equal tokens in their order.
+/// order = the places of each part of a worker, sorted by token. Equal tokens keep their order.
 struct TokenOrderKernel {
-  Index own_places;  ///< of a worker
+  Index own_places;  ///< places per worker
   const std::int32_t* tokens;
   std::int32_t* order;
   ONEBIT_HOST_DEVICE void operator()(Index place) const {
@@ -188,7 +190,7 @@ struct TokenOrderKernel {
 /// Adds one part of each worker's places to the gradients of their tokens. The first place of a token sums all of that
 /// token's places, in their order, so that no two calls write the same element.
 struct EmbedGradientKernel {
-  Index own_places, first, count;  ///< places of a worker, and the part
+  Index own_places, first, count;  ///< places per worker; first place and size of the part
   Index width;
   const std::int32_t* tokens;
   const std::int32_t* order;

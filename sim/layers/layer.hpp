@@ -1,6 +1,6 @@
 #pragma once
-// A differentiable piece of a network. Layers are combined at construction (Sequential, Residual); there each adds its
-// tensors to the model's Parameters. Each owns what it keeps from the forward to the backward pass.
+// A differentiable piece of a network. Layers are combined when they are constructed (Sequential, Residual); each then
+// adds its tensors to the model's Parameters. Each owns what it keeps from the forward to the backward pass.
 
 #include "device/comm/state.hpp"
 #include "device/memory/grow.hpp"
@@ -13,23 +13,23 @@ namespace onebit::sim {
 struct Pass {
   const device::Device& device;
   Weights weights;
-  Index workers = 0;                     ///< of this pass
+  Index workers = 0;                     ///< number of workers in this pass
   Index batch = 0;                       ///< examples per worker
-  const std::int32_t* tokens = nullptr;  ///< on the device, [examples x context]; null for dense data
-  bool training = false;                 ///< with dropout and batch statistics; else with running statistics
-  bool freeze_running_stats = false;     ///< running statistics stay as they are
-  /// Where the examples were drawn: with `step`, the key of the dropout masks. Its own `step` is -1.
+  const std::int32_t* tokens = nullptr;  ///< tokens on the device, [examples x context]; null for dense data
+  bool training = false;                 ///< whether to use dropout and batch statistics, not running statistics
+  bool freeze_running_stats = false;     ///< whether running statistics stay unchanged
+  /// Where the examples were drawn. Together with Pass::step it is the key of the dropout masks; place.step is -1.
   DrawPlace place = {};
   const Index* step = nullptr;  ///< the step number, in device memory rather than in the Pass, so that launches
                                 ///< recorded in one step can be replayed in the next
-  GradientRows gradients = {};  ///< backward only
+  GradientRows gradients = {};  ///< rows for the gradients; only in backward passes
 
   Index examples() const { return workers * batch; }
   bool shared_weights() const { return weights.stride == 0; }
 };
 
-/// Reads `inputs` numbers of every example and writes `outputs`: [examples][positions][width] or
-/// [examples][channels][height][width], as its class says.
+/// Reads `inputs` numbers of every example and writes `outputs` numbers. Their layout is [examples][positions][width]
+/// or a layout of images, as the class of the layer says.
 class Layer {
  public:
   Layer(Index inputs, Index outputs) : inputs_(inputs), outputs_(outputs) {}
@@ -47,18 +47,18 @@ class Layer {
 
   virtual void forward(const Pass& pass, const float* input, float* output) = 0;
 
-  /// Takes output_delta, the gradient of the loss with respect to the output, which it may overwrite. Writes the
-  /// gradients of the layer's tensors, each worker's to its row (adds if pass.gradients.add), and to input_delta,
-  /// unless that is null, the gradient with respect to the input. input and output are those of the forward pass of the
-  /// same batch; the last layer of a network gets no output.
+  /// Takes output_delta, the gradient of the loss with respect to the output, and may overwrite it. Writes the
+  /// gradients of the layer's tensors, each worker's to its row (adds them if pass.gradients.add). Unless input_delta
+  /// is null, writes the gradient with respect to the input there. input and output are those of the forward pass of
+  /// the same batch; the last layer of a network gets no output.
   virtual void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                         float* input_delta) = 0;
 
-  /// Visits what a pass leaves to the next steps: running statistics.
+  /// Visits the state that passes leave to later steps, such as running statistics.
   virtual void visit_state(device::StateVisitor&) {}
 
-  /// Floating-point operations of the matrix products of both passes for one example. reads_data: there is no
-  /// input_delta.
+  /// Returns the number of floating-point operations of the matrix products of both passes for one example. reads_data:
+  /// whether the layer reads the data, so that there is no input_delta.
   virtual double flops(bool reads_data) const {
     (void)reads_data;
     return 0;

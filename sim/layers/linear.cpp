@@ -58,7 +58,7 @@ void Linear::backward(const Pass& pass, const float* input, const float* output,
       {input_delta, shape_.inputs, own * shape_.inputs}, shared ? 1 : pass.workers);
 }
 
-/// Counts a product forward, one for the weights, and one for the input's gradient.
+/// Counts one product in the forward pass, one for the weights' gradient and one for the input's gradient.
 double Linear::flops(bool reads_data) const {
   const double product = 2.0 * static_cast<double>(shape_.positions * shape_.inputs * shape_.outputs);
   return (reads_data ? 2 : 3) * product;

@@ -1,17 +1,17 @@
 #pragma once
-// A dense layer with its bias and activation, at every position of an example.
+// A dense layer with bias and activation, applied at every position of an example.
 
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
 
-/// output[position] = activation(input[position] W + b), W [inputs x outputs]: [positions][width] in and out. W is
-/// initialised from N(0, deviation^2), b as zero.
+/// output[position] = activation(input[position] W + b) with W [inputs x outputs]. Input and output are
+/// [positions][width]. W is initialized from N(0, deviation^2), b as zero.
 class Linear final : public Layer {
  public:
   struct Shape {
-    Index inputs = 0, outputs = 0;  ///< of a position
+    Index inputs = 0, outputs = 0;  ///< numbers per position
     Index positions = 1;
     Activation activation = Activation::none;
     double deviation = 0;
@@ -30,7 +30,7 @@ class Linear final : public Layer {
 
   Shape shape_;
   Index weight_, bias_;           ///< offsets in the parameter vector
-  device::Buffer<float> slopes_;  ///< of the activation at every output, if they are kept
+  device::Buffer<float> slopes_;  ///< slope of the activation at every output, if slopes are kept
 };
 
 }  // namespace onebit::sim

@@ -5,9 +5,9 @@
 
 namespace onebit::sim {
 
-/// output = (0, x . w + b): softmax cross-entropy on top is log(1 + exp(-y (x . w + b))), y = -1 for class 0 and 1 for
-/// class 1. Tensors weight [inputs] and, if there is one, bias [1]; both are initially zero. Reads data: there is no
-/// gradient with respect to the input.
+/// output = (0, x . w + b). Softmax cross-entropy of this is log(1 + exp(-y (x . w + b))) with y = -1 for class 0 and
+/// y = 1 for class 1. Tensors: weight [inputs] and, optionally, bias [1]; both are initially zero. The layer reads the
+/// data, so it computes no gradient with respect to the input.
 class Margin final : public Layer {
  public:
   Margin(Parameters& parameters, Index inputs, bool bias);
@@ -19,8 +19,8 @@ class Margin final : public Layer {
   double flops(bool reads_data) const override;
 
  private:
-  Index weight_, bias_;            ///< offsets in the parameter vector; bias_ -1: none
-  device::Buffer<float> margins_;  ///< [examples]; then their gradient
+  Index weight_, bias_;            ///< offsets in the parameter vector; bias_ is -1 if there is no bias
+  device::Buffer<float> margins_;  ///< margins of the examples, then the gradient with respect to them
 };
 
 }  // namespace onebit::sim

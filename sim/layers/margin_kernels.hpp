@@ -9,7 +9,7 @@ namespace onebit::sim {
 struct MarginLogitsKernel {
   Index batch;
   const float* margins;
-  const float* bias;  ///< null: none
+  const float* bias;  ///< may be null
   Index bias_stride;
   float* logits;
   ONEBIT_HOST_DEVICE void operator()(Index row) const {
@@ -18,7 +18,7 @@ struct MarginLogitsKernel {
   }
 };
 
-/// The gradient with respect to the margin is that with respect to the second logit.
+/// Copies the gradient with respect to the second logit, which is also the gradient with respect to the margin.
 struct MarginDeltaKernel {
   const float* logits_delta;
   float* margins_delta;

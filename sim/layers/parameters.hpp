@@ -18,7 +18,7 @@ class Parameters {
   const std::vector<compress::Tensor>& tensors() const { return tensors_; }
   Index count() const { return compress::total_size(tensors_); }
 
-  /// Initial weights: a function of the seed alone.
+  /// Returns the initial weights, which depend on nothing but the seed.
   std::vector<float> initial(std::uint32_t seed) const;
 
  private:
@@ -27,7 +27,7 @@ class Parameters {
     double value = 0;
   };
   std::vector<compress::Tensor> tensors_;
-  std::vector<Start> starts_;  ///< by tensor
+  std::vector<Start> starts_;  ///< initial distribution of each tensor
 };
 
 }  // namespace onebit::sim

@@ -14,7 +14,7 @@ Residual::Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std:
   const Index around = shortcut_ ? shortcut_->outputs() : inputs();
   const bool reads = !shortcut_ || shortcut_->inputs() == inputs();
   if (body_->outputs() == norm_->inputs() && around == outputs() && reads) return;
-  throw Error(std::to_string(outputs()) + " outputs meet " + std::to_string(around), "residual block");
+  throw Error(std::to_string(outputs()) + " outputs do not match " + std::to_string(around), "residual block");
 }
 
 void Residual::reserve(const Pass& pass) {

@@ -7,11 +7,11 @@
 
 namespace onebit::sim {
 
-/// output = relu(norm(body(input)) + shortcut(input)): the basic block of He et al. 2015. Without a shortcut layer, the
+/// output = relu(norm(body(input)) + shortcut(input)), the basic block of He et al. 2015. Without a shortcut layer, the
 /// input itself is added.
 class Residual final : public Layer {
  public:
-  /// Takes a norm with a ReLU, which is applied after the sum. Throws Error if sizes do not fit.
+  /// Takes a norm with a ReLU, which is applied after the sum. Throws Error if the sizes do not match.
   Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std::unique_ptr<Layer> shortcut);
 
   void reserve(const Pass& pass) override;
@@ -25,8 +25,8 @@ class Residual final : public Layer {
   std::unique_ptr<Layer> body_;
   std::unique_ptr<Norm> norm_;
   std::unique_ptr<Layer> shortcut_;       ///< may be null
-  device::Buffer<float> value_;           ///< between body and norm
-  device::Buffer<float> shortcut_value_;  ///< the shortcut's output
+  device::Buffer<float> value_;           ///< output of the body
+  device::Buffer<float> shortcut_value_;  ///< output of the shortcut
 };
 
 }  // namespace onebit::sim

@@ -10,8 +10,8 @@ Sequential::Sequential(std::vector<std::unique_ptr<Layer>> layers)
       values_(layers_.size() - 1) {
   for (std::size_t l = 1; l < layers_.size(); ++l) {
     if (layers_[l]->inputs() != layers_[l - 1]->outputs()) {
-      throw Error(std::to_string(layers_[l - 1]->outputs()) + " outputs meet " + std::to_string(layers_[l]->inputs()) +
-                      " inputs",
+      throw Error(std::to_string(layers_[l - 1]->outputs()) + " outputs do not match " +
+                      std::to_string(layers_[l]->inputs()) + " inputs",
                   "layer " + std::to_string(l));
     }
   }
@@ -34,7 +34,7 @@ void Sequential::forward(const Pass& pass, const float* input, float* output) {
 
 void Sequential::backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                           float* input_delta) {
-  device::Buffer<float> above;  // holds output_delta, except for the last layer
+  device::Buffer<float> above;  // owns output_delta, except that of the last layer
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const float* from = l > 0 ? values_[l - 1].data() : input;
     device::Buffer<float> below;

@@ -9,7 +9,8 @@ namespace onebit::sim {
 
 class Sequential final : public Layer {
  public:
-  /// Takes at least one layer; each layer's outputs are the next one's inputs. Throws Error if they do not fit.
+  /// Takes at least one layer; each layer's outputs are the next one's inputs. Throws Error if their sizes do not
+  /// match.
   explicit Sequential(std::vector<std::unique_ptr<Layer>> layers);
 
   void reserve(const Pass& pass) override;

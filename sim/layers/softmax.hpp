@@ -1,11 +1,11 @@
 #pragma once
-// The pieces of a row's softmax.
+// A step of the softmax of a row.
 
 #include "device/math/math.hpp"
 
 namespace onebit::sim {
 
-/// z = exp(z - top), each number in the lane that owns it; returns the sum in double.
+/// Replaces z by exp(z - top), each number in the lane that owns it. Returns the sum in double.
 template <class Lanes>
 ONEBIT_DEVICE double exponentiate(const Lanes& lanes, float* z, Index n, float top) {
   lanes.each(n, [=](Index i) { z[i] = device::exp(z[i] - top); });

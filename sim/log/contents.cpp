@@ -11,7 +11,7 @@
 namespace onebit::sim::h5 {
 namespace {
 
-/// Copies values without the gaps that compounds have in memory, as files hold them.
+/// Copies values as files store them: without the padding that compounds have in memory.
 std::vector<char> without_gaps(hid_t type, const void* data, Index elements) {
   const Where where{Access::write, "in memory", "types"};
   const Id packed(check(H5Tcopy(type), where), H5Tclose);
@@ -25,7 +25,7 @@ std::vector<char> without_gaps(hid_t type, const void* data, Index elements) {
   return values;
 }
 
-/// Whether values of a type are addresses.
+/// Whether values of a type have variable length, so that they are pointers in memory.
 bool has_variable_length(hid_t type) {
   return H5Tis_variable_str(type) > 0 || H5Tdetect_class(type, H5T_VLEN) > 0;
 }
@@ -85,7 +85,7 @@ void Contents::note_stored(const Object& dataset) {
     read_rows(dataset, type.get(), value, 0);
     return note(path, type.get(), value.data(), 1);
   }
-  if (extents(dataset).size() == 3) return note_layers(dataset, type.get());  // as they are written
+  if (extents(dataset).size() == 3) return note_layers(dataset, type.get());  // as write_layer() does
   const Index width = elements_of_row(dataset);
   for_each_piece(dataset, [&](const std::vector<char>& piece, Index rows, Index first) {
     note(path, type.get(), piece.data(), rows * width, first * width * bytes);
@@ -104,7 +104,7 @@ void Contents::note_group(const Object& group) {
   for (const std::string& name : link_names(group)) {
     const H5O_type_t kind = type_of_link(group, name);
     if (kind == H5O_TYPE_GROUP) note_group(open_group(group, name));
-    if (kind != H5O_TYPE_DATASET) continue;  // a named type
+    if (kind != H5O_TYPE_DATASET) continue;  // a group, which is done, or a named type
     const Object dataset = open_dataset(group, name);
     note_stored(dataset);
     note_attributes(dataset);
@@ -131,7 +131,7 @@ void Contents::require_in(const Contents& found, const Where& file) const {
   for (const auto& [path, parts] : objects_) {
     const auto there = found.objects_.find(path);
     if (there != found.objects_.end() && joined(there->second) == joined(parts)) continue;
-    fail({file.access, file.file, path, file.kind}, "it does not hold what was written: did the disk fail?");
+    fail({file.access, file.file, path, file.kind}, "it does not hold what was written; the disk may be failing");
   }
 }
 

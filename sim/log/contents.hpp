@@ -1,5 +1,5 @@
 #pragma once
-// Checksums of what an HDF5 file holds or should hold: of every dataset and every attribute. Internal to sim.
+// Checksums of every dataset and attribute that an HDF5 file holds or should hold. Internal to sim.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace onebit::sim::h5 {
 
-/// What a program passes to HDF5 for a file, noted while the file is written and compared with it once it is closed:
-/// HDF5 1.10 writes much of it late, and loses some of the errors.
+/// Checksums of what a program passes to HDF5 for a file. They are noted while the file is written and compared with
+/// the closed file, because HDF5 1.10 writes much of the data late and loses some of the errors.
 class Contents {
  public:
   /// Reads the contents of a file. Throws IoError if it cannot be read.
@@ -26,10 +26,10 @@ class Contents {
   /// Notes what a dataset already holds, read in pieces. Throws IoError.
   void note_stored(const Object& dataset);
 
-  /// Throws IoError naming the first object that `found` lacks or that differs there. file: for the message.
+  /// Throws IoError naming the first object that is missing from `found` or differs in it. file: place for the message.
   void require_in(const Contents& found, const Where& file) const;
 
-  /// One checksum of all datasets and attributes with their names; independent of the order of writing.
+  /// Returns one checksum of all datasets and attributes with their names, independent of the order of writing.
   std::uint32_t checksum() const;
 
  private:
@@ -39,7 +39,7 @@ class Contents {
 
     friend bool operator==(const Part&, const Part&) = default;
   };
-  using Parts = std::map<Index, Part>;  // by first byte
+  using Parts = std::map<Index, Part>;  // keyed by first byte
 
   void add(const std::string& path, Index first_byte, const void* data, Index bytes);
   void note_layers(const Object& dataset, hid_t type);

@@ -10,7 +10,7 @@ namespace onebit::sim {
 
 class Descriptor {
  public:
-  /// Opens a file; if that fails, get() < 0 and errno says why. Does not block: a FIFO opens at once.
+  /// Opens a file; if that fails, get() is negative and errno says why. Does not block, not even on a FIFO.
   Descriptor(const std::string& path, int flags) : value_(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK)) {}
   ~Descriptor() {
     if (value_ >= 0) close(value_);

@@ -14,15 +14,16 @@ namespace {
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
 
-// A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. HDF5's default of 100 attempts takes
-// for ever on a damaged file; these take 0.1 s in all.
+// A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
+// reading a damaged file would never end; 26 attempts take 0.1 s in all.
 constexpr unsigned swmr_read_attempts = 26;
 
-// Once closing a file has failed, HDF5 1.10 keeps an identifier of freed memory, and its exit handler crashes on it. We
-// close what we open, so the handler has no other work. It must be turned off before HDF5 is used: hence here.
+// After a file could not be closed, HDF5 1.10 keeps an identifier of freed memory, and its exit handler crashes on it.
+// We close everything that we open, so the handler has no other work. It must be turned off before HDF5 is first used,
+// so this happens during static initialization.
 [[maybe_unused]] const herr_t no_exit_handler = H5dont_atexit();
 
-// Keeps the operating system's message if one turns up, else the innermost description.
+// Keeps the operating system's message if there is one, otherwise the innermost description.
 herr_t collect_reason(unsigned, const H5E_error2_t* error, void* data) noexcept {
   auto& text = *static_cast<std::string*>(data);
   const std::string_view description = error->desc ? error->desc : "";
@@ -36,8 +37,8 @@ herr_t collect_reason(unsigned, const H5E_error2_t* error, void* data) noexcept 
   return 0;
 }
 
-// Always iterate in native order: in any other, HDF5 1.10 first builds a table, and frees wild pointers when damage
-// makes it give up halfway.
+// Always iterate in native order. In any other order HDF5 1.10 first builds a table, and if damage makes it give up
+// halfway, it frees invalid pointers.
 herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* data) noexcept {
   static_cast<std::vector<std::string>*>(data)->emplace_back(name);
   return 0;
@@ -62,7 +63,7 @@ Object create_dataset(const Object& file, std::string_view name, hid_t type, con
   return {Id(check(id, where), H5Dclose), where, file.contents};
 }
 
-// Part of a dataset, in the file and packed in memory.
+// A part of a dataset: its place in the file, and its packed shape in memory.
 struct Selection {
   Id file;
   Id memory;
@@ -128,7 +129,7 @@ Object create_file(const std::string& path, const std::string& kind, Index user_
   Id file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
   if (file.get() < 0) {
     const std::string why = reason();
-    if (!taken) unlink(path.c_str());  // what HDF5 has left of it
+    if (!taken) unlink(path.c_str());  // remove what HDF5 has created so far
     fail(where, why);
   }
   return {std::move(file), where, std::make_shared<Contents>()};
@@ -149,17 +150,17 @@ Object open_again(const std::string& path) {
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   check(H5Pset_file_locking(access.get(), false, true), where);
-  // As h5clear does: this property has no public name.
+  // The tool h5clear sets the same property, which has no public name.
   const hbool_t clear = true;
   check(H5Pset(access.get(), "clear_status_flags", &clear), where);
   Object file{Id(check(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), where), H5Fclose), where,
               std::make_shared<Contents>()};
-  // A killed writer may have written beyond the end that the superblock knows: nothing new may be placed there.
+  // A killed writer may have written beyond the end that the superblock records. New data must go after that.
   check(H5Fincrement_filesize(file.id.get(), 0), where);
   return file;
 }
 
-// What fails to be written now may belong to another object, so the message names the file alone.
+// HDF5 may fail here on data of another object, so the message names only the file.
 void close(Id& id, const Where& where) {
   if (!id.close()) fail({where.access, where.file, "/", where.kind});
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Thin owners of HDF5 identifiers. Every C call is checked and becomes an IoError that names file and object; HDF5's
-// own printing to stderr is off. Internal to sim: only this header includes hdf5.h.
+// Thin owners of HDF5 identifiers. Every C call is checked; a failure becomes an IoError that names the file and the
+// object. HDF5's own printing to stderr is off. Internal to sim: only this header includes hdf5.h.
 
 #include <hdf5.h>
 
@@ -18,8 +18,8 @@ namespace onebit::sim::h5 {
 
 class Contents;
 
-/// Owns one identifier and closes it with the function that belongs to its kind. Objects that were written to are
-/// closed by h5::close() instead: the destructor cannot report a failure, and is for readers and error paths.
+/// Owns one identifier and closes it with the function for its kind. Close objects that were written to with
+/// h5::close(): the destructor cannot report a failure and is meant for readers and error paths.
 class Id {
  public:
   using Close = herr_t (*)(hid_t);
@@ -54,17 +54,17 @@ struct Where {
   Access access = Access::read;
   std::string file;
   std::string object = "/";
-  std::string kind = "log";  ///< kind of file
+  std::string kind = "log";  ///< kind of the file, as messages call it
 };
 
 /// An open file, group or dataset, and its place.
 struct Object {
   Id id;
   Where where;
-  std::shared_ptr<Contents> contents = {};  ///< for a file being written: what it should hold
+  std::shared_ptr<Contents> contents = {};  ///< what the file should hold, if it is being written
 };
 
-/// Memory that a read fills, and never writes beyond.
+/// Memory that a read fills exactly.
 struct Target {
   void* data;
   std::size_t bytes;
@@ -75,7 +75,8 @@ struct Target {
   Target(Values&& values) : data(std::ranges::data(values)), bytes(std::ranges::size(values) * sizeof(values[0])) {}
 };
 
-/// Innermost reason of the last failed HDF5 call, in one line: the operating system's message if there is one.
+/// Returns why the last HDF5 call failed, in one line: the operating system's message if there is one, otherwise HDF5's
+/// innermost description.
 std::string reason();
 
 /// Throws IoError "cannot read|write <kind>: <reason> (<file>: <object>)".
@@ -89,22 +90,22 @@ Result check(Result result, const Where& where) {
   return result;
 }
 
-/// Creates a file in the newest format, as SWMR requires. user_block: bytes at its start that are not HDF5's; 512,
-/// 1024, ... Throws IoError, also if the file exists.
+/// Creates a file in the newest format, as SWMR requires. user_block: bytes at its start that HDF5 leaves alone (0,
+/// 512, 1024, ...). Throws IoError, also if the file exists.
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0);
 
-/// Opens a file for reading. swmr: its writer is alive or was killed. Throws IoError.
+/// Opens a file for reading. swmr: its writer may still be writing, or was killed. Throws IoError.
 Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
 
-/// Opens a file for SWMR writing, even if its writer was killed: clears the marks that the writer left. The caller
-/// keeps other writers away. Throws IoError.
+/// Opens a file for SWMR writing, even if its writer was killed: clears the marks that the writer left. The caller must
+/// keep other writers away. Throws IoError.
 Object open_again(const std::string& path);
 
-/// Closes an object that was written to: only now does HDF5 write small datasets and compressed chunks. Throws IoError.
+/// Closes an object that was written to; HDF5 writes small datasets and compressed chunks only now. Throws IoError.
 void close(Id& id, const Where& where);
 void close(Object& object);
 void close(Object&& object);
-/// Closes a file all of whose objects are closed. Throws IoError if something did not arrive.
+/// Closes a file. Throws IoError if writing fails, or if an object in the file is still open.
 void close_file(Object& file);
 
 [[nodiscard]] Object create_group(const Object& file, std::string_view name);
@@ -115,7 +116,7 @@ std::vector<std::string> link_names(const Object& group);
 H5O_type_t type_of_link(const Object& group, const std::string& name);
 std::vector<std::string> attribute_names(const Object& object);
 
-Id text_type(std::size_t size);  ///< fixed length, UTF-8, padded with NUL
+Id text_type(std::size_t size);  ///< type of texts of a fixed length, UTF-8, padded with NUL
 
 /// Creates a dataset of one element.
 Object create_scalar(const Object& file, std::string_view name, hid_t type);
@@ -125,12 +126,12 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
-/// Opens a dataset. Throws IoError, also if its values are not in the file but in others that it names.
+/// Opens a dataset. Throws IoError, also if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);
 
 /// Sizes of a dataset, slowest first; empty for a scalar.
 std::vector<hsize_t> extents(const Object& dataset);
-/// Elements at one index of the first dimension; 1 for a scalar.
+/// Number of elements at one index of the first dimension; 1 for a scalar.
 Index elements_of_row(const Object& dataset);
 /// Writes the whole dataset.
 void write(const Object& dataset, hid_t memory_type, const void* data);
@@ -144,16 +145,16 @@ void write_rows(const Object& dataset, hid_t memory_type, const void* data, Inde
 /// exist, hold another kind of values, or do not fill `target` exactly.
 void read_rows(const Object& dataset, hid_t memory_type, Target target, Index rows, Index first = 0);
 
-/// Write and read the elements at one index of the second of three dimensions.
+/// Write or read the elements at one index of the second of three dimensions.
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
 void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer);
 
-/// Checks that a read is safe: throws IoError unless `count` values of type `stored`, of the file, become values of
-/// `memory_type` that fill `target` exactly: numbers from numbers (enumerations are numbers), else values of the same
-/// class. Values of variable length are read as pointers, and so only in the file's own type.
+/// Checks that a read is safe. Throws IoError unless `count` values of the file's type `stored` convert to
+/// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
+/// only within their class. Values of variable length are read as pointers, so only in the file's own type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
-/// Throws IoError if a file of this size cannot hold so many bytes, however well it is compressed. For sizes that
-/// decide how much memory is allocated.
+/// Throws IoError if the dataset's file is too small to hold so many bytes, however well it is compressed. To be called
+/// before a size from a file decides how much memory is allocated.
 void check_plausible(const Object& dataset, double bytes);
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);
@@ -170,8 +171,8 @@ void put_attribute(const Object& object, const std::string& name, const Attribut
 /// Place of an attribute, for messages.
 Where attribute_place(const Object& object, const std::string& name);
 
-/// Return the value of an attribute. Throw IoError if it is missing, of another kind, or not one value. A text may be
-/// of fixed or of variable length.
+/// Return the value of an attribute. Throw IoError if it is missing, of another kind, or not a single value. A text may
+/// have fixed or variable length.
 std::string text_attribute(const Object& object, const std::string& name);
 Index integer_attribute(const Object& object, const std::string& name);
 double real_attribute(const Object& object, const std::string& name);
@@ -181,8 +182,8 @@ bool is_text_attribute(const Object& object, const std::string& name);
 
 void flush(const Object& file);
 
-/// Leaves a file whose writing failed open until the process ends: closing it would write more of what does not fit, in
-/// no safe order, and HDF5 1.10 would use memory that it has freed. To readers it looks like the file of a killed run.
+/// Keeps a file open until the process ends, after writing to it has failed. Closing it would write more data, in no
+/// safe order, and HDF5 1.10 would use freed memory. To readers it looks like the file of a killed run.
 void abandon(Object file);
 
 }  // namespace onebit::sim::h5

@@ -1,4 +1,4 @@
-// Checks of a file's values before they are read, and the reading of attributes.
+// Checks values of a file before they are read, and reads attributes.
 
 #include <algorithm>
 #include <filesystem>
@@ -10,8 +10,8 @@
 namespace onebit::sim::h5 {
 namespace {
 
-constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // a larger size in the file is damage
-constexpr std::size_t most_numbers = 1024;                       // of an attribute
+constexpr std::size_t attribute_limit = std::size_t{256} << 20;  // bytes; a larger attribute is damaged
+constexpr std::size_t most_numbers = 1024;                       // most numbers in an attribute
 
 // Deflate shrinks at most 1032-fold, so more values than this per byte of the file cannot be real.
 constexpr double max_inflation = 1100;
@@ -20,7 +20,8 @@ bool is_number(H5T_class_t kind) {
   return kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_ENUM;
 }
 
-// Whether values of the type lie in memory as they are, and none is a pointer or means something in its file alone.
+// Whether memory holds the values of the type themselves: none is a pointer, or a reference that only its file
+// explains.
 bool is_plain(hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
   if (kind == H5T_STRING) return H5Tis_variable_str(type) == 0;
@@ -72,7 +73,7 @@ struct FreeText {
   void operator()(char* text) const { H5free_memory(text); }
 };
 
-// The single value is read as a pointer; check_fits() covers all other cases.
+// Reads the single value as a pointer; check_fits() covers all other reads.
 std::string variable_text(const Open& attribute) {
   char* text = nullptr;
   check(H5Aread(attribute.id.get(), attribute.type.get(), &text), attribute.where);
@@ -84,12 +85,13 @@ std::string variable_text(const Open& attribute) {
 
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where) {
   const H5T_class_t kind = H5Tget_class(stored), wanted = H5Tget_class(memory_type);
-  if (kind != wanted && !(is_number(kind) && is_number(wanted))) fail(where, "its values are of another type");
+  if (kind != wanted && !(is_number(kind) && is_number(wanted)))
+    fail(where, "its values have another type than expected");
   const bool same = H5Tequal(stored, memory_type) > 0;
   if (!same && (!is_plain(stored) || !is_plain(memory_type))) fail(where, "its values are of variable length");
   const std::size_t size = H5Tget_size(memory_type);
   if (count < 0 || size == 0 || target.bytes % size != 0 || target.bytes / size != static_cast<std::size_t>(count)) {
-    fail(where, "it has another number of values: " + std::to_string(count));
+    fail(where, "it has an unexpected number of values: " + std::to_string(count));
   }
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// What can be learned about a log without opening it as HDF5, which would lock it.
+// Finds the state of a log without opening it as HDF5, which would lock it.
 
 #include <string>
 
 namespace onebit::sim {
 
-/// Whether the file exists, is not truncated, and was closed by its writer. False if it is not HDF5.
+/// Whether the file exists, is not truncated, and was closed by its writer. False if the file is not HDF5.
 bool log_is_closed(const std::string& path);
 
 /// Whether a writer has a log open; unknown if the file system has no locks or the file cannot be opened.

@@ -20,7 +20,7 @@ int descriptor(const h5::Object& file) {
   return *static_cast<int*>(handle);
 }
 
-constexpr const char* kLogHint = "--overwrite replaces it; a run can --resume it";
+constexpr const char* kLogHint = "--overwrite replaces it; `onebit run --resume` continues it";
 
 bool names(const std::string& path, int fd) {
   struct stat by_path {};
@@ -29,13 +29,13 @@ bool names(const std::string& path, int fd) {
          by_path.st_dev == by_fd.st_dev;
 }
 
-// On file systems without locks flock fails with other errors, and the user has to take care.
+// On file systems without locks, flock fails with other errors; there, users must keep writers apart themselves.
 bool lock_refused(int fd, int kind) {
   return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// Holds the lock while the name is replaced, so that no writer can have started in between. replace() returns 0, or -1
-// and errno.
+// Holds the lock while the name is replaced, so that no writer can start in between. replace() returns 0, or -1 with
+// errno set.
 template <class Replace>
 void replace_unused(const std::string& path, const Replace& replace) {
   const Descriptor own(path, O_RDWR);
@@ -48,7 +48,7 @@ void replace_unused(const std::string& path, const Replace& replace) {
 
 /// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
 bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
-  std::error_code error;  // not needed: where this fails, creating the file fails too
+  std::error_code error;  // ignored: if this fails, creating the file fails too
   if (!std::filesystem::exists(files::output_place(path), error)) return false;
   if (!overwrite) throw ConfigError("log exists", path, hint);
   return true;
@@ -76,7 +76,7 @@ h5::Object create_unnamed(const std::string& path, bool overwrite) {
   return file;
 }
 
-// A link, unlike a rename, never replaces a file that somebody else has made in the meantime.
+// Unlike a rename, a link never replaces a file that another program has created in the meantime.
 void give_name(const h5::Object& file, bool overwrite) {
   const std::string& path = file.where.file;
   const std::string part = path + ".part";
@@ -104,16 +104,16 @@ h5::Object open_output(const std::string& path) {
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot continue log: " + std::string(std::strerror(errno)), path);
   const auto refuse = [&] {
-    throw ConfigError("cannot continue log: another program has it open", path, "wait for it, or stop it");
+    throw ConfigError("cannot continue log: another program has it open", path, "wait until it ends, or stop it");
   };
-  for (int tries = 20; lock_refused(own.get(), LOCK_EX);) {  // somebody may be reading it right now
+  for (int tries = 20; lock_refused(own.get(), LOCK_EX);) {  // another program may be reading it right now
     if (--tries == 0) refuse();
     usleep(100'000);
   }
   if (!names(path, own.get())) refuse();
   h5::Object file = h5::open_again(path);
   fcntl(descriptor(file), F_SETFD, FD_CLOEXEC);
-  // From here on others may read. A writer that gets in between the two locks wins, and this program gives up.
+  // From here on others may read. If a writer gets in between the two locks, it wins and this program gives up.
   if (lock_refused(own.get(), LOCK_SH) || lock_refused(descriptor(file), LOCK_SH)) refuse();
   return file;
 }
@@ -147,7 +147,7 @@ void ClosedLog::write(Index place, const std::string& bytes) const {
       pread(own_.get(), there.data(), there.size(), place) != size) {
     fail(std::strerror(errno));
   }
-  if (there != bytes) fail("it does not hold what was written: did the disk fail?");
+  if (there != bytes) fail("it does not hold what was written; the disk may be failing");
 }
 
 void remove_output(const h5::Object& file) noexcept {
@@ -160,7 +160,7 @@ void remove_output(const h5::Object& file) noexcept {
       if (names(path, descriptor(file))) unlink(path.c_str());
     }
   } catch (const IoError&) {
-    // The original failure is on its way to the user; an unfinished file remains.
+    // The original failure is already being reported; an unfinished file remains.
   }
 }
 

@@ -9,18 +9,18 @@
 
 namespace onebit::sim {
 
-/// Throws ConfigError if something at `path` must not be replaced: a file, unless overwrite; one that a program has
-/// open; anything but a regular file.
+/// Throws ConfigError if `path` must not be replaced: without `overwrite`, if a file exists; in any case, if a program
+/// has the file open or `path` is anything but a regular file.
 void check_replaceable(const std::string& path, bool overwrite);
 
 /// Creates the file. overwrite: first removes an existing one, unless a program has it open. Throws ConfigError.
 h5::Object create_output(const std::string& path, bool overwrite);
 
-/// Creates the file of a log next to its place, as PATH.part, so that nobody sees it before it is complete. Throws
-/// ConfigError if something is in the way of either name. Messages name PATH.
+/// Creates the file of a log as PATH.part, so that nobody sees it before its header is complete. Throws ConfigError if
+/// PATH or PATH.part exists and must not be replaced. Messages name PATH.
 h5::Object create_unnamed(const std::string& path, bool overwrite);
-/// Gives that file its name. overwrite: replaces an existing log, unless a program has it open. Throws ConfigError, and
-/// IoError if PATH.part is no longer that file.
+/// Renames the file of create_unnamed() to PATH. overwrite: replaces an existing log, unless a program has it open.
+/// Throws ConfigError, and IoError if PATH.part is no longer that file.
 void give_name(const h5::Object& file, bool overwrite);
 
 /// Waits until the open file is on the disk. Throws IoError.
@@ -39,7 +39,7 @@ class SharedLock {
   Descriptor own_;
 };
 
-/// Keeps a log whose rows have been written from being replaced or continued, while its writer checks it once more.
+/// Keeps others from replacing or continuing a log while its writer closes it and checks it once more.
 class ClosedLog {
  public:
   /// Locks the log; to be constructed before the log is closed. Throws IoError if the path no longer names the log.
@@ -55,12 +55,12 @@ class ClosedLog {
   std::string path_;
 };
 
-/// Lets readers of a new file in and keeps a shared lock until the file is closed, which stops anyone who asks for an
-/// exclusive one. Every dataset and attribute must exist. Throws IoError.
+/// Lets others read a new file while it is written. Keeps a shared lock until the file is closed, so that nobody gets
+/// an exclusive one. Every dataset and attribute must already exist. Throws IoError.
 void start_swmr(const h5::Object& file);
 
-/// Removes the file if its path, or PATH.part, still names it; a closed file cannot be compared, and is removed by its
-/// path.
+/// Removes the file if its path, or PATH.part, still names it. A closed file can no longer be compared with its name;
+/// it is removed by its path.
 void remove_output(const h5::Object& file) noexcept;
 
 }  // namespace onebit::sim

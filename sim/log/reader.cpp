@@ -70,7 +70,7 @@ struct LogReader::File {
     find_unknown();
   }
 
-  // Reads the counts first: a live writer raises them after the columns have grown.
+  // Reads each count before its columns: a live writer raises the count after the columns have grown.
   void read_committed() {
     for (const RowGroup& group : row_groups()) {
       if (group.name == "steps" && !h5::exists(object, group.committed)) {
@@ -83,7 +83,7 @@ struct LogReader::File {
         if (!counts || column.shape == Shape::member || !h5::exists(object, path_of(column))) continue;
         const h5::Object dataset = h5::open_dataset(object, path_of(column));
         const auto sizes = h5::extents(dataset);
-        if (sizes.empty()) h5::fail(dataset.where, "a scalar where rows should be");
+        if (sizes.empty()) h5::fail(dataset.where, "it is a scalar instead of rows");
         rows = std::min(rows, as_index(sizes[0], dataset.where));
       }
       committed.emplace(group.name, rows);
@@ -96,7 +96,7 @@ struct LogReader::File {
     std::string text(status_bytes, '\0');
     h5::read_rows(dataset, h5::text_type(status_bytes).get(), text, 0);
     const auto* found = std::ranges::find(run_status_names, std::string_view(text.c_str()));
-    if (text.c_str() == damaged_status) h5::fail(dataset.where, "its writer found it damaged: did the disk fail?");
+    if (text.c_str() == damaged_status) h5::fail(dataset.where, "its writer found it damaged; the disk may be failing");
     if (found == std::end(run_status_names)) h5::fail(dataset.where, "unknown status");
     status = static_cast<RunStatus>(found - std::begin(run_status_names));
   }
@@ -143,7 +143,7 @@ struct LogReader::File {
       tensor.name.assign(row, std::find(row, row + name_bytes, '\0'));
       std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
       std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
-      tensor.rows = std::max<Index>(1, tensor.rows);  // 0: a log older than shapes
+      tensor.rows = std::max<Index>(1, tensor.rows);  // early logs have no rows here, which reads as 0
     }
   }
 
@@ -179,11 +179,13 @@ struct LogReader::File {
     Index width = 1;
   };
 
-  // Sizes of a dataset, checked against what a file of this size can hold: they decide how much memory is taken.
+  // Returns the sizes of a dataset, after checking that a file of this size can hold it: they decide how much memory is
+  // allocated.
   Extent plausible(const h5::Object& dataset, std::size_t value_bytes,
                    Index rows = std::numeric_limits<Index>::max()) const {
     const auto sizes = h5::extents(dataset);
-    if (sizes.empty() || sizes.size() > 2) h5::fail(dataset.where, "neither one value nor one list of values a row");
+    if (sizes.empty() || sizes.size() > 2)
+      h5::fail(dataset.where, "it has neither one value nor one list of values per row");
     const Extent extent{std::min(rows, as_index(sizes[0], dataset.where)),
                         sizes.size() == 2 ? as_index(sizes[1], dataset.where) : 1};
     const auto values = static_cast<double>(extent.rows) * static_cast<double>(extent.width);
@@ -196,7 +198,7 @@ struct LogReader::File {
     return h5::open_dataset(object, path);
   }
 
-  // Reads the first `rows` rows of a dataset into `values`, whatever their type; returns the number of values per row.
+  // Reads the first `rows` rows of a dataset into `values`; returns the number of values per row.
   template <class Values>
   Index read_values(const h5::Object& dataset, const h5::Id& type, std::size_t rows, Values& values) const {
     const std::size_t bytes = H5Tget_size(type.get());
@@ -209,7 +211,7 @@ struct LogReader::File {
 
   template <class Values>
   void read_single(const h5::Object& dataset, const h5::Id& type, std::size_t rows, Values& values) const {
-    if (read_values(dataset, type, rows, values) != 1) h5::fail(dataset.where, "several values a row");
+    if (read_values(dataset, type, rows, values) != 1) h5::fail(dataset.where, "it has several values per row");
   }
 
   template <class Row, class Value>
@@ -255,7 +257,7 @@ struct LogReader::File {
     return rows;
   }
 
-  // Committed rows of a group, after its first column has shown that there can be so many.
+  // Returns the number of committed rows of a group, after checking that the file can hold so many.
   Index plausible_rows(std::string_view group) const {
     const Index rows = rows_of(group);
     if (rows == 0) return 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the log of a run: finished, killed, or still being written. See docs/log-format.md for the file.
+// Reads the log of a run that is finished, killed or still going. See docs/log-format.md for the file.
 
 #include <memory>
 #include <string>
@@ -18,8 +18,8 @@ struct StepTraffic {
   friend bool operator==(const StepTraffic&, const StepTraffic&) = default;
 };
 
-/// A snapshot of a log: rows that a live run commits after construction are not seen. Only committed rows are ever
-/// returned. Nothing in the file is trusted; damage leads to an error, never to a crash or a wrong size.
+/// A snapshot of a log: it does not include rows that a live run commits after construction. Returns only committed
+/// rows. Nothing in the file is trusted; damage leads to an error, never to a crash or a wrong size.
 class LogReader {
  public:
   /// Opens a log. Throws ConfigError if the file is missing, not HDF5, truncated, not a run log, incomplete, or of a
@@ -32,18 +32,19 @@ class LogReader {
   const std::string& path() const;
   const LogHeader& header() const;
 
-  /// How the run ended; `running` if it still runs or was killed.
+  /// How the run ended; `running` if it is still going or was killed.
   RunStatus status() const;
 
-  /// Whether the writer has closed the file; if not, it is at work or was killed.
+  /// Whether the writer has closed the file; if not, the writer is still running or was killed.
   bool closed() const;
 
   /// Number of committed rows of a group: "steps", "workers", "tensors", "probes", "evaluations", "events", "traffic".
   /// 0 if the log has none.
   Index committed_rows(std::string_view group = "steps") const;
 
-  /// Reads a numeric column such as "steps/loss", one value per committed row; columns of /workers and /tensors row by
-  /// row. Unknown columns can be read as well. Throws ConfigError if there is no such column, IoError on damage.
+  /// Reads a numeric column such as "steps/loss": one value per committed row or, in list columns of /workers and
+  /// /tensors, all values of one row after another. Also reads columns that this program does not know. Throws
+  /// ConfigError if there is no such column, IoError on damage.
   std::vector<double> column(const std::string& name) const;
 
   /// Read the committed rows. Throw ConfigError if a column is missing, IoError on damage.
@@ -63,8 +64,8 @@ class LogReader {
   std::unique_ptr<File> file_;
 };
 
-/// Returns what an HDF5 file says it is, the attribute `format` of its root: "onebit-run" for a log, another word for
-/// the tables that this program writes. Empty if it says nothing or cannot be read.
+/// Returns the attribute `format` of an HDF5 file's root: "onebit-run" for a log, another word for the tables that this
+/// program writes. Empty if there is no such attribute or the file cannot be read.
 std::string format_of(const std::string& path);
 
 }  // namespace onebit::sim

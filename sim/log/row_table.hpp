@@ -1,5 +1,6 @@
 #pragma once
-// One group of rows of a log that is being written: rows in memory, datasets in the file. Internal to sim/log.
+// One group of rows of a log that is being written: the datasets in the file, and rows in memory that are not written
+// yet. Internal to sim/log.
 
 #include <algorithm>
 #include <string>
@@ -15,7 +16,7 @@ namespace onebit::sim {
 /// Writes the attributes `units` and `doc`.
 void describe(const h5::Object& dataset, const Column& column);
 
-/// Creates a scalar dataset of the column table.
+/// Creates the scalar dataset that the column table has for `path`.
 h5::Object create_scalar(const h5::Object& file, std::string_view path);
 
 /// Selects the constructor for an existing log.
@@ -27,7 +28,7 @@ class RowTable {
   /// Creates datasets and the count of committed rows. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header)
       : header_(header), committed_(create_scalar(file, group.committed)) {
-    h5::write(committed_, H5T_NATIVE_INT64, &written_);  // allocates the space now: under SWMR it would be too late
+    h5::write(committed_, H5T_NATIVE_INT64, &written_);  // allocates the space now; under SWMR it would be too late
     if constexpr (is_compound) {
       h5::Id type = h5::traffic_type();
       const h5::Id storage = h5::packed(type);
@@ -42,8 +43,8 @@ class RowTable {
     }
   }
 
-  /// Opens the datasets of a log that is continued, and cuts the count to the rows that all of them have: after a power
-  /// failure it may be too high. Throws IoError.
+  /// Opens the datasets of a log that is continued, and cuts the count to the rows that all of them have, because the
+  /// count may be too high after a power failure. Throws IoError.
   RowTable(const h5::Object& file, const RowGroup& group, const LogHeader& header, Continued)
       : header_(header), committed_(h5::open_dataset(file, group.committed)) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, std::span(&written_, 1), 0);
@@ -58,12 +59,12 @@ class RowTable {
     }
     for (const Dataset& dataset : datasets_) {
       const std::vector<hsize_t> sizes = h5::extents(dataset.object);
-      if (sizes.empty()) h5::fail(dataset.object.where, "a scalar where rows should be");
+      if (sizes.empty()) h5::fail(dataset.object.where, "it is a scalar instead of rows");
       written_ = std::clamp<Index>(written_, 0, static_cast<Index>(sizes[0]));
     }
   }
 
-  /// Cuts the columns to `rows` rows, which they have, and notes their contents, which must be there in the end.
+  /// Cuts the columns to their first `rows` rows and notes their contents, which the finished file must still hold.
   void cut(Index rows) {
     written_ = rows;
     commit();
@@ -73,7 +74,7 @@ class RowTable {
     }
   }
 
-  /// Closes the datasets. Throws IoError if something did not arrive.
+  /// Closes the datasets. Throws IoError if writing fails.
   void close() {
     h5::close(committed_);
     for (Dataset& dataset : datasets_) h5::close(dataset.object);
@@ -81,13 +82,13 @@ class RowTable {
 
   Index rows() const { return written_ + static_cast<Index>(pending_.size()); }
 
-  /// Throws ConfigError where the row has another width than the file.
+  /// Adds a row to those in memory. Throws ConfigError if its lists have another length than the columns of the file.
   void add(Row row) {
     for_each_stored([&](const Column& column, auto member) { check_width(column, row.*member); });
     pending_.push_back(std::move(row));
   }
 
-  /// Whether there are enough rows in memory to write them.
+  /// Whether enough rows have collected in memory to write them.
   bool full() const {
     const auto rows = static_cast<Index>(pending_.size());
     return rows >= max_rows || rows * width_ >= max_values;
@@ -111,14 +112,14 @@ class RowTable {
  private:
   struct Dataset {
     h5::Object object;
-    h5::Id type;  // in memory
+    h5::Id type;  // type of the values in memory
   };
 
   static constexpr bool is_compound = std::is_same_v<Row, TrafficRow>;
   static constexpr Index max_rows = 4096;
   static constexpr Index max_values = Index{1} << 20;  // 8 MiB in the widest column
 
-  /// for_each_field over the columns that this log has.
+  /// Calls use(column, pointer to member) for the columns of Row that this log has.
   template <class Use>
   void for_each_stored(const Use& use) const {
     for_each_field<Row>([&](const Column& column, auto member) {
@@ -126,7 +127,7 @@ class RowTable {
     });
   }
 
-  /// Values per row of a list column; -1: a single value.
+  /// Number of values per row of a list column; -1 for a column of single values.
   static Index width_of(const Column& column, const LogHeader& header) {
     if (column.shape == Shape::rows_by_workers) return header.workers;
     return column.shape == Shape::rows_by_tensors ? static_cast<Index>(header.tensors.size()) : -1;

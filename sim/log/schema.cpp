@@ -8,7 +8,7 @@ namespace {
 using Text = std::string_view;
 using enum ColumnType;
 
-// Type and shape of a column follow from the field that it comes from.
+// The type and shape of a column follow from the field that holds its values.
 template <class Row>
 constexpr Column row(Text group, Text name, Index Row::*field, Text units, Text doc) {
   return {group, name, int64, Shape::rows, units, doc, field};
@@ -51,13 +51,14 @@ constexpr Column plain(Text group, Text name, ColumnType type, Shape shape, Text
 
 constexpr Column table[] = {
     plain("", "status", text16, Shape::scalar, "", "running, finished, stopped, diverged or failed"),
-    plain("", "committed_rows", int64, Shape::scalar, "1", "rows of /steps that are whole: trust no more"),
-    plain("committed", "workers", int64, Shape::scalar, "1", "rows of /workers that are whole"),
-    plain("committed", "tensors", int64, Shape::scalar, "1", "rows of /tensors that are whole"),
-    plain("committed", "probes", int64, Shape::scalar, "1", "rows of /probes that are whole"),
-    plain("committed", "evaluations", int64, Shape::scalar, "1", "rows of /evaluations that are whole"),
-    plain("committed", "events", int64, Shape::scalar, "1", "rows of /events that are whole"),
-    plain("committed", "traffic", int64, Shape::scalar, "1", "rows of /traffic that are whole"),
+    plain("", "committed_rows", int64, Shape::scalar, "1",
+          "number of complete rows of /steps; readers must not trust more"),
+    plain("committed", "workers", int64, Shape::scalar, "1", "number of complete rows of /workers"),
+    plain("committed", "tensors", int64, Shape::scalar, "1", "number of complete rows of /tensors"),
+    plain("committed", "probes", int64, Shape::scalar, "1", "number of complete rows of /probes"),
+    plain("committed", "evaluations", int64, Shape::scalar, "1", "number of complete rows of /evaluations"),
+    plain("committed", "events", int64, Shape::scalar, "1", "number of complete rows of /events"),
+    plain("committed", "traffic", int64, Shape::scalar, "1", "number of complete rows of /traffic"),
 
     plain("model", "tensors", compound, Shape::tensors, "1",
           "tensors of the flat parameter vector: name, offset, size, rows"),
@@ -67,48 +68,50 @@ constexpr Column table[] = {
     row("steps", "lr", &StepRow::lr, "1", "learning rate of the step"),
     row("steps", "loss", &StepRow::loss, "1", "training loss before the update, mean over workers"),
     row("steps", "param_norm", &StepRow::param_norm, "1",
-        "l2 norm of the parameters, of the mean where workers have their own"),
+        "l2 norm of the parameters; of the workers' mean if workers have their own"),
     row("steps", "grad_norm", &StepRow::grad_norm, "1",
-        "l2 norm of the mean gradient; compressed steps: rms of the workers' norms, where clipping measures them"),
-    row("steps", "clip_share", &StepRow::clip_share, "1", "share of gradients that clipping shortened"),
+        "l2 norm of the mean gradient; in compressed steps the root mean square of the workers' gradient norms, if "
+        "clipping measures them"),
+    row("steps", "clip_share", &StepRow::clip_share, "1", "share of gradients that were clipped"),
     row("steps", "update_norm", &StepRow::update_norm, "1",
-        "l2 norm of the change of the parameters; root mean square over workers with weights of their own"),
+        "l2 norm of the change of the parameters; root mean square over workers if they have their own parameters"),
     row("steps", "replica_distance", &StepRow::replica_distance, "1",
-        "root mean square over workers of the l2 distance of their weights from the mean; NaN where they share "
-        "weights"),
-    row("steps", "momentum_norm", &StepRow::momentum_norm, "1",
-        "l2 norm of the momentum, worker 0's where they differ"),
-    row("steps", "variance_l1", &StepRow::variance_l1, "1", "l1 norm of the variance, worker 0's where they differ"),
-    row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance, worker 0's where they differ"),
+        "root mean square over workers of the l2 distance of their weights from the mean; NaN if they share weights"),
+    row("steps", "momentum_norm", &StepRow::momentum_norm, "1", "l2 norm of the momentum; worker 0's if they differ"),
+    row("steps", "variance_l1", &StepRow::variance_l1, "1", "l1 norm of the variance; worker 0's if they differ"),
+    row("steps", "variance_l2", &StepRow::variance_l2, "1", "l2 norm of the variance; worker 0's if they differ"),
     row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
-        "min(r, 1/r), r = norm of the variance now over that `lag` steps ago (attributes norm, lag), bias included"),
-    since(1, row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
-                 "the same of the variance that preconditions: without its bias where bias correction is "
-                 "on")),
-    row("steps", "lr_drift", &StepRow::lr_drift, "1", "rate_drift of /probes, in the compression stage, at its steps"),
+        "min(r, 1/r) with r = norm of the variance divided by its norm `lag` steps earlier (attributes norm, lag); "
+        "bias included"),
+    since(1,
+          row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
+              "like variance_ratio, for the variance that preconditions: without its bias if bias correction is on")),
+    row("steps", "lr_drift", &StepRow::lr_drift, "1",
+        "rate_drift of the step's row of /probes; only in the compression stage"),
     row("steps", "worker_error_norm", &StepRow::worker_error_norm, "1",
         "root mean square over workers of the l2 norm of their errors, at the steps of /workers"),
     row("steps", "server_error_norm", &StepRow::server_error_norm, "1", "l2 norm of the servers' feedback errors"),
     row("steps", "worker_codec_error", &StepRow::worker_codec_error, "1",
-        "relative l2 error of the workers' codec, norm(y - C(y)) / norm(y), at the steps of /workers; NaN where "
-        "payloads "
-        "are summed before anybody decodes"),
+        "relative l2 error of the workers' codec, norm(y - C(y)) / norm(y), at the steps of /workers; NaN for codecs "
+        "whose payloads are summed before decoding"),
     row("steps", "server_codec_error", &StepRow::server_codec_error, "1",
         "relative l2 error of the servers' codec, norm(y - C(y)) / norm(y), at the steps of /workers"),
     since(2, row("steps", "worker_mean_distance", &StepRow::worker_mean_distance, "1",
-                 "codecs whose payloads are summed before anybody decodes: norm(y - C(mean)) / norm(y), the distance "
-                 "of a worker's vector from what all decode, mean over workers, at the steps of /workers")),
+                 "norm(y - C(mean)) / norm(y), the relative distance of a worker's vector from what all workers "
+                 "decode, averaged over workers, at the steps of /workers; only for codecs whose payloads are summed "
+                 "before decoding")),
     row("steps", "sign_density", &StepRow::sign_density, "1",
-        "share of positive elements in the momentum, in the compression stage"),
+        "share of positive elements in the momentum; only in the compression stage"),
     row("steps", "masked", &StepRow::masked, "1", "coordinates that are not updated because their variance is 0"),
     row("steps", "phase", &StepRow::phase, "",
         "0 dense, 1 warm-up stage, 2 compression stage, 3 dry run (deepspeed semantics), 4 local steps"),
     row("steps", "bytes_up", &StepRow::bytes_up, "byte", "bytes that one worker sends up in the step"),
     row("steps", "bytes_down", &StepRow::bytes_down, "byte", "bytes that one worker sends down in the step"),
     row("steps", "messages", &StepRow::messages, "1", "messages that one worker sends in the step"),
-    row("steps", "wall_seconds", &StepRow::wall_seconds, "s", "wall time of the steps since the row before"),
-    row("steps", "compute_seconds", &StepRow::compute_seconds, "s", "of these: sampling, forward and backward passes"),
-    row("steps", "codec_seconds", &StepRow::codec_seconds, "s", "of these: codecs and exchanges"),
+    row("steps", "wall_seconds", &StepRow::wall_seconds, "s", "wall time of the steps since the previous row"),
+    row("steps", "compute_seconds", &StepRow::compute_seconds, "s",
+        "part of wall_seconds spent on sampling, forward and backward passes"),
+    row("steps", "codec_seconds", &StepRow::codec_seconds, "s", "part of wall_seconds spent on codecs and exchanges"),
 
     row("workers", "step", &WorkerRow::step, "1", "step of the row"),
     row("workers", "loss", &WorkerRow::loss, "1", "training loss of each worker"),
@@ -121,7 +124,7 @@ constexpr Column table[] = {
     row("tensors", "trust_ratio", &TensorRow::trust_ratio, "1",
         "LAMB: clipped ratio of the norms of parameters and update; 1-bit LAMB: the coefficient in use"),
     row("tensors", "frozen_coefficient", &TensorRow::frozen_coefficient, "1",
-        "1-bit LAMB: average trust ratio, which the compression stage keeps"),
+        "1-bit LAMB: average trust ratio, kept fixed in the compression stage"),
     row("tensors", "coefficient_factor", &TensorRow::coefficient_factor, "1",
         "1-bit LAMB: factor r on the frozen coefficient"),
     row("tensors", "scaling_coefficient", &TensorRow::scaling_coefficient, "1",
@@ -129,55 +132,60 @@ constexpr Column table[] = {
     since(2, row("tensors", "least_denominator", &TensorRow::least_denominator, "1",
                  "least d = sqrt(v) + eps of each tensor, over coordinates whose variance is not 0")),
     since(2, row("tensors", "low_denominator", &TensorRow::low_denominator, "1",
-                 "a hundredth of these d lie below it; of large tensors an evenly spread sample")),
-    since(2, row("tensors", "median_denominator", &TensorRow::median_denominator, "1", "their median, likewise")),
+                 "1st percentile of d over the same coordinates; for large tensors, of an evenly spread sample")),
+    since(2, row("tensors", "median_denominator", &TensorRow::median_denominator, "1",
+                 "median of d over the same coordinates or sample as low_denominator")),
     only(In::probed, row("tensors", "shadow_l1", &TensorRow::shadow_l1, "1",
                          "probed runs: l1 norm of each tensor of the shadow variance, which is never frozen")),
 
-    row("probes", "step", &ProbeRow::step, "1", "step of the row; gradients are those before it"),
+    row("probes", "step", &ProbeRow::step, "1", "step of the row; gradients are taken at the weights before it"),
     row("probes", "gradient_square", &ProbeRow::gradient_square, "1",
-        "squared l2 norm of the training loss's gradient, without bias by noise: product of two independent means"),
+        "squared l2 norm of the training loss's gradient, free of noise bias: dot product of two independent mean "
+        "gradients"),
     row("probes", "scaled_gradient_square", &ProbeRow::scaled_gradient_square, "1",
-        "the same with every coordinate's square divided by its denominator d = sqrt(v) + eps of the step"),
+        "like gradient_square, but each coordinate's term is divided by its denominator d = sqrt(v) + eps at the step"),
     row("probes", "least_denominator", &ProbeRow::least_denominator, "1",
         "least d over coordinates that are not masked"),
     row("probes", "worker_gradient_square", &ProbeRow::worker_gradient_square, "1",
         "mean over workers of the squared l2 norm of their gradients"),
     row("probes", "noise_square", &ProbeRow::noise_square, "1",
-        "sigma^2 of a worker's gradient over its batch: mean over workers of half the squared difference of two "
-        "independent ones"),
+        "sigma^2 of a worker's batch gradient: mean over workers of half the squared l2 distance of two independent "
+        "gradients"),
     row("probes", "heterogeneity_square", &ProbeRow::heterogeneity_square, "1",
-        "zeta^2: mean over workers of the squared distance of their expected gradients from the mean, less what noise "
-        "adds"),
+        "zeta^2: mean over workers of the squared l2 distance of their expected gradients from the mean, with the part "
+        "due to noise subtracted"),
     row("probes", "path_smoothness", &ProbeRow::path_smoothness, "1",
-        "change of the mean gradient over the step, on the same examples, per length of the step"),
+        "l2 norm of the change of the mean gradient over the step, on the same examples, divided by the length of the "
+        "step"),
     row("probes", "smoothness", &ProbeRow::smoothness, "1",
-        "largest curvature on these examples, by power iteration with differences of gradients"),
+        "largest curvature on the same examples, by power iteration with differences of gradients"),
     row("probes", "feedback_size", &ProbeRow::feedback_size, "1",
-        "l2 norm of what entered the compressed exchange: mean of the workers' vectors and all errors"),
+        "l2 norm of what entered the compressed exchange: the workers' mean vector plus all errors"),
     row("probes", "feedback_residual", &ProbeRow::feedback_residual, "1",
-        "l2 norm of what the exchange and the errors that it left lack of that: rounding, if nothing was lost"),
+        "l2 norm of the difference between what entered the exchange and its result plus the new errors: only "
+        "rounding, if nothing was lost"),
     row("probes", "residual_without_workers", &ProbeRow::residual_without_workers, "1",
-        "the same if the workers' errors had not been carried in"),
+        "feedback_residual as it would be without the workers' old errors"),
     row("probes", "residual_without_servers", &ProbeRow::residual_without_servers, "1",
-        "the same if the servers' errors had not been carried in"),
-    only(In::rounded,
-         row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
-             "feedback.dtype bf16, int8: l2 norm of what rounding took from the workers' mean error; the residuals "
-             "are before it")),
+        "feedback_residual as it would be without the servers' old errors"),
+    only(In::rounded, row("probes", "feedback_rounding", &ProbeRow::feedback_rounding, "1",
+                          "feedback.dtype bf16 or int8: l2 norm of what rounding changed in the workers' mean error; "
+                          "the residuals use the errors before rounding")),
     row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
-        "l1 norm of the shadow variance, which is never frozen; until the freeze that of the variance"),
+        "l1 norm of the shadow variance, which is never frozen; until the freeze it equals the variance"),
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
     row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
-        "mean over coordinates of the absolute logarithm of the ratio of the rates 1/d: of the shadow to the frozen "
-        "variance; before the freeze of the variance to that of the row before"),
+        "mean over coordinates of the absolute logarithm of the ratio of two rates 1/d: the shadow variance's to the "
+        "frozen variance's or, before the freeze, the variance's to that of the previous row"),
     row("probes", "moved_share", &ProbeRow::moved_share, "1",
-        "share of the coordinates whose sqrt(v) differs by more than probe.moved between these variances"),
+        "share of the coordinates whose sqrt(v) differs by more than probe.moved between the two variances of "
+        "rate_drift"),
 
     row("evaluations", "step", &EvaluationRow::step, "1", "steps taken before the evaluation"),
     row("evaluations", "samples", &EvaluationRow::samples, "1", "training samples seen before the evaluation"),
-    row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples, or those of eval.split"),
-    row("evaluations", "accuracy", &EvaluationRow::accuracy, "1", "share of these samples classified correctly"),
+    row("evaluations", "loss", &EvaluationRow::loss, "1", "loss on the held-out samples, or on those of eval.split"),
+    row("evaluations", "accuracy", &EvaluationRow::accuracy, "1",
+        "share of the evaluated samples that are classified correctly"),
     row("evaluations", "bytes", &EvaluationRow::bytes, "byte", "bytes that one worker has sent before the evaluation"),
 
     row("events", "step", &Event::step, "1", "step of the event"),
@@ -189,12 +197,13 @@ constexpr Column table[] = {
     member("step", int64, &TrafficRow::step, "1", "step of the exchange"),
     member("collective", collective, &TrafficRow::collective, "", "all_reduce, all_to_all, all_gather or tree"),
     member("direction", direction, &TrafficRow::direction, "", "up, down or both"),
-    member("dtype", wire_type, &TrafficRow::dtype, "", "what the payload is made of"),
+    member("dtype", wire_type, &TrafficRow::dtype, "", "type of the payload's elements: fp32, bits or packed"),
     member("group_size", int64, &TrafficRow::group_size, "1", "workers that take part"),
     member("messages", int64, &TrafficRow::messages, "1", "messages that one worker sends"),
     member("payload_bytes", int64, &TrafficRow::payload_bytes, "byte", "bytes that one worker hands to the collective"),
-    member("tensor", int64, &TrafficRow::tensor, "", "row of /model/tensors; -1: the fused vector"),
-    member("overlaps_backward", uint8, &TrafficRow::overlaps_backward, "", "1: may run during the backward pass"),
+    member("tensor", int64, &TrafficRow::tensor, "", "row of /model/tensors; -1 for the fused vector"),
+    member("overlaps_backward", uint8, &TrafficRow::overlaps_backward, "",
+           "1 if the exchange may run during the backward pass"),
 };
 
 constexpr RowGroup groups[] = {

@@ -1,5 +1,5 @@
 #pragma once
-// What a run log holds: its records, and one table of everything that is in the file. Writer, reader and
+// The contents of a run log: the types of its rows, and one table of everything in the file. Writer, reader and
 // docs/log-format.md follow the table.
 
 #include <cstdint>
@@ -21,35 +21,35 @@ namespace onebit::sim {
 inline constexpr std::string_view log_format = "onebit-run";
 inline constexpr Index log_format_version = 1;
 
-/// Generation of the newest columns: 1 added variance_ratio_corrected; 2 denominators of tensors and distances from the
-/// mean.
+/// Generation of the newest columns. Generation 1 added variance_ratio_corrected; generation 2 added the denominators
+/// of tensors and worker_mean_distance.
 inline constexpr Index columns_now = 2;
 
-/// Value of a floating column that does not apply to a run.
+/// Value of a floating-point column that does not apply to the run.
 inline constexpr double not_applicable = std::numeric_limits<double>::quiet_NaN();
 
-/// What is known of a run before its first step.
+/// What is known about a run before its first step.
 struct LogHeader {
   std::string program_version, git_commit, created_utc, command_line, host, devices, data_hash;
   std::uint32_t seed = 0;
   Index workers = 1;
   std::vector<compress::Tensor> tensors;
-  std::optional<Constants> constants = {};                  ///< of the model
-  std::vector<std::pair<std::string, std::string>> config;  ///< option, final value; the reader sorts them by option
-  std::string variance_norm = "l1";                         ///< norm in variance_ratio
+  std::optional<Constants> constants = {};                  ///< known constants of the training loss
+  std::vector<std::pair<std::string, std::string>> config;  ///< final values of the options; the reader sorts by option
+  std::string variance_norm = "l1";                         ///< norm that variance_ratio compares
   Index variance_lag = 0;                                   ///< steps between the variances in variance_ratio
-  bool per_worker = true;                                   ///< has /workers
-  bool per_tensor = true;                                   ///< has /tensors
-  bool probed = false;                                      ///< has /probes, and the columns that come with them
-  bool rounded = false;                                     ///< the workers' errors are kept rounded
-  Index columns = columns_now;                              ///< generation of its columns: older logs lack some
+  bool per_worker = true;                                   ///< whether the log has /workers
+  bool per_tensor = true;                                   ///< whether the log has /tensors
+  bool probed = false;          ///< whether the log has /probes and the columns of probed runs
+  bool rounded = false;         ///< whether the log has probes/feedback_rounding
+  Index columns = columns_now;  ///< generation of the columns; older logs lack some
 
   friend bool operator==(const LogHeader&, const LogHeader&) = default;
 };
 
 enum class RunStatus { running, finished, stopped, diverged, failed };
 inline constexpr std::string_view run_status_names[] = {"running", "finished", "stopped", "diverged", "failed"};
-/// Replaces the status if the writer found, at the end, that the file does not hold what it wrote.
+/// Replaces the status if the writer finds at the end that the file does not hold what it wrote.
 inline constexpr std::string_view damaged_status = "damaged";
 
 struct StepRow {
@@ -86,7 +86,7 @@ struct StepRow {
 
 struct WorkerRow {
   Index step = 0;
-  std::vector<double> loss, error_norm;  ///< [workers]
+  std::vector<double> loss, error_norm;  ///< one value per worker
 };
 
 /// One number per tensor in every column.
@@ -102,11 +102,11 @@ struct TensorRow {
   std::vector<double> least_denominator = {};
   std::vector<double> low_denominator = {};
   std::vector<double> median_denominator = {};
-  std::vector<double> shadow_l1 = {};  ///< only in probed runs
+  std::vector<double> shadow_l1 = {};  ///< l1 norms of the shadow variance; only in probed runs
 };
 
-/// Quantities of the theory, at the weights x before a step and over the step. d is what the optimizer divides the
-/// momentum by.
+/// Quantities of the theory, measured at the weights before a step and over the step. Denominators are what the
+/// optimizer divides the momentum by.
 struct ProbeRow {
   Index step = 0;
   double gradient_square = not_applicable;
@@ -121,7 +121,7 @@ struct ProbeRow {
   double feedback_residual = not_applicable;
   double residual_without_workers = not_applicable;
   double residual_without_servers = not_applicable;
-  double feedback_rounding = not_applicable;  ///< only in runs that keep errors rounded
+  double feedback_rounding = not_applicable;  ///< only in runs that store errors rounded (feedback.dtype)
   double shadow_l1 = not_applicable;
   double shadow_l2 = not_applicable;
   double rate_drift = not_applicable;
@@ -139,19 +139,19 @@ struct EvaluationRow {
 struct Event {
   Index step = 0;
   std::string kind;  ///< freeze, tensor-freeze, floor, masked, resume, stop, divergence, failure; at most kind_bytes
-  std::string text;  ///< cut to text_bytes, between UTF-8 characters
+  std::string text;  ///< the event in words; cut to text_bytes, between UTF-8 characters
 
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Why a run ended without finishing: the text of its divergence, failure or stop. Empty if it goes on, was killed, or
-/// has been resumed since.
+/// Why a run ended without finishing: the text of its divergence, failure or stop. Empty if the run finished, is still
+/// going, was killed, or has been resumed since.
 std::string reason_of_end(const std::vector<Event>& events);
 
 /// Whether an event says how a run ended.
 bool is_end(const Event& event);
 
-/// One exchange as the file stores it; enumerations are those of netmodel/wire/traffic.hpp.
+/// One exchange as the file stores it, with the enumerations of netmodel/wire/traffic.hpp.
 struct TrafficRow {
   Index step = 0;
   std::uint8_t collective = 0, direction = 0, dtype = 0;
@@ -159,7 +159,7 @@ struct TrafficRow {
   std::uint8_t overlaps_backward = 0;
 };
 
-/// Numbers of rows, by group.
+/// Number of rows in each group.
 struct LogRows {
   Index steps = 0, workers = 0, tensors = 0, evaluations = 0, events = 0, traffic = 0, probes = 0;
 
@@ -174,35 +174,35 @@ enum class ColumnType { float64, int64, uint8, text16, text256, collective, dire
 
 enum class Shape { scalar, rows, rows_by_workers, rows_by_tensors, tensors, member };
 
-/// Where the writer finds the value of a column, and the reader puts it.
+/// Member of a row that holds the value of a column: the writer reads it, the reader sets it.
 using Field = std::variant<std::monostate, Index StepRow::*, double StepRow::*, Index WorkerRow::*,
                            std::vector<double> WorkerRow::*, Index TensorRow::*, std::vector<double> TensorRow::*,
                            Index ProbeRow::*, double ProbeRow::*, Index EvaluationRow::*, double EvaluationRow::*,
                            Index Event::*, std::string Event::*, Index TrafficRow::*, std::uint8_t TrafficRow::*>;
 
-/// Logs that have a column: all, those of probed runs, and those of runs whose errors are kept rounded.
+/// Which logs have a column: all, those of probed runs, or those of probed runs that store errors rounded.
 enum class In { all, probed, rounded };
 
 /// One dataset of the file, or one member of a compound dataset (Shape::member; its group is then that dataset).
 struct Column {
-  std::string_view group;  ///< empty: the root
+  std::string_view group;  ///< group in the file; empty for the root
   std::string_view name;
   ColumnType type;
   Shape shape;
-  std::string_view units;  ///< "1": a pure number or a count; empty: not a number
+  std::string_view units;  ///< "1" for a pure number or a count; empty if the value is not a number
   std::string_view doc;
   Field field;
-  In logs = In::all;  ///< other logs read it as not applicable
-  Index since = 0;    ///< generation of columns that added it; earlier logs read it as not applicable
+  In logs = In::all;  ///< logs that have the column; in others it reads as not applicable
+  Index since = 0;    ///< generation that added the column; in earlier logs it reads as not applicable
 };
 
-/// Whether the log with this header has the column.
+/// Whether a log with this header has the column.
 bool has(const LogHeader& header, const Column& column);
 
-/// The table, in file order.
+/// Returns the table of all columns, in file order.
 std::span<const Column> log_columns();
 
-/// `text` cut to at most `bytes` bytes, between UTF-8 characters.
+/// Returns `text` cut to at most `bytes` bytes, between UTF-8 characters.
 std::string_view cut_text(std::string_view text, std::size_t bytes);
 
 /// Path of a column, such as "steps/loss".

@@ -44,8 +44,8 @@ Superblock read_superblock(const std::string& path) {
     throw ConfigError("cannot read log: not an HDF5 file", path, "a log is written by `onebit run`");
   }
   const bool has_flags = bytes[version_at] == 3 && bytes[address_bytes_at] == 8;
-  if (!has_flags) return {};  // rewritten by another tool, and so not being written
-  // Ask for the size last: a live file grows first, and its superblock says so afterwards.
+  if (!has_flags) return {};  // another tool has rewritten the file, so no run is writing it
+  // Ask for the size last: a file that is being written grows before its superblock records the growth.
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   const std::uint64_t end = std::max<std::uint64_t>(end_of_file(bytes), bytes.size());

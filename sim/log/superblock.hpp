@@ -5,12 +5,12 @@
 
 namespace onebit::sim {
 
-inline constexpr const char* damaged_log_hint = "restore it from a copy, or run again";
+inline constexpr const char* damaged_log_hint = "restore the log from a copy, or run again";
 
-/// What the superblock says of a file: one dependable answer where HDF5 has a dozen different ones. Opened under SWMR,
-/// a truncated file would even read as zeros beyond its end.
+/// The state of a file according to its superblock. It gives one dependable answer, while HDF5 reports damage in many
+/// different ways; under SWMR, HDF5 would even read zeros beyond the end of a truncated file.
 struct Superblock {
-  bool being_written = false;  ///< a SWMR writer is at work, or was killed
+  bool being_written = false;  ///< whether a SWMR writer is still running or was killed
 };
 
 /// Reads the superblock. Throws ConfigError if the file is missing, not a regular file, unreadable, empty, not HDF5, or

@@ -9,7 +9,7 @@ namespace {
 
 const Where place{Access::write, "in memory", "types"};
 
-// One byte with a name for each value. Extend the lists below together with the enumerations.
+// Returns a type of one byte with a name for each value. Extend the lists below together with the enumerations.
 template <class Enum>
 Id enumeration(std::initializer_list<Enum> values) {
   Id type(check(H5Tenum_create(H5T_NATIVE_UINT8), place), H5Tclose);

@@ -169,7 +169,8 @@ struct LogWriter::File {
   void reopen(const LogHeader& header, const LogRows& keep, const LogRows& seen, const std::vector<Event>& events) {
     tables.emplace(object, header, Continued{});
     if (!(tables->rows() == seen)) {
-      throw ConfigError("cannot continue log: another program has written to it", object.where.file, "start again");
+      throw ConfigError("cannot continue log: another program has written to it", object.where.file,
+                        "run the command again");
     }
     tables->cut(keep);
     for (const Event& event : events) tables->events.add(event);
@@ -195,11 +196,11 @@ struct LogWriter::File {
   /// Byte offset of the status in the file.
   Index place_of_status() const {
     const haddr_t place = H5Dget_offset(tables->status.id.get());
-    if (place == HADDR_UNDEF) h5::fail(tables->status.where, "it is not stored as a log's status is");
+    if (place == HADDR_UNDEF) h5::fail(tables->status.where, "its place in the file is unknown");
     return static_cast<Index>(place);
   }
 
-  // The counts must not reach the disk before the rows that they count: hence two flushes.
+  // Flushes twice, because the counts must not reach the file before the rows that they count.
   void flush() {
     try {
       tables->for_each([](auto& table) { table.write(); });
@@ -234,8 +235,8 @@ struct LogWriter::File {
     add(*table, std::move(row));
   }
 
-  /// Closes the file. How the run ended is stored last, in a file that is closed and holds what was written: until then
-  /// its status is `running`.
+  /// Closes the file and reads it back. The final status is stored only then, so that the status of an unchecked file
+  /// is `running`.
   void close(RunStatus status) {
     flush();
     const Index place = place_of_status();
@@ -248,15 +249,14 @@ struct LogWriter::File {
     try {
       object.contents->require_in(there, object.where);
     } catch (const IoError&) {
-      closed.write(place, padded(damaged_status));  // nobody may continue it
+      closed.write(place, padded(damaged_status));  // so that nobody continues it
       throw;
     }
     closed.write(place, padded(status));
   }
 };
 
-// A file whose writing failed stays open until the process ends: closing it would write more of what does not fit, in
-// no safe order, and HDF5 1.10 would use memory that it has freed. To readers it looks like the file of a killed run.
+// Keeps a file open until the process ends, after writing to it has failed; h5::abandon() says why.
 void LogWriter::abandon(std::unique_ptr<File> file) {
   static auto& abandoned = *new std::vector<std::unique_ptr<File>>;  // never destroyed
   abandoned.push_back(std::move(file));

@@ -9,9 +9,9 @@
 
 namespace onebit::sim {
 
-/// Writes a log. Rows are kept in memory and written by flush(), or when there are many of them. A flush writes the
-/// rows, makes sure that they have arrived, and only then raises the counts of committed rows: what a reader trusts
-/// survives a kill, a full disk and concurrent reading. Not thread-safe.
+/// Writes a log. Rows are kept in memory and written by flush(), or when many have collected. A flush writes the rows,
+/// waits until they are in the file, and only then raises the counts of committed rows. Committed rows therefore
+/// survive a kill and a full disk, and can be read at any time. Not thread-safe.
 ///
 /// A failed write throws IoError ("cannot write log: No space left on device (run.h5: /)"). The log then accepts
 /// nothing more, holds what was committed before, and stays open and locked until the process ends.
@@ -19,12 +19,12 @@ class LogWriter {
  public:
   /// Creates the file, which gets its name once its header is complete. overwrite: replaces an existing file, unless
   /// another program has it open. Throws ConfigError if `path` cannot be created, exists or is in use; IoError if
-  /// writing fails. No file is left then.
+  /// writing fails. On failure it leaves no new file behind.
   LogWriter(const std::string& path, const LogHeader& header, bool overwrite);
 
-  /// Continues a log with this header whose writer is gone, and which had `seen` rows when it was read: cuts off the
-  /// rows beyond `keep`, and appends `events` to the events that stay. Throws ConfigError if another program has it
-  /// open or has written to it since; IoError if it lacks a column or writing fails.
+  /// Continues a log that has this header and no writer any more. `seen`: its rows when it was read. Cuts off the rows
+  /// beyond `keep` and appends `events` to the events that stay. Throws ConfigError if another program has the log open
+  /// or has written to it since it was read; IoError if the log lacks a column or writing fails.
   LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen,
             const std::vector<Event>& events = {});
 
@@ -34,7 +34,7 @@ class LogWriter {
   LogWriter& operator=(const LogWriter&) = delete;
 
   /// Append a row. Throw IoError if a write is due and fails, and after close() or a failure; ConfigError if the row
-  /// has another number of workers or tensors than the header, or the header leaves such rows out.
+  /// has another number of workers or tensors than the header, or if the log has no rows of this kind.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);
@@ -45,14 +45,14 @@ class LogWriter {
 
   /// Commits everything appended so far. Throws IoError.
   void flush();
-  /// Flushes, and waits until the log is on disk.
+  /// Commits everything appended so far, and waits until the log is on disk. Throws IoError.
   void synchronize();
 
-  /// Rows appended so far, including those of the runs that this one continues.
+  /// Number of rows appended so far, including those that a continued log already had.
   LogRows rows() const;
 
   /// Commits, closes the file, reads it back, and then stores how the run ended. Throws IoError, also if the file does
-  /// not hold what was written; it is then marked as damaged. Does nothing after a failure or a close.
+  /// not hold what was written; the log is then marked as damaged. Does nothing after a failure or an earlier close.
   void close(RunStatus status);
 
  private:

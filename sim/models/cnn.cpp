@@ -1,4 +1,4 @@
-// `cnn`: a small convolutional network after LeNet-5 (LeCun et al. 1998), with today's filters, ReLUs and pooling:
+// `cnn`: a small convolutional network modeled on LeNet-5 (LeCun et al. 1998), with modern filters, ReLUs and pooling:
 // convolution 3x3 x 16, ReLU, max-pooling 2x2, convolution 3x3 x 32, ReLU, max-pooling 2x2, dense 128, ReLU, logits.
 
 #include "device/base/error.hpp"
@@ -13,7 +13,8 @@ std::unique_ptr<Model> make_cnn(const device::Device& device, const ModelConfig&
   constexpr Index hidden = 128;
   ImageShape image = data.image();
   if (image.height < 4 || image.width < 4) {
-    throw ConfigError("images are too small", "model cnn, data " + data.name(), "at least 4 x 4 pixels");
+    throw ConfigError("images are too small", "model cnn, data " + data.name(),
+                      "the model needs at least 4 x 4 pixels");
   }
   Parameters parameters;
   std::vector<std::unique_ptr<Layer>> layers;

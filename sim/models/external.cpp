@@ -60,7 +60,7 @@ void ExternalModel::count(const Weights& weights, const Batch& batch, bool with_
   device_.memory().upload(nullptr, nullptr, arrays.bytes);
 }
 
-/// Moves a worker's gradient to the device, scaled and added as asked.
+/// Moves a worker's gradient to the device, scaled and added as `rows` says.
 void ExternalModel::take_row(const GradientRows& rows, Index worker) {
   const std::span<float> row = program_->gradients().subspan(static_cast<std::size_t>(worker * parameters()),
                                                              static_cast<std::size_t>(parameters()));

@@ -4,10 +4,10 @@
 
 namespace onebit::sim {
 
-/// A model in a program of the user's (docs/external-model.md), one process for each device: weights and batches go to
-/// it, gradients and losses come back, through shared memory. The program chooses its own arithmetic, and with it the
-/// bits: those of a run are the same for any worker group and any devices if the program's gradient of a worker does
-/// not depend on the other workers of a request. On a device that plans, the program is only asked for its layout.
+/// A model that a user's program computes (docs/external-model.md), in one process for each device. Weights and batches
+/// go to the program, gradients and losses come back, through shared memory. How the program rounds is its own choice.
+/// A run has the same bits for any worker group and any devices if the program's gradient of a worker does not depend
+/// on the other workers of a request. On a device that plans, the program is only asked for its layout.
 class ExternalModel final : public Model {
  public:
   /// Starts the program. Throws ConfigError if it cannot be started or is not a worker program.
@@ -18,7 +18,7 @@ class ExternalModel final : public Model {
   std::vector<float> initial_weights(std::uint32_t seed) const override { return program_->initial_weights(seed); }
   /// Throws WorkerError if the program fails.
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
-  /// Returns 0: not known.
+  /// Returns 0, because the number is not known.
   double gradient_flops(Index) const override { return 0; }
   bool reads_host_features() const override { return true; }
   /// Throws WorkerError if the program fails.
@@ -32,7 +32,7 @@ class ExternalModel final : public Model {
   device::Device device_;
   std::unique_ptr<ExternalProgram> program_;  ///< null on a device that plans
   ExternalLayout layout_;
-  std::vector<float> before_;  ///< a row that gradients are added to
+  std::vector<float> before_;  ///< old values of a row that gradients are added to
 };
 
 }  // namespace onebit::sim

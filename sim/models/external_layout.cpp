@@ -58,15 +58,15 @@ std::map<std::string, std::string> values_of(const std::string& line) {
 
 std::string add_tensor(const std::string& line, std::vector<compress::Tensor>& tensors) {
   const std::vector<std::string> words = words_of(line);
-  if (words.size() < 2 || words[0] != "tensor") return "no tensor";
+  if (words.size() < 2 || words[0] != "tensor") return "it is not a tensor line";
   compress::Tensor tensor{.name = words[1], .size = 1};
   const Index room = kLargestModel - compress::total_size(tensors);
   if (tensor.name.size() > kLongestName) return "the name is too long";
   const auto named = [&](const compress::Tensor& other) { return other.name == tensor.name; };
-  if (std::any_of(tensors.begin(), tensors.end(), named)) return "two tensors of one name";
+  if (std::any_of(tensors.begin(), tensors.end(), named)) return "two tensors have the same name";
   for (std::size_t i = 2; i < words.size(); ++i) {
     Index size = 0;
-    if (!read_number(words[i], size) || size < 1) return "a size is no number above 0";
+    if (!read_number(words[i], size) || size < 1) return "a size is not a number above 0";
     if (size > room / tensor.size) return "the model is implausibly large";
     tensor.size *= size;
     if (i == 2 && words.size() > 3) tensor.rows = size;

@@ -1,5 +1,5 @@
 #pragma once
-// What a worker program says of its model, and how its answers are parsed.
+// The layout of a worker program's model, and the parsing of the program's answers.
 
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@ namespace onebit::sim {
 struct ExternalSpec {
   std::string command;
   double timeout = 60;  ///< seconds that an answer may take
-  std::string facts;    ///< of the data and the run, " features=784 ..."
+  std::string facts;    ///< facts about the data and the run, " features=784 ..."
 };
 
 /// Makes the spec of a model. Throws ConfigError naming the option that is missing or out of range.
@@ -31,7 +31,7 @@ std::vector<std::string> words_of(const std::string& line);
 /// Returns the values of "name=value" words from the second word on; ignores other words.
 std::map<std::string, std::string> values_of(const std::string& line);
 
-/// Adds the tensor of a line "tensor NAME SIZE...". Returns what is wrong with the line, or nothing.
+/// Adds the tensor of a line "tensor NAME SIZE...". Returns what is wrong with the line; empty if nothing is.
 std::string add_tensor(const std::string& line, std::vector<compress::Tensor>& tensors);
 
 /// Reads the sums of a line "ok loss=L correct=C examples=N". Returns false if they are missing or impossible.

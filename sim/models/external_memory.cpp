@@ -17,7 +17,7 @@ constexpr Index kAlignment = 64;
 
 [[noreturn]] void refuse(Index bytes) {
   throw IoError("cannot share memory with the worker program: " + std::string(std::strerror(errno)),
-                std::to_string(bytes) + " bytes", "a smaller --worker-group or a smaller batch");
+                std::to_string(bytes) + " bytes", "use a smaller --worker-group or a smaller batch");
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ bool SharedMemory::reserve(Index bytes) {
     // The other process must not truncate what is mapped here.
     if (descriptor_ < 0 || fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK) != 0) refuse(bytes);
   }
-  // Missing memory must show here, not when it is written to.
+  // A lack of memory must show here, not when the memory is written to.
   do {
     errno = posix_fallocate(descriptor_, 0, bytes);
   } while (errno == EINTR);

@@ -1,5 +1,5 @@
 #pragma once
-// Memory that another process maps too, and the arrays in it.
+// Memory that is shared with another process, and the arrays in it.
 
 #include <cstddef>
 #include <span>
@@ -17,7 +17,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Makes the memory at least `bytes` large. Returns whether it grew, and with it moved. Throws IoError.
+  /// Makes the memory at least `bytes` large. Returns whether it grew and so moved. Throws IoError.
   bool reserve(Index bytes);
   Index size() const { return size_; }
   std::string path() const;
@@ -38,9 +38,9 @@ class SharedMemory {
 struct ExternalArrays {
   struct Array {
     Index offset = 0;
-    Index count = 0;  ///< elements; 0: the array is absent
+    Index count = 0;  ///< number of elements; 0 if the array is absent
   };
-  Index bytes = 0;  ///< of all arrays; declared before them, because they add to it
+  Index bytes = 0;  ///< bytes of all arrays; declared before them, because they add to it
   Array weights;    ///< float32 [rows][parameters]
   Array features;   ///< float32 [workers x batch][features]
   Array tokens;     ///< int32 [workers x batch][context]
@@ -48,12 +48,12 @@ struct ExternalArrays {
   Array gradients;  ///< float32 [workers][parameters]
   Array losses;     ///< float64 [workers]
 
-  /// Lays out the weights alone.
+  /// Lays out only the weights.
   ExternalArrays(Index parameters, Index rows);
   /// Lays out what `batch` needs to be evaluated or, with gradients, to be trained on.
   ExternalArrays(Index parameters, Index rows, const Batch& batch, bool with_gradients);
 
-  /// Offsets of the arrays that are present, " weights=0 features=64 ...".
+  /// Returns the offsets of the arrays that are present, as " weights=0 features=64 ...".
   std::string words() const;
 
  private:

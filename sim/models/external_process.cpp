@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr std::size_t kKeptErrors = 4096;
-constexpr double kGrace = 2;  ///< seconds
+constexpr double kGrace = 2;  ///< seconds that a command has to end by itself
 
 int check_system(int result, const std::string& command) {
   if (result >= 0) return result;
@@ -43,7 +43,7 @@ Pipe make_pipe(const std::string& command) {
   return {PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
-/// Makes a socket instead of a pipe: a write to a command that has ended must not raise a signal.
+/// Makes a socket instead of a pipe, because a write to a command that has ended must not raise a signal.
 Pipe make_input(const std::string& command) {
   std::array<int, 2> ends{};
   check_system(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), command);
@@ -84,7 +84,7 @@ void wait_for(pid_t child, int& status) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
 }
 
-/// Describes how a command ended. A shell in between reports by 128 + N that signal N ended its command.
+/// Describes how a command ended. A shell in between exits with 128 + N if signal N ended its command.
 std::string ending(int status) {
   const bool told = WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + NSIG;
   if (WIFSIGNALED(status) || told) {
@@ -94,9 +94,9 @@ std::string ending(int status) {
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Last line of a text that has a visible character.
+/// Returns the last line of a text that has a visible character.
 std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;  // 0: none
+  const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;  // 0 if there is no such line
   const std::size_t before = end == 0 ? std::string::npos : text.find_last_of('\n', end - 1);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   return text.substr(begin, end - begin);
@@ -143,7 +143,7 @@ ExternalProcess::~ExternalProcess() {
   end();
 }
 
-/// Kills the group at once, whatever is left of it.
+/// Kills at once whatever is left of the group.
 void ExternalProcess::end() {
   if (guard_ == 0) return;
   kill(-guard_, SIGKILL);
@@ -152,8 +152,8 @@ void ExternalProcess::end() {
   wait_for(std::exchange(guard_, 0), ignored);
 }
 
-/// Whether the command ends within so many seconds. Meanwhile reads its standard error, so that it does not wait for
-/// us.
+/// Returns whether the command ends within so many seconds. Meanwhile reads its standard error, so that the command
+/// does not block on it.
 bool ExternalProcess::ended(double seconds) {
   const Time limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   while (child_ > 0 && waitpid(child_, &status_, WNOHANG) == 0) {
@@ -180,10 +180,10 @@ std::string ExternalProcess::receive(double seconds) {
   std::string line;
   while (!take_line(line)) {
     if (text_.size() > kLongestLine)
-      fail("the worker program answers without end of line", "see docs/external-model.md");
+      fail("the worker program's answer has no end of line", "see docs/external-model.md");
     if (wait_for_text(end)) continue;
     fail("the worker program gives no answer within " + shortest(seconds) + " seconds",
-         "give it longer by --model.timeout, or see where it hangs");
+         "give it more time with --model.timeout, or find out where it hangs");
   }
   return line;
 }
@@ -197,13 +197,13 @@ bool ExternalProcess::take_line(std::string& line) {
   return true;
 }
 
-/// Returns false if the time is over.
+/// Waits for text from the command. Returns false if the time is over.
 bool ExternalProcess::wait_for_text(Time end) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
   if (left <= 0) return false;
   std::array<pollfd, 2> files = {{{output_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}}};
   const int ready = poll(files.data(), files.size(), static_cast<int>(std::min<long>(left, 1'000'000)));
-  if (ready <= 0) return true;  // a signal or the time: the next call tells
+  if (ready <= 0) return true;  // a signal, or the time is over: the next call finds out
   if (files[1].revents != 0) read_errors();
   if (files[0].revents == 0) return true;
   std::array<char, 4096> block{};
@@ -225,11 +225,11 @@ void ExternalProcess::read_errors() {
 
 void ExternalProcess::fail_ended() {
   input_.close();
-  if (!ended(kGrace)) fail("the worker program closed its standard output", "that is where it answers");
+  if (!ended(kGrace)) fail("the worker program closed its standard output", "it must answer on its standard output");
   read_errors();
   const std::string reason = last_line(stderr_);
   fail("the worker program " + ending(status_) + (reason.empty() ? "" : ": " + shown(reason)),
-       "2>FILE in the command keeps all that it prints");
+       "add 2>FILE to the command to keep all of its error output");
 }
 
 void ExternalProcess::fail(const std::string& what, const std::string& hint) {

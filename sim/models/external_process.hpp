@@ -29,22 +29,22 @@ class PipeEnd {
   int descriptor_ = -1;
 };
 
-/// Shortens a command for a message: one line, not too long.
+/// Shortens a text for a message: one line, not too long.
 std::string shown(const std::string& text);
 
-/// Runs `sh -c command` in its own process group, with no other file of ours open. A guard, a second shell in that
-/// group, kills the group if this process ends without doing so, whatever ended it.
+/// Runs `sh -c command` in its own process group, with no other file of this process open. A guard, which is a second
+/// shell in that group, kills the group if this process ends in any way without doing so.
 class ExternalProcess {
  public:
-  /// Starts the command. Throws IoError if the system cannot create a process. A command that does not exist shows only
-  /// at the first answer.
+  /// Starts the command. Throws IoError if the system cannot create a process. That a command does not exist shows only
+  /// when its first answer is received.
   explicit ExternalProcess(std::string command);
   /// Closes the input, waits up to two seconds for the command to end by itself, and kills what is left of its group.
   ~ExternalProcess();
   ExternalProcess(const ExternalProcess&) = delete;
   ExternalProcess& operator=(const ExternalProcess&) = delete;
 
-  /// Writes a line. A command that has ended does not get it, which the next receive reports.
+  /// Writes a line. If the command has ended, the line is lost and the next receive() reports it.
   void send(const std::string& line);
 
   /// Returns the next line, without its end. Throws WorkerError if the command ended, with its exit status and the last
@@ -66,8 +66,8 @@ class ExternalProcess {
   PipeEnd input_, output_, errors_, life_;
   pid_t guard_ = 0, child_ = 0;
   int status_ = 0;      ///< exit status of the child, once child_ is 0
-  std::string text_;    ///< read from the output, not yet taken
-  std::string stderr_;  ///< the end of what came from standard error
+  std::string text_;    ///< text from the output that is not yet taken
+  std::string stderr_;  ///< last bytes from standard error
 };
 
 }  // namespace onebit::sim

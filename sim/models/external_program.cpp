@@ -17,7 +17,7 @@ std::string where_of(const ExternalSpec& spec) {
   return "model.command " + shown(spec.command);
 }
 
-/// Turns errors before a run into errors of its options.
+/// Turns worker errors before a run into configuration errors.
 template <class Work>
 auto before_run(Work&& work) {
   try {
@@ -27,7 +27,7 @@ auto before_run(Work&& work) {
   }
 }
 
-/// Words of a request that describe the batch.
+/// Returns the words of a request that describe the batch.
 std::string batch_words(const Batch& batch, Index weight_rows) {
   return " workers=" + std::to_string(batch.workers) + " batch=" + std::to_string(batch.batch) +
          " rows=" + std::to_string(weight_rows);
@@ -58,7 +58,7 @@ ExternalLayout ExternalProgram::ask_layout() {
 std::vector<float> ExternalProgram::initial_weights(std::uint32_t seed) {
   if (!layout_.initial) {
     throw ConfigError("the worker program gives no initial weights", where_of(spec_),
-                      "give --model.init FILE, or let it answer initialize");
+                      "give --model.init FILE, or let the program answer `initialize`");
   }
   before_run([&] {
     reserve(ExternalArrays(parameters(), 1));
@@ -68,7 +68,7 @@ std::vector<float> ExternalProgram::initial_weights(std::uint32_t seed) {
   const std::span<float> values = weights();
   if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); })) {
     throw ConfigError("the worker program's initial weights are not all finite", where_of(spec_),
-                      "initialize writes all of them");
+                      "`initialize` must write all of them");
   }
   return {values.begin(), values.end()};
 }
@@ -100,7 +100,7 @@ Evaluation ExternalProgram::evaluate(const Batch& batch) {
   return result;
 }
 
-/// Makes room in the memory, and tells the program where it is if it has grown.
+/// Makes room in the shared memory. If it has grown, tells the program where it is now.
 void ExternalProgram::reserve(const ExternalArrays& arrays) {
   arrays_ = arrays;
   if (!memory_.reserve(arrays.bytes)) return;
@@ -112,7 +112,7 @@ std::string ExternalProgram::ask(const std::string& request) {
   const std::string answer = process_.receive(spec_.timeout);
   if (!answer.starts_with("error")) return answer;
   throw WorkerError("the worker program reports " + shown(answer), where_of(spec_),
-                    "2>FILE in the command keeps all that it prints");
+                    "add 2>FILE to the command to keep all of its error output");
 }
 
 void ExternalProgram::ask_done(const std::string& request) {
@@ -123,13 +123,13 @@ void ExternalProgram::ask_done(const std::string& request) {
 void ExternalProgram::malformed(const std::string& answer, const std::string& wanted,
                                 const std::string& request) const {
   throw WorkerError("the worker program answers '" + shown(answer) + "' to " + request.substr(0, request.find(' ')) +
-                        ", not '" + wanted + "'",
-                    where_of(spec_), "its standard output is for answers alone, see docs/external-model.md");
+                        " instead of '" + wanted + "'",
+                    where_of(spec_), "its standard output must hold only answers, see docs/external-model.md");
 }
 
 namespace {
 
-/// The layouts of all commands, and programs that have only told theirs.
+/// Keeps the layouts of all commands, and the programs that have only told their layout so far.
 class Waiting {
  public:
   ExternalLayout layout(const ExternalSpec& spec) {
@@ -148,8 +148,8 @@ class Waiting {
     std::unique_ptr<ExternalProgram> program = std::move(commands_[key(spec)].idle);
     if (program == nullptr) program = std::make_unique<ExternalProgram>(spec);
     if (program->layout() == expected) return program;
-    throw ConfigError("the worker program answers other tensors than before", where_of(spec),
-                      "they must follow from what hello says alone");
+    throw ConfigError("the worker program reports other tensors than before", where_of(spec),
+                      "they must depend only on the words of `hello`");
   }
 
   void end_idle() {

@@ -11,21 +11,25 @@ namespace onebit::sim {
 
 class ExternalProgram {
  public:
-  /// Starts the command and asks for its layout. Throws ConfigError if it does not start, ends, hangs or answers
-  /// anything else.
+  /// Starts the command and asks for its layout. Throws ConfigError if it does not start, ends, hangs or gives an
+  /// invalid answer.
   explicit ExternalProgram(ExternalSpec spec);
 
   const ExternalLayout& layout() const { return layout_; }
   Index parameters() const { return compress::total_size(layout_.tensors); }
 
-  /// Asks for the initial weights. Throws ConfigError, also if the program has none.
+  /// Asks for the initial weights. Throws ConfigError if the program fails or has none.
   std::vector<float> initial_weights(std::uint32_t seed);
 
   /// Makes room for a request and copies the batch there. The caller writes the weights.
   void load(const Batch& batch, Index weight_rows, bool with_gradients);
-  std::span<float> weights() const { return view<float>(arrays_.weights); }      ///< [rows][parameters]
-  std::span<float> gradients() const { return view<float>(arrays_.gradients); }  ///< [workers][parameters]
-  std::span<double> losses() const { return view<double>(arrays_.losses); }      ///< [workers]
+  std::span<float> weights() const {
+    return view<float>(arrays_.weights);
+  }  ///< weights of the request, [rows][parameters]
+  std::span<float> gradients() const {
+    return view<float>(arrays_.gradients);
+  }  ///< gradients of the request, [workers][parameters]
+  std::span<double> losses() const { return view<double>(arrays_.losses); }  ///< losses of the request, [workers]
 
   /// Computes each worker's gradient and loss on the loaded batch; NaN where the program writes none. Throws
   /// WorkerError.
@@ -52,14 +56,14 @@ class ExternalProgram {
   ExternalLayout layout_;
 };
 
-/// Returns the layout of a command's program, which is started only once in this process: the plan of a run makes its
-/// models many times. The program then waits for the first take_program. Throws what ExternalProgram throws.
+/// Returns the layout of a command's program. The program is started only once in this process, because planning a run
+/// makes its models many times. It then waits for the first take_program. Throws what ExternalProgram throws.
 ExternalLayout external_layout(const ExternalSpec& spec);
 
 /// Returns a program that has computed nothing yet. Throws ConfigError, also if its layout has changed.
 std::unique_ptr<ExternalProgram> take_program(const ExternalSpec& spec);
 
-/// Ends the programs that have only told their layout, which stays known.
+/// Ends the programs that have only told their layout so far. Their layouts stay known.
 void end_idle_programs();
 
 }  // namespace onebit::sim

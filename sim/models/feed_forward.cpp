@@ -1,4 +1,4 @@
-// Dense layers with softmax cross-entropy on top: `softmax` (no hidden layer), `mlp`, and `ngram` (Bengio et al. 2003
+// Dense layers followed by softmax cross-entropy: `softmax` (no hidden layer), `mlp`, and `ngram` (Bengio et al. 2003
 // without the direct connection: embeddings of the last bytes, a hidden layer, 256 logits).
 
 #include "device/base/error.hpp"
@@ -27,7 +27,7 @@ std::unique_ptr<Model> make_mlp(const device::Device& device, const ModelConfig&
   if (widths.empty()) widths = {data.feature_count(), 128, data.classes()};
   for (Index width : widths) check_size("model.layers", width);
   if (widths.size() < 2 || widths.front() != data.feature_count() || widths.back() != data.classes()) {
-    throw ConfigError("layers do not fit the data", "model.layers, data " + data.name(),
+    throw ConfigError("the layers do not match the data", "model.layers, data " + data.name(),
                       "the first width must be " + std::to_string(data.feature_count()) + ", the last " +
                           std::to_string(data.classes()));
   }

@@ -24,7 +24,7 @@ Penalty penalty_of(const ModelConfig& config) {
   throw ConfigError("unknown regulariser", "model.regulariser " + config.regulariser, "l2, nonconvex or none");
 }
 
-/// X^T X v / n over the training examples.
+/// Returns X^T X v / n over the training examples.
 std::vector<double> multiply(const DataSource& data, bool bias, const std::vector<double>& v, Batch& batch) {
   constexpr Index block = 256;
   const auto features = static_cast<std::size_t>(data.feature_count());
@@ -47,7 +47,7 @@ double norm(const std::vector<double>& v) {
   return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
 }
 
-/// lambda_max(X^T X) / n.
+/// Returns lambda_max(X^T X) / n.
 double largest_eigenvalue(const DataSource& data, bool bias) {
   std::vector<double> v(static_cast<std::size_t>(data.feature_count() + (bias ? 1 : 0)));
   for (std::size_t i = 0; i < v.size(); ++i) {
@@ -102,8 +102,9 @@ std::optional<Constants> Logistic::constants(const DataSource& data) const {
 
 std::unique_ptr<Model> make_logistic(const device::Device& device, const ModelConfig& config, const DataSource& data) {
   if (data.classes() != 2) {
-    throw ConfigError("data of " + std::to_string(data.classes()) + " classes", "model logistic, data " + data.name(),
-                      "this model tells two apart: --model softmax for more");
+    throw ConfigError("the data have " + std::to_string(data.classes()) + " classes",
+                      "model logistic, data " + data.name(),
+                      "this model takes two classes; use --model softmax for more");
   }
   const Penalty penalty = penalty_of(config);
   Parameters parameters;

@@ -6,17 +6,17 @@
 
 namespace onebit::sim {
 
-/// Binary logistic regression: the mean over the examples of log(1 + exp(-y x . w)), plus a penalty that every
-/// evaluation and every worker's loss includes:
+/// Binary logistic regression. The loss is the mean over the examples of log(1 + exp(-y x . w)), plus a penalty that
+/// every evaluation and every worker's loss includes:
 ///
-///   model.regulariser l2: lambda ||w||^2 / 2;  nonconvex: lambda sum of w_i^2 / (1 + w_i^2) (Richtarik et al. 2021 and
-///   many since);  none.  lambda = model.lambda.
+///   model.regulariser l2: lambda ||w||^2 / 2;  nonconvex: lambda sum of w_i^2 / (1 + w_i^2) (Richtarik et al. 2021
+///   and later work);  none.  lambda = model.lambda.
 ///
-/// y is -1 for class 0, 1 for class 1; the weights begin as zero. With model.bias there is one more feature, always 1;
-/// its weight is penalised like the others.
+/// y is -1 for class 0 and 1 for class 1. The weights are initially zero. With model.bias there is one more feature,
+/// which is always 1; its weight is penalized like the others.
 class Logistic final : public Model {
  public:
-  /// `network` has the features' tensors and the loss without the penalty.
+  /// network: has the tensors, and the loss without the penalty.
   Logistic(const device::Device& device, std::unique_ptr<Model> network, const Penalty& penalty, bool bias)
       : device_(device), network_(std::move(network)), penalty_(penalty), bias_(bias), chunks_(parameters()) {}
 
@@ -26,10 +26,11 @@ class Logistic final : public Model {
   double gradient_flops(Index examples) const override { return network_->gradient_flops(examples); }
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
 
-  /// L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), n the training
-  /// examples: the curvature at w = 0, where it is greatest. lambda_max by power iteration in double: a Rayleigh
-  /// quotient, from below, until it changes by less than 1e-9 of itself, or for 200 rounds. mu is the least curvature
-  /// of the penalty: lambda, 0 for none, -lambda / 2 for nonconvex. The other constants are not known.
+  /// Returns L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), where n
+  /// is the number of training examples. This is the curvature at w = 0, where it is greatest. lambda_max is computed
+  /// in double by power iteration: a Rayleigh quotient approaches it from below, until it changes by at most 1e-9 of
+  /// itself or for 200 rounds. mu is the least curvature of the penalty: lambda, 0 for none, -lambda / 2 for nonconvex.
+  /// The other constants are not known.
   std::optional<Constants> constants(const DataSource& data) const override;
 
  private:
@@ -38,7 +39,7 @@ class Logistic final : public Model {
   Penalty penalty_;
   bool bias_;
   device::Chunks chunks_;
-  device::Buffer<double> charges_;  ///< the penalty of each worker's weights
+  device::Buffer<double> charges_;  ///< penalty of each worker's weights
 };
 
 }  // namespace onebit::sim

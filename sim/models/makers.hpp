@@ -1,5 +1,5 @@
 #pragma once
-// The makers of the models in the registry, and what they share.
+// Functions that make the models in the registry, and helpers that they share.
 
 #include "sim/layers/kernels.hpp"
 #include "sim/layers/sequential.hpp"
@@ -20,23 +20,24 @@ std::unique_ptr<Model> make_transformer(const device::Device& device, const Mode
 
 std::unique_ptr<Model> make_external(const device::Device& device, const ModelConfig& config, const DataSource& data);
 
-/// Returns the activation of a name. Throws ConfigError for an unknown name.
+/// Returns the activation with a name. Throws ConfigError for an unknown name.
 Activation parse_activation(const std::string& name);
 
 /// Throws ConfigError unless value is from 1 to 2^20.
 void check_size(const std::string& option, Index value);
 
-/// sqrt(gain / inputs): gain 2 before a ReLU or GELU (He et al. 2015), 1 before anything else.
+/// Returns sqrt(gain / inputs). The gain is 2 before a ReLU or GELU (He et al. 2015) and 1 before anything else.
 double deviation_before(Activation activation, Index inputs);
 
-/// Adds a chain of dense layers, layer1 and so on: `activation` between them, none on top.
+/// Adds a chain of dense layers, named layer1, layer2 and so on, with `activation` between them and none after the
+/// last.
 void add_dense(const std::vector<Index>& widths, Activation activation, Parameters& parameters,
                std::vector<std::unique_ptr<Layer>>& layers);
 
 /// Adapts the first layer of a network, which reads [height][width][channels], to the images of a data source.
 std::unique_ptr<Layer> reads_images(const ImageShape& image, std::unique_ptr<Layer> layer);
 
-/// Makes a model of these layers in sequence.
+/// Makes a model of the layers in sequence.
 std::unique_ptr<Model> make_network(const device::Device& device, Parameters parameters,
                                     std::vector<std::unique_ptr<Layer>> layers, Index targets = 1);
 

@@ -41,16 +41,16 @@ Pass Network::pass_of(const Weights& weights, const Batch& batch) const {
           .step = step_.data()};
 }
 
-/// What the first layer reads.
+/// Returns what the first layer reads.
 const float* Network::input_of(const Batch& batch) const {
   return batch.on_device == nullptr ? input_.data() : batch.on_device;
 }
 
-/// Makes room and copies the batch to the device. scale: factor of the losses that are differentiated.
+/// Makes room and copies the batch to the device. scale: factor on the gradients.
 void Network::load(const Weights& weights, const Batch& batch, float scale) {
   const Pass pass = pass_of(weights, batch);
   if (batch.on_device == nullptr && static_cast<Index>(batch.features.size()) != pass.examples() * layers_->inputs()) {
-    throw Error("a batch without its features", "Network");
+    throw Error("the batch lacks features", "Network");
   }
   const Index allocations = device_.memory().use().allocations;
   reserve(pass, batch);
@@ -75,7 +75,7 @@ void Network::reserve(const Pass& pass, const Batch& batch) {
   grow(correct_, device_, examples * targets_);
 }
 
-/// Sets the factors of the gradients of each label's loss.
+/// Sets each worker's factor on the gradients of its labels' losses.
 void Network::load_factors(const Batch& batch, float scale) {
   label_counts_.clear();
   host_factors_.clear();
@@ -99,7 +99,7 @@ void Network::forward(const Pass& pass, const float* input) {
   for_each_item(device_, pass.examples() * targets_, kernel);
 }
 
-/// Mean loss of every worker over its labels, once the losses are known.
+/// Returns a function that waits for the losses and computes the mean loss of every worker over its labels.
 std::function<std::vector<double>()> Network::losses(const Batch& batch) const {
   const Index own = batch.batch * targets_;
   return [sums = sums(device_, batch.workers, device::Chunks(own), LabelLossTerm{label_loss_.data(), own}),

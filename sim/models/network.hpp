@@ -7,7 +7,7 @@
 
 namespace onebit::sim {
 
-/// What the launches of one half of a pass depend on, besides the model's own memory.
+/// Everything that the launches of a forward or a backward pass depend on, besides the model's own memory.
 struct HalfPass {
   bool backward = false;
   Weights weights;
@@ -20,11 +20,11 @@ struct HalfPass {
   friend bool operator==(const HalfPass&, const HalfPass&) = default;
 };
 
-/// Layers with softmax cross-entropy on top: the loss of a worker is the mean over its labels other than kNoLabel; 0 if
+/// Layers followed by softmax cross-entropy. The loss of a worker is the mean over its labels other than kNoLabel; 0 if
 /// it has none.
 ///
 /// Forward and input-gradient products run as one batch over all workers if weights are shared; only the
-/// weight-gradient products are split by worker. A GPU replays a half of a pass that it has recorded before.
+/// weight-gradient products are split by worker. A GPU replays a forward or backward pass that it has recorded before.
 class Network final : public Model {
  public:
   /// Takes layers that end in targets x classes logits and have added their tensors to `parameters`.
@@ -52,14 +52,14 @@ class Network final : public Model {
   Index targets_;
   device::Buffer<float> input_;
   device::Buffer<std::int32_t> tokens_;
-  device::Buffer<float> logits_;          ///< [examples x targets x classes]; then their gradient
-  device::Buffer<std::int32_t> labels_;   ///< [examples x targets]
-  device::Buffer<float> factors_;         ///< [workers], for each worker's labels
-  device::Buffer<Index> step_;            ///< one number
-  device::Buffer<double> label_loss_;     ///< [examples x targets]
-  device::Buffer<std::uint8_t> correct_;  ///< [examples x targets]
+  device::Buffer<float> logits_;          ///< logits, then their gradient, [examples x targets x classes]
+  device::Buffer<std::int32_t> labels_;   ///< labels, [examples x targets]
+  device::Buffer<float> factors_;         ///< factor on the losses of each worker's labels
+  device::Buffer<Index> step_;            ///< number of the step
+  device::Buffer<double> label_loss_;     ///< loss of each label, [examples x targets]
+  device::Buffer<std::uint8_t> correct_;  ///< whether each label is predicted, [examples x targets]
   std::vector<float> host_factors_;
-  std::vector<Index> label_counts_;  ///< [workers]
+  std::vector<Index> label_counts_;  ///< number of labels of each worker
   device::GraphCache<HalfPass> replay_;
 };
 

@@ -30,7 +30,7 @@ struct PenaltyTerm {
   }
 };
 
-/// The penalty as PenaltyTerm has it; also adds its gradient, times scale, to the rows.
+/// Yields the penalty like PenaltyTerm, and adds its gradient, times scale, to the rows.
 struct PenaltyGradientTerm {
   PenaltyTerm term;
   double scale;

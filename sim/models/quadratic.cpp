@@ -24,12 +24,12 @@ void check(const ModelConfig& config) {
   check_at_least("model.noise", config.noise, 0);
   check_at_least("model.heterogeneity", config.heterogeneity, 0);
   if (config.blocks > config.dimension) {
-    throw ConfigError("more tensors than numbers", "model.blocks " + std::to_string(config.blocks),
+    throw ConfigError("more tensors than parameters", "model.blocks " + std::to_string(config.blocks),
                       "at most model.dimension");
   }
   if (config.heterogeneity > 0 && config.workers < 2) {
     throw ConfigError("one worker cannot differ from the others", "model.heterogeneity, workers 1",
-                      "0, or more workers");
+                      "set it to 0, or use more workers");
   }
 }
 
@@ -47,7 +47,7 @@ class Spectrum {
     if (!std::isfinite(std::pow(condition_, 1 / power_))) {
       throw ConfigError("the spectrum overflows",
                         "model.spectrum " + kind_ + ", model.condition " + shortest(condition_),
-                        "a larger power or a smaller condition number");
+                        "use a larger power or a smaller condition number");
     }
   }
 

@@ -7,21 +7,23 @@
 
 namespace onebit::sim {
 
-/// The quadratic of d = model.dimension numbers whose constants are all known:
+/// A quadratic function of d = model.dimension parameters, with known constants:
 ///
 ///   f_w(x; xi) = (x - x*)^T H (x - x*) / 2 + (b_w + xi)^T (x - x*),   f = mean of f_w = (x - x*)^T H (x - x*) / 2.
 ///
-/// Up to a constant f_w is a quadratic around x* - H^-1 b_w. The eigenvalues of H fall from L = 1 to mu = 1 /
+/// Up to a constant, f_w is a quadratic around x* - H^-1 b_w. The eigenvalues of H fall from L = 1 to mu = 1 /
 /// model.condition as model.spectrum says (t = 0 .. 1 in d steps): `linear` 1 - (1 - mu) t; `log` mu^t; `power:P` (1 +
-/// (mu^(-1/P) - 1) t)^-P; `flat` 1 throughout. They lie on the diagonal in this order; with model.rotate the plane of
-/// coordinates i and d - 1 - i is turned by 45 degrees, so that no coordinate is an eigenvector.
+/// (mu^(-1/P) - 1) t)^-P; `flat` 1 throughout. They lie on the diagonal in this order. With model.rotate, the plane of
+/// coordinates i and d - 1 - i is rotated by 45 degrees, so that no coordinate is an eigenvector.
 ///
-/// Worker w of N: b_w has the norm zeta = model.heterogeneity, all elements of one size, and its partner w + N/2 has
-/// -b_w; with an odd N the last has 0, the others sqrt(N / (N - 1)) zeta. Example: xi ~ N(0, sigma^2 / d)^d, sigma =
-/// model.noise; element i of draw k of worker w at step t from Philox key (seed, noise), counter (t, w, k d + i).
+/// b_w of worker w of N has the norm zeta = model.heterogeneity and elements of equal size; its partner w + N/2 has
+/// -b_w. If N is odd, the last worker has 0 and the others have the norm sqrt(N / (N - 1)) zeta. Every example has its
+/// own xi ~ N(0, sigma^2 / d)^d with sigma = model.noise. Element i of draw k of worker w at step t comes from the
+/// Philox key (seed, noise) and the counter (t, w, k d + i).
 ///
 /// x* ~ N(0, 1)^d and the signs of b_w are the same for every seed (Philox key (0, data), counters (4, 0, i) and
-/// (3, w mod N/2, i)); the weights begin as N(0, 1), in model.blocks tensors of equal size, up to one element.
+/// (3, w mod N/2, i)). The weights are initialized from N(0, 1). They form model.blocks tensors, whose sizes differ by
+/// at most one element.
 class Quadratic final : public Model {
  public:
   /// Makes the problem. Throws ConfigError naming the option that is out of range.
@@ -31,7 +33,7 @@ class Quadratic final : public Model {
   std::vector<float> initial_weights(std::uint32_t seed) const override { return parameters_.initial(seed); }
   GradientPass gradients(const Weights& weights, const Batch& batch, const GradientRows& rows) override;
   double gradient_flops(Index) const override { return 0; }
-  /// Returns f itself, without noise; no hits.
+  /// Returns f without noise; `correct` is 0.
   Evaluation evaluate(const Weights& weights, const Batch& batch) override;
   std::optional<Constants> constants(const DataSource&) const override { return constants_; }
 
@@ -44,9 +46,9 @@ class Quadratic final : public Model {
   Constants constants_;
   QuadraticTilt tilt_;
   device::Chunks chunks_;
-  device::Buffer<double> diagonal_, cross_;  ///< of H
-  device::Buffer<float> optimum_;            ///< x*
-  device::Buffer<double> losses_;            ///< [workers]
+  device::Buffer<double> diagonal_, cross_;  ///< diagonal and antidiagonal of H
+  device::Buffer<float> optimum_;            ///< the optimum x*
+  device::Buffer<double> losses_;            ///< loss of each worker
 };
 
 }  // namespace onebit::sim

@@ -1,12 +1,12 @@
 #pragma once
-// The maths of the quadratic model, an element at a time.
+// Kernels of the quadratic model, which compute an element at a time.
 
 #include "device/math/philox.hpp"
 
 namespace onebit::sim {
 
-/// (Hu)_i with u = x - optimum. H is diagonal, or also has an antidiagonal: it couples i with size - 1 - i, its mirror
-/// image.
+/// Computes (Hu)_i with u = x - optimum. H is diagonal or also has an antidiagonal, which couples i with its mirror
+/// image size - 1 - i.
 struct QuadraticForm {
   Index size;
   const double* diagonal;
@@ -24,7 +24,7 @@ struct QuadraticForm {
 /// the first half, its negative for their partners in the second, 0 for a worker without a partner.
 struct QuadraticTilt {
   Index half;
-  double length;  ///< of an element
+  double length;  ///< absolute value of every element
   ONEBIT_HOST_DEVICE double operator()(Index worker, Index i) const {
     if (length == 0 || worker >= 2 * half) return 0;
     const auto words = device::philox({0, device::Purpose::data}, {3, worker % half, i});
@@ -37,7 +37,7 @@ struct QuadraticTilt {
 struct QuadraticNoise {
   device::RandomKey key;
   Index step, first_draw, batch, size;
-  double deviation;  ///< of an element of one example
+  double deviation;  ///< standard deviation of an element for one example
   ONEBIT_HOST_DEVICE double operator()(Index worker, Index i) const {
     if (deviation == 0) return 0;
     double sum = 0;
@@ -48,7 +48,7 @@ struct QuadraticNoise {
   }
 };
 
-/// Writes an element of a worker's gradient; the terms sum to its loss.
+/// Writes an element of a worker's gradient. The terms sum to the worker's loss.
 struct QuadraticGradientTerm {
   QuadraticForm form;
   QuadraticTilt tilt;

@@ -5,12 +5,12 @@
 namespace onebit::sim {
 namespace {
 
-/// Sets a field to `value` if nothing was given.
+/// Sets a field to `value` if the field was not given.
 void put(Index& field, Index value) {
   if (field == 0) field = value;
 }
 
-/// A transformer's own sizes, as published except for BERT's context.
+/// Default sizes of a transformer, as published except for BERT's context.
 struct TransformerSize {
   Index context, depth, width, heads;
   double dropout;
@@ -45,7 +45,7 @@ constexpr ModelEntry kModels[] = {
     {"mlp", "fully connected network on dense features: model.layers, model.activation", "layers activation precision",
      Input::features, Target::next, make_mlp},
     {"cnn",
-     "convolutions 3x3 with 16 and 32 filters, max-pooling, dense 128: images",
+     "network for images: 3x3 convolutions with 16 and 32 filters, max-pooling, dense 128",
      "precision",
      Input::images,
      Target::next,
@@ -76,19 +76,19 @@ constexpr ModelEntry kModels[] = {
      "dimension blocks spectrum condition rotate noise heterogeneity", Input::none, Target::next, make_quadratic},
     {"bert-nano", "encoder, masked-language loss: 2 blocks, width 128, 4 heads, context 64, dropout 0", kTransformer,
      Input::tokens, Target::masked, make_transformer, bert_size<64, 2, 128, 4, 0>},
-    {"bert-mini", "the same: 4 blocks, width 256, 4 heads, context 128, dropout 0.1", kTransformer, Input::tokens,
-     Target::masked, make_transformer, bert_size<128, 4, 256, 4, 10>},
-    {"bert-base", "the same: 12 blocks, width 768, 12 heads, context 128, dropout 0.1", kTransformer, Input::tokens,
-     Target::masked, make_transformer, bert_size<128, 12, 768, 12, 10>},
-    {"bert-large", "the same: 24 blocks, width 1024, 16 heads, context 128, dropout 0.1", kTransformer, Input::tokens,
-     Target::masked, make_transformer, bert_size<128, 24, 1024, 16, 10>},
+    {"bert-mini", "encoder, masked-language loss: 4 blocks, width 256, 4 heads, context 128, dropout 0.1", kTransformer,
+     Input::tokens, Target::masked, make_transformer, bert_size<128, 4, 256, 4, 10>},
+    {"bert-base", "encoder, masked-language loss: 12 blocks, width 768, 12 heads, context 128, dropout 0.1",
+     kTransformer, Input::tokens, Target::masked, make_transformer, bert_size<128, 12, 768, 12, 10>},
+    {"bert-large", "encoder, masked-language loss: 24 blocks, width 1024, 16 heads, context 128, dropout 0.1",
+     kTransformer, Input::tokens, Target::masked, make_transformer, bert_size<128, 24, 1024, 16, 10>},
     {"gpt-nano", "decoder, causal loss: 2 blocks, width 128, 4 heads, context 64, dropout 0", kTransformer,
      Input::tokens, Target::causal, make_transformer, gpt_size<64, 2, 128, 4, 0>},
-    {"gpt2-small", "the same: 12 blocks, width 768, 12 heads, context 1024, dropout 0.1", kTransformer, Input::tokens,
-     Target::causal, make_transformer, gpt_size<1024, 12, 768, 12, 10>},
-    {"gpt2-medium", "the same: 24 blocks, width 1024, 16 heads, context 1024, dropout 0.1", kTransformer, Input::tokens,
-     Target::causal, make_transformer, gpt_size<1024, 24, 1024, 16, 10>},
-    {"external", "a program of your own, see docs/external-model.md: model.command, model.timeout, model.context",
+    {"gpt2-small", "decoder, causal loss: 12 blocks, width 768, 12 heads, context 1024, dropout 0.1", kTransformer,
+     Input::tokens, Target::causal, make_transformer, gpt_size<1024, 12, 768, 12, 10>},
+    {"gpt2-medium", "decoder, causal loss: 24 blocks, width 1024, 16 heads, context 1024, dropout 0.1", kTransformer,
+     Input::tokens, Target::causal, make_transformer, gpt_size<1024, 24, 1024, 16, 10>},
+    {"external", "your own program (docs/external-model.md): model.command, model.timeout, model.context",
      "command timeout context", Input::any, Target::next, make_external,
      [](ModelConfig& config) { put(config.context, 8); }},
 };
@@ -99,18 +99,20 @@ void check_input(const ModelEntry& entry, const DataSource& data) {
   const bool tokens = data.vocabulary() > 0;
   const bool nothing = !tokens && data.feature_count() == 0;
   if (nothing != (entry.input == Input::none)) {
-    throw ConfigError("model and data do not fit", where,
-                      nothing ? "this model reads examples" : "this model reads no data: --data none");
+    throw ConfigError(
+        "the model cannot read the data", where,
+        nothing ? "this model reads examples; choose another --data" : "this model reads no data; give --data none");
   }
   if (entry.input == Input::tokens && !tokens) {
-    throw ConfigError("model and data do not fit", where, "this model reads tokens: --data text");
+    throw ConfigError("the model cannot read the data", where, "this model reads tokens; give --data text");
   }
   if (entry.input != Input::tokens && tokens) {
-    throw ConfigError("model and data do not fit", where, "this model reads numbers: --data idx or synthetic");
+    throw ConfigError("the model cannot read the data", where,
+                      "this model reads numbers; give --data idx or synthetic");
   }
   if (entry.input == Input::images && data.image() == ImageShape{}) {
-    throw ConfigError("model and data do not fit", where,
-                      "this model reads images: --data idx, or --data synthetic with --data.image");
+    throw ConfigError("the model cannot read the data", where,
+                      "this model reads images; give --data idx, or --data synthetic with --data.image");
   }
 }
 

@@ -1,11 +1,12 @@
-// Residual networks of basic blocks (He et al. 2015): two convolutions 3x3, each followed by a normalisation, and a
-// shortcut around them; where a stage begins with a stride, the shortcut is a convolution 1x1 with a normalisation
-// (option B). Every network begins with a convolution 3x3, stride 1, and ends in global average pooling and a dense
-// layer.
+// Residual networks of basic blocks (He et al. 2015): two 3x3 convolutions, each followed by a normalization, and a
+// shortcut around them. If a stage begins with a stride, the shortcut of that block is a 1x1 convolution with a
+// normalization (option B). Every network begins with a 3x3 convolution of stride 1, and ends with global average
+// pooling and a dense layer.
 //
-// `resnet20`: three stages of three blocks, 16, 32 and 64 channels: the paper's network for CIFAR-10, except for the
-// shortcuts, which have no weights there (option A). `resnet18`: four stages of two blocks, 64 to 512 channels: the
-// paper's network for ImageNet, without the stem's stride and pooling, for which small images are too small.
+// `resnet20` has three stages of three blocks with 16, 32 and 64 channels. It is the paper's network for CIFAR-10,
+// except that the paper's shortcuts have no weights (option A). `resnet18` has four stages of two blocks with 64 to 512
+// channels. It is the paper's network for ImageNet without the stem's stride and pooling, which small images do not
+// allow.
 
 #include "device/base/error.hpp"
 #include "sim/layers/image/conv.hpp"
@@ -81,11 +82,12 @@ class Builder {
   Index groups_;
 };
 
-/// Stages of blocks; a stage has half the height and width and twice the channels of the one before.
+/// Makes a network of stages of blocks. A stage has half the height and width and twice the channels of the previous
+/// one.
 std::unique_ptr<Model> make_resnet(const device::Device& device, const ModelConfig& config, const DataSource& data,
                                    Index channels, Index stages, Index blocks) {
   if (config.norm != "group" && config.norm != "batch") {
-    throw ConfigError("unknown normalisation", "model.norm " + config.norm, "group or batch");
+    throw ConfigError("unknown normalization", "model.norm " + config.norm, "group or batch");
   }
   if (config.norm == "group" && (config.groups < 1 || config.groups > channels || channels % config.groups != 0)) {
     throw ConfigError("option out of range", "model.groups " + std::to_string(config.groups),

@@ -1,6 +1,6 @@
 // Transformers (Vaswani et al. 2017): encoders with the masked-language loss (BERT, Devlin et al. 2018) and decoders
-// with the causal one (GPT-2, Radford et al. 2019). BERT's token types, its pooler and its next-sentence loss are left
-// out; both use the exact GELU.
+// with the causal loss (GPT-2, Radford et al. 2019). BERT's token types, its pooler and its next-sentence loss are left
+// out. Both use the exact GELU.
 
 #include <cmath>
 
@@ -28,14 +28,14 @@ void check(const ModelConfig& config) {
       static_cast<double>(config.heads) * std::ceil(std::pow(static_cast<double>(config.context), 2) / 4);
   if (config.dropout > 0 && quads >= 0x1p26) {
     throw ConfigError(
-        "too many attention probabilities to drop from",
+        "too many attention probabilities for dropout",
         "model.heads " + std::to_string(config.heads) + ", model.context " + std::to_string(config.context),
-        "fewer heads, a shorter context, or --model.dropout 0");
+        "use fewer heads, a shorter context, or --model.dropout 0");
   }
   if (config.width % config.heads != 0) {
-    throw ConfigError("heads do not share the width evenly",
+    throw ConfigError("the heads do not divide the width evenly",
                       "model.width " + std::to_string(config.width) + ", model.heads " + std::to_string(config.heads),
-                      "the width must be a multiple of the heads");
+                      "the width must be a multiple of the number of heads");
   }
   if (config.layer_norm != "pre" && config.layer_norm != "post") {
     throw ConfigError("unknown place of the layer norm", "model.layer-norm " + config.layer_norm, "pre or post");
@@ -45,7 +45,7 @@ void check(const ModelConfig& config) {
   }
 }
 
-/// Builds a transformer, from bottom to top.
+/// Builds a transformer layer by layer, from the embedding to the logits.
 class Builder {
  public:
   Builder(const ModelConfig& config, const DataSource& data, bool causal)
@@ -97,8 +97,8 @@ class Builder {
     if (!pre()) add_norm(name + ".norm", layers_);
   }
 
-  /// Deviation of the initial projection back to the residual stream: in GPT-2's decoders 1 / sqrt(branches) of the
-  /// others'.
+  /// Standard deviation of the initial weights of projections back to the residual stream. In GPT-2's decoders it is
+  /// 1 / sqrt(number of branches) of the others'.
   double residual_deviation() const {
     return causal_ ? kDeviation / std::sqrt(2.0 * static_cast<double>(config_.depth)) : kDeviation;
   }
@@ -115,7 +115,7 @@ class Builder {
     add_linear(name + ".out", 4 * config_.width, config_.width, Activation::none, residual_deviation(), body);
   }
 
-  /// Adds the logits. BERT has one more layer with a norm before them, and a bias; GPT-2 has neither.
+  /// Adds the logits. BERT has one more layer with a norm before them, and a bias; GPT-2 has none of these.
   void add_logits(const Embedding& embedding) {
     if (!causal_) {
       add_linear("transform", config_.width, config_.width, Activation::gelu, kDeviation, layers_);

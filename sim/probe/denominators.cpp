@@ -7,11 +7,11 @@
 namespace onebit::sim {
 namespace {
 
-constexpr Index kPiece = Index{1} << 20;   ///< elements read at a time: a vector may fill the memory
-constexpr Index kSample = Index{1} << 16;  ///< most coordinates of a tensor's sample
+constexpr Index kPiece = Index{1} << 20;   ///< elements read at a time, because a vector may fill the memory
+constexpr Index kSample = Index{1} << 16;  ///< most coordinates in the sample of a tensor
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Values above 0: the least of all, and a sample of them.
+/// The least of the values above 0, and a sample of them.
 struct Positive {
   float least = std::numeric_limits<float>::infinity();
   std::vector<float> sample = {};
@@ -32,7 +32,7 @@ Positive positive_of(const device::Buffer<float>& values, Range tensor, std::vec
   return positive;
 }
 
-/// Returns the element of a sample that `parts` of `of` equal parts lie below; NaN for an empty sample. Reorders it.
+/// Returns the quantile parts / of of a sample; NaN for an empty sample. Reorders the sample.
 double quantile(std::vector<float>& sample, std::size_t parts, std::size_t of) {
   if (sample.empty()) return nan;
   const auto at = sample.begin() + static_cast<std::ptrdiff_t>((sample.size() - 1) * parts / of);

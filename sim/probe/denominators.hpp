@@ -1,6 +1,6 @@
 #pragma once
-// How small the numbers are that an optimizer divides by, tensor by tensor: the least of them limits how long a step
-// can become.
+// Measures, tensor by tensor, how small the numbers are that an optimizer divides by. The least of them limits how long
+// a step can become.
 
 #include <vector>
 
@@ -9,12 +9,12 @@
 
 namespace onebit::sim {
 
-/// Statistics of d = sqrt(v) * correction + eps over the coordinates of each tensor whose variance is not 0; NaN for a
-/// tensor that has none.
+/// Statistics of d = sqrt(v) * correction + eps for each tensor, over its coordinates whose variance is not 0; NaN if
+/// it has no such coordinates.
 struct Denominators {
-  std::vector<double> least = {};   ///< [tensors]
-  std::vector<double> low = {};     ///< a hundredth of the coordinates lie below it
-  std::vector<double> median = {};  ///< of an even number, the lower middle one
+  std::vector<double> least = {};   ///< least d of each tensor
+  std::vector<double> low = {};     ///< 1st percentile of d of each tensor
+  std::vector<double> median = {};  ///< median of d of each tensor; the lower of two middle values
 };
 
 /// Computes the denominators of each tensor: `least` over every coordinate, `low` and `median` over at most 2^16

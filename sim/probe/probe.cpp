@@ -13,7 +13,7 @@
 namespace onebit::sim {
 namespace {
 
-/// A vector, which may be null, and what to measure of it.
+/// A vector, which may be null, and what to measure in it.
 struct Measured {
   const device::Buffer<float>* vector;
   Measure measure;
@@ -21,8 +21,9 @@ struct Measured {
 
 using Wanted = std::array<Measured, MeasureTerm::most>;
 
-/// Sums over the parameters of several vectors, or over the first worker's row if there is one for each worker: all in
-/// one pass, because starting one takes as long as reading a small vector. Null vectors have no sum.
+/// Sums measures of several vectors over the parameters. If a vector has a row for each worker, only the first row
+/// counts. All sums are computed in one pass, because starting a pass takes as long as reading a small vector. Null
+/// vectors have no sum.
 device::Future<double> measure(const Replica& replica, const Wanted& wanted) {
   MeasureTerm term{};
   Index count = 0;
@@ -32,7 +33,7 @@ device::Future<double> measure(const Replica& replica, const Wanted& wanted) {
   return sums(replica.shard.device, count, device::Chunks(replica.model->parameters()), term);
 }
 
-/// Puts the sums in the places of the wanted measures.
+/// Puts the sums in the places of their measures, and not_applicable in those of null vectors.
 std::array<double, MeasureTerm::most> placed(const Wanted& wanted, const device::Future<double>& measured) {
   std::array<double, MeasureTerm::most> result;
   const double* sum = measured.begin();
@@ -51,13 +52,14 @@ void add_traffic(const netmodel::TrafficList& traffic, StepRow& row) {
   }
 }
 
-/// Norm of the errors of all servers. Reading it is collective.
+/// Returns the norm of the errors of all servers. Reading the result is collective.
 device::Number server_error_norm(const optim::StateView& state) {
   if (state.exchange == nullptr) return not_applicable;
   return state.exchange->server_error_norm();
 }
 
-/// Measures for the columns that are the same on every device. weights: the workers' mean, if they have their own.
+/// Returns the measures for the columns that are the same on every device. weights: the workers' mean if they have
+/// their own weights.
 Wanted shared_measures(const device::Buffer<float>& weights, const optim::StateView& state,
                        const StepOutcome& outcome) {
   const bool compressed = outcome.report.phase == optim::Phase::compression;
@@ -77,7 +79,7 @@ void place_shared(const std::array<double, MeasureTerm::most>& measured, Index p
   row.variance_l1 = variance_sum;
 }
 
-/// Root mean square distance of the workers from their mean. Reading it is collective.
+/// Returns the root mean square distance of the workers from their mean. Reading the result is collective.
 device::Number replica_distance(const Replica& replica, const device::Buffer<float>& mean) {
   const DistanceTerm term{replica.weights.data(), mean.size(), mean.data()};
   const auto squares = sums(replica.shard.device, replica.shard.own().count, device::Chunks(mean.size()), term);
@@ -148,7 +150,7 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
     const Wanted wanted =
         replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
     const device::Future<double> measured = measure(replica, wanted);
-    const std::array<double, 2> of_all = {server_error, distance};  // the first wait: all work has been launched
+    const std::array<double, 2> of_all = {server_error, distance};  // waits only now that all work has been launched
     if (replica.shard.rank() > 0) return;
     row.server_error_norm = of_all[0];
     row.replica_distance = of_all[1];

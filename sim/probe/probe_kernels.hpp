@@ -5,7 +5,7 @@
 
 namespace onebit::sim {
 
-/// A term over tensors: their ranges turn a tensor's element into one of the whole vector.
+/// Applies a term of the whole vector to the elements of tensors, which have the given ranges in it.
 template <class Term>
 struct TensorTerm {
   const Range* tensors;

@@ -22,11 +22,12 @@ struct GradientPairTerm {
   }
 };
 
-/// The product a b or, with a denominator, a b / d; coordinates with v = 0 then do not count.
+/// The product a b or, with a variance, a b / d with d = sqrt(v) * correction + eps; coordinates with v = 0 then do not
+/// count.
 struct GradientProductTerm {
   const float* first;
   const float* second;
-  const float* variance;  ///< null: none
+  const float* variance;  ///< null for the plain product
   double correction, eps;
   ONEBIT_HOST_DEVICE double operator()(Index, Index, Index i) const {
     const double product = static_cast<double>(first[i]) * static_cast<double>(second[i]);
@@ -36,8 +37,8 @@ struct GradientProductTerm {
   }
 };
 
-/// Drift between two variances, over coordinates where the old one is not 0: row 0 |ln(d_new / d_old)|, row 1 whether
-/// the root changed by more than a share, row 2 counts.
+/// Drift between two variances, over the coordinates where the old one is not 0. Row 0 sums |ln(d_new / d_old)|, row 1
+/// counts the coordinates whose square root changed by more than `share` of the old one, row 2 counts all of them.
 struct DriftTerm {
   static constexpr Index kinds = 3;
   const float* old_variance;

@@ -12,7 +12,7 @@
 namespace onebit::sim {
 namespace {
 
-/// Least value above 0. Reads in pieces, as a vector may fill the memory.
+/// Returns the least value above 0. Reads in pieces, because a vector may fill the memory.
 double least_positive(const device::Buffer<float>& values) {
   constexpr Index piece = Index{1} << 20;
   float least = std::numeric_limits<float>::infinity();
@@ -64,7 +64,7 @@ void TheoryProbe::set_point(const Replica& replica, Floats& point) const {
   point.upload(replica.optimizer->local_weights() ? replica.mean_weights().to_host() : replica.weights.to_host());
 }
 
-/// Computes gradients of the group's workers over the parts of a step from first_part on.
+/// Computes the gradients of the group's workers over as many parts as a step has, from first_part on.
 void TheoryProbe::pass(Replica& replica, Index step, Range group, const Floats& point, Index first_part, Floats& rows) {
   const float share = 1.0f / static_cast<float>(config_.accumulation);
   for (Index part = 0; part < config_.accumulation; ++part) {
@@ -124,8 +124,8 @@ ProbeRow TheoryProbe::after(Replica& replica, Index step) {
   return row;
 }
 
-/// With s^2 the noise of one gradient, a worker's mean of two gradients deviates from its expectation by s^2/2;
-/// subtracting the mean over n workers removes 1/n of that.
+/// If s^2 is the noise of one gradient, the mean of a worker's two gradients has the noise s^2/2; subtracting the mean
+/// over n workers removes 1/n of that.
 void TheoryProbe::measure_noise(const Replica& replica, const std::vector<double>& own, ProbeRow& row) const {
   const std::vector<double> all = replica.shard.communicator->all_gather(own);
   const auto n = static_cast<double>(shard_.workers());
@@ -163,8 +163,8 @@ void TheoryProbe::measure_path(Replica& replica, Index step, ProbeRow& row) {
   if (length > 0) row.path_smoothness = distance(scratch_, first_) / length;
 }
 
-/// Power iteration at x with central differences of the mean gradient. Their steps are a thousandth of the norm of the
-/// weights: long enough for single precision, short enough for smooth functions.
+/// Runs a power iteration at x with central differences of the mean gradient. Their steps are a thousandth of the norm
+/// of the weights: long enough for single precision, short enough for smooth functions.
 double TheoryProbe::largest_curvature(Replica& replica, Index step) {
   std::vector<float> start(static_cast<std::size_t>(parameters_));
   for (Index i = 0; i < parameters_; ++i) {
@@ -188,7 +188,7 @@ double TheoryProbe::largest_curvature(Replica& replica, Index step) {
   return curvature;
 }
 
-/// Compares the shadow variance with the frozen one or, before the freeze, with that of the previous probe.
+/// Compares the shadow variance with the frozen one or, before the freeze, with the variance at the previous probe.
 void TheoryProbe::measure_variance(const optim::StateView& state, ProbeRow& row) {
   const optim::Denominator& shadow = state.shadow;
   if (shadow.variance == nullptr) return;

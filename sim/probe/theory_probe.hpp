@@ -1,7 +1,7 @@
 #pragma once
 // Measures the quantities of the theory: gradients without their noise, the noise, curvature, and the effect of
-// freezing the variance. Computes gradients of its own, two before a step and one after it (more for the curvature),
-// and does not change the run.
+// freezing the variance. Computes its own gradients, two before a step and one after it (more for the curvature), and
+// does not change the run.
 
 #include "device/comm/dense_sum.hpp"
 #include "sim/cluster/replica.hpp"
@@ -12,8 +12,8 @@ namespace onebit::sim {
 
 /// The probe of one device. Its results are the same on every device; its calls are collective.
 ///
-/// Gradients are those of the mean training loss over the workers at the weights x before the step (the mean weights,
-/// if workers have their own): on the step's own examples, and on as many others that are drawn after them.
+/// Gradients are those of the workers' mean training loss at the weights x before the step (the mean weights, if
+/// workers have their own). One is taken on the step's own examples, another on as many further examples.
 class TheoryProbe {
  public:
   /// group: workers whose gradients are held at the same time.
@@ -49,12 +49,12 @@ class TheoryProbe {
   Index parameters_, group_;
   device::Chunks whole_;
   device::DenseSum first_sum_, second_sum_;
-  Floats second_rows_;             ///< [workers of a group][parameters]
+  Floats second_rows_;             ///< second gradients, [workers of a group][parameters]
   Floats point_, first_, second_;  ///< x, and the two mean gradients at x
   Floats moved_point_, scratch_;   ///< another point, and the gradient there
   std::vector<double> pairs_;      ///< sums of GradientPairTerm, for this device's workers
-  Floats old_variance_;            ///< that of the previous probe
-  double old_correction_ = 0;      ///< that of its root; 0: no probe yet
+  Floats old_variance_;            ///< variance at the previous probe
+  double old_correction_ = 0;      ///< bias correction of its square root; 0 before the first probe
 };
 
 }  // namespace onebit::sim

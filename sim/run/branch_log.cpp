@@ -21,7 +21,8 @@ void check_parent(const LogReader& parent, const LogHeader& header, Index step) 
                            other.probed == header.probed && other.rounded == header.rounded &&
                            other.columns == header.columns;
   if (!same_groups || other.data_hash != header.data_hash || parent.committed_rows() < step)
-    throw ConfigError("a run cannot branch off from this log", parent.path(), "it has other rows, or too few");
+    throw ConfigError("a run cannot branch off from this log", parent.path(),
+                      "it needs the same groups of rows, the same data and enough steps");
 }
 
 double copy_log(const LogReader& parent, Index step, LogWriter& log) {

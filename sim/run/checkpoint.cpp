@@ -37,7 +37,7 @@ void visit(device::StateVisitor& visitor, RunState& state) {
   });
 }
 
-/// Calls use(path, rest of the name) for every file whose name begins like that of a checkpoint of the log.
+/// Calls use(path, rest of the name) for every file whose name begins like a checkpoint of the log.
 void for_each_file(const std::string& log, const std::function<void(const fs::path&, std::string_view)>& use) {
   const std::string start = fs::path(log).filename().string() + std::string(kInfix);
   std::error_code error;
@@ -133,14 +133,14 @@ RunState run_state_of(const std::string& path) {
 }
 
 void remove_checkpoints_after(const std::string& log, Index step) {
-  std::error_code error;  // what cannot be removed stays
+  std::error_code error;  // ignored: files that cannot be removed stay
   for (const CheckpointFile& file : checkpoints_of(log)) {
     if (file.step > step) fs::remove(file.path, error);
   }
 }
 
 void prune_checkpoints(const std::string& log, Index keep) {
-  std::error_code error;  // what cannot be removed stays
+  std::error_code error;  // ignored: files that cannot be removed stay
   for (const CheckpointFile& file : checkpoints_of(log)) {
     if (keep-- <= 0) fs::remove(file.path, error);
   }

@@ -10,12 +10,12 @@
 
 namespace onebit::sim {
 
-/// State of a run besides that of its cluster, as a checkpoint stores it.
+/// State of a run that a checkpoint stores in addition to the state of its cluster.
 struct RunState {
   Index log = 0;               ///< identity of the log
   LogRows rows;                ///< rows of the log up to the checkpoint
   double bytes = 0;            ///< bytes that one worker has sent so far
-  double wall_seconds = 0;     ///< seconds of the steps since the last row of /steps
+  double wall_seconds = 0;     ///< wall time of the steps since the last row of /steps
   double compute_seconds = 0;  ///< computing time of the same steps
   double codec_seconds = 0;    ///< codec time of the same steps
 };
@@ -31,8 +31,8 @@ struct CheckpointFile {
 /// Finds the checkpoints of a log, newest first.
 std::vector<CheckpointFile> checkpoints_of(const std::string& log);
 
-/// Writes a checkpoint at the cluster's current step: under a temporary name, then synchronised to disk, then renamed.
-/// Throws IoError, after removing the unfinished file. Collective over processes; the root writes the file.
+/// Writes a checkpoint of the cluster's current step. The file has a temporary name until it is on disk and has been
+/// read back. Throws IoError after removing the unfinished file. Collective over processes; the root writes the file.
 void write_checkpoint(const std::string& log, VirtualCluster& cluster, RunState state);
 
 /// Checks the file of a checkpoint. Throws ConfigError if it is truncated, damaged (its checksum does not match its

@@ -28,16 +28,16 @@ constexpr const char* kContents = "contents %08lx\n";  // the next line; early c
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw ConfigError("checkpoint is of no use: " + why, path);
+  throw ConfigError("cannot use checkpoint: " + why, path);
 }
 
 struct Seal {
-  Index bytes = 0;  ///< after the first block
+  Index bytes = 0;  ///< number of bytes after the first block
   unsigned long crc = 0;
-  std::optional<unsigned long> contents = {};  ///< of the values passed to HDF5
+  std::optional<unsigned long> contents = {};  ///< checksum of the values passed to HDF5
 };
 
-/// Length and checksum of what the file holds after its first block.
+/// Returns the length and the checksum of what the file holds after its first block.
 Seal seal_of(int fd, const std::string& path) {
   Seal seal;
   std::vector<unsigned char> piece(kPiece);
@@ -58,7 +58,7 @@ std::array<char, kBlock> text_of(const Seal& seal) {
   return text;
 }
 
-/// Parses the first block of a file; nothing if it does not begin as a checkpoint.
+/// Parses the first block of a file. Empty if the file does not begin like a checkpoint.
 std::optional<Seal> seal_in(const std::array<char, kBlock>& text) {
   Seal seal;
   long bytes = 0;
@@ -71,21 +71,21 @@ std::optional<Seal> seal_in(const std::array<char, kBlock>& text) {
   return seal;
 }
 
-/// Says what is wrong with the bytes of a file; empty if nothing is. seal: set to what the file says of itself.
+/// Returns what is wrong with the bytes of a file; empty if nothing is. Sets `seal` to the seal that the file contains.
 std::string defect_of(const std::string& path, Seal& seal) {
   const Descriptor file(path, O_RDONLY);
   if (file.get() < 0) return std::strerror(errno);
   std::array<char, kBlock> text{};
   if (pread(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return "truncated";
   const std::optional<Seal> wanted = seal_in(text);
-  if (!wanted) return "it does not begin as one";
+  if (!wanted) return "it does not begin like a checkpoint";
   seal = *wanted;
   Seal found = seal_of(file.get(), path);
   if (found.bytes != seal.bytes) {
-    return "it has " + std::to_string(found.bytes) + " bytes of " + std::to_string(seal.bytes);
+    return "it has " + std::to_string(found.bytes) + " bytes instead of " + std::to_string(seal.bytes);
   }
   found.contents = seal.contents;
-  return text_of(found) == text ? "" : "its checksum does not fit its bytes";
+  return text_of(found) == text ? "" : "its checksum does not match its bytes";
 }
 
 hid_t h5_type(device::ElementType type) {
@@ -127,7 +127,7 @@ void for_each_part(std::span<const device::Piece> pieces, device::ElementType ty
   }
 }
 
-/// How many doubles hold so many bytes.
+/// Number of doubles that hold so many bytes.
 std::size_t words(Index bytes) {
   return static_cast<std::size_t>(ceil_div(bytes, Index{sizeof(double)}));
 }
@@ -206,7 +206,8 @@ void StateWriter::device(const std::string& path, const device::Elements& elemen
   pause_point("checkpoint.data");
 }
 
-/// All-gathers one parcel of every rank at a time, place and bytes, until no rank has more; the root writes them.
+/// All-gathers one parcel (place, count and bytes) of every rank at a time, until no rank has more; the root writes
+/// them.
 void StateWriter::gather(const std::string& path, const device::Elements& elements,
                          std::span<const device::Piece> pieces, Index total) {
   const Index size = device::bytes_of(elements.type);
@@ -247,7 +248,8 @@ void StateWriter::host(const std::string& path, std::vector<Index>& values) {
 }
 
 h5::Object StateReader::dataset(const std::string& path) const {
-  if (!h5::exists(file_, path)) refuse(file_.where.file, "it has no " + path + ": it is of another configuration");
+  if (!h5::exists(file_, path))
+    refuse(file_.where.file, "it has no " + path + ": the run that wrote it had other options");
   return h5::open_dataset(file_, path);
 }
 
@@ -256,7 +258,8 @@ void StateReader::device(const std::string& path, const device::Elements& elemen
   const h5::Object source = dataset(path);
   const std::vector<hsize_t> sizes = h5::extents(source);
   if (sizes.size() != 1 || static_cast<Index>(sizes[0]) != total) {
-    refuse(file_.where.file, path + " is not of " + std::to_string(total) + " elements: another configuration");
+    refuse(file_.where.file,
+           path + " does not have " + std::to_string(total) + " elements: the run that wrote it had other options");
   }
   for_each_part(pieces, elements.type, [&](const device::Piece& part, std::byte* host) {
     const auto bytes = static_cast<std::size_t>(part.count * device::bytes_of(elements.type));
@@ -269,7 +272,7 @@ template <class Number>
 void StateReader::list(const std::string& path, device::ElementType type, std::vector<Number>& values) {
   const h5::Object source = dataset(path);
   const std::vector<hsize_t> sizes = h5::extents(source);
-  if (sizes.size() != 1) refuse(file_.where.file, path + " is no list");
+  if (sizes.size() != 1) refuse(file_.where.file, path + " is not a list");
   h5::check_plausible(source, static_cast<double>(sizes[0]) * sizeof(Number));
   values.resize(static_cast<std::size_t>(sizes[0]));
   h5::read_rows(source, h5_type(type), values, static_cast<Index>(sizes[0]));

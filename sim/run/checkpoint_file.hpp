@@ -8,19 +8,19 @@ namespace onebit::sim {
 
 /// Creates an empty checkpoint file. Throws IoError.
 h5::Object create_checkpoint_file(const std::string& path);
-/// Opens a file that was sealed by seal(). Throws ConfigError.
+/// Opens a file that seal() has sealed. Throws ConfigError.
 h5::Object open_checkpoint_file(const std::string& path);
 
-/// Writes the length and two checksums of a closed file to its first block: one of its bytes, one of the values that
-/// were passed to HDF5. Throws IoError.
+/// Writes the length and two checksums of a closed file to its first block. One checksum is of the file's bytes, the
+/// other of the values that were passed to HDF5. Throws IoError.
 void seal(const h5::Object& closed);
 /// Throws IoError if a sealed file does not hold the values that were passed to HDF5.
 void verify_written(const h5::Object& closed);
 /// Throws ConfigError if the length or a checksum does not match the file.
 void verify_seal(const std::string& path);
 
-/// Writes the state of this process's ranks, one rank at a time. If the ranks are processes, it writes the state of all
-/// of them, and all must visit at the same time.
+/// Writes the state of this process's ranks, one rank at a time. If every rank is a process, the root writes the state
+/// of all of them, and all processes must visit at the same time.
 class StateWriter final : public device::StateVisitor {
  public:
   /// file: nullptr in processes other than the root. gathers: whether the ranks are processes.

@@ -49,10 +49,10 @@ void validate(const RunConfig& config) {
   check_not_negative("probe.moved", config.probe.moved);
   check_not_negative("epochs", config.epochs);
   if (config.epochs > 0 && config.data.name == "none") {
-    throw ConfigError("no data, no epochs", "epochs, data none", "give steps");
+    throw ConfigError("a run without data has no epochs", "epochs, data none", "give steps instead");
   }
   if (config.steps > 0 && config.epochs > 0) {
-    throw ConfigError("both steps and epochs are given", "steps, epochs", "give one of them");
+    throw ConfigError("both steps and epochs are given", "steps, epochs", "give only one of them");
   }
 }
 
@@ -77,7 +77,7 @@ RunConfig completed(RunConfig config) {
 
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size) {
   constexpr Index most = kMostEvaluated, few = 512, usual = 21;
-  const auto times_at = [&](Index every) { return 1 + (steps + every - 1) / every; };  // including the one at the start
+  const auto times_at = [&](Index every) { return 1 + (steps + every - 1) / every; };  // counts the one at the start
   const Index of_a_step = config.workers * config.batch * config.accumulation, all = std::max<Index>(1, size);
   const double affordable = 0.5 * static_cast<double>(of_a_step) * static_cast<double>(steps);
   const auto budget = static_cast<Index>(std::min(affordable, 0x1p62));

@@ -39,8 +39,9 @@ struct CheckpointConfig {
 inline constexpr Index kMostEvaluated = 8192;
 
 struct EvalConfig {
-  Index every = 0;     ///< steps between evaluations; 0: as planned_evaluations says
-  Index examples = 0;  ///< evenly spread over the split, always the same; at most all of it; 0: as above
+  Index every = 0;     ///< steps between evaluations; 0: as planned_evaluations chooses
+  Index examples = 0;  ///< most examples, evenly spread over the split and always the same; 0: as planned_evaluations
+                       ///< chooses
   DataSource::Split split = DataSource::Split::holdout;
 };
 
@@ -56,13 +57,13 @@ struct RunConfig {
   Index workers = 16;
   Index batch = 16;        ///< examples per worker and pass
   Index accumulation = 1;  ///< passes whose gradients are averaged before the optimizer sees them
-  Index steps = 0;         ///< 0: from epochs
-  double epochs = 0;       ///< 0: from steps; both 0: 1,000 steps
-  std::uint32_t seed = 1;  ///< initial weights and sampling
+  Index steps = 0;         ///< number of steps; 0: follows from epochs
+  double epochs = 0;       ///< number of epochs; 0: follows from steps; if both are 0, the run has 1,000 steps
+  std::uint32_t seed = 1;  ///< seed of the initial weights and of sampling
   std::string device = "cpu";
-  int threads = 0;         ///< 0: one per core
-  bool graphs = true;      ///< GPUs replay the launches of a pass as CUDA graphs
-  Index worker_group = 0;  ///< workers whose gradients are held at the same time; 0: as many as are fast and fit
+  int threads = 0;         ///< number of CPU threads; 0: one per core
+  bool graphs = true;      ///< whether GPUs replay the launches of a pass as CUDA graphs
+  Index worker_group = 0;  ///< workers whose gradients are held at the same time; 0: chosen for speed and memory
   Index memory = 0;        ///< bytes that the run may take; 0: nine tenths of what is free
 };
 
@@ -78,15 +79,15 @@ RunConfig with_short_stages(RunConfig config, Index steps);
 RunConfig completed(RunConfig config);
 
 /// Chooses the evaluation options that are left open (0), for a run of `steps` steps with `size` examples in the split.
-/// The default is 21 evaluations of 8192 examples, or as many and as large ones as take at most a fifth of the run.
-/// This is counted, never measured, so that logs are the same everywhere: an evaluated example costs at most half as
-/// much as a training example (a forward pass, against forward and backward), so half as many examples may be evaluated
-/// as are trained on. First the evaluations become smaller, down to 512 examples, then fewer, then smaller again; those
-/// before the first and after the last step always take place. Sizes depend only on the number of training examples, so
-/// that runs with equally many stay comparable.
+/// The default is 21 evaluations of 8192 examples, or fewer and smaller ones that take at most a fifth of the run. The
+/// cost is estimated, never measured, so that logs are the same everywhere: an evaluated example costs at most half as
+/// much as a training example (a forward pass instead of forward and backward), so half as many examples may be
+/// evaluated as are trained on. First the evaluations become smaller, down to 512 examples, then fewer, then smaller
+/// again; those before the first and after the last step always take place. Sizes depend only on the number of training
+/// examples, so that runs with the same number stay comparable.
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size);
 
-/// Steps of a run over a training split of `examples` examples.
+/// Number of steps of a run over a training split of `examples` examples.
 Index total_steps(const RunConfig& config, Index examples);
 
 }  // namespace onebit::sim

@@ -1,6 +1,6 @@
 #pragma once
-// Which options decide the results of a run, by name. These must agree for a run to be resumed, to be counted once in a
-// sweep, or to count as another seed of an arm.
+// Tells by name which options decide the results of a run. Their values must agree for a run to be resumed, to be the
+// same point of a sweep, or to be another seed of an arm.
 
 #include <string>
 

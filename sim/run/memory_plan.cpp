@@ -17,7 +17,8 @@ using Rows = std::vector<MemoryPlan::Row>;
 
 constexpr Index kSteps = 6;
 
-/// Bytes that the program and HDF5 take for an open log, whatever it holds: half of them code. Measured with HDF5 1.10.
+/// Bytes that an open log takes in the program and in HDF5, whatever it holds; half of them are code. Measured with
+/// HDF5 1.10.
 constexpr Index kLog = 6'500'000;
 
 Index total_of(const Rows& rows) {
@@ -38,7 +39,7 @@ RunConfig first_steps(const RunConfig& config, Index steps) {
   return run;
 }
 
-/// Does everything that a run does, once, so that all its allocations happen here.
+/// Does everything that a run does at least once, so that all its allocations are counted.
 void take_steps(VirtualCluster& cluster, const LogConfig& log, const EvalConfig& eval) {
   const bool evaluates = cluster.data().size(eval.split) > 0;
   if (evaluates) cluster.evaluate();
@@ -66,8 +67,8 @@ Index take_apart(const device::Memory& memory, Part& part) {
   return before - memory.use().used;
 }
 
-/// Memory of a device by purpose; what was held beyond the parts at some time is temporary. renews: tensors freeze one
-/// by one, and for a moment an exchange exists next to its successor.
+/// Returns the memory of a device by purpose; what was held beyond the parts at the peak counts as temporary. renews:
+/// whether tensors freeze one by one, so that for a moment an exchange exists next to its successor.
 Rows device_rows(Replica& replica, bool renews) {
   const device::Memory& memory = replica.shard.device.memory();
   const optim::StateView state = replica.optimizer->state();
@@ -89,7 +90,7 @@ Rows device_rows(Replica& replica, bool renews) {
   return rows;
 }
 
-/// Bytes on the host: the batch, which stays, and the largest other copy, which is temporary.
+/// Returns the bytes on the host: the batch, which stays, and the largest other copy, which is temporary.
 Index host_bytes(const Replica& replica) {
   const Batch& batch = replica.batch;
   const auto bytes = [](const auto& values) { return static_cast<Index>(values.capacity() * sizeof(values[0])); };
@@ -98,7 +99,8 @@ Index host_bytes(const Replica& replica) {
   return kept + (memory.largest_transfer() > kept ? memory.largest_transfer() : 0);
 }
 
-/// Resources whose devices only count, for the devices of all processes: every process plans for all of them.
+/// Returns resources whose devices only count allocations. They stand for the devices of all processes, because every
+/// process plans for all of them.
 RunResources planned(const RunResources& resources) {
   RunResources plan{.data = resources.data, .devices = {}, .keeps_examples = resources.keeps_examples};
   for (const device::Device& device : resources.devices) plan.devices.push_back(device.plan());
@@ -107,7 +109,7 @@ RunResources planned(const RunResources& resources) {
   return plan;
 }
 
-/// Adds up what the devices hold or, if they are separate, returns what the one with most holds.
+/// Returns the sum of what the devices hold or, if they are separate, what the fullest device holds.
 Rows joined(const std::vector<Rows>& devices, bool separate) {
   if (separate) {
     return *std::max_element(devices.begin(), devices.end(),
@@ -120,7 +122,7 @@ Rows joined(const std::vector<Rows>& devices, bool separate) {
   return sum;
 }
 
-/// What every run with this model needs.
+/// Returns the memory that every run with this model needs.
 Rows least_rows(const RunConfig& config, const RunResources& resources) {
   const Index row = make_model(resources.devices.front(), completed(config).model, *resources.data)->parameters() *
                     Index{sizeof(float)};
@@ -146,7 +148,7 @@ class Planner {
     VirtualCluster(config, resources_);  // throws errors that no amount of memory would avoid
   }
 
-  /// Plans the run with this worker group. Takes no steps if even their starting state does not fit.
+  /// Plans the run with this worker group. Takes no steps if even the starting state does not fit.
   MemoryPlan at(Index group) const {
     RunConfig config = config_;
     config.worker_group = group;
@@ -179,7 +181,7 @@ class Planner {
     return std::ranges::find(plan.rows, "examples", &MemoryPlan::Row::name)->bytes > 0;
   }
 
-  /// Combines the plans of all processes, so that they agree: the most that one needs, and the least that one may take.
+  /// Makes the plans of all processes agree: takes the most that one of them needs and the least that one may take.
   /// Collective.
   void agree(MemoryPlan& plan) const {
     std::vector<double> own = {static_cast<double>(plan.worker_group), -static_cast<double>(plan.limit)};
@@ -195,7 +197,7 @@ class Planner {
   /// Adds a device's share to a sum or, if devices are separate, takes the maximum.
   void add(Index bytes, Index& sum) const { sum = separate_ ? std::max(sum, bytes) : sum + bytes; }
 
-  /// Bytes that a batch of every device takes on the host, known before one is drawn.
+  /// Returns the bytes that the devices' batches take on the host, without drawing any.
   Index batch_bytes(const VirtualCluster& cluster, const RunConfig& config) const {
     const DataSource& data = cluster.data();
     Index workers = 0;
@@ -206,7 +208,7 @@ class Planner {
     return workers * config.batch * example * Index{sizeof(float)};
   }
 
-  /// Bytes that all devices hold or, if they are separate, the one with most.
+  /// Returns the bytes that all devices hold or, if they are separate, those of the fullest device.
   Index held(const RunResources& resources) const {
     Index sum = 0;
     for (const device::Device& device : resources.devices) add(device.memory().use().held, sum);
@@ -214,28 +216,28 @@ class Planner {
   }
 
   [[noreturn]] void refuse(const MemoryPlan& plan) const {
-    std::string hint = plan.worker_group > 1 ? "a smaller --worker-group, fewer workers or a smaller batch"
-                                             : "fewer workers, a smaller batch or a smaller model";
-    if (resources_.devices.front().records()) hint += "; on GPUs --graphs false takes less";
+    std::string hint = plan.worker_group > 1 ? "use a smaller --worker-group, fewer workers or a smaller batch"
+                                             : "use fewer workers, a smaller batch or a smaller model";
+    if (resources_.devices.front().records()) hint += "; on GPUs, --graphs false takes less memory";
     throw ConfigError("the run does not fit in memory", "it needs at least " + plan.text(), hint);
   }
 
  private:
   bool renews_;
   RunConfig config_;
-  RunResources resources_;  ///< with devices that only count
+  RunResources resources_;  ///< resources whose devices only count allocations
   std::shared_ptr<device::ProcessGroup> processes_;
-  bool on_host_;   ///< devices compute in host memory
-  bool separate_;  ///< devices have memory of their own, or are processes: the plan is for the one that holds most
+  bool on_host_;   ///< whether the devices compute in host memory
+  bool separate_;  ///< whether devices have their own memory or are processes; the plan is then for the fullest device
   Index limit_;
-  Index own_;  ///< bytes that the process has already written
+  Index own_;  ///< bytes of memory that the process has already written
 };
 
 }  // namespace
 
 namespace {
 
-/// Memory that a device may take: what is free, shared among the devices on the same GPU.
+/// Returns the memory that a device may take: the free memory, divided among the devices on the same GPU.
 Index share_of_memory(const device::Device& device, const RunResources& resources) {
   const Index free = device.memory().available();
   if (!device.is_gpu()) return free;
@@ -251,7 +253,7 @@ Index memory_limit(const RunConfig& config, const RunResources& resources) {
   for (const device::Device& device : resources.devices) least = std::min(least, share_of_memory(device, resources));
   least /= resources.processes->neighbours();
   if (!resources.devices.front().is_gpu()) least += device::resident_memory().total();
-  return least - least / 10;  // the plan is exact to a tenth
+  return least - least / 10;  // the plan is accurate to a tenth
 }
 
 Index MemoryPlan::total() const {
@@ -262,7 +264,7 @@ std::string MemoryPlan::text() const {
   const auto most =
       std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   const auto words = [](Index bytes) { return bytes_text(static_cast<double>(bytes)); };
-  return words(total()) + ", " + words(most->bytes) + " of it for " + most->name + ", and may take " + words(limit);
+  return words(total()) + ", " + words(most->bytes) + " of it for " + most->name + "; the limit is " + words(limit);
 }
 
 VirtualCluster PreparedRun::start() const {
@@ -276,8 +278,8 @@ VirtualCluster PreparedRun::start() const {
 }
 
 std::string out_of_memory(const std::string& plan) {
-  return std::string("out of memory") + (plan.empty() ? "" : " (the run was to take " + plan + ")") +
-         "; other programs may have taken some: look what runs, or take a smaller --worker-group or --memory";
+  return std::string("out of memory") + (plan.empty() ? "" : " (planned: " + plan + ")") +
+         "; other programs may use memory: stop them, or give a smaller --worker-group or --memory";
 }
 
 MemoryPlan plan_memory(const RunConfig& config, const RunResources& resources) {

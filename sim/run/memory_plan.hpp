@@ -1,6 +1,6 @@
 #pragma once
-// What a run will hold in memory, known before it starts: its first steps run on devices that only count allocations,
-// so the numbers come from the code that allocates, not from a separate formula.
+// Plans the memory of a run before it starts. The first steps run on devices that only count allocations, so the
+// numbers come from the code that allocates, not from a separate formula.
 
 #include "sim/cluster/virtual_cluster.hpp"
 
@@ -11,12 +11,12 @@ struct MemoryPlan {
     std::string name;
     Index bytes = 0;
   };
-  /// Bytes by purpose. CPU devices of one process: added up over the devices. GPUs, or one device per process: those of
-  /// the device that needs most. Runs on CPUs also have rows for copies on the host, the log, and data and program.
+  /// Bytes by purpose: for CPU devices of one process, the sum over the devices; for GPUs or several processes, those
+  /// of the device that needs most. Runs on CPUs also have rows for copies on the host, the log, and data and program.
   std::vector<Row> rows;
-  Index limit = 0;             ///< bytes that the run may take; with several processes, that each may take
+  Index limit = 0;             ///< bytes that the run may take; with several processes, each of them
   Index worker_group = 0;      ///< workers of a device whose gradients are held at the same time
-  bool keeps_examples = true;  ///< RunResources::keeps_examples
+  bool keeps_examples = true;  ///< value for RunResources::keeps_examples
 
   Index total() const;
   bool fits() const { return total() <= limit; }
@@ -26,21 +26,21 @@ struct MemoryPlan {
 
 /// A run that fits in memory.
 struct PreparedRun {
-  RunConfig config;  ///< as given, with the evaluations that were left open filled in
+  RunConfig config;  ///< configuration as given, with the open evaluation options filled in
   RunResources resources;
   MemoryPlan plan;
 
-  /// Makes the cluster, ready for the first step. Throws Error with the plan if there is less memory than when it was
-  /// planned.
+  /// Makes the cluster, ready for the first step. Throws Error with the plan if less memory is free than when the run
+  /// was planned.
   VirtualCluster start() const;
 };
 
-/// Text of the error for a run that finds less memory than it planned with.
+/// Returns the error message for a run that finds less memory than was planned. plan: MemoryPlan::text(), or empty.
 std::string out_of_memory(const std::string& plan);
 
-/// Bytes that the run may take: config.memory, else nine tenths of the smallest share of one device, where free memory
-/// is divided among devices on the same GPU and among processes of this machine. On CPUs, what the process already
-/// holds is added before taking nine tenths.
+/// Returns the bytes that the run may take: config.memory or, if that is 0, nine tenths of the smallest share of a
+/// device. A share is the free memory, divided among the devices on the same GPU and among the processes on this
+/// machine. On CPUs, what the process already holds is added before taking nine tenths.
 Index memory_limit(const RunConfig& config, const RunResources& resources);
 
 /// Plans the run at its worker group; if none is given, at the largest that fits. Throws ConfigError with the numbers

@@ -27,18 +27,18 @@ void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
   const LogHeader& header = log.header();
   if (header.data_hash != cluster.data().hash()) {
     throw ConfigError("the data are not those of the log", log.path(),
-                      "data hash " + header.data_hash + " there, " + cluster.data().hash() + " now");
+                      "data hash " + header.data_hash + " in the log, " + cluster.data().hash() + " now");
   }
   if (header.tensors != cluster.model().tensors()) {
     throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");
   }
   if (header.workers != cluster.replicas().front().shard.workers()) {
-    throw ConfigError("the log is of another number of workers", log.path(),
+    throw ConfigError("the log has another number of workers", log.path(),
                       "resume with --workers " + std::to_string(header.workers));
   }
 }
 
-/// Why a checkpoint cannot be used; empty where it can.
+/// Returns why a checkpoint cannot be used; empty if it can.
 std::string defect_of(const std::string& path, const LogReader& log) {
   RunState state;
   try {
@@ -47,14 +47,14 @@ std::string defect_of(const std::string& path, const LogReader& log) {
   } catch (const Error& error) {
     return error.what();
   }
-  if (state.log != identity_of(log.header())) return "checkpoint is of no use: it is another run's (" + path + ")";
+  if (state.log != identity_of(log.header())) return "cannot use checkpoint: it belongs to another run (" + path + ")";
   if (!holds(committed_rows(log), state.rows)) {
-    return "checkpoint is of no use: the log has lost rows that it counts (" + path + ")";
+    return "cannot use checkpoint: the log has lost rows that it counts (" + path + ")";
   }
   return "";
 }
 
-/// Step of the newest checkpoint that can be used, or kNone.
+/// Returns the step of the newest usable checkpoint, or kNone.
 Index newest_good(const std::string& path, const LogReader& log, std::vector<std::string>& refused) {
   for (const CheckpointFile& file : checkpoints_of(path)) {
     const std::string defect = defect_of(file.path, log);
@@ -64,8 +64,8 @@ Index newest_good(const std::string& path, const LogReader& log, std::vector<std
   return kNone;
 }
 
-/// Keeps what the log has up to `step`. Events are chosen by their step, because a checkpoint of a run that computed
-/// steps again also counts later events.
+/// Makes a resumption keep the log's rows up to `step`. Events are chosen by their step, because a checkpoint of a run
+/// that computed steps again also counts later events.
 void keep_up_to(Index step, const LogReader& log, Resumption& resumption) {
   const auto stays = [step](const Event& event) { return event.step <= step; };
   const std::vector<Event> events = log.events();
@@ -102,12 +102,12 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
   cluster.processes().run([&] {
     if (!replace || step != kNone || resumption.refused.empty()) return;
     throw ConfigError(resumption.refused.front(), "",
-                      "without it the log's rows would be lost; --overwrite begins anew");
+                      "resuming without it would discard all rows of the log; --overwrite starts the run again");
   });
   cluster.processes().run([&] {
     if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
     if (cluster.step() > cluster.steps()) {
-      throw ConfigError("the run would end before the checkpoint that it goes on from", checkpoint_path(path, step),
+      throw ConfigError("the run would end before the checkpoint that it continues from", checkpoint_path(path, step),
                         "give at least --steps " + std::to_string(step));
     }
     if (!cluster.is_root()) return;

@@ -10,7 +10,7 @@
 namespace onebit::sim {
 namespace {
 
-/// The time to the microsecond, which tells logs apart.
+/// Returns the time to the microsecond, so that it differs from log to log.
 std::string utc_now() {
   std::timespec now{};
   std::timespec_get(&now, TIME_UTC);
@@ -30,7 +30,7 @@ std::string host_name() {
   return text;
 }
 
-/// Describes what was read, shortened if a folder held very many files; the data hash covers them all.
+/// Describes the data that were read. Shortened if they were very many files; the data hash covers all of them.
 std::string read_text(const std::vector<std::string>& provenance) {
   constexpr std::size_t shown = 100;
   const std::span<const std::string> lines(provenance);

@@ -1,5 +1,5 @@
 #pragma once
-// The header of a run's log.
+// Makes the header of a run's log.
 
 #include "sim/cluster/virtual_cluster.hpp"
 #include "sim/log/schema.hpp"
@@ -7,8 +7,8 @@
 
 namespace onebit::sim {
 
-/// Returns the header of a new log: who trains what, where, from which data, and which groups of rows the log will
-/// have.
+/// Returns the header of a new log: the program, its options, the machine, the model and the data, and which groups of
+/// rows the log will have.
 LogHeader make_header(const VirtualCluster& cluster, const RunConfig& config, const RunIdentity& identity);
 
 }  // namespace onebit::sim

@@ -20,19 +20,21 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 std::string text_of(double value) {
-  return ": " + shortest(value);
+  return " is " + shortest(value);
 }
 std::string text_of(Index value) {
-  return ": " + std::to_string(value);
+  return " is " + std::to_string(value);
 }
 std::string text_of(const std::vector<double>&) {
   return "";
 }
 
 [[noreturn]] void refuse(const std::string& what, Index step, const std::string& there, const std::string& now) {
-  throw Error("a step that was computed again differs from the log",
-              what + " of step " + std::to_string(step) + (there.empty() ? "" : there + " there" + now + " now"),
-              "program or machine are others than the log's; --resume.allow bits goes on and replaces the log's rows");
+  throw Error(
+      "a step that was computed again differs from the log",
+      what + " of step " + std::to_string(step) + (there.empty() ? "" : there + " in the log and" + now + " now"),
+      "the program or the machine is not the one that wrote the log; --resume.allow bits continues and replaces "
+      "the log's rows");
 }
 
 template <class Row>
@@ -93,8 +95,8 @@ void RunLog::append(const EvaluationRow& row) {
   append_row(row);
 }
 
-/// The log may have events in between that this run does not repeat: that a run was stopped or resumed. The end of a
-/// run is always appended, even if an earlier run has ended in the same way.
+/// The log may contain events that this run does not repeat, because a run was stopped or resumed. The end of a run is
+/// always appended, even if an earlier run has ended in the same way.
 void RunLog::append(const Event& event) {
   if (is_end(event)) return writer_.append(event);
   std::deque<Event>& expected = expected_.of<Event>();

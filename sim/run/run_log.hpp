@@ -1,6 +1,6 @@
 #pragma once
-// The log of a run in progress. A resumed run computes again some rows that its log already has: these must be the
-// same, and are not written twice.
+// The log of a run in progress. A resumed run computes some rows again that its log already has. They must be the same,
+// and they are not written twice.
 
 #include <deque>
 #include <tuple>
@@ -10,7 +10,7 @@
 
 namespace onebit::sim {
 
-/// Rows of a log beyond some point, which a resumed run will compute again.
+/// Rows at the end of a log that a resumed run will compute again.
 struct ExpectedRows {
   std::tuple<std::deque<StepRow>, std::deque<WorkerRow>, std::deque<TensorRow>, std::deque<ProbeRow>,
              std::deque<EvaluationRow>, std::deque<Event>, std::deque<StepTraffic>>
@@ -22,9 +22,9 @@ struct ExpectedRows {
   }
 };
 
-/// Returns the rows of each group after the first `from` of it, where `from` are the row counts when the log was at
-/// `step`. Events are taken by step > `step` rather than by count: stopping and resuming add events, so their count
-/// does not tell. Throws what LogReader throws.
+/// Returns the rows of each group beyond the counts `from`, which the log had at `step`. Events are chosen by
+/// step > `step` instead, because stopping and resuming add events that the counts do not include. Throws what
+/// LogReader throws.
 ExpectedRows rows_beyond(const LogReader& log, const LogRows& from, Index step);
 
 class RunLog {
@@ -32,8 +32,8 @@ class RunLog {
   RunLog(LogWriter& writer, ExpectedRows expected) : writer_(writer), expected_(std::move(expected)) {}
 
   /// Append a row, unless the log already has it. Throw what LogWriter::append throws, and Error if the row differs
-  /// from the log's in anything but times. Not so for events: one that is not among the expected is simply appended,
-  /// and an end event always is.
+  /// from the log's in anything but times. Events are treated differently: an event that is not expected is appended,
+  /// and an event that ends the run always is.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);
@@ -44,7 +44,7 @@ class RunLog {
 
   void flush() { writer_.flush(); }
   void synchronize() { writer_.synchronize(); }
-  /// Counts the rows up to the run's current step: rows that are still expected do not count, except events.
+  /// Returns the number of rows up to the run's current step. Rows that are still expected do not count, except events.
   LogRows rows() const;
 
  private:

@@ -82,12 +82,12 @@ class CaseDraws final : public compress::RecordedDraws {
   Index steps() const override { return steps_; }
 
  private:
-  static constexpr Index kMost = Index{1} << 30;  ///< elements
+  static constexpr Index kMost = Index{1} << 30;  ///< most elements of a dataset
   h5::Object group_;
   Index steps_;
 };
 
-/// Path of a dataset: the case's own if it has one, else that of the whole trace.
+/// Returns the path of a dataset: the case's own if it has one, otherwise the one of the whole trace.
 std::string own_or_common(const h5::Object& file, const std::string& name, const std::string& dataset) {
   const std::string own = name + "/" + dataset;
   return !name.empty() && h5::exists(file, own) ? own : dataset;
@@ -100,8 +100,8 @@ struct GradientTrace::File {
   h5::Object gradients;
 };
 
-/// Path of the gradients. Without a name, in a trace whose cases alone have gradients, those of the first case: they
-/// have the sizes.
+/// Returns the path of the gradients. If only the cases have gradients and none is named, returns those of the first
+/// case, because the sizes can be read from them.
 std::string GradientTrace::gradients_of(const std::string& name) const {
   const std::string place = own_or_common(file_->file, name, "gradients");
   if (h5::exists(file_->file, place)) return place;
@@ -120,7 +120,7 @@ GradientTrace::GradientTrace(const std::string& path, const std::string& name) t
   workers_ = shape[1];
   parameters_ = shape[2];
   if (steps_ < 1 || workers_ < 1 || parameters_ < 1) bad_trace(path, "gradients is empty");
-  if (sizes_of(file, x0, 1)[0] != parameters_) bad_trace(path, "x0 and gradients differ in parameters");
+  if (sizes_of(file, x0, 1)[0] != parameters_) bad_trace(path, "x0 and gradients differ in their number of parameters");
   x0_ = read_vector<float>(file, x0, H5T_NATIVE_FLOAT, parameters_);
   read_tensors();
   if (gradients == own_or_common(file, name, "gradients")) file_->gradients = h5::open_dataset(file, gradients);
@@ -136,10 +136,10 @@ void GradientTrace::read_tensors() {
   tensor_sizes_ = read_vector<Index>(file, "tensor_sizes", H5T_NATIVE_INT64, tensors);
   Index left = parameters_;
   for (Index size : tensor_sizes_) {
-    if (size < 0 || size > left) bad_trace(path, "tensor_sizes does not sum to the parameters");
+    if (size < 0 || size > left) bad_trace(path, "tensor_sizes does not sum to the number of parameters");
     left -= size;
   }
-  if (left != 0) bad_trace(path, "tensor_sizes does not sum to the parameters");
+  if (left != 0) bad_trace(path, "tensor_sizes does not sum to the number of parameters");
   tensors_ = compress::unnamed(tensor_sizes_);
   if (!h5::exists(file, "tensor_shapes")) return;
   if (sizes_of(file, "tensor_shapes", 2) != std::vector<Index>{tensors, 2})
@@ -150,7 +150,7 @@ void GradientTrace::read_tensors() {
     const Index rows = shapes[2 * i], columns = shapes[2 * i + 1], size = tensors_[i].size;
     if (columns == 0) continue;
     if (rows < 1 || columns < 0 || rows > size || size % rows != 0 || size / rows != columns) {
-      bad_trace(path, "tensor_shapes does not fit tensor_sizes");
+      bad_trace(path, "tensor_shapes does not match tensor_sizes");
     }
     tensors_[i].rows = rows;
   }
@@ -160,8 +160,8 @@ GradientTrace::~GradientTrace() = default;
 
 void GradientTrace::read_step(Index step, std::vector<float>& gradients) const {
   if (file_->gradients.id.get() < 0) {
-    throw ConfigError("every case of the trace has gradients of its own", file_->file.where.file,
-                      "name one by --reference");
+    throw ConfigError("every case of the trace has its own gradients", file_->file.where.file,
+                      "choose a case with --reference");
   }
   gradients.resize(static_cast<std::size_t>(workers_ * parameters_));
   h5::read_rows(file_->gradients, H5T_NATIVE_FLOAT, gradients, 1, step);

@@ -1,8 +1,8 @@
 #pragma once
-// Gradient traces: recorded gradients that any framework can write, and the parameters that a replay makes of them.
+// Gradient traces: recorded gradients, which any framework can write, and the parameters that a replay computes.
 // Layout: gradients float32 [steps, workers, parameters], x0 float32 [parameters], tensor_sizes int64 [tensors];
 // optionally tensor_shapes int64 [tensors, 2], rows and columns of each (0 columns: a vector), and a group per
-// reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and, where workers differ,
+// reference case, with hyper-parameters as attributes, params [steps, parameters] (worker 0) and, if workers differ,
 // params_all_workers [workers, steps, parameters]. A case may have its own gradients and x0, and the random
 // numbers that were drawn in it.
 
@@ -19,7 +19,7 @@ namespace onebit::sim {
 
 class GradientTrace {
  public:
-  /// Opens a trace. `name`: the case whose own gradients and x0 are used, if it has them. Throws ConfigError if the
+  /// Opens a trace. name: the case whose own gradients and x0 are used, if it has them. Throws ConfigError if the
   /// file is missing or not HDF5, or if a dataset is missing, has a shape that does not match the others, or is larger
   /// than the file can hold.
   explicit GradientTrace(const std::string& path, const std::string& name = "");
@@ -31,7 +31,7 @@ class GradientTrace {
   Index workers() const { return workers_; }
   Index parameters() const { return parameters_; }
   const std::vector<Index>& tensor_sizes() const { return tensor_sizes_; }
-  /// Tensors of the parameter vector, with their shapes if those are recorded.
+  /// Tensors of the parameter vector, with their shapes if the trace has them.
   const std::vector<compress::Tensor>& tensors() const { return tensors_; }
   const std::vector<float>& x0() const { return x0_; }
 
@@ -41,20 +41,22 @@ class GradientTrace {
 
   /// Names of the reference cases.
   std::vector<std::string> cases() const;
-  /// Attributes of a case: numbers (one or more) or one text, of fixed or variable length. Throws ConfigError for an
-  /// unknown case and for attributes of another kind.
+  /// Attribute of a case: one or more numbers, or one text.
   struct Attribute {
     std::vector<double> numbers;
     std::string text;
   };
+  /// Returns the attributes of a case, by name. Texts may have fixed or variable length. Throws ConfigError for an
+  /// unknown case and for attributes of another kind.
   std::map<std::string, Attribute> attributes(const std::string& name) const;
-  /// params of a case after one step, 0-based.
+  /// Reads params of a case after one step, 0-based.
   std::vector<double> reference(const std::string& name, Index step) const;
   /// Whether a case has params_all_workers float32 [workers, steps, parameters]. Throws ConfigError for another shape.
   bool has_worker_reference(const std::string& name) const;
   /// Reads params_all_workers of a case after one step, 0-based: [workers][parameters].
   std::vector<double> worker_reference(const std::string& name, Index step) const;
-  /// Random numbers that were drawn in a case: its other datasets. The result outlives the trace.
+  /// Returns the random numbers that were drawn in a case, which are its other datasets. The result may outlive the
+  /// trace.
   std::shared_ptr<const compress::RecordedDraws> recorded(const std::string& name) const;
 
  private:
@@ -69,22 +71,23 @@ class GradientTrace {
   std::vector<float> x0_;
 };
 
-/// Writes the parameters of a replay: params float32 [steps, parameters], of worker 0; and, if workers have their own
+/// Writes the parameters of a replay: params float32 [steps, parameters] of worker 0 and, if workers have their own
 /// parameters, params_all_workers float32 [workers, steps, parameters].
 class TraceWriter {
  public:
-  /// Creates the file. worker_rows: how many workers have their own parameters, in `steps` steps; 0: none. Throws
-  /// ConfigError if the file exists (and overwrite is false) or cannot be created.
+  /// Creates the file. worker_rows: number of workers with their own parameters, which are then recorded for `steps`
+  /// steps; 0 if workers share parameters. Throws ConfigError if the file exists (and overwrite is false) or cannot be
+  /// created.
   TraceWriter(const std::string& path, Index parameters, bool overwrite, Index worker_rows = 0, Index steps = 0);
   /// Removes what was written, unless close() was called.
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  /// Writes one step. parameters: one row, or one for each worker that has its own.
+  /// Writes one step. parameters: one row, or one row for each worker if workers have their own.
   void write_step(Index step, const std::vector<float>& parameters);
-  /// Reads the file back and moves it to its place; until then it is PATH.part, and an existing file is unchanged.
-  /// Throws IoError if the data did not arrive.
+  /// Closes the file, reads it back and moves it to its place; until then it is PATH.part, and an existing file is
+  /// unchanged. Throws IoError if writing fails.
   void close();
 
  private:

@@ -119,7 +119,7 @@ class Run {
     if (config_.checkpoint.every > 0 && step % config_.checkpoint.every == 0) checkpoint();
   }
 
-  /// Writes a checkpoint. The log is on disk before the checkpoint counts its rows.
+  /// Writes a checkpoint. Puts the log on disk first, because the checkpoint counts its rows.
   void checkpoint() {
     take_wall_time();
     cluster_.processes().run([&] {
@@ -134,7 +134,7 @@ class Run {
     leave_out_time();
   }
 
-  /// Adds the time since the last call, or since the last leave_out_time().
+  /// Adds the wall time since the last call of this function or of leave_out_time().
   void take_wall_time() {
     const Clock::time_point now = Clock::now();
     state_.wall_seconds += seconds_between(last_time_, now);
@@ -152,11 +152,11 @@ class Run {
     control_.on_step({outcome.step, cluster_.steps(), outcome.loss, rate});
   }
 
-  /// Says how the run can continue: what a device held is lost, what is on disk is not.
+  /// Says how the run can continue: what a device held is lost, but not what is on disk.
   std::string way_on() const {
     const std::vector<CheckpointFile> files = checkpoints_of(path_);
-    if (files.empty()) return "; there is no checkpoint: with --checkpoint.every a run can go on";
-    return "; --resume goes on from the checkpoint of step " + std::to_string(files.front().step);
+    if (files.empty()) return "; there is no checkpoint to resume from: --checkpoint.every writes some";
+    return "; --resume continues from the checkpoint of step " + std::to_string(files.front().step);
   }
 
   RunResult end(RunStatus status, const std::string& reason, const std::string& kind) {
@@ -176,16 +176,16 @@ class Run {
   const RunControl& control_;
   RunState state_;
   Clock::time_point last_flush_ = Clock::now();
-  Clock::time_point last_time_ = last_flush_;  ///< of the steps, without evaluations and checkpoints
+  Clock::time_point last_time_ = last_flush_;  ///< time up to which the wall time is counted or left out
 };
 
-/// Throws ConfigError if there are checkpoints without a log: they would be taken for those of the new one.
+/// Throws ConfigError if there are checkpoints without a log, because they would be taken for those of the new log.
 void refuse_stray_checkpoints(const std::string& path, Existing existing) {
   if (existing == Existing::replace || std::filesystem::exists(path)) return;
   const std::vector<CheckpointFile> files = checkpoints_of(path);
   if (files.empty()) return;
-  throw ConfigError("checkpoints of a run whose log is gone are in the way", files.front().path,
-                    "move them, or --overwrite removes them");
+  throw ConfigError("checkpoints of an earlier run are left, but not its log", files.front().path,
+                    "move them away, or remove them with --overwrite");
 }
 
 RunResult start(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,

@@ -1,5 +1,5 @@
 #pragma once
-// A whole run: steps, evaluations, log. Prints nothing; an observer may.
+// Trains a whole run, with its evaluations, log and checkpoints. Prints nothing; RunControl may.
 
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ struct RunIdentity {
   std::vector<std::pair<std::string, std::string>> options;  ///< every option with its final value
 };
 
-/// What RunControl::on_step is told after each step.
+/// What RunControl::on_step learns after each step.
 struct Progress {
   Index step = 0;
   Index steps = 0;
@@ -25,38 +25,39 @@ struct Progress {
 };
 
 struct RunControl {
-  std::string memory_plan = {};  ///< what the run was to take, in words: for the error if memory runs out anyway
-  std::function<void()> on_start = [] {};  ///< called when the log is open, before the first step
-  std::function<void(const std::string&)> on_warning = [](const std::string&) {};  ///< about an unusable checkpoint
+  std::string memory_plan = {};            ///< MemoryPlan::text(), for the error message if memory runs out anyway
+  std::function<void()> on_start = [] {};  ///< called before the first step, when the log is open
+  std::function<void(const std::string&)> on_warning = [](const std::string&) {
+  };  ///< called for an unusable checkpoint
   std::function<void(const Progress&)> on_step = [](const Progress&) {};
   std::function<bool()> stop_requested = [] { return false; };
 };
 
-/// What happens to a log that already exists.
+/// What to do with a log that already exists.
 enum class Existing { refuse, replace, resume, resume_replacing };
 
 struct RunResult {
   RunStatus status = RunStatus::running;
-  std::string reason;  ///< why it did not finish; empty for finished
+  std::string reason;  ///< why the run did not finish; empty if it did
 };
 
-/// Trains `cluster` to its end, to a stop request, a divergence or a failure, and logs to `path`, with checkpoints next
-/// to it. However it ends, the log is complete up to that point. With several processes the root writes log and
-/// checkpoints.
+/// Trains `cluster` until its last step, a stop request, a divergence or a failure. Logs to `path`; checkpoints are
+/// written next to it. However the run ends, the log is complete up to that point. With several processes, the root
+/// writes the log and the checkpoints.
 ///
-/// Existing::resume continues the log from its newest good checkpoint, or from the start if there is none: the result
-/// is that of an uninterrupted run, bit for bit. Steps that the log already has are computed again and compared with
-/// it; resume_replacing writes them anew, for a run whose options have changed.
+/// Existing::resume continues the log from its newest usable checkpoint, or from the start if there is none. The result
+/// is the same as that of an uninterrupted run, bit for bit. Steps that the log already has are computed again and
+/// compared with it; resume_replacing writes them again, for a run whose options have changed.
 ///
-/// Throws ConfigError (path; a log that does not match), IoError (log or checkpoint cannot be written), and with
-/// Existing::resume Error if a row that is computed again differs from the log (RunLog::append).
+/// Throws ConfigError if the path or the existing log cannot be used, IoError if the log or a checkpoint cannot be
+/// written, and with Existing::resume Error if a row that is computed again differs from the log (RunLog::append).
 RunResult train(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                 const RunIdentity& identity, const RunControl& control);
 
-/// Trains a cluster that read_checkpoint has brought to some step, to its end and in one process. The new log begins
-/// with the rows up to that step of `parent`, the log of the run that it branches off from: both have the same groups
-/// of rows, and every step is logged. Throws what train throws, and ConfigError for a parent that is shorter or has
-/// other rows.
+/// Trains a cluster that read_checkpoint has brought to some step, until its last step and in one process. The new log
+/// begins with the rows of `parent` up to that step; `parent` is the log of the run that this one branches off from.
+/// Both must have the same groups of rows and log every step. Throws what train throws, and ConfigError if the parent
+/// is shorter or has other groups of rows.
 RunResult branch(VirtualCluster& cluster, const RunConfig& config, const std::string& path, const RunIdentity& identity,
                  const RunControl& control, const LogReader& parent);
 

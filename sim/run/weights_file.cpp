@@ -41,11 +41,11 @@ h5::Object open_list(const h5::Object& file, const std::string& name, std::size_
   h5::Object dataset = h5::open_dataset(file, name);
   const h5::Id type(h5::check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
   const H5T_class_t found = H5Tget_class(type.get());
-  if (found != kind && found != other) refuse(path, name + " is of another type");
+  if (found != kind && found != other) refuse(path, name + " has values of another type");
   const std::vector<hsize_t> sizes = h5::extents(dataset);
   if (sizes.size() != 1) refuse(path, name + " has " + std::to_string(sizes.size()) + " dimensions");
   if (sizes[0] != count) {
-    refuse(path, name + " has " + std::to_string(sizes[0]) + " values, the model " + std::to_string(count));
+    refuse(path, name + " has " + std::to_string(sizes[0]) + " values, the model has " + std::to_string(count));
   }
   return dataset;
 }
@@ -124,7 +124,7 @@ std::vector<float> read_weights(const std::string& path, std::span<const compres
     for (Index i = 0; i < tensor.size; ++i) {
       if (std::isfinite(*weight++)) continue;
       throw ConfigError("a weight is not finite", path + ", tensor " + tensor.name + ", element " + std::to_string(i),
-                        "begin from other weights");
+                        "start from other weights");
     }
   }
   return weights;
@@ -133,13 +133,13 @@ std::vector<float> read_weights(const std::string& path, std::span<const compres
 void check_weights_output(const std::string& path, const std::string& log, bool overwrite) {
   for (const std::string& taken : {path, path + ".part"}) {
     if (!log.empty() && fs::weakly_canonical(taken) == fs::weakly_canonical(log)) {
-      throw ConfigError("the log and the weights are one file", "out " + log + ", weights-out " + path,
+      throw ConfigError("the log and the weights would be the same file", "out " + log + ", weights-out " + path,
                         "give them different names");
     }
   }
   if (fs::exists(path + ".part")) {
-    throw ConfigError("cannot write weights: a file of that name is in the way", path + ".part",
-                      "move it, or remove it");
+    throw ConfigError("cannot write weights: the temporary file already exists", path + ".part",
+                      "move it or remove it");
   }
   const fs::path folder = fs::absolute(path).parent_path();
   if (!fs::is_directory(folder)) throw ConfigError("cannot write weights: no such folder", path);

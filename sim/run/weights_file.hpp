@@ -1,6 +1,6 @@
 #pragma once
-// Weights between runs and programs: an HDF5 file with `weights` float32 [parameters], `tensor_sizes` int64 [tensors]
-// and `tensor_names`, texts of one fixed length [tensors].
+// Files that pass weights between runs and programs: HDF5 with `weights` float32 [parameters], `tensor_sizes` int64
+// [tensors] and `tensor_names` [tensors], texts of one fixed length.
 
 #include <span>
 #include <string>
@@ -17,12 +17,12 @@ std::vector<float> read_weights(const std::string& path, std::span<const compres
 /// Checks the file as read_weights does, without reading the weights.
 void check_weights(const std::string& path, std::span<const compress::Tensor> tensors);
 
-/// Throws ConfigError if write_weights could not, or must not, write `path`: there is no folder, something else is in
-/// its place, a file exists and overwrite is false, or the log (empty: none) has this name or that of path + ".part",
-/// which is written first.
+/// Throws ConfigError if write_weights cannot or must not write `path`: its folder does not exist or is not writable,
+/// `path` exists and must not be replaced, path + ".part", which is written first, exists, or one of these is the log.
+/// log: empty if there is none.
 void check_weights_output(const std::string& path, const std::string& log, bool overwrite);
 
-/// Writes or replaces the file, completely or not at all. Throws IoError, ConfigError.
+/// Writes or replaces the file, either completely or not at all. Throws IoError, ConfigError.
 void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights);
 
 }  // namespace onebit::sim

@@ -172,7 +172,7 @@ TEST_CASE("errors: damaged files of every source") {
   damaged("softmax", "libsvm", "line 1: indices must increase");
   damaged("softmax", "cifar10", "truncated: 10 of 3073 bytes");
   damaged("softmax", "cifar100", "truncated: 10 of 3074 bytes");
-  damaged("ngram", "tokens", "no header of a token file");
+  damaged("ngram", "tokens", "the file has no header");
   write_file(folder / "text", std::string(200, 'a'));
   check_error(folder,
               {"run", "--model", "ngram", "--data", "text", "--data.path", "text", "--data.vocabulary", "damaged", "-o",

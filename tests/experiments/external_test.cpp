@@ -374,7 +374,7 @@ TEST_CASE("external: what is no worker program is refused before the run", "[onc
   check_refused(bench, external("exec >&-; sleep 100 # " + bench.folder().path()), {"closed its standard output"});
   check_refused(bench, external("sleep 100 # " + bench.folder().path(), {"--model.timeout", "0.3"}),
                 {"no answer within 0.3 seconds", "--model.timeout"});
-  check_refused(bench, external("head -c 2000000 /dev/zero; sleep 100"), {"without end of line"});
+  check_refused(bench, external("head -c 2000000 /dev/zero; sleep 100"), {"answer has no end of line"});
   for (const std::string timeout : {"0", "-1", "nan", "inf"}) {
     check_refused(bench, external("cat", {"--model.timeout", timeout}), {"model.timeout"});
   }
@@ -382,10 +382,10 @@ TEST_CASE("external: what is no worker program is refused before the run", "[onc
     return external("read hello; printf 'hello version=1 initial=yes\\n" + lines + "ready\\n'; read more");
   };
   check_refused(bench, tensors(""), {"answers 'ready'", "tensor NAME SIZE"});
-  check_refused(bench, tensors("tensor a 0\\n"), {"answers 'tensor a 0'", "no number above 0"});
-  check_refused(bench, tensors("tensor a 3x4\\n"), {"no number above 0"});
-  check_refused(bench, tensors("tensor\\n"), {"no tensor"});
-  check_refused(bench, tensors("tensor a 2\\ntensor a 2\\n"), {"two tensors of one name"});
+  check_refused(bench, tensors("tensor a 0\\n"), {"answers 'tensor a 0'", "not a number above 0"});
+  check_refused(bench, tensors("tensor a 3x4\\n"), {"not a number above 0"});
+  check_refused(bench, tensors("tensor\\n"), {"it is not a tensor line"});
+  check_refused(bench, tensors("tensor a 2\\ntensor a 2\\n"), {"two tensors have the same name"});
   check_refused(bench, tensors("tensor a 4000000000 4000000000\\n"), {"implausibly large"});
   check_refused(bench, tensors("tensor a 2\\n"), {"ended with exit status"});
 }

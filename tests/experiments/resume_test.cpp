@@ -158,7 +158,7 @@ TEST_CASE("resume: what is allowed to differ still needs a checkpoint, as many w
   const std::string whole = read_file(folder / "run.h5.checkpoint-40");
   fs::remove(folder / "run.h5.checkpoint-30");
   write_file(folder / "run.h5.checkpoint-40", whole.substr(0, whole.size() / 2));
-  check_refused(folder, with({"--optimizer.lr", "0.5"}, "optimizer.lr"), {"checkpoint is of no use", "--overwrite"});
+  check_refused(folder, with({"--optimizer.lr", "0.5"}, "optimizer.lr"), {"cannot use checkpoint", "--overwrite"});
   write_file(folder / "run.h5.checkpoint-40", whole);
   check_refused(folder, with({"--workers", "3"}, "workers"), {"another number of workers", "--workers 2"});
   check_refused(folder, with({"--steps", "35"}, "steps"), {"end before the checkpoint", "checkpoint-40", "--steps 40"});
@@ -192,7 +192,7 @@ TEST_CASE("resume: a damaged checkpoint is a warning, and the one before is take
   write_file(folder / "run.h5.checkpoint-30", bytes);
   const Outcome run = run_onebit(folder, checkpointing({"--resume"}));
   CHECK(run.status == 0);
-  CHECK_THAT(run.err, StartsWith("onebit: warning: checkpoint is of no use: its checksum does not fit its bytes") &&
+  CHECK_THAT(run.err, StartsWith("onebit: warning: cannot use checkpoint: its checksum does not match its bytes") &&
                           Contains("run.h5.checkpoint-30"));
   CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   CHECK(sim::LogReader(folder / "run.h5").events().back().text.rfind("from step 20", 0) == 0);

@@ -87,8 +87,9 @@ TEST_CASE("checkpoint: errors of another type than the run's are refused by name
   run(config, folder / "run.h5", Existing::refuse, 5);
   config.optimizer.exchange.error_type = compress::ErrorType::fp32;
   VirtualCluster cluster(config);
-  CHECK_THROWS_WITH(read_checkpoint(checkpoint_path(folder / "run.h5", 5), cluster),
-                    Catch::Matchers::Contains("it has no optimizer/worker_error: it is of another configuration"));
+  CHECK_THROWS_WITH(
+      read_checkpoint(checkpoint_path(folder / "run.h5", 5), cluster),
+      Catch::Matchers::Contains("it has no optimizer/worker_error: the run that wrote it had other options"));
 }
 
 TEST_CASE("checkpoint: so it is with running statistics, dropout and sparse rows of the log") {
@@ -220,15 +221,15 @@ TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, a
     CHECK(different(whole.state, run(config, path, Existing::resume).state) == std::vector<std::string>{});
     fs::remove(checkpoint_path(path, 9));
   };
-  check(good.substr(0, good.size() - 1), "bytes of");
-  check(good.substr(0, 600), "bytes of");
+  check(good.substr(0, good.size() - 1), "bytes instead of");
+  check(good.substr(0, 600), "bytes instead of");
   check(good.substr(0, 100), "truncated");
   check("", "truncated");
   for (const std::size_t place : {std::size_t{3}, std::size_t{30}, std::size_t{200}, std::size_t{511}, std::size_t{512},
                                   good.size() / 2, good.size() - 1}) {
     std::string damaged = good;
     damaged[place] = static_cast<char>(damaged[place] ^ 4);
-    check(damaged, "checkpoint is of no use");
+    check(damaged, "cannot use checkpoint");
   }
 }
 
@@ -279,7 +280,7 @@ TEST_CASE("checkpoint: other data, another model and the checkpoints of another 
   const Resumption resumption = prepare_resumption(cluster, path, false);
   CHECK(cluster.step() == 5);
   REQUIRE(resumption.refused.size() == 1);
-  CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it is another run's"));
+  CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it belongs to another run"));
 }
 
 TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one") {
@@ -289,7 +290,8 @@ TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one")
   run(config, path, Existing::refuse, 5);
   fs::remove(path);
   for (const Existing existing : {Existing::refuse, Existing::resume}) {
-    CHECK_THROWS_WITH(run(config, path, existing), Catch::Matchers::Contains("whose log is gone are in the way"));
+    CHECK_THROWS_WITH(run(config, path, existing),
+                      Catch::Matchers::Contains("of an earlier run are left, but not its log"));
   }
   CHECK(run(config, path, Existing::replace).result.status == RunStatus::finished);
   CHECK(checkpoints_of(path).empty());

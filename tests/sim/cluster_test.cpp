@@ -334,13 +334,13 @@ TEST_CASE("cluster: a run that diverges names the first bad tensor, and its log 
   RunConfig weights_go = diverging(mlp_config(), 1e38);  // beyond float: the first update makes the weights infinite
   const Logged run = logged(weights_go, folder / "weights.h5");
   check_end(run, RunStatus::diverged, "divergence");
-  CHECK_THAT(run.result.reason, Contains("tensor layer2.bias went bad first") && Contains("step 2"));
+  CHECK_THAT(run.result.reason, Contains("tensor layer2.bias became non-finite first") && Contains("step 2"));
   CHECK(run.log.committed_rows() == 1);
 
   const Logged late =
       logged(diverging(mlp_config(), 1e25), folder / "gradients.h5");  // finite weights, their product not
   check_end(late, RunStatus::diverged, "divergence");
-  CHECK_THAT(late.result.reason, Contains("tensor layer") && Contains("went bad first"));
+  CHECK_THAT(late.result.reason, Contains("tensor layer") && Contains("became non-finite first"));
   CHECK(late.log.committed_rows() == late.log.events().back().step - 1);
 }
 

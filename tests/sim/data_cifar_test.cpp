@@ -122,14 +122,14 @@ TEST_CASE("cifar: damage is refused with file, offset and reason") {
     CHECK_THROWS_AS(parse(content, format), ConfigError);
     CHECK_THROWS_WITH(parse(content, format), Contains(reason));
   };
-  refuses("", cifar10, "no record (FILE, offset 0)");
+  refuses("", cifar10, "no records (FILE, offset 0)");
   for (const std::size_t size : {std::size_t{1}, std::size_t{3072}, std::size_t{3074}, std::size_t{6145}}) {
     const std::string text = std::to_string(size);
     refuses(good.substr(0, size), cifar10,
             "truncated: " + text + " of " + (size < 3073 ? "3073" : "6146") + " bytes (FILE, offset " + text + ")");
   }
-  refuses(good + record10(10, 1, 2, 3), cifar10, "label 10 of 10 classes (FILE, offset 6146)");
-  refuses("x" + record10(100, 1, 2, 3), cifar100, "label 100 of 100 classes (FILE, offset 1)");
+  refuses(good + record10(10, 1, 2, 3), cifar10, "label 10 is out of range: there are 10 classes (FILE, offset 6146)");
+  refuses("x" + record10(100, 1, 2, 3), cifar100, "label 100 is out of range: there are 100 classes (FILE, offset 1)");
   const Folder folder;
   CHECK_THROWS_WITH(make_data(cifar("cifar10", {folder.path()})), Contains("no data_batch_*.bin"));
   CHECK_THROWS_WITH(make_data(cifar("cifar10", {folder.path("x")})), Contains("no such file"));

@@ -66,7 +66,8 @@ TEST_CASE("files: limits hold before and while unpacking") {
   CHECK_NOTHROW(load(plain, Switch::no, 1000));
   CHECK_THROWS_WITH(load(plain, Switch::no, 999), Contains("1000 bytes exceed the limit of 999"));
   const std::string packed = folder.write("packed", gzip(std::string(50'000'000, 'a')));
-  CHECK_THROWS_WITH(load(packed, Switch::no, 1'000'000), Contains("unpacked it exceeds the limit of 1000000 bytes"));
+  CHECK_THROWS_WITH(load(packed, Switch::no, 1'000'000),
+                    Contains("the unpacked data exceed the limit of 1000000 bytes"));
   CHECK_NOTHROW(load(packed, Switch::no, 50'000'000));
 }
 

@@ -108,25 +108,25 @@ TEST_CASE("libsvm: damage is refused with file, offset, line and reason") {
     const char* text;
     const char* reason;
   } damages[] = {
-      {"x 1:1", "line 1: no finite label: \"x\" (FILE, offset 0)"},
-      {"1 1:1\n+-1 1:1", "line 2: no finite label: \"+-1\" (FILE, offset 6)"},
-      {"nan 1:1", "no finite label"},
-      {"1e39 1:1", "no finite label"},
-      {"1,2 1:1", "no finite label: \"1,2\""},
-      {"1 2", "line 1: no index:value \"2\" (FILE, offset 2)"},
-      {"1 qid:3 1:1", "no index:value \"qid\""},
+      {"x 1:1", "line 1: expected a finite label, found \"x\" (FILE, offset 0)"},
+      {"1 1:1\n+-1 1:1", "line 2: expected a finite label, found \"+-1\" (FILE, offset 6)"},
+      {"nan 1:1", "expected a finite label"},
+      {"1e39 1:1", "expected a finite label"},
+      {"1,2 1:1", "expected a finite label, found \"1,2\""},
+      {"1 2", "line 1: expected index:value, found \"2\" (FILE, offset 2)"},
+      {"1 qid:3 1:1", "expected index:value, found \"qid\""},
       {"1 0:1", "indices begin with 1, found \"0\" (FILE, offset 2)"},
       {"1 -1:1", "indices begin with 1, found \"-1\""},
       {"1 1:1 1:2", "indices must increase, found \"1:2\" (FILE, offset 6)"},
       {"1 3:1 2:2", "indices must increase"},
-      {"1 16777217:1", "an index beyond 16777216: \"16777217\""},
-      {"1 99999999999999999999:1", "no index:value"},
-      {"1 1:", "no finite value: \"\" (FILE, offset 4)"},
-      {"1 1:inf", "no finite value: \"inf\""},
-      {"1 1:1e39", "no finite value"},
-      {"1 1:1e-400", "no finite value"},  // not even a double
-      {"1 1:2x", "no finite value: \"2x\""},
-      {"1 1:2\r3", "no finite value: \"2?3\""},
+      {"1 16777217:1", "the largest index is 16777216, found \"16777217\""},
+      {"1 99999999999999999999:1", "expected index:value, found"},
+      {"1 1:", "expected a finite value, found \"\" (FILE, offset 4)"},
+      {"1 1:inf", "expected a finite value, found \"inf\""},
+      {"1 1:1e39", "expected a finite value"},
+      {"1 1:1e-400", "expected a finite value"},  // not even a double
+      {"1 1:2x", "expected a finite value, found \"2x\""},
+      {"1 1:2\r3", "expected a finite value, found \"2?3\""},
   };
   for (const auto& damage : damages) {
     INFO(damage.text);
@@ -141,7 +141,7 @@ TEST_CASE("libsvm: files and options that cannot be") {
     CHECK_THROWS_AS(make_data(config), ConfigError);
     CHECK_THROWS_WITH(make_data(config), Contains(where) && Contains(reason));
   };
-  refuses(libsvm(folder.write("empty", "# nothing\n\n")), "empty, offset 11", "no example");
+  refuses(libsvm(folder.write("empty", "# nothing\n\n")), "empty, offset 11", "no examples");
   refuses(libsvm(folder.path("missing")), "missing", "no such file");
   const std::string good = folder.write("good", "1 1:1\n2 2:1\n");
   DataConfig config = libsvm(good);

@@ -230,7 +230,7 @@ TEST_CASE("text: what cannot be used is refused by name") {
   config.context = INT64_MAX;
   refuses(config, "few", std::to_string(INT64_MAX));
   config.context = -1;
-  refuses(config, "--model.context", "below one");
+  refuses(config, "--model.context", "at least one token");
   config.context = 0;
   refuses(config, "data text", "the model reads none");
 }

@@ -127,23 +127,23 @@ TEST_CASE("tokens: damage is refused with file, offset and reason") {
     Index token_bytes;
     const char* reason;
   } damages[] = {
-      {"", 0, "no header of a token file (FILE, offset 0); say how wide"},
+      {"", 0, "the file has no header (FILE, offset 0); give the bytes per token"},
       {"1BTOKEN", 0, "no header"},
-      {"", 2, "no token (FILE, offset 0)"},
+      {"", 2, "no tokens (FILE, offset 0)"},
       {"abc", 2, "truncated: 3 of 4 bytes (FILE, offset 3)"},
       {good.substr(0, 31), 0, "truncated: 31 of 32 bytes"},
       {good.substr(0, 35), 0, "truncated: 35 of 36 bytes"},
       {good + "x", 0, "trailing bytes: the header promises 36 (FILE, offset 36)"},
-      {changed(8, little(2, 4)), 0, "version 2 of token files, wanted 1 (FILE, offset 8)"},
+      {changed(8, little(2, 4)), 0, "the token file has version 2, wanted 1 (FILE, offset 8)"},
       {changed(12, little(3, 4)), 0, "tokens of 3 bytes, wanted 1, 2 or 4 (FILE, offset 12)"},
       {changed(12, little(0, 4)), 0, "tokens of 0 bytes"},
-      {changed(16, little(200, 8)), 0, "token 200 of a vocabulary of 200 (FILE, offset 34)"},
+      {changed(16, little(200, 8)), 0, "token 200 is outside the vocabulary of 200 (FILE, offset 34)"},
       {changed(16, little(1ULL << 63, 8)), 0, "a vocabulary of 9223372036854775808, at most 16777216"},
       {changed(24, little(~0ULL, 8)), 0, "18446744073709551615 tokens, at most 4294967296 (FILE, offset 24)"},
       {changed(24, little(1ULL << 32, 8)), 0, "truncated: 36 of 8589934624 bytes"},
       {good, 4, "tokens of 2 bytes, wanted 4"},
-      {token_file({}, 2), 0, "no token (FILE, offset 32)"},
-      {little(1, 4) + "\xff\xff\xff\xff", 4, "token 4294967295 of a vocabulary of 16777216 (FILE, offset 4)"},
+      {token_file({}, 2), 0, "no tokens (FILE, offset 32)"},
+      {little(1, 4) + "\xff\xff\xff\xff", 4, "token 4294967295 is outside the vocabulary of 16777216 (FILE, offset 4)"},
   };
   for (const auto& damage : damages) {
     INFO(damage.reason);
@@ -152,7 +152,11 @@ TEST_CASE("tokens: damage is refused with file, offset and reason") {
   const Folder folder;
   const std::string two = folder.write("two", good);
   refuses([&] { make_data(tokens({})); }, "--data.path");
-  refuses([&] { make_data(tokens({two, folder.write("four", token_file({1}, 4))})); }, "in the files before it of 2");
+  refuses(
+      [&] {
+        make_data(tokens({two, folder.write("four", token_file({1}, 4))}));
+      },
+      "those of the previous files have 2");
   refuses([&] { make_data(tokens({two})); }, "the training text has 2 tokens and --model.context is 2");
   DataConfig config = tokens({two});
   config.token_bytes = 3;
@@ -199,7 +203,7 @@ TEST_CASE("word pieces: a damaged vocabulary is refused") {
   refuses([] { WordPieces(bytes("a\nb\n")); }, "no piece [UNK] (FILE, offset 4)");
   refuses([] { WordPieces(bytes("")); }, "no piece [UNK]");
   refuses([] { WordPieces(bytes("a\n\n[UNK]\n")); }, "an empty piece (FILE, offset 2)");
-  refuses([] { WordPieces(bytes("[UNK]\na\na\n")); }, "a piece for the second time (FILE, offset 8)");
+  refuses([] { WordPieces(bytes("[UNK]\na\na\n")); }, "a repeated piece (FILE, offset 8)");
   CHECK_NOTHROW(WordPieces(bytes("[UNK]\na\n##a\n##\n")));
 }
 

@@ -154,7 +154,7 @@ TEST_CASE("splits: rules that cannot be are refused in one line") {
   for (const std::string rule :
        {"", "idd", "dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:1e-320", "dirichlet:1e7", "dirichlet:-1",
         "dirichlet:nan", "dirichlet:inf", "dirichlet:1x", "label:2", "iid:1", "size:-1", "size:", "size:1e999"}) {
-    refuses(rule, 2, labels, "no way to split");
+    refuses(rule, 2, labels, "unknown way to split");
   }
   refuses("label", 2, {}, "no labels to split by");
   refuses("dirichlet:1", 2, {}, "no labels to split by");

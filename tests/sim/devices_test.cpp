@@ -257,7 +257,7 @@ TEST_CASE("a bad loss on the second device ends the step for all, names the work
     if (replica.shard.rank() == 1) replica.weights.upload(std::vector<float>{std::nanf("")});
   });
   CHECK_THROWS_WITH(cluster.advance(),
-                    Catch::Matchers::Contains("tensor layer1.weight went bad first (step 2, worker 8)"));
+                    Catch::Matchers::Contains("tensor layer1.weight became non-finite first (step 2, worker 8)"));
   CHECK(cluster.weights().to_host() == before);
 }
 

@@ -255,7 +255,7 @@ TEST_CASE("a GPU that is lost ends the run with its log and the way on") {
   config.checkpoint.every = 2;
   const std::string second = folder / "second.h5";
   const RunResult with = run_until_lost(config, second, 5);
-  CHECK_THAT(with.reason, Catch::Contains("--resume goes on from the checkpoint of step 4"));
+  CHECK_THAT(with.reason, Catch::Contains("--resume continues from the checkpoint of step 4"));
   VirtualCluster cluster(config);
   CHECK(train(cluster, config, second, Existing::resume, {}, {}).status == RunStatus::finished);
   CHECK(LogReader(second).steps().size() == 6);
@@ -267,7 +267,7 @@ TEST_CASE("memory that is gone when the run wants it is named with the plan") {
   config.device = "cuda:0";
   const PreparedRun run = prepare(config);
   emulator::set_memory(0, 4096);
-  CHECK_THROWS_WITH(run.start(), Catch::Contains("out of memory (the run was to take") && Catch::Contains("may take"));
+  CHECK_THROWS_WITH(run.start(), Catch::Contains("out of memory (planned: ") && Catch::Contains("the limit is"));
   CHECK_THROWS_WITH(prepare(config), Catch::Contains("does not fit in memory"));
   emulator::set_memory(0, std::size_t{1} << 30);
 
@@ -278,7 +278,7 @@ TEST_CASE("memory that is gone when the run wants it is named with the plan") {
   const RunResult result = train(cluster, config, folder / "run.h5", Existing::refuse, {}, control);
   emulator::set_memory(0, std::size_t{1} << 30);
   CHECK(result.status == RunStatus::failed);
-  CHECK_THAT(result.reason, Catch::Contains("out of memory (the run was to take " + run.plan.text()));
+  CHECK_THAT(result.reason, Catch::Contains("out of memory (planned: " + run.plan.text()));
 }
 
 TEST_CASE("a GPU that is too small for the examples gets them batch by batch") {

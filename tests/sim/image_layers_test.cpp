@@ -355,7 +355,7 @@ TEST_CASE("image layers: BatchNorm before the first pass leaves values as they a
 
 TEST_CASE("image layers: what does not fit is refused") {
   Parameters parameters;
-  CHECK_THROWS_WITH(Norm(parameters, "norm", {4, 6, 4}), Contains("4 groups of 6 channels (norm)"));
+  CHECK_THROWS_WITH(Norm(parameters, "norm", {4, 6, 4}), Contains("4 groups do not divide 6 channels (norm)"));
   CHECK_THROWS_WITH(Norm(parameters, "norm", {4, 6, 0}), Contains("0 groups"));
   CHECK_THROWS_WITH(MaxPool({1, 5, 3, 2}), Contains("no window fits") && Contains("1 x 5 by 2"));
   const auto norm = [&](Index pixels) { return std::make_unique<Norm>(parameters, "norm", NormShape{pixels, 6, 2}); };

@@ -146,9 +146,9 @@ TEST_CASE("local weights: a bad tensor of any worker is named") {
     return row;
   });
   CHECK(std::isnan(cluster.evaluate().loss));
-  CHECK(cluster.first_bad_tensor() == "tensor layer2.bias went bad first");
+  CHECK(cluster.first_bad_tensor() == "tensor layer2.bias became non-finite first");
   CHECK_THROWS_WITH(cluster.advance(),
-                    Catch::Matchers::Contains("tensor layer2.bias went bad first (step 1, worker 9)"));
+                    Catch::Matchers::Contains("tensor layer2.bias became non-finite first (step 1, worker 9)"));
 }
 
 namespace {

@@ -222,7 +222,7 @@ TEST_CASE("log: an existing file is replaced on demand only") {
   const std::string content = read_file(path);
   CHECK_THROWS_AS(LogWriter(path, sample_header(), false), ConfigError);
   CHECK_THROWS_WITH(LogWriter(path, sample_header(), false),
-                    "log exists (" + path + "); --overwrite replaces it; a run can --resume it");
+                    "log exists (" + path + "); --overwrite replaces it; `onebit run --resume` continues it");
   CHECK(read_file(path) == content);
   LogWriter(path, sample_header(), true).close(RunStatus::stopped);
   CHECK(LogReader(path).status() == RunStatus::stopped);

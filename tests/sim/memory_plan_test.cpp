@@ -259,11 +259,11 @@ TEST_CASE("plan: what cannot fit is refused with the numbers, before it is alloc
   RunConfig config = staged_config("onebit-adam");
   config.model.layers = {9, 1 << 20, 1 << 20, 3};
   CHECK_THROWS_WITH(prepare(config), Contains("does not fit in memory (it needs at least 8.796 TB, 4.398 TB of it for "
-                                              "weights, and may take") &&
+                                              "weights; the limit is") &&
                                          Contains("smaller model"));
   config.model.layers = {9, 400000, 3};
   config.memory = Index{500} << 20;
-  CHECK_THROWS_WITH(prepare(config), Contains("for worker errors, and may take 524.3 MB") && Contains("fewer workers"));
+  CHECK_THROWS_WITH(prepare(config), Contains("for worker errors; the limit is 524.3 MB") && Contains("fewer workers"));
   config.worker_group = 16;
   CHECK_THROWS_WITH(prepare(config), Contains("a smaller --worker-group"));
   config.memory = -1;

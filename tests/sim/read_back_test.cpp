@@ -72,8 +72,9 @@ TEST_CASE("read back: every value that was lost is named") {
     const std::string path = folder / (name.substr(1) + ".h5");
     const h5::Object file = write_sample(path);
     spoil(path, bytes);
-    CHECK_THROWS_WITH(h5::verify(file), "cannot write log: it does not hold what was written: did the disk fail? (" +
-                                            path + ": " + name + ")");
+    CHECK_THROWS_WITH(
+        h5::verify(file),
+        "cannot write log: it does not hold what was written; the disk may be failing (" + path + ": " + name + ")");
   }
 }
 

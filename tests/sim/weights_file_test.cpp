@@ -42,7 +42,7 @@ TEST_CASE("weights: another model's are refused by the first difference") {
   const Folder folder;
   const std::string path = folder / "weights.h5";
   write_weights(path, kTensors, kWeights);
-  check_refused(path, {kTensors[0]}, "tensor_sizes has 2 values, the model 1");
+  check_refused(path, {kTensors[0]}, "tensor_sizes has 2 values, the model has 1");
   check_refused(path, {{"first.weight", 5}, {"bias", 2}},
                 "tensor 1 is first.weight with 6 elements, the model's is first.weight with 5 elements");
   check_refused(path, {kTensors[0], {"other", 1}},
@@ -74,7 +74,7 @@ TEST_CASE("weights: files that are damaged or something else are refused") {
   write_weights(folder / "bad.h5", kTensors, bad);
   CHECK_THROWS_WITH(read_weights(folder / "bad.h5", kTensors), Contains("not finite") && Contains("element 1"));
   write_weights(folder / "short.h5", kTensors, std::vector<float>(6));
-  check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model 7");
+  check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model has 7");
 }
 
 TEST_CASE("weights: an output that cannot be written is refused before") {
@@ -86,10 +86,10 @@ TEST_CASE("weights: an output that cannot be written is refused before") {
   CHECK_NOTHROW(check_weights_output(path, folder / "log.h5", true));
   CHECK_THROWS_WITH(check_weights_output(folder / "none/weights.h5", "", true), Contains("no such folder"));
   CHECK_THROWS_WITH(check_weights_output(folder.path(), "", true), Contains("not a regular file"));
-  CHECK_THROWS_WITH(check_weights_output(path, path, true), Contains("one file"));
-  CHECK_THROWS_WITH(check_weights_output(path, path + ".part", true), Contains("one file"));
+  CHECK_THROWS_WITH(check_weights_output(path, path, true), Contains("the same file"));
+  CHECK_THROWS_WITH(check_weights_output(path, path + ".part", true), Contains("the same file"));
   write_file(path + ".part", "");
-  CHECK_THROWS_WITH(check_weights_output(path, "", true), Contains("in the way"));
+  CHECK_THROWS_WITH(check_weights_output(path, "", true), Contains("already exists"));
 }
 
 TEST_CASE("weights: a run that starts from another's final weights starts at its evaluation") {

@@ -1,5 +1,5 @@
 #pragma once
-// Features that are bytes of files, used where they were read.
+// Features that are bytes of files and stay where they were read.
 
 #include <array>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace onebit::sim {
 
-/// Records of equal size in one or more files; the features of a record are its bytes from some offset on. A feature's
-/// value is byte / 255, standardised.
+/// Records of equal size in one or more files. The features of a record are its bytes from some offset on. A feature's
+/// value is byte / 255, standardized.
 class ByteRows final : public FeatureRows {
  public:
-  /// Adds `count` records of `stride` bytes, which the file must have; their features begin at byte `first` of the
-  /// file.
+  /// Adds `count` records of `stride` bytes, which the file must have. The features of its first record begin at byte
+  /// `first` of the file.
   void add(Bytes file, Index first, Index stride, Index count);
 
   void read(Index example, std::span<float> row) const override;
@@ -26,7 +26,7 @@ class ByteRows final : public FeatureRows {
   struct File {
     Bytes bytes;
     Index first, stride;
-    Index end;  // examples in this file and those before it
+    Index end;  // number of examples in this file and the files before it
   };
 
   using Values = std::array<float, 256>;
@@ -34,7 +34,7 @@ class ByteRows final : public FeatureRows {
   const std::uint8_t* record(Index example) const;
 
   std::vector<File> files_;
-  std::vector<Values> channels_ = {values_of({})};  // what bytes stand for
+  std::vector<Values> channels_ = {values_of({})};  // values that bytes stand for
 };
 
 }  // namespace onebit::sim

@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What distinguishes the two sets.
+/// What distinguishes the two data sets.
 struct CifarSet {
   const char* name;
   CifarFormat format;
-  const char* folder;  // that the archive unpacks to
+  const char* folder;  // folder that the archive unpacks to
   const char* train;   // prefix of the names of training files
-  const char* test;
+  const char* test;    // name of the test file
 };
 
 constexpr CifarSet ten{"cifar10", cifar10, "cifar-10-batches-bin", "data_batch_", "test_batch.bin"};
@@ -41,7 +41,7 @@ CifarFiles files_of(const fs::path& folder, const CifarSet& set) {
   }
   if (files.train.empty()) {
     throw ConfigError("no " + std::string(set.train) + "*.bin", folder.string(),
-                      "give the folder of the binary version by --data.path");
+                      "give the folder of the binary version with --data.path");
   }
   std::sort(files.train.begin(), files.train.end());
   return files;
@@ -53,7 +53,7 @@ CifarFiles find_files(const DataConfig& config, const CifarSet& set) try {
   const char* variable = std::getenv("ONEBIT_DATA");
   if (!variable || !*variable) {
     throw ConfigError("no files given", std::string("--data ") + set.name,
-                      "give a folder by --data.path, or set ONEBIT_DATA to it");
+                      "give a folder with --data.path, or set ONEBIT_DATA to it");
   }
   const fs::path folder = variable;
   return files_of(fs::is_directory(folder / set.folder) ? folder / set.folder : folder, set);
@@ -69,7 +69,7 @@ std::unique_ptr<DataSource> make_cifar(const DataConfig& config, const CifarSet&
   const auto add = [&](const std::vector<std::string>& paths) {
     const std::size_t before = examples.labels.size();
     for (const std::string& path : paths) {
-      const Bytes bytes = InputFile(path, "give files or a folder by --data.path").load(config.mapping, dense_limit);
+      const Bytes bytes = InputFile(path, "give files or a folder with --data.path").load(config.mapping, dense_limit);
       const std::vector<std::int32_t> labels = parse_cifar(bytes, set.format);
       const auto count = static_cast<Index>(labels.size());
       rows->add(bytes, set.format.label_bytes, set.format.label_bytes + cifar_features, count);
@@ -91,13 +91,15 @@ std::unique_ptr<DataSource> make_cifar(const DataConfig& config, const CifarSet&
 
 std::vector<std::int32_t> parse_cifar(const Bytes& bytes, const CifarFormat& format) {
   const Index record = format.label_bytes + cifar_features;
-  if (bytes.size() == 0) bytes.refuse("no record", 0);
+  if (bytes.size() == 0) bytes.refuse("no records", 0);
   bytes.need(round_up(bytes.size(), record));
   std::vector<std::int32_t> labels;
   for (Index at = format.label_bytes - 1; at < bytes.size(); at += record) {
     const auto label = static_cast<std::int32_t>(bytes.data()[at]);
     if (label >= format.classes) {
-      bytes.refuse("label " + std::to_string(label) + " of " + std::to_string(format.classes) + " classes", at);
+      bytes.refuse("label " + std::to_string(label) + " is out of range: there are " + std::to_string(format.classes) +
+                       " classes",
+                   at);
     }
     labels.push_back(label);
   }

@@ -9,21 +9,22 @@
 
 namespace onebit::sim {
 
-/// Files of records: one byte of label (CIFAR-100: coarse label, then the fine one, which is used) and 3,072 bytes of
-/// image [3 x 32 x 32], plain or gzipped. config.paths is files, or one folder: data_batch_*.bin in the order of their
-/// names (CIFAR-100: train.bin); without paths, the folder $ONEBIT_DATA, or cifar-10-batches-bin/ (cifar-100-binary/)
-/// in it. Held out are the files of config.test; else test_batch.bin (test.bin) of the folder; else config.holdout.
+/// Read files of records, plain or gzipped. A record has one byte of label (CIFAR-100: a coarse label, then the fine
+/// label, which is used) and 3,072 bytes of image [3 x 32 x 32]. config.paths names files, or one folder, of which
+/// data_batch_*.bin are read in the order of their names (CIFAR-100: train.bin). Without paths, it is the folder
+/// $ONEBIT_DATA, or cifar-10-batches-bin/ (cifar-100-binary/) in it. The held-out split is the files of config.test;
+/// without them test_batch.bin (test.bin) of the folder; without that the share config.holdout.
 ///
-/// features = byte / 255, standardised with one mean and deviation for each colour (see make_dense), converted when
-/// they are sampled: files stay in memory, or mapped, as they are. The hash covers the unpacked bytes of all files.
-/// Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a label
-/// out of range, and more than dense_limit features in a file.
+/// features = byte / 255, standardized with one mean and deviation for each color (see make_dense). They are converted
+/// when they are sampled; files stay unchanged in memory or mapped. The hash covers the unpacked bytes of all files.
+/// Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a label out of
+/// range, and more than dense_limit features in a file.
 std::unique_ptr<DataSource> make_cifar10(const DataConfig& config);
 std::unique_ptr<DataSource> make_cifar100(const DataConfig& config);
 
 /// The two forms of records.
 struct CifarFormat {
-  Index label_bytes;  ///< before the image; the last one is the label
+  Index label_bytes;  ///< bytes before the image; the last one is the label
   Index classes;
 };
 inline constexpr CifarFormat cifar10{1, 10};
@@ -31,7 +32,7 @@ inline constexpr CifarFormat cifar100{2, 100};
 
 inline constexpr Index cifar_features = 3 * 32 * 32;
 
-/// Checks a whole file; returns the labels, one or more.
+/// Checks a whole file and returns its labels, at least one.
 std::vector<std::int32_t> parse_cifar(const Bytes& bytes, const CifarFormat& format);
 
 }  // namespace onebit::sim

@@ -63,8 +63,8 @@ class FloatRows final : public FeatureRows {
   std::size_t features_;
 };
 
-/// Sums f(channel, value) for each channel over the training split, in the split's order: the same bits on every
-/// machine.
+/// Sums f(channel, value) for each channel over the training split, in the split's order, so that the bits are the same
+/// on every machine.
 template <typename Function>
 std::vector<double> train_sums(const DenseExamples& examples, std::span<const std::uint32_t> train,
                                std::size_t channels, Function f) {
@@ -97,7 +97,7 @@ void standardise(DenseExamples& examples, std::span<const std::uint32_t> train) 
   examples.features->standardise(standards);
 }
 
-/// Returns the training split, then the held-out split; sets their sizes.
+/// Returns the training split followed by the held-out split, and sets their sizes.
 std::vector<std::uint32_t> divide(DenseExamples& examples, double share) {
   DataFacts& facts = examples.facts;
   const auto total = static_cast<Index>(examples.labels.size());

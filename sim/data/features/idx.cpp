@@ -25,7 +25,7 @@ struct IdxFile {
 };
 
 IdxFile load(const std::string& path, Index dimensions, Switch mapping) {
-  const InputFile file(path, "give images,labels by --data.path");
+  const InputFile file(path, "give images,labels with --data.path");
   Bytes bytes = file.load(mapping, idx_header(dimensions) + dense_limit);
   IdxLayout layout = parse_idx(bytes, dimensions);
   return {std::move(bytes), std::move(layout)};
@@ -43,7 +43,7 @@ class IdxReader {
  public:
   explicit IdxReader(Switch mapping) : mapping_(mapping) {}
 
-  /// Returns how many examples were added.
+  /// Adds a pair of files. Returns the number of examples added.
   Index add(const IdxPair& pair) {
     const IdxFile images = load(pair.images, 3, mapping_);
     const IdxFile labels = load(pair.labels, 1, mapping_);
@@ -76,7 +76,7 @@ class IdxReader {
   void set_image(const ImageShape& shape, const std::string& path) {
     DataFacts& facts = examples_.facts;
     if (facts.features > 0 && facts.image != shape) {
-      throw ConfigError("images of another size than the training images", path);
+      throw ConfigError("the images differ in size from the training images", path);
     }
     facts.image = shape;
     facts.features = shape.height * shape.width;
@@ -94,7 +94,8 @@ IdxLayout parse_idx(const Bytes& bytes, Index dimensions) {
   const std::uint64_t magic = 0x800U + static_cast<std::uint64_t>(dimensions);  // 0x08: unsigned bytes
   const std::uint64_t found = bytes.big_endian(0, 4);
   if (found != magic) {
-    bytes.refuse("bad magic " + hex(found) + ", wanted " + hex(magic), 0, "--data.path is images,labels");
+    bytes.refuse("bad magic " + hex(found) + ", wanted " + hex(magic), 0,
+                 "give --data.path images,labels in this order");
   }
   IdxLayout layout{.sizes = {}, .header = idx_header(dimensions)};
   bytes.need(layout.header);
@@ -110,7 +111,7 @@ IdxLayout parse_idx(const Bytes& bytes, Index dimensions) {
 
 std::unique_ptr<DataSource> make_idx(const DataConfig& config) {
   if (config.test.size() == 1 || config.test.size() > 2) {
-    throw ConfigError("a test set is a pair of files", "--data.test", "give images,labels");
+    throw ConfigError("a test set is a pair of files", "--data.test", "give --data.test images,labels");
   }
   IdxReader reader(config.mapping);
   reader.add(find_idx_pair(config.paths));

@@ -18,7 +18,8 @@ constexpr const char* wanted =
     "give --data.path images,labels, or a folder with *images*idx3-ubyte[.gz] and *labels*idx1-ubyte[.gz], "
     "or set ONEBIT_DATA to such a folder";
 
-/// Names of the image files of a folder, sorted, without .gz, so that a file and its packed copy are one.
+/// Returns the names of the image files in a folder, sorted and without .gz, so that a file and its packed copy count
+/// once.
 std::vector<std::string> image_names(const fs::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -29,7 +30,7 @@ std::vector<std::string> image_names(const fs::path& folder) {
   return {names.begin(), names.end()};
 }
 
-/// Path of the file itself if it exists, else of its packed copy.
+/// Returns the path of the file itself if it exists, otherwise of its packed copy.
 std::string plain_or_packed(const fs::path& path) {
   if (fs::exists(path)) return path.string();
   const std::string packed = path.string() + ".gz";
@@ -43,7 +44,7 @@ IdxPair pair_in_folder(const fs::path& folder) {
   const std::string all = join(names, ", ");
   if (names.size() > 1) std::erase_if(names, [](const auto& name) { return !name.starts_with("train"); });
   if (names.size() != 1) {
-    throw ConfigError("several sets of images: " + all, folder.string(), "choose one by --data.path images,labels");
+    throw ConfigError("several sets of images: " + all, folder.string(), "choose one with --data.path images,labels");
   }
   const std::string& images = names.front();
   std::string labels = images;
@@ -59,7 +60,7 @@ IdxPair find_idx_pair(const std::vector<std::string>& paths) try {
   if (paths.size() == 2) return {paths[0], paths[1], ""};
   if (paths.size() == 1) {
     if (fs::is_directory(paths[0])) return pair_in_folder(paths[0]);
-    throw ConfigError("not a folder, and one file of a pair is not enough", paths[0], wanted);
+    throw ConfigError("not a folder; one file of a pair is not enough", paths[0], wanted);
   }
   if (!paths.empty()) throw ConfigError("more than two files", "--data.path", wanted);
   const char* variable = std::getenv("ONEBIT_DATA");

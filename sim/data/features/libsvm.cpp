@@ -24,7 +24,7 @@ class Line {
  public:
   Line(const Bytes& file, std::string_view text, Index number) : file_(file), rest_(text), number_(number) {}
 
-  /// The next word; empty at the end.
+  /// Returns the next word; empty at the end.
   std::string_view next() {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks), rest_.size()));
     const std::string_view word = rest_.substr(0, rest_.find_first_of(blanks));
@@ -32,7 +32,7 @@ class Line {
     return word;
   }
 
-  /// A finite float, all of `text`, which is part of the line.
+  /// Reads all of `text`, which is part of the line, as a finite float.
   double number(std::string_view text, const char* what) const {
     double value = 0;
     std::string_view digits = text;
@@ -43,13 +43,13 @@ class Line {
     return value;
   }
 
-  /// A feature's index, from 1 to libsvm_features.
+  /// Reads a feature's index, from 1 to libsvm_features.
   Index index(std::string_view text) const {
     Index value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || stop != text.data() + text.size()) refuse("no index:value", text);
+    if (error != std::errc() || stop != text.data() + text.size()) refuse("expected index:value, found", text);
     if (value < 1) refuse("indices begin with 1, found", text);
-    if (value > libsvm_features) refuse("an index beyond " + std::to_string(libsvm_features) + ":", text);
+    if (value > libsvm_features) refuse("the largest index is " + std::to_string(libsvm_features) + ", found", text);
     return value;
   }
 
@@ -77,30 +77,31 @@ class Line {
 void parse_line(Line line, LibsvmExamples& examples) {
   const std::string_view label = line.next();
   if (label.empty()) return;
-  examples.labels.push_back(line.number(label, "no finite label:"));
+  examples.labels.push_back(line.number(label, "expected a finite label, found"));
   Index before = 0;
   for (std::string_view word = line.next(); !word.empty(); word = line.next()) {
     const std::size_t colon = word.find(':');
-    if (colon == std::string_view::npos) line.refuse("no index:value", word);
+    if (colon == std::string_view::npos) line.refuse("expected index:value, found", word);
     const Index index = line.index(word.substr(0, colon));
     if (index <= before) line.refuse("indices must increase, found", word);
     examples.rows.columns.push_back(static_cast<std::uint32_t>(index - 1));
-    examples.rows.values.push_back(static_cast<float>(line.number(word.substr(colon + 1), "no finite value:")));
+    examples.rows.values.push_back(
+        static_cast<float>(line.number(word.substr(colon + 1), "expected a finite value, found")));
     before = index;
   }
   examples.rows.starts.push_back(static_cast<Index>(examples.rows.columns.size()));
   examples.features = std::max(examples.features, before);
 }
 
-/// Turns labels into classes, in ascending order of the labels; returns how many there are.
+/// Turns labels into classes, in ascending order of the labels. Returns the number of classes.
 Index classify(std::span<const double> labels, std::vector<std::int32_t>& classes, const std::string& where) {
   std::vector<double> different(labels.begin(), labels.end());
   std::sort(different.begin(), different.end());
   different.erase(std::unique(different.begin(), different.end()), different.end());
   if (different.size() > most_classes) {
-    throw ConfigError(std::to_string(different.size()) + " different labels, at most " + std::to_string(most_classes) +
-                          " are classes",
-                      where, "labels of a regression are no classes");
+    throw ConfigError(std::to_string(different.size()) + " different labels, but at most " +
+                          std::to_string(most_classes) + " classes are possible",
+                      where, "labels of a regression are not classes");
   }
   for (const double label : labels) {
     const auto found = std::lower_bound(different.begin(), different.end(), label);
@@ -110,8 +111,8 @@ Index classify(std::span<const double> labels, std::vector<std::int32_t>& classe
 }
 
 void check_paths(const DataConfig& config) {
-  if (config.paths.size() != 1) throw ConfigError("one LIBSVM file is wanted", "--data.path", "give a file");
-  if (config.test.size() > 1) throw ConfigError("one LIBSVM file is wanted", "--data.test", "give a file");
+  if (config.paths.size() != 1) throw ConfigError("one LIBSVM file is needed", "--data.path", "give one file");
+  if (config.test.size() > 1) throw ConfigError("at most one LIBSVM file is possible", "--data.test", "give one file");
   if (config.features < 0 || config.features > libsvm_features) {
     throw ConfigError("option out of range", "--data.features " + std::to_string(config.features),
                       "from 0 to " + std::to_string(libsvm_features));
@@ -139,9 +140,9 @@ std::unique_ptr<DataSource> make_libsvm(const DataConfig& config) {
   DenseExamples examples;
   Fnv1a hash;
   const auto add = [&](const std::string& path) {
-    const Bytes bytes = InputFile(path, "give a LIBSVM file by --data.path").load(config.mapping, file_limit);
+    const Bytes bytes = InputFile(path, "give a LIBSVM file with --data.path").load(config.mapping, file_limit);
     const Index count = parse_libsvm(bytes, read);
-    if (count == 0) bytes.refuse("no example", bytes.size());
+    if (count == 0) bytes.refuse("no examples", bytes.size());
     hash.add(bytes.data(), bytes.view().size());
     examples.facts.provenance.push_back(path + ": " + std::to_string(bytes.size()) + " bytes unpacked, " +
                                         std::to_string(count) + " examples");

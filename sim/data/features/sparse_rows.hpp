@@ -14,7 +14,7 @@ struct SparseMatrix {
   std::vector<float> values = {};
 };
 
-/// Returns rows with all columns, expanded when they are read. Columns are below `features`.
+/// Returns rows that are expanded to all columns when they are read. Columns must be below the number of features.
 std::unique_ptr<FeatureRows> sparse_rows(SparseMatrix matrix);
 
 }  // namespace onebit::sim

@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a file, in memory or mapped, which every reader of data parses, and the errors it throws.
+// The bytes of a file, in memory or mapped, that readers of data parse, and the errors that they throw.
 
 #include <cstdint>
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace onebit::sim {
 
-/// Constant bytes and the name of the file that they came from. Copies share the bytes. Reading is checked: every
+/// Constant bytes, and the name of the file that they came from. Copies share the bytes. Reading is checked: every
 /// failure is a ConfigError that names file, offset (after unpacking) and reason.
 class Bytes {
  public:
-  /// `view` is valid as long as `owner` lives.
+  /// view: must be valid as long as `owner` lives.
   Bytes(std::string name, std::span<const std::uint8_t> view, std::shared_ptr<const void> owner);
   Bytes(std::string name, std::vector<std::uint8_t> bytes);
 
@@ -28,10 +28,10 @@ class Bytes {
 
   [[noreturn]] void refuse(const std::string& reason, Index offset, const std::string& hint = "") const;
 
-  /// Refuses fewer than `size` bytes: truncated.
+  /// Refuses a file of fewer than `size` bytes as truncated.
   void need(Index size) const;
 
-  /// Refuses more than `size` bytes, the size that `promise` promises.
+  /// Refuses a file of more than `size` bytes. promise: what gives this size, for the message.
   void expect_end(Index size, const std::string& promise = "the header") const;
 
   /// Return the unsigned number in `width` <= 8 bytes at `offset`.

@@ -22,8 +22,8 @@ class Inflater {
 
   bool done() const { return at_end_ && rest().empty(); }
 
-  /// Unpacks into `target`, which is not empty, as far as possible; returns the bytes written. `before`: bytes unpacked
-  /// so far.
+  /// Unpacks into `target`, which must not be empty, as far as possible. Returns the number of bytes written. before:
+  /// bytes unpacked so far.
   Index unpack(std::span<std::uint8_t> target, Index before) {
     if (at_end_) next_member(before);
     const std::span<const std::uint8_t> input = rest().first(std::min(rest().size(), part));
@@ -45,7 +45,7 @@ class Inflater {
   }
 
  private:
-  static constexpr std::size_t part = std::size_t{1} << 30;  // zlib counts in 32 bits
+  static constexpr std::size_t part = std::size_t{1} << 30;  // zlib has counters of 32 bits
 
   std::span<const std::uint8_t> rest() const { return packed_.view().subspan(used_); }
 
@@ -73,7 +73,8 @@ std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit) {
   while (!inflater.done()) {
     if (count == static_cast<Index>(bytes.size())) bytes.resize(bytes.size() * 2);
     count += inflater.unpack(std::span(bytes).subspan(static_cast<std::size_t>(count)), count);
-    if (count > limit) packed.refuse("unpacked it exceeds the limit of " + std::to_string(limit) + " bytes", limit);
+    if (count > limit)
+      packed.refuse("the unpacked data exceed the limit of " + std::to_string(limit) + " bytes", limit);
   }
   bytes.resize(static_cast<std::size_t>(count));
   bytes.shrink_to_fit();

@@ -42,7 +42,7 @@ Bytes InputFile::map() const {
 Bytes InputFile::load(Switch mapping, Index limit) const {
   if (packed()) {
     if (mapping == Switch::yes) {
-      throw ConfigError("a packed file cannot be mapped", path(), "unpack it by gunzip or leave out --data.mmap");
+      throw ConfigError("a packed file cannot be mapped", path(), "unpack it with gunzip, or leave out --data.mmap");
     }
     return {path(), gunzip({path(), file_.all(limit)}, limit)};
   }

@@ -10,22 +10,22 @@ namespace onebit::sim {
 /// A regular file, open for reading.
 class InputFile {
  public:
-  /// Opens a file. `hint` says what the user should name. Throws ConfigError if the file does not exist or cannot be
-  /// opened.
+  /// Opens a file. hint: for the message, what the user should give. Throws ConfigError if the file does not exist or
+  /// cannot be opened.
   InputFile(const std::string& path, const std::string& hint) : file_(path, "data", hint) {}
 
   const std::string& path() const { return file_.path(); }
   Index size() const { return file_.size(); }
   bool packed() const;
 
-  /// Whether the first 8 KiB contain a NUL, or, for a packed file, what its first 8 KiB hold. Throws ConfigError if
-  /// these are damaged.
+  /// Whether the first 8 KiB of the file contain a NUL; of a packed file, what they unpack to. Throws ConfigError if a
+  /// packed file is damaged there.
   bool binary() const;
 
-  /// Returns the contents of the file, unpacked if its first bytes say that it is gzipped. A plain file is mapped
-  /// read-only with mapping `yes`, and with `automatic` from 64 MiB on; a mapped file must not become shorter while it
-  /// is used. Throws ConfigError for more than `limit` bytes, a damaged packed file, a packed one with `yes`, and if
-  /// the system refuses to read; IoError if it refuses to map.
+  /// Returns the contents of the file, unpacked if its first bytes are those of gzip. A plain file is mapped read-only
+  /// if mapping is `yes`, or if it is `automatic` and the file has at least 64 MiB. A mapped file must not become
+  /// shorter while it is used. Throws ConfigError for more than `limit` bytes, a damaged packed file, a packed file
+  /// with `yes`, and if the system refuses to read; IoError if it refuses to map.
   Bytes load(Switch mapping, Index limit) const;
 
  private:

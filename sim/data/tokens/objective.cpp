@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMaskedShare = 0.15;
 
-/// A share of 2^32: a random word is below it with this probability.
+/// Returns `share` of 2^32, so that a random word is below the result with this probability.
 constexpr std::uint32_t below(double share) {
   return static_cast<std::uint32_t>(share * 0x1p32);
 }
@@ -31,7 +31,7 @@ class RowNoise {
   device::RandomCounter at_;
 };
 
-/// Returns what a chosen token becomes, by two random words.
+/// Returns what a chosen token is replaced by, according to two random words.
 std::int32_t replacement(std::int32_t token, Index vocabulary, std::uint32_t kind, std::uint32_t drawn) {
   const auto mask = static_cast<std::uint64_t>(vocabulary - 1);
   if (kind < below(0.8)) return static_cast<std::int32_t>(mask);
@@ -39,8 +39,8 @@ std::int32_t replacement(std::int32_t token, Index vocabulary, std::uint32_t kin
   return token;
 }
 
-/// Word 0 of a place chooses it with probability (places still to be chosen) / (places left): exactly as many as wanted
-/// are chosen, every set of them equally likely (Knuth's algorithm S).
+/// Masks a row. Word 0 of a place chooses the place with probability (places still to be chosen) / (places left), so
+/// that exactly the wanted number is chosen and every set is equally likely (Knuth's algorithm S).
 void mask(std::span<std::int32_t> tokens, std::span<std::int32_t> labels, Index vocabulary, const RowNoise& noise) {
   auto left = static_cast<std::uint64_t>(tokens.size());
   auto wanted = static_cast<std::uint64_t>(std::max(1l, std::lround(kMaskedShare * static_cast<double>(left))));
@@ -76,7 +76,7 @@ void set_labels(Target target, Index vocabulary, std::int32_t next, Index row, B
   if (target == Target::masked) {
     mask(tokens, labels, vocabulary, RowNoise(out, row));
   } else {
-    // All but the last label are tokens of the row.
+    // All labels but the last are tokens of the row.
     std::copy(tokens.end() - static_cast<std::ptrdiff_t>(labels.size()) + 1, tokens.end(), labels.begin());
     labels.back() = next;
   }

@@ -13,14 +13,14 @@
 namespace onebit::sim {
 namespace {
 
-constexpr Index vocabulary_limit = Index{1} << 30;  // bytes of its file
+constexpr Index vocabulary_limit = Index{1} << 30;  // bytes of the vocabulary's file
 
 std::optional<WordPieces> read_vocabulary(const DataConfig& config) {
   if (config.vocabulary.empty() && config.lowercase) {
-    throw ConfigError("text without word pieces keeps its letters", "--data.lowercase", "give --data.vocabulary FILE");
+    throw ConfigError("lower case applies only to word pieces", "--data.lowercase", "give --data.vocabulary FILE");
   }
   if (config.vocabulary.empty()) return std::nullopt;
-  const InputFile file(config.vocabulary, "give a file with one word piece a line by --data.vocabulary");
+  const InputFile file(config.vocabulary, "give a file with one word piece per line with --data.vocabulary");
   return WordPieces(file.load(Switch::no, vocabulary_limit));
 }
 

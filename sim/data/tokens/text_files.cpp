@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index corpus_limit = Index{1} << 32;  // bytes; also what uniform_index can draw from
-constexpr const char* hint = "give text files or folders by --data.path";
+constexpr Index corpus_limit = Index{1} << 32;  // bytes; uniform_index cannot draw from more
+constexpr const char* hint = "give text files or folders with --data.path";
 
 [[noreturn]] void refuse(const std::error_code& error, const fs::path& path) {
   throw ConfigError("cannot list: " + error.message(), path.string(), "check its permissions");
@@ -29,14 +29,14 @@ std::vector<fs::path> files_below(const fs::path& folder) {
     } else if (entry->is_regular_file()) {
       files.push_back(path);
     }
-    entry.increment(error);  // its exception would not say where
+    entry.increment(error);  // its exception would not name the path
     if (error) refuse(error, path);
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return files;
 }
 
-/// Lists files in reading order. What the user names is taken even if hidden or a link.
+/// Lists files in reading order. Paths that the user names are taken even if they are hidden or links.
 std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
   std::vector<fs::path> files;
   for (const std::string& path : paths) {
@@ -70,7 +70,7 @@ std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
 void TextReader::read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts) {
   const InputFile file(path, hint);
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
-  if (!seen_.insert(fs::canonical(path).string()).second) {  // else it could be training and held-out data at once
+  if (!seen_.insert(fs::canonical(path).string()).second) {  // otherwise it could be in both splits
     line += ", skipped: read already";
   } else if (file.binary()) {
     line += ", skipped: binary";
@@ -78,7 +78,7 @@ void TextReader::read_file(const std::string& path, const std::string& where, st
     if (total_ + file.size() > corpus_limit) {
       throw ConfigError(
           std::to_string(total_ + file.size()) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
-          where, "name fewer files by --data.path");
+          where, "give fewer files with --data.path");
     }
     texts.push_back(file.load(mapping_, corpus_limit - total_));
     total_ += texts.back().size();
@@ -97,7 +97,7 @@ std::vector<std::string> default_texts() {
     if (fs::is_directory(folder)) paths.push_back(folder.string());
   }
 #endif
-  if (paths.empty()) throw ConfigError("no text to train on", "--data text", "give files or folders by --data.path");
+  if (paths.empty()) throw ConfigError("no text to train on", "--data text", "give files or folders with --data.path");
   return paths;
 }
 

@@ -9,7 +9,7 @@
 
 namespace onebit::sim {
 
-/// Reads each file once, by whatever names it is given; provenance() says what became of every file.
+/// Reads each file once, even if it is given under several names. provenance() says how every file was used.
 class TextReader {
  public:
   explicit TextReader(Switch mapping) : mapping_(mapping) {}
@@ -29,8 +29,8 @@ class TextReader {
   std::vector<std::string> provenance_;
 };
 
-/// Paths of Debian's licence texts, else of the program's own sources if they still exist. Throws ConfigError if there
-/// are none.
+/// Returns the paths of Debian's license texts or, without them, of the program's own sources if they still exist.
+/// Throws ConfigError if there are none.
 std::vector<std::string> default_texts();
 
 }  // namespace onebit::sim

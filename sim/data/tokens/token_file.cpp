@@ -15,18 +15,18 @@ namespace {
 
 constexpr std::string_view magic = "1BTOKENS";
 constexpr Index header_bytes = 32;
-constexpr Index most_tokens = Index{1} << 32;  // what uniform_index can draw from
+constexpr Index most_tokens = Index{1} << 32;  // uniform_index cannot draw from more
 constexpr Index most_vocabulary = Index{1} << 24;
 
 bool is_width(Index width) {
   return width == 1 || width == 2 || width == 4;
 }
 
-/// Checks the header; a vocabulary of 0 stays 0.
+/// Checks the header and returns the layout, with the vocabulary as stored, which may be 0.
 TokenLayout read_header(const Bytes& bytes) {
   bytes.need(header_bytes);
   if (bytes.little_endian(8, 4) != 1) {
-    bytes.refuse("version " + std::to_string(bytes.little_endian(8, 4)) + " of token files, wanted 1", 8);
+    bytes.refuse("the token file has version " + std::to_string(bytes.little_endian(8, 4)) + ", wanted 1", 8);
   }
   const auto width = static_cast<Index>(bytes.little_endian(12, 4));
   if (!is_width(width)) bytes.refuse("tokens of " + std::to_string(width) + " bytes, wanted 1, 2 or 4", 12);
@@ -46,21 +46,22 @@ TokenLayout read_header(const Bytes& bytes) {
 
 TokenLayout without_header(const Bytes& bytes, Index token_bytes) {
   if (token_bytes == 0) {
-    bytes.refuse("no header of a token file", 0, "say how wide its tokens are by --data.token-bytes 1, 2 or 4");
+    bytes.refuse("the file has no header", 0, "give the bytes per token with --data.token-bytes 1, 2 or 4");
   }
   if (bytes.size() / token_bytes > most_tokens) bytes.refuse("more than 2^32 tokens", most_tokens * token_bytes);
   bytes.need(round_up(bytes.size(), token_bytes));
   return {token_bytes, 0, 0};
 }
 
-/// The largest token plus one; refuses tokens that are not below `vocabulary`.
+/// Returns the size of the vocabulary: layout.vocabulary or, if that is 0, the largest token plus one. Refuses tokens
+/// outside the vocabulary.
 Index checked_vocabulary(const Bytes& bytes, const TokenLayout& layout) {
   const Index limit = layout.vocabulary > 0 ? layout.vocabulary : most_vocabulary;
   Index largest = 0;
   for (Index at = layout.first; at < bytes.size(); at += layout.width) {
     const auto token = static_cast<Index>(bytes.little_endian(at, layout.width));
     if (token >= limit) {
-      bytes.refuse("token " + std::to_string(token) + " of a vocabulary of " + std::to_string(limit), at);
+      bytes.refuse("token " + std::to_string(token) + " is outside the vocabulary of " + std::to_string(limit), at);
     }
     largest = std::max(largest, token);
   }
@@ -75,13 +76,13 @@ TokenLayout parse_tokens(const Bytes& bytes, Index token_bytes) {
   if (token_bytes != 0 && layout.width != token_bytes) {
     bytes.refuse("tokens of " + std::to_string(layout.width) + " bytes, wanted " + std::to_string(token_bytes), 12);
   }
-  if (layout.first == bytes.size()) bytes.refuse("no token", bytes.size());
+  if (layout.first == bytes.size()) bytes.refuse("no tokens", bytes.size());
   layout.vocabulary = checked_vocabulary(bytes, layout);
   return layout;
 }
 
 std::unique_ptr<DataSource> make_tokens(const DataConfig& config) {
-  if (config.paths.empty()) throw ConfigError("no token files given", "--data tokens", "give files by --data.path");
+  if (config.paths.empty()) throw ConfigError("no token files given", "--data tokens", "give files with --data.path");
   if (config.token_bytes != 0 && !is_width(config.token_bytes)) {
     throw ConfigError("option out of range", "--data.token-bytes " + std::to_string(config.token_bytes), "1, 2 or 4");
   }
@@ -90,12 +91,12 @@ std::unique_ptr<DataSource> make_tokens(const DataConfig& config) {
   const auto add = [&](const std::vector<std::string>& paths) {
     const Index before = data.tokens.size();
     for (const std::string& path : paths) {
-      const InputFile file(path, "give token files by --data.path");
+      const InputFile file(path, "give token files with --data.path");
       const Bytes bytes = file.load(config.mapping, header_bytes + 4 * most_tokens);
       const TokenLayout layout = parse_tokens(bytes, config.token_bytes);
       if (data.tokens.size() == 0) data.tokens = TokenStore(layout.width);
       if (layout.width != data.tokens.width()) {
-        bytes.refuse("tokens of " + std::to_string(layout.width) + " bytes, in the files before it of " +
+        bytes.refuse("tokens of " + std::to_string(layout.width) + " bytes, but those of the previous files have " +
                          std::to_string(data.tokens.width()),
                      12);
       }
@@ -110,7 +111,7 @@ std::unique_ptr<DataSource> make_tokens(const DataConfig& config) {
   add(config.paths);
   data.test = add(config.test);
   if (data.tokens.size() > most_tokens) {
-    throw ConfigError("more than 2^32 tokens", data.where, "name fewer files by --data.path");
+    throw ConfigError("more than 2^32 tokens", data.where, "give fewer files with --data.path");
   }
   data.facts.hash = hash.hex();
   return make_token_source(std::move(data), config);

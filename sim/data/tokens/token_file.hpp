@@ -1,5 +1,5 @@
 #pragma once
-// Files of tokens that another program made from text.
+// Reads files of tokens that another program made from text.
 
 #include <memory>
 
@@ -8,23 +8,23 @@
 
 namespace onebit::sim {
 
-/// Files of unsigned little-endian tokens, plain or gzipped, read in sequence. Each begins with 32 bytes,
+/// Reads files of unsigned little-endian tokens, plain or gzipped, in sequence. Each begins with 32 bytes,
 ///   0  "1BTOKENS"
 ///   8  uint32 version, 1
 ///  12  uint32 bytes of a token: 1, 2 or 4
-///  16  uint64 size of the vocabulary; 0: the largest token plus one
+///  16  uint64 size of the vocabulary; 0 for the largest token plus one
 ///  24  uint64 number of tokens, which fill the rest of the file
-/// or has no header; then config.token_bytes says how wide its tokens are. config.paths is files, config.test files or
-/// none, all of one width. The vocabulary is the largest of all files, at most 2^24. Files stay in memory, or mapped,
-/// as they are. An example is as in make_text; the hash covers the unpacked bytes. Throws ConfigError naming file,
-/// offset and reason for anything damaged, a token outside the vocabulary, or more than 2^32 tokens.
+/// or has no header; config.token_bytes then gives the bytes per token. config.paths names files, config.test files or
+/// none; all must have the same bytes per token. The vocabulary is the largest of all files, at most 2^24. Files stay
+/// unchanged in memory or mapped. Examples are as in make_text; the hash covers the unpacked bytes. Throws ConfigError
+/// naming file, offset and reason for anything damaged, a token outside the vocabulary, or more than 2^32 tokens.
 std::unique_ptr<DataSource> make_tokens(const DataConfig& config);
 
 /// Layout of a token file.
 struct TokenLayout {
-  Index width = 0;       ///< bytes of a token
+  Index width = 0;       ///< bytes per token
   Index first = 0;       ///< bytes before the tokens
-  Index vocabulary = 0;  ///< all tokens are below it
+  Index vocabulary = 0;  ///< size of the vocabulary; all tokens are below it
 };
 
 /// Checks a whole file and returns its layout. token_bytes as in DataConfig.

@@ -29,7 +29,7 @@ class TokenSource final : public DataSource {
   }
 
   TokenStore tokens_;
-  Index boundary_;  // the first held-out token
+  Index boundary_;  // number of the first held-out token
   Target target_;
 };
 
@@ -37,7 +37,7 @@ void check_length(Index size, Index context, const std::string& split, const Tok
   if (size > context) return;
   throw ConfigError("the " + split + " text has " + std::to_string(size) + " " + data.unit +
                         " and --model.context is " + std::to_string(context),
-                    data.where, "more than the context is needed: give more text or change --data.holdout");
+                    data.where, "a split needs more than the context: give more text or change --data.holdout");
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ void TokenStore::unpack(const std::uint8_t* from, std::span<std::int32_t> out) c
 
 std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& config) {
   if (config.context == 0) {
-    throw ConfigError("the data are tokens, and the model reads none", "data " + data.facts.name,
-                      "give other --data, see 'onebit list data'");
+    throw ConfigError("the data are tokens, but the model reads none", "data " + data.facts.name,
+                      "give another --data, see 'onebit list data'");
   }
-  if (config.context < 0) throw ConfigError("a context below one token", "--model.context");
+  if (config.context < 0) throw ConfigError("the context must have at least one token", "--model.context");
   const Index total = data.tokens.size();
   const Index held_out =
       data.test > 0 ? data.test : holdout_count(total, config.holdout, data.unit + " of " + data.where);

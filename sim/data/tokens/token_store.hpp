@@ -1,5 +1,5 @@
 #pragma once
-// Tokens in memory or mapped, and the source that serves windows of them.
+// Tokens in memory or mapped, and a data source whose examples are windows of them.
 
 #include <vector>
 
@@ -8,14 +8,14 @@
 
 namespace onebit::sim {
 
-/// A sequence of tokens, each an unsigned little-endian number of `width` bytes, in pieces that stay where they were
-/// read.
+/// A sequence of tokens, each an unsigned little-endian number of `width` bytes. It consists of pieces that stay where
+/// they were read.
 class TokenStore {
  public:
   /// Takes a width of 1, 2 or 4.
   explicit TokenStore(Index width) : width_(width) {}
 
-  /// Appends the tokens of `bytes` from byte `first` on, a whole number of them.
+  /// Appends the tokens of `bytes` from byte `first` on; the bytes must be a whole number of tokens.
   void add(Bytes bytes, Index first = 0);
 
   Index width() const { return width_; }
@@ -28,7 +28,7 @@ class TokenStore {
   struct Piece {
     Bytes bytes;
     Index first;
-    Index end;  // tokens of this piece and those before it
+    Index end;  // number of tokens in this piece and the pieces before it
   };
 
   void unpack(const std::uint8_t* from, std::span<std::int32_t> out) const;
@@ -39,17 +39,18 @@ class TokenStore {
 
 /// Tokens as they were read.
 struct TokenData {
-  DataFacts facts;        ///< name, hash, provenance
-  TokenStore tokens;      ///< all below `vocabulary`
-  Index test = 0;         ///< how many of the last tokens are held out; 0: config.holdout of all
-  Index vocabulary = 0;   ///< different tokens
-  bool has_mask = false;  ///< the last of them is the mask token; else masking adds one
+  DataFacts facts;        ///< name, hash and provenance are set
+  TokenStore tokens;      ///< tokens, all below `vocabulary`
+  Index test = 0;         ///< number of tokens at the end that are held out; 0: as config.holdout says
+  Index vocabulary = 0;   ///< number of different tokens
+  bool has_mask = false;  ///< whether the last of them is the mask token; if not, masking adds one
   std::string where;      ///< names the data in errors
   std::string unit = "tokens";
 };
 
-/// Makes a source whose examples are places with config.context tokens before them in their own split: no token is in
-/// both. config.target says what is predicted. Throws ConfigError if a split is shorter than an example.
+/// Makes a source whose examples are places with config.context tokens before them in their own split, so that the
+/// splits have no token in common. config.target says what is predicted. Throws ConfigError if a split is shorter than
+/// an example.
 std::unique_ptr<DataSource> make_token_source(TokenData data, const DataConfig& config);
 
 }  // namespace onebit::sim

@@ -38,18 +38,19 @@ WordPieces::WordPieces(Bytes file) : file_(std::move(file)) {
     begin = end + 1;
   }
   const auto unknown = starts_.find("[UNK]");
-  if (unknown == starts_.end()) file_.refuse("no piece [UNK]", file_.size(), "a vocabulary has one piece a line");
+  if (unknown == starts_.end())
+    file_.refuse("no piece [UNK]", file_.size(), "a vocabulary has one piece per line, and [UNK] must be one");
   move_mask();
   unknown_ = unknown->second;
 }
 
 void WordPieces::add(std::string_view piece, Index offset) {
-  if (piece.empty()) file_.refuse("an empty piece", offset, "a vocabulary has one piece a line");
+  if (piece.empty()) file_.refuse("an empty piece", offset, "a vocabulary has one piece per line");
   if (size_ == most_pieces) file_.refuse("more than " + std::to_string(most_pieces) + " pieces", offset);
   const std::string_view part = continues(piece) ? piece.substr(2) : piece;
   const auto token = static_cast<std::int32_t>(size_++);
   if (!(continues(piece) ? continuations_ : starts_).emplace(part, token).second) {
-    file_.refuse("a piece for the second time", offset);
+    file_.refuse("a repeated piece", offset);
   }
   longest_ = std::max(longest_, part.size());
   last_ = piece;
@@ -75,7 +76,7 @@ void WordPieces::encode(std::string_view text, bool lowercase, std::vector<std::
     } else if (is_punctuation(c)) {
       finish();
       encode_word({&c, 1}, tokens);
-    } else if (word.size() <= longest_word) {  // stops at one byte too many
+    } else if (word.size() <= longest_word) {  // stops at one byte more than allowed
       word += lowercase ? lower(c) : c;
     }
   }

@@ -9,14 +9,16 @@
 
 namespace onebit::sim {
 
-/// A vocabulary of word pieces like BERT's (Wu et al. 2016; Devlin et al. 2018): a text file with one piece per line,
-/// whose token is the line number, from 0; `##` begins a piece that continues a word. [UNK] must be among them.
+/// A vocabulary of word pieces like BERT's (Wu et al. 2016; Devlin et al. 2018): a text file with one piece per line.
+/// The token of a piece is its line number, from 0. `##` begins a piece that continues a word. [UNK] must be one of the
+/// pieces.
 ///
 /// Text is split at white space and control characters; every ASCII punctuation character is a separate word. A word is
-/// cut greedily into the longest pieces from its start; one that cannot be, or of more than 200 bytes, is [UNK].
+/// cut greedily into the longest pieces from its start. A word that cannot be cut so, or that has more than 200 bytes,
+/// becomes [UNK].
 ///
 /// Deviations from the released code: characters beyond ASCII are neither put to lower case, nor stripped of accents,
-/// nor split; [MASK], if there is one, changes places with the last piece, because masking expects the mask last.
+/// nor split. [MASK], if there is one, changes places with the last piece, because masking expects the mask last.
 class WordPieces {
  public:
   /// Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many, or no [UNK].
@@ -35,7 +37,7 @@ class WordPieces {
   void move_mask();
   void encode_word(std::string_view word, std::vector<std::int32_t>& tokens) const;
 
-  Bytes file_;  // the pieces are parts of it
+  Bytes file_;  // owns the text of the pieces
   Pieces starts_, continuations_;
   std::string_view last_;
   std::int32_t unknown_ = 0;

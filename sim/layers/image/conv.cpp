@@ -47,7 +47,7 @@ void Conv::backward(const Pass& pass, const float* input, const float* output, f
   if (input_delta != nullptr) conv_input_gradient(pass.device, plan_, batch_of(pass), output_delta, input_delta);
 }
 
-/// Counts a product forward, one for the filters, and one for the input's gradient.
+/// Counts one product in the forward pass, one for the filters' gradient and one for the input's gradient.
 double Conv::flops(bool reads_data) const {
   const double product = 2.0 * static_cast<double>(outputs() * plan_.shape().patch());
   return (reads_data ? 2 : 3) * product;

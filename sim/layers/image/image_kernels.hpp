@@ -1,6 +1,5 @@
 #pragma once
-// The maths of layers that move, pool and add images [height][width][channels]. A row is a pixel, or a window of
-// pixels.
+// Kernels of layers that rearrange and pool images [height][width][channels]. A row is a pixel, or a window of pixels.
 
 #include "device/base/types.hpp"
 
@@ -8,7 +7,7 @@ namespace onebit::sim {
 
 /// Transposes the matrix of each image: [pixels][channels] from [channels][pixels], and vice versa.
 struct TransposeKernel {
-  Index rows, columns;  ///< of an image of out
+  Index rows, columns;  ///< rows and columns of an image in `out`
   const float* in;
   float* out;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index column) const {
@@ -17,7 +16,7 @@ struct TransposeKernel {
   }
 };
 
-/// Adjacent windows of `window` x `window` pixels. What is left over at the right and lower edges is in no window.
+/// Adjacent windows of `window` x `window` pixels. Pixels left over at the right and lower edges are in no window.
 struct PoolShape {
   Index height, width, channels, window;
 
@@ -26,7 +25,7 @@ struct PoolShape {
   ONEBIT_HOST_DEVICE Index out_pixels() const { return out_height() * out_width(); }
 };
 
-/// output[window][channel] = the largest of its pixels. A row is a window.
+/// output[window][channel] = the largest of the window's pixels. A row is a window.
 struct MaxPoolKernel {
   PoolShape shape;
   const float* input;
@@ -50,7 +49,7 @@ struct MaxPoolKernel {
   }
 };
 
-/// Passes the gradient to the first of a window's largest pixels; the others get zeros, and so do pixels in no window.
+/// Passes the gradient to the first of a window's largest pixels. All other pixels get zeros, also those in no window.
 /// An item is a row of pixels of an image.
 struct MaxPoolGradientKernel {
   PoolShape shape;
@@ -81,7 +80,7 @@ struct MaxPoolGradientKernel {
     const Index line = shape.width * shape.channels;
     lanes.each(shape.channels, [=](Index c) { to[c] = pixel[c] == largest[c] ? from[c] : 0.0f; });
     const float* corner = pixel - down * line - right * shape.channels;
-    for (Index i = 0; i < down * shape.window + right; ++i) {  // pixels before it that are as large
+    for (Index i = 0; i < down * shape.window + right; ++i) {  // earlier pixels that are as large
       const float* before = corner + i / shape.window * line + i % shape.window * shape.channels;
       lanes.each(shape.channels, [=](Index c) { to[c] = before[c] == largest[c] ? 0.0f : to[c]; });
     }

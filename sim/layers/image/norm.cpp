@@ -10,7 +10,7 @@ namespace {
 constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
-/// Extends a buffer to `size` numbers, the new ones being `value`.
+/// Extends a buffer to `size` numbers and sets the new ones to `value`.
 void extend(device::Buffer<double>& buffer, const device::Device& device, Index size, double value) {
   std::vector<double> numbers = buffer.to_host();
   numbers.resize(static_cast<std::size_t>(size), value);
@@ -26,7 +26,8 @@ Norm::Norm(Parameters& parameters, const std::string& name, NormShape shape)
       beta_(parameters.add_constant(name + ".bias", shape.channels, 0)) {
   if (shape_.batch) shape_.groups = shape_.channels;
   if (shape_.groups > 0 && shape_.channels % shape_.groups == 0) return;
-  throw Error(std::to_string(shape_.groups) + " groups of " + std::to_string(shape_.channels) + " channels", name);
+  throw Error(std::to_string(shape_.groups) + " groups do not divide " + std::to_string(shape_.channels) + " channels",
+              name);
 }
 
 NormWeights Norm::weights(const Pass& pass) const {
@@ -56,7 +57,7 @@ void Norm::visit_state(device::StateVisitor& visitor) {
   visitor.rows("running_variance", running_variance_, shape_.channels, own.first * shape_.channels);
 }
 
-/// Running statistics of the workers from `worker` on.
+/// Returns the running statistics of the workers from `worker` on.
 RunningRows Norm::running(Index worker) {
   return {running_mean_.data() + worker * shape_.channels, running_variance_.data() + worker * shape_.channels};
 }

@@ -1,31 +1,32 @@
 #pragma once
-// Normalisation of images [height][width][channels].
+// Normalization of images [height][width][channels].
 
 #include "sim/layers/image/norm_kernels.hpp"
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
 
-/// output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta), the ReLU being optional. gamma, the vector
-/// name.weight, is initially one, beta, name.bias, zero. Statistics are sums in double, in a fixed order.
+/// output = relu((x - mean) / sqrt(variance + 1e-5) * gamma + beta); the ReLU is optional. gamma is the vector
+/// name.weight, initially one; beta is name.bias, initially zero. Statistics are sums in double, in a fixed order.
 ///
 /// GroupNorm (Wu & He 2018): mean and variance over a group of an image's channels.
 ///
-/// BatchNorm (Ioffe & Szegedy 2015), shape.batch: over a channel of all images of one worker, which is what a
-/// data-parallel worker sees if workers do not exchange statistics. Each worker keeps its own running statistics,
-/// updated with momentum 0.1 (variance: the unbiased one) by each training pass, unless the pass has
-/// freeze_running_stats. An evaluation uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0;
-/// before the first pass they are 0 and 1.
+/// BatchNorm (Ioffe & Szegedy 2015), if shape.batch: mean and variance over a channel of all images of one worker,
+/// which is what a data-parallel worker sees if workers do not exchange statistics. Each worker keeps its own running
+/// statistics. Each training pass updates them with momentum 0.1 (and the unbiased variance), unless the pass has
+/// freeze_running_stats. An evaluation uses those of worker 0, as PyTorch's DistributedDataParallel evaluates rank 0.
+/// Before the first pass they are 0 and 1.
 class Norm final : public Layer {
  public:
-  /// Throws Error unless the groups divide the channels; with shape.batch a group is a channel.
+  /// Throws Error unless the number of groups divides the number of channels; with shape.batch every channel is a
+  /// group.
   Norm(Parameters& parameters, const std::string& name, NormShape shape);
 
   void reserve(const Pass& pass) override;
   void forward(const Pass& pass, const float* input, float* output) override { forward(pass, input, nullptr, output); }
   /// Adds `addend`, as large as the output, before the ReLU.
   void forward(const Pass& pass, const float* input, const float* addend, float* output);
-  /// Leaves in output_delta what passed the ReLU: the gradient with respect to an addend.
+  /// Multiplies output_delta by the slope of the ReLU, which makes it the gradient with respect to an addend.
   void backward(const Pass& pass, const float* input, const float* output, float* output_delta,
                 float* input_delta) override;
   void visit_state(device::StateVisitor& visitor) override;
@@ -46,8 +47,8 @@ class Norm final : public Layer {
   Index gamma_, beta_;  ///< offsets in the parameter vector
   device::Buffer<double> sums_;
   device::Buffer<Moments> moments_;
-  device::Buffer<float> scale_, shift_, slope_, offset_;    ///< [sets][channels]
-  device::Buffer<double> running_mean_, running_variance_;  ///< [global workers so far][channels]
+  device::Buffer<float> scale_, shift_, slope_, offset_;    ///< tables of a pass, [sets][channels]
+  device::Buffer<double> running_mean_, running_variance_;  ///< [workers][channels], by global worker
 };
 
 }  // namespace onebit::sim

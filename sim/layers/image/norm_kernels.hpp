@@ -1,6 +1,6 @@
 #pragma once
-// The maths of normalisation over images [pixels][channels]. A set has its own statistics: an image (GroupNorm) or all
-// images of a worker (BatchNorm). A group is some adjacent channels of a set.
+// Kernels of normalization over images [pixels][channels]. A set has its own statistics: it is an image (GroupNorm) or
+// all images of a worker (BatchNorm). A group consists of adjacent channels of a set.
 
 #include <cmath>
 
@@ -10,14 +10,14 @@ namespace onebit::sim {
 
 struct NormShape {
   Index pixels = 0, channels = 0;
-  Index groups = 0;  ///< divides channels
+  Index groups = 0;  ///< number of groups; divides channels
   bool batch = false;
   bool relu = false;
 
   ONEBIT_HOST_DEVICE Index own_channels() const { return channels / groups; }
 };
 
-/// Sums over each channel of an image, 2 x [channels] doubles per image.
+/// Two sums over each channel of an image, 2 x [channels] doubles per image.
 struct ChannelSums {
   double* data = nullptr;
   Index channels = 0;
@@ -44,19 +44,19 @@ struct ChannelSumsKernel {
   }
 };
 
-/// Mean and inverse deviation of a group.
+/// Mean and inverse standard deviation of a group.
 struct Moments {
   double mean = 0, inverse = 0;
 };
 
 /// Tables of a pass, by set.
 struct NormTables {
-  Moments* moments = nullptr;  ///< [sets][groups]
-  float* scale = nullptr;      ///< [sets][channels]: result = scale * x + shift
-  float* shift = nullptr;
+  Moments* moments = nullptr;  ///< moments, [sets][groups]
+  float* scale = nullptr;      ///< factor of result = scale * x + shift, [sets][channels]
+  float* shift = nullptr;      ///< summand of the result, [sets][channels]
 };
 
-/// gamma and beta, of worker w at gamma + w * stride.
+/// gamma and beta; those of worker w begin w * stride elements later.
 struct NormWeights {
   const float* gamma = nullptr;
   const float* beta = nullptr;
@@ -73,22 +73,22 @@ ONEBIT_HOST_DEVICE inline void put_moments(const NormShape& shape, const NormTab
   }
 }
 
-/// Running mean and variance of a channel, by global worker.
+/// Running means and variances of the channels, by global worker.
 struct RunningRows {
-  double* mean = nullptr;      ///< [workers][channels]
-  double* variance = nullptr;  ///< the same
+  double* mean = nullptr;      ///< running means, [workers][channels]
+  double* variance = nullptr;  ///< running variances, [workers][channels]
 };
 
-/// Statistics of a set's group from the sums over its images.
+/// Computes the statistics of a set's group from the sums over its images.
 struct NormStatisticsKernel {
   NormShape shape;
-  Index images;    ///< of a set
-  Index own_sets;  ///< of a worker
+  Index images;    ///< images per set
+  Index own_sets;  ///< sets per worker
   double epsilon;
   ChannelSums sums;
   NormWeights weights;
   NormTables tables;
-  RunningRows running;  ///< of the first worker; null: not kept
+  RunningRows running;  ///< rows of the first worker; null if no statistics are kept
   double momentum;
 
   ONEBIT_HOST_DEVICE void operator()(Index set, Index group) const {
@@ -115,7 +115,7 @@ struct NormStatisticsKernel {
   }
 };
 
-/// Statistics from the running ones of one worker, for a single set.
+/// Takes the statistics of a single set from the running statistics of one worker.
 struct RunningStatisticsKernel {
   NormShape shape;
   double epsilon;
@@ -128,13 +128,13 @@ struct RunningStatisticsKernel {
   }
 };
 
-/// output = relu(scale * x + shift + addend), addend and ReLU being optional. A row is a pixel.
+/// output = relu(scale * x + shift + addend); addend and ReLU are optional. A row is a pixel.
 struct NormKernel {
   NormShape shape;
-  Index own_rows;  ///< of a set
+  Index own_rows;  ///< rows per set
   NormTables tables;
   const float* input;
-  const float* addend;  ///< null: none
+  const float* addend;  ///< may be null
   float* output;
   ONEBIT_HOST_DEVICE void operator()(Index row, Index channel) const {
     const Index table = row / own_rows * shape.channels + channel;
@@ -148,10 +148,10 @@ struct NormKernel {
 /// Gradients with respect to a worker's gamma and beta, summed over its sets in their order.
 struct NormGradientKernel {
   NormShape shape;
-  Index images;    ///< of a set
-  Index own_sets;  ///< of a worker
+  Index images;    ///< images per set
+  Index own_sets;  ///< sets per worker
   bool add;
-  ChannelSums sums;  ///< of delta, and of delta * x
+  ChannelSums sums;  ///< sums of delta and of delta * x
   const Moments* moments;
   float* gamma;
   float* beta;
@@ -174,16 +174,17 @@ struct NormGradientKernel {
   }
 };
 
-/// What a set's group adds to the gradient with respect to the input, besides scale * delta: slope * x + offset.
+/// Computes the slope and offset of a set's group. The gradient with respect to the input is
+/// scale * delta + slope * x + offset.
 struct NormDeltaTermsKernel {
   NormShape shape;
-  Index images;    ///< of a set
-  Index own_sets;  ///< of a worker
+  Index images;    ///< images per set
+  Index own_sets;  ///< sets per worker
   ChannelSums sums;
   NormWeights weights;
   const Moments* moments;
-  float* slope;   ///< [sets][channels]
-  float* offset;  ///< [sets][channels]
+  float* slope;   ///< slopes to write, [sets][channels]
+  float* offset;  ///< offsets to write, [sets][channels]
   ONEBIT_HOST_DEVICE void operator()(Index set, Index group) const {
     const float* gamma = weights.gamma + set / own_sets * weights.stride;
     const Moments& own = moments[set * shape.groups + group];
@@ -206,7 +207,7 @@ struct NormDeltaTermsKernel {
 
 /// input_delta = scale * delta + slope * x + offset. A row is a pixel.
 struct NormDeltaKernel {
-  Index own_rows;  ///< of a set
+  Index own_rows;  ///< rows per set
   Index channels;
   const float* scale;
   const float* slope;

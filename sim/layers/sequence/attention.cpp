@@ -15,10 +15,10 @@ float SelfAttention::scale() const {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(head_width())));
 }
 
-/// Number of examples that are computed together: on a CPU as many as keep a thread's scores in its cache from kernel
-/// to kernel; on a GPU all.
+/// Returns the number of examples that are computed together: on a GPU all; on a CPU few enough that a thread's scores
+/// stay in its cache from kernel to kernel.
 Index SelfAttention::together(const Pass& pass) const {
-  constexpr Index of_thread = Index{1} << 16;  // numbers
+  constexpr Index of_thread = Index{1} << 16;  // scores per thread
   if (pass.device.is_gpu()) return pass.examples();
   return std::min(pass.examples(), std::max<Index>(1, pass.device.threads() * of_thread / scores()));
 }
@@ -52,7 +52,7 @@ void SelfAttention::backward(const Pass& pass, const float* input, const float*,
   });
 }
 
-/// Multiplies for every head; workers share no operand.
+/// Multiplies the matrices of every head of every example.
 void SelfAttention::multiply(const Pass& pass, Range group, const device::GemmShape& shape, device::MatrixIn a,
                              device::MatrixIn b, device::MatrixOut c) const {
   gemm_batched(pass.device, shape, a, b, c, {group.count, shape_.heads});
@@ -85,8 +85,8 @@ void SelfAttention::forward(const Pass& pass, Range group, const float* input, f
            columns(output, d));
 }
 
-/// room: the probabilities after dropout, then the gradient with respect to those before it, then that with respect to
-/// the scores.
+/// room holds the probabilities after dropout, then the gradient with respect to the probabilities before dropout, then
+/// the gradient with respect to the scores.
 void SelfAttention::backward(const Pass& pass, Range group, const float* input, const float* output_delta,
                              float* input_delta, float* room) const {
   const Index t = shape_.positions, d = shape_.width, own = head_width();

@@ -1,15 +1,15 @@
 #pragma once
-// Scaled dot-product attention (Vaswani et al. 2017), the part between the projections.
+// Scaled dot-product attention (Vaswani et al. 2017), without its projections.
 
 #include "device/math/gemm.hpp"
 #include "sim/layers/dropout.hpp"
 
 namespace onebit::sim {
 
-/// Reads queries, keys and values of every position, [positions][3 width], each of `heads` heads of
-/// width / heads numbers. Writes [positions][width]: head h of a position is
-/// sum over positions j of mask(softmax_j(q_h k_hj / sqrt(width / heads))) v_hj, where a causal head reads no j after
-/// its own position and mask is dropout of the probabilities.
+/// Reads queries, keys and values of every position, [positions][3 width]; each has `heads` heads of width / heads
+/// numbers. Writes [positions][width]. Head h of a position is the sum over positions j of
+/// mask(softmax_j(q_h k_hj / sqrt(width / heads))) v_hj, where a causal head reads no j after its own position and mask
+/// is dropout of the probabilities.
 class SelfAttention final : public Layer {
  public:
   struct Shape {
@@ -39,7 +39,7 @@ class SelfAttention final : public Layer {
   device::Matrices<T> columns(T* data, Index width) const {
     return {data, width, shape_.positions * width, head_width()};
   }
-  /// Views each head's [positions][positions].
+  /// Views the matrix [positions][positions] of each head.
   template <class T>
   device::Matrices<T> squares(T* data) const {
     return {data, shape_.positions, scores(), scores() / shape_.heads};
@@ -54,7 +54,7 @@ class SelfAttention final : public Layer {
 
   Shape shape_;
   DropoutSite site_;
-  device::Buffer<float> probabilities_;  ///< [examples][heads][positions][positions], before dropout
+  device::Buffer<float> probabilities_;  ///< before dropout, [examples][heads][positions][positions]
 };
 
 }  // namespace onebit::sim

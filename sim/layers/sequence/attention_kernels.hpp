@@ -1,5 +1,6 @@
 #pragma once
-// The maths of attention, a row of scores at a time. Row r belongs to the query at position r modulo `positions`.
+// Kernels of attention, which compute a row of scores at a time. Row r belongs to the query at position r modulo
+// `positions`.
 
 #include "sim/layers/softmax.hpp"
 
@@ -10,7 +11,7 @@ ONEBIT_HOST_DEVICE inline Index keys_of(Index row, Index positions, bool causal)
   return causal ? row % positions + 1 : positions;
 }
 
-/// scores = softmax(scale * scores) over the keys that are read, zero at the others.
+/// scores = softmax(scale * scores) over the keys that are read, and zero for the others.
 struct AttentionKernel {
   Index positions;
   bool causal;
@@ -32,8 +33,8 @@ struct AttentionKernel {
   }
 };
 
-/// Turns the gradient with respect to the probabilities p into that with respect to the unscaled scores,
-/// scale * p * (delta - sum p delta).
+/// Turns delta, the gradient with respect to the probabilities p, into the gradient with respect to the unscaled
+/// scores, scale * p * (delta - sum p delta).
 struct AttentionDeltaKernel {
   Index positions;
   bool causal;

@@ -36,7 +36,8 @@ void Embedding::backward(const Pass& pass, const float*, const float*, float* ou
   sum_columns(pass.device, pass.workers, pass.batch, outputs(), positions);
 }
 
-/// Writes the gradient of the table, or adds to it, from that of the embeddings.
+/// Computes the gradient of the table from that of the embeddings. Adds it if table.add, otherwise replaces the old
+/// one.
 void Embedding::add_tokens(const Pass& pass, const float* delta, const GradientRows& table) {
   const Index own = pass.batch * shape_.context;
   if (!table.add) {

@@ -6,14 +6,15 @@
 namespace onebit::sim {
 
 /// output[position] = the embedding of the pass's token there, plus that of the position if positions have learned
-/// embeddings: [context][width]. Reads tokens, no numbers. The tables are initialised from N(0, deviation^2).
+/// embeddings. The output is [context][width]; the input is the pass's tokens, not numbers. The tables are initialized
+/// from N(0, deviation^2).
 class Embedding final : public Layer {
  public:
   struct Shape {
     Index vocabulary = 0, context = 0, width = 0;
     double deviation = 0;
-    bool positions = false;  ///< learned embeddings of positions
-    bool tied = false;       ///< a later layer writes to the table's gradient first
+    bool positions = false;  ///< whether positions have learned embeddings
+    bool tied = false;       ///< whether a later layer writes the table's gradient first
   };
   Embedding(Parameters& parameters, const Shape& shape);
 
@@ -29,8 +30,8 @@ class Embedding final : public Layer {
   void add_tokens(const Pass& pass, const float* delta, const GradientRows& table);
 
   Shape shape_;
-  Index table_;                         ///< offsets in the parameter vector
-  Index positions_;                     ///< negative: none
+  Index table_;                         ///< offset in the parameter vector
+  Index positions_;                     ///< offset in the parameter vector; negative if there is no such table
   device::Buffer<std::int32_t> order_;  ///< places of a batch, sorted by token
 };
 

@@ -1,12 +1,12 @@
 #pragma once
-// Layer normalisation (Ba et al. 2016).
+// Layer normalization (Ba et al. 2016).
 
 #include "sim/layers/layer.hpp"
 
 namespace onebit::sim {
 
-/// output[position] = (x - mean) / sqrt(variance + 1e-5) * weight + bias over the numbers of a position, with the
-/// population's variance: [positions][width] in and out. weight is initially one, bias zero.
+/// output[position] = (x - mean) / sqrt(variance + 1e-5) * weight + bias, with the mean and the population variance of
+/// the numbers of a position. Input and output are [positions][width]. weight is initially one, bias zero.
 class LayerNorm final : public Layer {
  public:
   LayerNorm(Parameters& parameters, const std::string& name, Index positions, Index width);
@@ -19,7 +19,7 @@ class LayerNorm final : public Layer {
  private:
   Index positions_, width_;
   Index weight_, bias_;         ///< offsets in the parameter vector
-  device::Buffer<float> mean_;  ///< of every position
+  device::Buffer<float> mean_;  ///< mean of every position
   device::Buffer<float> rate_;  ///< 1 / standard deviation of every position
 };
 

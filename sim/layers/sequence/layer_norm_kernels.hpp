@@ -1,5 +1,5 @@
 #pragma once
-// The maths of layer normalisation, a row at a time. Rows are grouped by worker.
+// Kernels of layer normalization, which compute a row at a time. Rows are grouped by worker.
 
 #include <cmath>
 
@@ -7,13 +7,13 @@
 
 namespace onebit::sim {
 
-/// output = (input - mean) * rate * weight + bias; keeps the mean and the rate, 1 / standard deviation, of the row.
+/// output = (input - mean) * rate * weight + bias. Also writes the row's mean and its rate, 1 / standard deviation.
 struct LayerNormKernel {
-  Index own_rows;  ///< of a worker
+  Index own_rows;  ///< rows per worker
   Index width;
   const float* weight;
   const float* bias;
-  Index stride;  ///< of weight and bias, from worker to worker
+  Index stride;  ///< stride of weight and bias from worker to worker
   const float* input;
   float* output;
   float* means;
@@ -42,7 +42,7 @@ struct LayerNormKernel {
   }
 };
 
-/// With g = output_delta * weight and h the normalised row: input_delta = rate * (g - mean(g) - h * mean(g h)).
+/// input_delta = rate * (g - mean(g) - h * mean(g h)), where g = output_delta * weight and h is the normalized row.
 struct LayerNormDeltaKernel {
   Index own_rows;
   Index width;
@@ -70,7 +70,7 @@ struct LayerNormDeltaKernel {
   }
 };
 
-/// Gradients of a worker's weight and bias: sums over its rows.
+/// Gradients of a worker's weight and bias, summed over its rows.
 struct LayerNormGradientKernel {
   Index own_rows;
   Index width;

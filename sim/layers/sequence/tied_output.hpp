@@ -1,15 +1,15 @@
 #pragma once
-// Logits from the token embedding itself (Press and Wolf 2017).
+// Logits computed with the table of the token embedding (Press and Wolf 2017).
 
 #include "sim/layers/sequence/embedding.hpp"
 
 namespace onebit::sim {
 
-/// output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]; b, if there is one, is
-/// a separate tensor that is initially zero. [positions][width] in, [positions][vocabulary] out.
+/// output[position] = input[position] E^T + b with an embedding's table E [vocabulary x width]. b is optional: a
+/// separate tensor that is initially zero. Maps [positions][width] to [positions][vocabulary].
 ///
-/// Both layers contribute to the table's gradient: this one, whose backward pass runs first, writes it, and the
-/// embedding, made with Shape::tied, adds to it.
+/// Both layers contribute to the table's gradient. This one writes it, because its backward pass runs first; the
+/// embedding, which must have Shape::tied, adds to it.
 class TiedOutput final : public Layer {
  public:
   TiedOutput(Parameters& parameters, const Embedding& embedding, bool biased);
@@ -21,8 +21,8 @@ class TiedOutput final : public Layer {
 
  private:
   Embedding::Shape shape_;
-  Index table_;  ///< offsets in the parameter vector
-  Index bias_;   ///< negative: none
+  Index table_;  ///< offset in the parameter vector
+  Index bias_;   ///< offset in the parameter vector; negative if there is no bias
 };
 
 }  // namespace onebit::sim
