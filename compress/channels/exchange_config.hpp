@@ -44,9 +44,8 @@ enum class Feedback { automatic, ef, none };
 enum class ErrorType { fp32, bf16, int8 };
 
 struct ExchangeConfig {
-  CodecConfig up;  ///< codec of the workers' vectors
-  std::string
-      down;  ///< name of the codec of the servers' vectors, which has the parameters of `up`; empty: the codec of `up`
+  CodecConfig up;    ///< codec of the workers' vectors
+  std::string down;  ///< name of the servers' codec, which has the parameters of `up`; empty: the workers' codec
   Feedback feedback = Feedback::automatic;
   ErrorType error_type = ErrorType::fp32;  ///< type of the workers' errors; the servers' errors are float32
   ExchangePattern pattern = ExchangePattern::automatic;

@@ -44,9 +44,9 @@ class GlobalTopKMean final : public Channel {
   const ExchangeLayout& layout_;
   const Codec& codec_;
   GatherMean gather_;
-  Payload merged_;  ///< one row per merge of a round
-  device::Buffer<float>
-      rows_;  ///< [workers][state]: a worker's partial sum; after it was sent, what the receiver dropped in the merge
+  Payload merged_;                 ///< one row per merge of a round
+  device::Buffer<float> rows_;     ///< [workers][state]: a worker's partial sum; after it was sent, what
+                                   ///< the receiver dropped in the merge
   device::Buffer<float> sent_;     ///< [state]
   device::Buffer<float> decoded_;  ///< [parameters]
   std::vector<CodecSquares> squares_;

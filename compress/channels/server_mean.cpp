@@ -131,8 +131,7 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
     most = std::max(most, static_cast<float>(all[i]));
   }
   const auto chunks = static_cast<std::size_t>(up_segments());
-  for (std::size_t v = 0; v < largest.size();
-       v += chunks) {  // one scale per vector, from the largest magnitude in any of its chunks
+  for (std::size_t v = 0; v < largest.size(); v += chunks) {  // a vector's chunks share the largest magnitude
     const auto begin = largest.begin() + static_cast<std::ptrdiff_t>(v);
     const float most = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(chunks));
     std::fill_n(begin, chunks, most);

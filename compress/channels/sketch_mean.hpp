@@ -41,8 +41,7 @@ class SketchMean final : public Channel {
   device::Buffer<Index> refused_;  ///< [workers of this device][segments]
   device::Buffer<float> sketches_, sketch_;
   device::Buffer<float> estimates_;
-  device::Buffer<Index> indices_,
-      picks_;  ///< [candidates]: indices in the state; [chosen]: indices among the candidates
+  device::Buffer<Index> indices_, picks_;  ///< [candidates]: indices in the state; [chosen]: among candidates
   device::Buffer<float> exact_rows_, exact_;
   device::Buffer<float> decoded_;  ///< [parameters]
   device::DenseSum sketch_sum_, exact_sum_;

@@ -11,7 +11,8 @@ device::SignRows sign_rows(const SegmentTable& table, const Payload& payload, Ra
   return {range.count, bits, payload.body_bytes, table.device_byte_offsets()};
 }
 
-/// The same rows with their scales. Several segments of the table, the chunks of a vector, may share one scale.
+/// The rows [range] of a payload with their scales. The chunks of a vector, which are segments of the table, may share
+/// one scale.
 device::ScaledSignRows scaled_rows(const SegmentTable& table, const Payload& payload, Range range) {
   return {sign_rows(table, payload, range), payload.scales.data() + range.first * payload.scale_count,
           payload.scale_count, table.count() / std::max<Index>(1, payload.scale_count)};
