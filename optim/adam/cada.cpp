@@ -12,7 +12,7 @@ namespace onebit::optim {
 
 void check_cada(const CadaConfig& config) {
   check_option(std::isfinite(config.threshold) && config.threshold >= 0, "cada-threshold", config.threshold,
-               "at least 0; 0 uploads always");
+               "at least 0; with 0, every worker uploads in every step");
   check_option(config.window >= 1, "cada-window", static_cast<double>(config.window), "steps, at least 1");
   check_option(config.max_delay >= 1, "cada-delay", static_cast<double>(config.max_delay), "steps, at least 1");
 }
@@ -165,7 +165,7 @@ StepReport Cada::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
   report.seconds.encode = absorb_seconds_;
   device::Stopwatch watch(device());
-  netmodel::TrafficList all_reduce;  // traffic if everybody had uploaded; not reported
+  netmodel::TrafficList all_reduce;  // the traffic of an upload by every worker; not reported
   channel_.exchange(mean_.data(), all_reduce);
   report.uploads = total(shard_.communicator->all_gather(std::vector<double>(uploads_.begin(), uploads_.end()))) /
                    static_cast<double>(shard_.workers());
