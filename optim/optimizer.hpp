@@ -46,9 +46,8 @@ struct StepReport {
   device::Number grad_norm = kNotMeasured;  ///< norm of the mean gradient; in compressed steps, the root mean square of
                                             ///< the workers' norms, if clipping computes them
   device::Number clip_share = 0.0;          ///< share of gradients that were clipped; 0 or 1 in dense steps
-  device::Number update_norm =
-      kNotMeasured;               ///< ||x_t - x_{t-1}||_2; with local weights, root mean square over workers
-  Stability stability;            ///< stability of ||v||_1; NaN unless this was a regular dense update
+  device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
+  Stability stability;            ///< stability of ||v||_1; NaN unless v was updated in this step and in the last one
   bool synchronised = true;       ///< whether all workers have the same weights now
   double uploads = kNotMeasured;  ///< CADA: share of the workers that sent their gradient
   Index masked = 0;               ///< number of coordinates with v = 0 at the freeze
@@ -108,7 +107,7 @@ class Optimizer {
   /// Consumes the gradients of a group of this device's workers; row g is at gradients + g * stride. Groups come in
   /// worker order.
   void absorb(Range group, const float* gradients, Index stride);
-  /// Exchanges the absorbed gradients and updates `parameters`. Collective.
+  /// Runs the exchange and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
   /// Waits for the last step. Throws NumericError, naming worker and tensor, if a vector was not finite and could not

@@ -10,7 +10,7 @@
 
 namespace onebit::compress {
 
-/// Throws ConfigError naming codec.<option> and its value if it is not valid.
+/// If `valid` is false, throws ConfigError, which names codec.<option>, its value and its range.
 void require_option(bool valid, const std::string& option, const std::string& value, const std::string& range);
 void require_range(const std::string& option, Index value, Index low, Index high);
 

@@ -10,7 +10,7 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError, naming the option "optimizer.<option>", its value and its range, if it is not valid.
+/// If `valid` is false, throws ConfigError, which names "optimizer.<option>", its value and its range.
 void check_option(bool valid, const std::string& option, double value, const std::string& range);
 
 /// Throws ConfigError, naming the option, if a hyper-parameter of Adam is out of range.

@@ -47,12 +47,12 @@ class ZeroOneLocal {
   const device::Buffer<float>& variance_;
   device::Buffer<float> decay_;     ///< [parameters]
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
-  device::Buffer<float> drift_;     ///< like momentum_; before the division by Adam's denominator, unless subtracted
-  device::Buffer<float> scaled_;    ///< like momentum_; drifts that are subtracted: as they are exchanged
-  device::Buffer<float> anchor_;    ///< [parameters]: point of the last synchronisation, decayed since then
-  device::Buffer<float> mean_;      ///< [parameters]: the result of the exchange
-  device::Buffer<float> ones_;      ///< [workers of this device]
-  double rates_ = 0;                ///< sum of the learning rates (bias-corrected) since the last synchronisation
+  device::Buffer<float> drift_;   ///< shaped like momentum_; not divided by Adam's denominator, unless subtracts_drift
+  device::Buffer<float> scaled_;  ///< shaped like momentum_; with subtracts_drift, the drifts as they are exchanged
+  device::Buffer<float> anchor_;  ///< [parameters]: point of the last synchronisation, decayed since then
+  device::Buffer<float> mean_;    ///< [parameters]: the result of the exchange
+  device::Buffer<float> ones_;    ///< [workers of this device]: factors of 1
+  double rates_ = 0;              ///< sum of the learning rates (bias-corrected) since the last synchronisation
 };
 
 }  // namespace onebit::optim

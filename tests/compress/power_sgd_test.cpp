@@ -202,7 +202,7 @@ TEST_CASE("recorded start factors that do not fit are refused") {
     config.recorded = std::make_shared<Recording>(std::move(arrays));
     CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains(why));
   };
-  refused({{"q_start_steps", {{1}, {2}}}}, "first step that is compressed");
+  refused({{"q_start_steps", {{1}, {2}}}}, "first compressed step");
   refused({{"q_start_steps", {{1}, {0}}}}, "for other tensors (q_start_tensor0)");
   refused({{"q_start_steps", {{1}, {0}}}, {"q_start_tensor0", {{1, 20, 3}, std::vector<double>(60)}}},
           "q_start_tensor0 [1, 20, 3]); wanted: [1, 20, 2]");

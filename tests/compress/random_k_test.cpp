@@ -184,5 +184,5 @@ TEST_CASE("random-k takes recorded indices, a row for every step and worker, and
   refused("wanted: [3, 2, 2]");
   config.recorded = recorded({3, 2, 2}, std::vector<double>(12));
   config.pattern = ExchangePattern::server;
-  CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("whole vectors of workers"));
+  CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("refer to whole vectors"));
 }
