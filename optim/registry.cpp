@@ -37,7 +37,7 @@ void check_common(const OptimizerConfig& config) {
   check_local(config.local);
   parse_variance_floor(config.variance_floor);
   check_option(config.variance_refresh == 0 || config.variance_refresh > 1, "variance-refresh",
-               static_cast<double>(config.variance_refresh), "at least 2, or 0 for none");
+               static_cast<double>(config.variance_refresh), "at least 2, or 0 for no refreshes");
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }

@@ -30,7 +30,7 @@ std::vector<char> all_marks(std::span<const Tensor> tensors, const ExchangeConfi
   return std::vector<char>(tensors.size(), config.dense_steps > 0 ? 1 : 0);
 }
 
-/// Whether one side of the exchange, the workers or the servers, keeps errors. traits: those of that side's codec.
+/// Whether one side of the exchange, the workers or the servers, keeps errors. traits: the traits of that side's codec.
 bool keeps_errors(Feedback feedback, const Traits& traits) {
   if (feedback == Feedback::automatic) return traits.contraction || !(traits.unbiased || traits.expanding);
   return feedback == Feedback::ef;

@@ -70,7 +70,7 @@ class ServerMean final : public Channel {
   Payload own_server_payload_;  ///< one row: the chunks of this device's servers
   Payload server_payload_;      ///< one row: the chunks of all servers
   std::vector<device::Blocks> scatter_to_, scatter_from_;  ///< worker payloads to the servers, by rank
-  std::vector<device::Blocks> gather_to_, gather_from_;    ///< server payloads to everybody, by rank
+  std::vector<device::Blocks> gather_to_, gather_from_;    ///< server payloads to all devices, by rank
 };
 
 }  // namespace onebit::compress

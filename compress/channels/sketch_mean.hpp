@@ -7,7 +7,7 @@ namespace onebit::compress {
 
 /// Sketched-SGD (Ivkin et al. 2019, Algorithms 1 and 2): each worker's vector of all tensors is sketched, and the
 /// sketches are all-reduced. The exact means of the elements with the 4 k largest estimates are then all-reduced, and
-/// the k largest of these are the result. A worker's error is its vector without these k elements, so result and errors
+/// the k largest means are the result. A worker's error is its vector without these k elements, so result and errors
 /// add up to the input.
 ///
 /// Deviations: an all-reduce replaces the paper's parameter server; candidates are the largest estimates, without

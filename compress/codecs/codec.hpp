@@ -49,7 +49,7 @@ struct RngKey {
 /// rows[w]) + error[w], in parameter order. In 1-bit Adam, `shared` is the momentum and `rows` are the gradients. If
 /// `rows` is null, `error` already holds y, and the other members are ignored.
 struct EncodeInput {
-  const float* shared = nullptr;  ///< [parameters]; null: none
+  const float* shared = nullptr;  ///< [parameters]; null if nothing is shared
   float shared_factor = 0;
   const float* rows = nullptr;  ///< the row of the group's worker g is at rows + g * stride
   Index stride = 0;

@@ -6,7 +6,7 @@
 
 namespace onebit::compress {
 
-/// 64 random bits from which everybody computes the same permutation.
+/// 64 random bits from which every worker computes the same permutation.
 struct PermutationKey {
   std::uint32_t low = 0;
   std::uint32_t high = 0;

@@ -81,7 +81,8 @@ std::vector<std::uint8_t> Cada::decide(Range group, const float* gradients, Inde
   if (everybody_uploads()) return std::vector<std::uint8_t>(static_cast<std::size_t>(group.count), 1);
   if (extra_rows_ != group.count) {
     throw Error("the upload rule of CADA needs gradients at a second point",
-                config_.name + ", step " + std::to_string(step()), "train with 'run'; a replay has no model");
+                config_.name + ", step " + std::to_string(step()),
+                "use 'onebit run'; a replay has no model that could compute them");
   }
   const float* stored = rule_ == Rule::snapshot ? stored_.data() + before(group) : nullptr;
   const InnovationTerm term{gradients, stride, extra_.data(), stored, parameters()};

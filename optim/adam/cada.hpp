@@ -13,7 +13,8 @@ namespace onebit::optim {
 void check_cada(const CadaConfig& config);
 
 /// CADA (Chen, Guo, Sun and Yin, AISTATS 2021): AMSGrad on the mean of the gradients that the workers uploaded last. A
-/// worker uploads if its gradient differs enough from what it uploaded, measured on the same samples at a second point:
+/// worker uploads if its gradient differs enough from its last upload, by a measure that uses gradients of the same
+/// samples at a second point:
 ///
 ///   worker w, rule 1:  D = g_w(x) - g_w(snapshot)
 ///                      uploads if ||D - stored_w||^2 >= threshold / window * (sum of the last `window` squared steps)

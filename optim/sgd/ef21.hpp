@@ -17,7 +17,7 @@ namespace onebit::optim {
 ///   worker i:  y = (v' - v_i) + e_i,  sends C(y),  e_i = y - C(y),  v_i = v'
 ///   all:       h += mean of C(y)                             the update's momentum, with decay 1
 ///
-/// This is the same, since e_i = v_i - h_i after each step. A second codec on the way down does the same to the mean,
+/// This is equivalent, since e_i = v_i - h_i after each step. A second codec on the way down does the same to the mean,
 /// so the sum h is then an EF21 estimate of mean(h_i). Error feedback is always on, because it is the algorithm.
 class Ef21 final : public CompressedSgd {
  public:

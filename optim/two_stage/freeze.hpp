@@ -8,7 +8,7 @@
 
 namespace onebit::optim {
 
-/// What a rule freezes at once: the whole variance of the run, or that of each tensor when it becomes stable.
+/// What a rule freezes at once: the whole variance of the run, or each tensor's variance when it becomes stable.
 enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {

@@ -11,7 +11,7 @@ namespace onebit::optim {
 /// the last synchronisation.
 class ZeroOneLocal {
  public:
-  /// variance [parameters]: the frozen variance; outlives this object.
+  /// variance [parameters]: the frozen variance; must outlive this object.
   ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks,
                const device::Buffer<float>& variance);
 
@@ -23,7 +23,7 @@ class ZeroOneLocal {
   /// The momenta, [workers of this device][parameters].
   const device::Buffer<float>& momentum() const { return momentum_; }
 
-  /// Adds gradients to the momenta of this device's rows [rows]. factors: the factor of each row's gradient.
+  /// Adds gradients to the momenta of the given rows of this device. factors: the factor of each row's gradient.
   void absorb(Range rows, const float* gradients, Index stride, const float* factors);
 
   /// Makes a silent step (step) or one that ends with a synchronisation (synchronise). Both return the squared length

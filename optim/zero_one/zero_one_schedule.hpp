@@ -14,7 +14,7 @@ Event variance_frozen(Index variance_updates, Index updates, Index masked);
 /// What the workers of 0/1 Adam exchange in a step.
 enum class Round {
   full,     ///< the gradients, uncompressed; the variance is updated
-  one_bit,  ///< the gradients, compressed: the variance is not updated
+  one_bit,  ///< the gradients, compressed; the variance is not updated
   sync,     ///< the drifts since the last synchronisation, compressed; the variance is frozen
   silent,   ///< nothing
 };

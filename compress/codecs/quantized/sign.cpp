@@ -5,7 +5,7 @@
 namespace onebit::compress {
 namespace {
 
-/// The rows [range] of a payload. Launchers that only read take the same type, hence the cast.
+/// The rows [range] of a payload. Launchers that only read take the same (mutable) type, hence the cast.
 device::SignRows sign_rows(const SegmentTable& table, const Payload& payload, Range range) {
   auto* bits = const_cast<std::uint8_t*>(payload.body.data()) + range.first * payload.body_bytes;
   return {range.count, bits, payload.body_bytes, table.device_byte_offsets()};
