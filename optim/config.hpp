@@ -1,5 +1,5 @@
 #pragma once
-// Hyper-parameters as given by the user, and the problem that an optimizer is made for.
+// Hyper-parameters that the user gives, and the problem that an optimizer is made for.
 
 #include <string>
 #include <vector>
@@ -17,11 +17,11 @@ enum class Semantics { paper, deepspeed };
 
 /// LAMB and 1-bit LAMB (Li et al. 2021).
 struct LambConfig {
-  double max_coeff = 10;  ///< bounds of the trust ratio
-  double min_coeff = 0.01;
-  double coeff_beta = 0.9;  ///< decay of the average trust ratio, which is frozen
-  double factor_max = 4;    ///< bounds of the factor r on the frozen coefficient
-  double factor_min = 0.5;
+  double max_coeff = 10;          ///< upper bound of the trust ratio
+  double min_coeff = 0.01;        ///< lower bound of the trust ratio
+  double coeff_beta = 0.9;        ///< decay of the running average of the trust ratio, which is later frozen
+  double factor_max = 4;          ///< upper bound of the factor r of the frozen coefficient
+  double factor_min = 0.5;        ///< lower bound of r
   double factor_threshold = 0.1;  ///< largest relative change of r in a step
 };
 
@@ -33,34 +33,34 @@ struct ZeroOneConfig {
   Index local_step_clipper = 16;    ///< longest interval of synchronisation
 };
 
-/// Local SGD, local Adam, DiLoCo.
+/// Local SGD, local Adam and DiLoCo.
 struct LocalConfig {
   Index period = 16;            ///< steps between two synchronisations, H
-  double outer_lr = 0.7;        ///< DiLoCo
-  double outer_momentum = 0.9;  ///< DiLoCo; Nesterov
+  double outer_lr = 0.7;        ///< DiLoCo: learning rate of the outer step
+  double outer_momentum = 0.9;  ///< DiLoCo: Nesterov momentum of the outer step
 };
 
 /// CADA (Chen et al. 2021).
 struct CadaConfig {
-  double threshold = 1;   ///< c of the upload rule
-  Index window = 10;      ///< past steps that the rule looks at, d_max
-  Index max_delay = 100;  ///< most steps without an upload, and the period of rule 1's snapshot, D
+  double threshold = 1;   ///< constant c of the upload rule
+  Index window = 10;      ///< number of past steps that the rule looks at, d_max
+  Index max_delay = 100;  ///< largest number of steps without an upload, and period of rule 1's snapshot, D
 };
 
-/// All options of optimizers. Each optimizer reads those that its table row names.
+/// All options of optimizers. Each optimizer reads only the options that its row of the table names.
 struct OptimizerConfig {
   std::string name = "adam";
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
-  double momentum = 0.9;              ///< SGD family
-  bool nesterov = false;              ///< SGD family
-  double weight_decay = 0;            ///< decoupled
-  bool bias_correction = true;        ///< paper semantics; the released code has none
+  double momentum = 0.9;              ///< SGD family: decay of the momentum
+  bool nesterov = false;              ///< SGD family: use Nesterov's momentum
+  double weight_decay = 0;            ///< decoupled weight decay
+  bool bias_correction = true;        ///< paper semantics only; the released code has no bias correction
   std::string variance_floor = "0";   ///< two-stage: floor of the frozen variance, see parse_variance_floor
-  Index variance_refresh = 0;         ///< two-stage: period of dense steps in the compression stage; 0: none
-  double clip = 0;                    ///< global gradient norm; 0: no clipping
+  Index variance_refresh = 0;         ///< two-stage: period of dense steps in the compression stage; 0: no such steps
+  double clip = 0;                    ///< bound of the gradient norm; 0: no clipping
   std::vector<std::string> no_decay;  ///< patterns of the tensors without weight decay
   Semantics semantics = Semantics::paper;
   FreezeConfig freeze;
@@ -68,7 +68,7 @@ struct OptimizerConfig {
   ZeroOneConfig zeroone;
   LocalConfig local;
   CadaConfig cada;
-  double ef21_momentum = 0.1;  ///< EF21 with momentum: share of the new gradient, eta
+  double ef21_momentum = 0.1;  ///< ef21-sgdm: share of the new gradient, eta
   Index ramp = 0;              ///< dgc: steps over which the density falls from 1/4 to k
   bool shadow = false;         ///< two-stage optimizers: keep a ShadowVariance after the freeze, for probes
   compress::ExchangeConfig exchange;

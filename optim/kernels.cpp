@@ -1,3 +1,3 @@
 #include "device/cpu/instantiate.hpp"
-// The list comes after the macros that it uses.
+// The list of kernels must be included after the macros that it uses.
 #include "optim/kernels.inl"

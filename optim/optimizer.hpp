@@ -31,11 +31,11 @@ struct Event {
   std::string text;
 };
 
-/// How an optimizer's step spent its time, on this device.
+/// Time that the parts of an optimizer's step took on this device.
 struct StageSeconds {
-  device::Seconds encode = 0;    ///< workers: error feedback and compression, or the dense sum over them
+  device::Seconds encode = 0;    ///< at workers: error feedback and compression, or the dense sum over workers
   device::Seconds exchange = 0;  ///< moving bytes between devices
-  device::Seconds server = 0;    ///< mean, second compression, and decoding unless the update does it
+  device::Seconds server = 0;    ///< at servers: mean, second compression, and decoding unless the update does it
   device::Seconds update = 0;    ///< updating the parameters
   double codec() const { return encode + exchange + server; }
 };
@@ -43,21 +43,21 @@ struct StageSeconds {
 struct StepReport {
   Phase phase = Phase::dense;
   netmodel::TrafficList traffic;
-  device::Number grad_norm = kNotMeasured;  ///< of the mean gradient; compressed steps: root mean square over workers,
-                                            ///< if clipping computes it
-  device::Number clip_share = 0.0;          ///< share of the clipped gradients: 0 or 1 in dense steps
+  device::Number grad_norm = kNotMeasured;  ///< norm of the mean gradient; in compressed steps, the root mean square of
+                                            ///< the workers' norms, if clipping computes them
+  device::Number clip_share = 0.0;          ///< share of gradients that were clipped; 0 or 1 in dense steps
   device::Number update_norm = kNotMeasured;  ///< ||x_t - x_{t-1}||_2; local weights: root mean square over workers
-  Stability stability;            ///< of ||v||_1; NaN unless this was a regular dense update, one update after the last
-  bool synchronised = true;       ///< all workers have the same weights now
+  Stability stability;            ///< stability of ||v||_1; NaN unless v was updated in this step and in the last one
+  bool synchronised = true;       ///< whether all workers have the same weights now
   double uploads = kNotMeasured;  ///< CADA: share of the workers that sent their gradient
-  Index masked = 0;               ///< coordinates with v = 0 at the freeze
+  Index masked = 0;               ///< number of coordinates with v = 0 at the freeze
   StageSeconds seconds;
   std::vector<Event> events;
 };
 
-/// Numbers per tensor that an optimizer logs; empty if it has none.
+/// Numbers that an optimizer logs for each tensor; empty if it has none.
 struct TensorNumbers {
-  std::vector<double> trust_ratio;          ///< LAMB: ||x|| / ||update||, clipped; 1-bit LAMB: the coefficient used
+  std::vector<double> trust_ratio;          ///< LAMB: ||x|| / ||update||, clamped; 1-bit LAMB: the coefficient used
   std::vector<double> frozen_coefficient;   ///< 1-bit LAMB: c_avg
   std::vector<double> coefficient_factor;   ///< 1-bit LAMB: r
   std::vector<double> scaling_coefficient;  ///< 1-bit LAMB: a_l
@@ -65,7 +65,7 @@ struct TensorNumbers {
 
 /// What an update divides the momentum by: d = sqrt(v) * correction + eps.
 struct Denominator {
-  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null: there is none that all workers share
+  const device::Buffer<float>* variance = nullptr;  ///< [parameters]; null if the workers share no variance
   float correction = 1;
   float eps = 0;
 };
@@ -78,9 +78,9 @@ struct StateView {
   const compress::CompressedMean* exchange = nullptr;  ///< null until it is made
   bool exchanged = false;                              ///< whether the last step went through `exchange`
   const TensorNumbers* tensors = nullptr;
-  Denominator denominator = {};  ///< of the last update
+  Denominator denominator = {};  ///< denominator of the last update
   /// The denominator of the last update if the variance had never been frozen; before the freeze, equal to
-  /// `denominator`. variance null: not known.
+  /// `denominator`. Its variance is null if it is not known.
   Denominator shadow = {};
 };
 
@@ -88,10 +88,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// Starts step 1, 2, ... with its learning rate.
+  /// Starts a step (1, 2, ...) with its learning rate.
   void begin(Index step, double lr);
-  /// A second point at which an optimizer needs gradients on the same samples; null data: none in this step. The
-  /// weights of this device's worker w are at data + w * stride.
+  /// A second point at which an optimizer needs gradients on the same samples; `data` is null if this step needs none.
+  /// The weights of this device's worker w are at data + w * stride.
   struct Point {
     const float* data = nullptr;
     Index stride = 0;
@@ -101,13 +101,13 @@ class Optimizer {
   /// Takes the gradients at the extra point. Called right before absorb() for the same group.
   virtual void absorb_extra(Range, const float*, Index) {}
 
-  /// Whether every worker has its own weights: `parameters` are then [workers of this device][P], else [P].
+  /// Whether every worker has its own weights: `parameters` are then [workers of this device][P], otherwise [P].
   virtual bool local_weights() const { return false; }
 
   /// Consumes the gradients of a group of this device's workers; row g is at gradients + g * stride. Groups come in
   /// worker order.
   void absorb(Range group, const float* gradients, Index stride);
-  /// Exchanges and updates `parameters`. Collective.
+  /// Runs the exchange and updates `parameters`. Collective.
   StepReport finish(device::Buffer<float>& parameters);
 
   /// Waits for the last step. Throws NumericError, naming worker and tensor, if a vector was not finite and could not
@@ -142,7 +142,7 @@ struct OptimizerEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Optimizer> (*make)(const Problem&, const OptimizerConfig&);
-  std::string_view codec = "";  ///< its own default codec; empty: the usual one
+  std::string_view codec = "";  ///< its own default codec; empty: the general default
   Codecs codecs = Codecs::any;
 };
 

@@ -8,25 +8,25 @@
 
 namespace onebit::optim {
 
-/// Name of the dense optimizer that an optimizer approximates and is compared with: that of 1-bit LAMB is LAMB. Empty
-/// for dense optimizers and for names that the registry does not have.
+/// Name of the dense optimizer that an optimizer approximates and is compared with: LAMB for 1-bit LAMB, for example.
+/// Empty for dense optimizers and for unknown names.
 std::string_view parent_of(std::string_view optimizer);
 
 /// Name of the optimizer that freezes its variance as this one does and then exchanges the same vectors uncompressed:
 /// onebit-adam-32 for 1-bit Adam, zeroone-adam-32 for 0/1 Adam. Its difference from the dense optimizer is the effect
-/// of the freeze alone. Empty if the optimizer freezes or compresses nothing.
+/// of the freeze alone. Empty if the optimizer has no such twin.
 std::string_view uncompressed_twin_of(std::string_view optimizer);
 
-/// Whether a run that freezes its variance is bitwise equal, up to the freeze, to one that never does, and so can
-/// branch off from it. That holds for optimizers with a freeze policy. It does not for 0/1 Adam, which updates its
-/// variance rarely and compresses from the start.
+/// Whether a run that freezes its variance is bitwise equal, up to the freeze, to a run that never freezes it, and so
+/// can branch off from that run. This holds for optimizers with a freeze policy, but not for 0/1 Adam, which updates
+/// its variance rarely and compresses from the start.
 bool is_dense_until_freeze(std::string_view optimizer);
 
 /// Configuration of the dense run that freezes are compared with: the same optimizer, never frozen, or its parent if it
 /// is not dense until the freeze.
 OptimizerConfig never_frozen(OptimizerConfig config);
 
-/// Returns the configuration with the variance frozen after `steps` steps.
+/// Returns the configuration, changed to freeze the variance after `steps` steps.
 OptimizerConfig frozen_after(OptimizerConfig config, Index steps);
 
 /// The option that frozen_after sets, as a user writes it: "--freeze fixed:154".

@@ -6,9 +6,9 @@
 
 namespace onebit::optim {
 
-/// Quirks of Adam, LAMB and all that is built on them.
+/// Quirks of Adam, LAMB and the optimizers that are built on them.
 struct AdamQuirks {
-  /// Corrects no bias, neither that of the moments nor that of 1-bit LAMB's c_avg.
+  /// Corrects no bias, neither of the moments nor of 1-bit LAMB's c_avg.
   bool keeps_bias = false;
 
   static AdamQuirks of(const OptimizerConfig& config);
@@ -20,11 +20,11 @@ struct TwoStageQuirks {
   bool dry_run = false;
   /// Reads `fixed:K` as a step, the dry run included: K-1 dense updates (at least 1) come before compression.
   bool counts_steps = false;
-  /// Freezes the whole variance for good: has neither variance_refresh nor freeze.scope tensor.
+  /// Freezes the whole variance for good: neither variance_refresh nor freeze.scope tensor is available.
   bool freezes_once = false;
   /// Moves coordinates with v = 0 like all others.
   bool masks_nothing = false;
-  /// Counts padding in scales and gives it errors. 1-bit LAMB: see keeps_padding.
+  /// Counts padding in scales and gives it errors. For 1-bit LAMB, see keeps_padding.
   bool padding_as_data = false;
   /// Exchanges and compresses nothing if there is a single worker.
   bool idle_alone = false;
@@ -32,13 +32,13 @@ struct TwoStageQuirks {
   static TwoStageQuirks of(const OptimizerConfig& config);
 };
 
-/// Quirks of 1-bit LAMB besides TwoStageQuirks.
+/// Quirks of 1-bit LAMB in addition to TwoStageQuirks.
 struct OnebitLambQuirks {
-  /// Leaves trust ratios of exactly 1 out of c_avg, so a tensor that had no other does not move after the freeze.
+  /// Leaves trust ratios of exactly 1 out of c_avg, so a tensor that had no other ratio does not move after the freeze.
   bool skips_unit_ratios = false;
   /// Leaves the fresh variance at 0 instead of v if freeze_step is 0 or 1.
   bool misses_early_freeze = false;
-  /// Divides by a momentum that is zero at the freeze; here that is an error.
+  /// Divides by the norm of a tensor's momentum even if it is zero at the freeze; here this is an error.
   bool divides_by_zero = false;
   /// Pads the fused vector once and never zeroes the padding again: each step's output there is the next step's input.
   bool keeps_padding = false;
@@ -65,7 +65,7 @@ struct ZeroOneAdamQuirks {
   static ZeroOneAdamQuirks of(const OptimizerConfig& config);
 };
 
-/// The configuration of the exchange; padding_as_data: the quirk.
+/// Configuration of the exchange. padding_as_data: value of the quirk with this name.
 compress::ExchangeConfig exchange_of(const OptimizerConfig& config, bool padding_as_data);
 
 }  // namespace onebit::optim

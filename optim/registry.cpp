@@ -37,7 +37,7 @@ void check_common(const OptimizerConfig& config) {
   check_local(config.local);
   parse_variance_floor(config.variance_floor);
   check_option(config.variance_refresh == 0 || config.variance_refresh > 1, "variance-refresh",
-               static_cast<double>(config.variance_refresh), "at least 2, or 0 for none");
+               static_cast<double>(config.variance_refresh), "at least 2, or 0 for no refreshes");
   FreezePolicy(config.freeze, std::numeric_limits<Index>::max(), 0, config.beta2);
   compress::check(config.exchange);
 }
@@ -48,7 +48,7 @@ struct Row {
   std::string_view parent;
   OptimizerEntry entry;
   std::string options;
-  std::string_view uncompressed = "";  ///< its uncompressed twin (uncompressed_twin_of)
+  std::string_view uncompressed = "";  ///< name of its uncompressed twin (uncompressed_twin_of)
 };
 
 /// Options that many optimizers read.
@@ -88,15 +88,15 @@ std::vector<Row> adaptive_rows(const CommonOptions& common) {
        common.corrected + " var-freeze-step var-update-scaler local-step-scaler local-step-clipper granularity",
        "zeroone-adam-32"},
       {"adam",
-       {"zeroone-adam-32", "ablation of 0/1 Adam: its variance schedule, the gradients averaged uncompressed",
+       {"zeroone-adam-32", "ablation of 0/1 Adam: its variance schedule with gradients averaged uncompressed",
         make<ZeroOneAdam32>, "", Codecs::none},
        common.moments + " bias-correction var-freeze-step var-update-scaler"},
       {"adam",
-       {"cada1", "CADA rule 1: AMSGrad, a worker uploads when its gradient differs enough from a snapshot's",
+       {"cada1", "CADA rule 1: AMSGrad; a worker uploads if its gradient has changed enough, relative to a snapshot",
         make_cada1, "", Codecs::none},
        cada},
       {"adam",
-       {"cada2", "CADA rule 2: AMSGrad, a worker uploads when its gradient differs enough from its last upload",
+       {"cada2", "CADA rule 2: AMSGrad; a worker uploads if its gradient has changed enough since its last upload",
         make_cada2, "", Codecs::none},
        cada},
       {"",
@@ -120,19 +120,21 @@ std::vector<Row> gradient_rows(const CommonOptions& common) {
   return {
       {"", {"sgd", "stochastic gradient descent on the dense mean gradient", make_sgd, "", Codecs::none}, common.sgd},
       {"",
-       {"momentum-sgd", "the same with a heavy ball, or Nesterov's momentum", make_momentum_sgd, "", Codecs::none},
+       {"momentum-sgd", "stochastic gradient descent with heavy-ball or Nesterov momentum", make_momentum_sgd, "",
+        Codecs::none},
        common.sgd + " momentum nesterov"},
       {"sgd",
-       {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the rate", make_ef_sgd},
+       {"ef-sgd", "EF-SGD: gradients through any codec, with error feedback scaled by the learning rate", make_ef_sgd},
        common.sgd + " granularity"},
       {"momentum-sgd",
-       {"ef-momentum-sgd", "gradients through any codec, momentum after the exchange (PowerSGD)", make_ef_momentum_sgd},
+       {"ef-momentum-sgd", "gradients through any codec, with momentum after the exchange (PowerSGD)",
+        make_ef_momentum_sgd},
        common.sgd + " momentum nesterov granularity"},
       {"momentum-sgd",
-       {"ef-sgdm", "EF-SGD with momentum at the workers, heavy ball or Nesterov's, through any codec", make_ef_sgdm},
+       {"ef-sgdm", "EF-SGD with heavy-ball or Nesterov momentum at the workers, through any codec", make_ef_sgdm},
        common.sgd + " momentum nesterov granularity"},
       {"momentum-sgd",
-       {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov's momentum at the workers", make_dist_ef_sgdm},
+       {"dist-ef-sgdm", "dist-EF-blockSGD: error feedback with Nesterov momentum at the workers", make_dist_ef_sgdm},
        common.sgd + " momentum granularity"},
       {"sgd",
        {"ef21", "EF21: the workers send compressed changes of their gradients", make_ef21},
@@ -141,15 +143,15 @@ std::vector<Row> gradient_rows(const CommonOptions& common) {
        {"ef21-sgdm", "EF21 on gradients averaged over time (ef21-momentum)", make_ef21_sgdm},
        common.sgd + " ef21-momentum granularity"},
       {"sgd",
-       {"signsgd", "signSGD with majority vote; codec sign, no feedback", make_signsgd, "sign", Codecs::its_own},
+       {"signsgd", "signSGD with majority vote; codec sign, no error feedback", make_signsgd, "sign", Codecs::its_own},
        common.sgd + " granularity"},
       {"momentum-sgd",
        {"signum", "signSGD with momentum (beta1) at the workers and majority vote", make_signum, "sign",
         Codecs::its_own},
        common.sgd + " beta1 granularity"},
       {"momentum-sgd",
-       {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, ramp", make_dgc,
-        "top-k"},
+       {"dgc", "deep gradient compression: sparse codec (top-k), momentum correction and masking, density ramp",
+        make_dgc, "top-k"},
        common.sgd + " momentum nesterov ramp granularity"},
       {"sgd",
        {"onebit-sgd", "1-bit SGD: ef-sgd with the codec onebit", make_onebit_sgd, "onebit", Codecs::its_own},
@@ -169,7 +171,7 @@ std::vector<Row> local_rows(const CommonOptions& common) {
         make<LocalAdam>, "", Codecs::none},
        common.corrected + " local-period"},
       {"adam",
-       {"diloco", "AdamW on every worker; every local-period steps an outer Nesterov step on the mean displacement",
+       {"diloco", "AdamW on every worker; every local-period steps, an outer Nesterov step along the mean displacement",
         make<DiLoCo>, "", Codecs::none},
        common.corrected + " local-period outer-lr outer-momentum"},
   };

@@ -45,7 +45,8 @@ constexpr Row kRows[] = {
     {{"exponential", "warm-up, then decay^((step - warmup) / decay-steps): BERT's schedule in 1-bit Adam", exponential},
      "decay decay-steps"},
     {{"cosine", "warm-up, then half a cosine down to the factor schedule.final at the last step", cosine}, "final"},
-    {{"step", "warm-up, then times schedule.decay every schedule.decay-steps steps", staircase}, "decay decay-steps"},
+    {{"step", "warm-up, then multiplied by schedule.decay every schedule.decay-steps steps", staircase},
+     "decay decay-steps"},
 };
 
 }  // namespace

@@ -9,14 +9,14 @@
 namespace onebit::optim {
 
 /// Whether the vectors exchanged in a step of this phase are compressed. Warm-up steps and dry runs exchange dense
-/// vectors; optimizers that compress nothing (Codecs::none) do so in every phase: local-adam when its workers
-/// synchronise, onebit-adam-32 after its freeze.
+/// vectors; optimizers that compress nothing (Codecs::none) exchange dense vectors in every phase, for example
+/// local-adam when its workers synchronise and onebit-adam-32 after its freeze.
 bool compresses(std::string_view optimizer, Phase phase);
 
-/// Number of gradients that every worker computes of its batch in a step: 2 for CADA, whose rules need a second point.
+/// Number of gradients that every worker computes on its batch in a step: 2 for CADA, whose rules need a second point.
 Index gradients_per_step(std::string_view optimizer);
 
-/// The phase that a number in a log stands for; none if it is not one.
+/// The phase that a number in a log stands for; empty if it stands for none.
 std::optional<Phase> phase_of(Index number);
 
 }  // namespace onebit::optim

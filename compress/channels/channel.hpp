@@ -1,7 +1,7 @@
 #pragma once
 // Collectives among the virtual workers. A channel takes the rows of a device's workers in groups, returns the combined
-// vector on every device, and records what crossed the wire from the buffers that were really filled. Its exchanges are
-// collective: every device of the run calls them.
+// vector on every device, and records the traffic, which it takes from the buffers that it filled. Exchanges are
+// collective: every device of the run must call them.
 
 #include "compress/codecs/codec.hpp"
 #include "compress/codecs/refusals.hpp"
@@ -18,13 +18,13 @@ class DenseMean {
  public:
   DenseMean(const device::Shard& shard, Index parameters);
 
-  /// Takes the group's rows: that of its worker g is at rows + g * stride. Groups come in order.
+  /// Takes the rows of a group's workers; the row of worker g is at rows + g * stride. Groups come in order.
   void absorb(Range group, const float* rows, Index stride) { sum_.absorb(group, rows, stride); }
 
   /// Writes the mean over all workers and appends the traffic.
   void exchange(float* mean, netmodel::TrafficList& traffic);
 
-  /// Traffic of one exchange, known without data. tensor: the tensor that is exchanged; -1: a fused vector.
+  /// Traffic of one exchange, computed without data. tensor: index of the exchanged tensor, or -1 for a fused vector.
   static netmodel::TrafficList plan(Index workers, Index parameters, Index tensor = -1);
 
  private:
@@ -33,14 +33,14 @@ class DenseMean {
   device::DenseSum sum_;
 };
 
-/// Where the time of a compressed exchange went.
+/// Time that each part of a compressed exchange took.
 struct ExchangeSeconds {
-  device::Seconds encode = 0;    ///< the workers' encoding, where it needs the vectors of all workers first
+  device::Seconds encode = 0;    ///< encoding at the workers, for channels that first need the vectors of all workers
   device::Seconds exchange = 0;  ///< moving payloads between devices
   device::Seconds server = 0;    ///< mean, second compression, decoding
 };
 
-/// Squared norms of what a codec of an exchange was given, y, and of the error that it left, e.
+/// Squared norms of a codec's input y and of the error e that it left, in one exchange.
 struct CodecSquares {
   double error = 0;
   double input = 0;
@@ -55,45 +55,46 @@ class Channel {
   virtual Index error_stride() const = 0;
   virtual Index server_state_size() const { return 0; }
   /// Whether exchange() or worker_squares() reads the errors that absorb() left, for all workers of this device at
-  /// once. Such a channel accepts only ErrorType::fp32: the other types are expanded to float32 a few rows at a time.
+  /// once. Such a channel accepts only ErrorType::fp32, because errors of other types are expanded to float32 only a
+  /// few rows at a time.
   virtual bool revisits_errors() const { return false; }
   /// Segment table of the errors of this device's servers; null if the channel has no servers.
   virtual const SegmentTable* servers() const { return nullptr; }
 
-  /// Takes the group's vectors. `errors` begins with the group's first worker.
+  /// Takes the group's vectors. `errors` points to the errors of the group's first worker.
   virtual void absorb(Range group, const EncodeInput& input, const RngKey& key, float* errors) = 0;
 
-  /// The payload that everybody decodes the mean from, if it consists of signs in the order of the layout's servers;
-  /// otherwise null.
+  /// The payload from which every device decodes the mean, if it consists of signs in the order of the layout's
+  /// servers; otherwise null.
   virtual const Payload* packed_mean() const { return nullptr; }
 
   /// Writes the decoded mean to those elements of `result` [parameters] that the channel exchanges. It may overwrite
-  /// the others, so the dense part is written afterwards. If `result` is null, the mean stays packed, for readers of
-  /// packed_mean(). Appends the traffic. Collective.
+  /// the other elements, so the dense part must be written afterwards. If `result` is null, the mean stays packed, for
+  /// readers of packed_mean(). Appends the traffic. Collective.
   virtual ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                                    float* result, netmodel::TrafficList& traffic) = 0;
 
   /// Vectors that could not be encoded in the last exchange. If there are any, its result is meaningless.
   const Refusals& refusals() const { return refusals_; }
 
-  /// Traffic of one exchange, known without data; an upper bound where payloads differ in size.
+  /// Traffic of one exchange, computed without data; an upper bound if payloads differ in size.
   virtual netmodel::TrafficList plan() const = 0;
 
-  /// Whether payloads are summed before anybody decodes. A worker's vector is then compared with the common mean, and
-  /// the difference is not an error of the codec.
+  /// Whether payloads are summed before they are decoded. Each worker's vector is then compared with the common mean,
+  /// so the difference is not an error of the codec.
   virtual bool decodes_sums() const { return false; }
 
   /// Squared norms of the last exchange for every worker of this device, over real elements.
   virtual std::vector<CodecSquares> worker_squares(const StoredErrors& worker_errors) const = 0;
   /// Squared norms of the last exchange for all servers together. Collective.
   virtual CodecSquares server_squares(const device::Buffer<float>&) const { return {}; }
-  /// ||e||_2^2 over all servers, as of now. Reading it is collective.
+  /// Current ||e||_2^2 over all servers. Reading the number is collective.
   virtual device::Number server_error_square(const device::Buffer<float>&) const { return 0.0; }
 
-  /// Visits the servers' errors and what codecs and channel keep from step to step.
+  /// Visits the servers' errors and the state that codecs and channel keep from step to step.
   virtual void visit_state(device::StateVisitor&, device::Buffer<float>&) {}
 
-  /// Allocates the payloads anew, after a codec's size of payloads changed.
+  /// Reallocates the payloads after the payload size of a codec changed.
   virtual void renew_payloads() = 0;
 
  protected:

@@ -30,7 +30,7 @@ std::vector<char> all_marks(std::span<const Tensor> tensors, const ExchangeConfi
   return std::vector<char>(tensors.size(), config.dense_steps > 0 ? 1 : 0);
 }
 
-/// Decides for workers and servers separately, by the traits of the codec of each.
+/// Whether one side of the exchange, the workers or the servers, keeps errors. traits: the traits of that side's codec.
 bool keeps_errors(Feedback feedback, const Traits& traits) {
   if (feedback == Feedback::automatic) return traits.contraction || !(traits.unbiased || traits.expanding);
   return feedback == Feedback::ef;
@@ -64,7 +64,7 @@ void check(const ExchangeConfig& config) {
   require_range("dense-steps", config.dense_steps, 0, Index{1} << 40);
   make_codec(config.up);
   make_codec(down_of(config));
-  for (const CodecEntry& entry : codecs()) {  // a parameter out of range is wrong for every codec
+  for (const CodecEntry& entry : codecs()) {  // parameters of other codecs must be valid, too
     CodecConfig other = config.up;
     if (entry.name != config.up.name) other.packing = "none";
     other.name = entry.name;
@@ -75,17 +75,19 @@ void check(const ExchangeConfig& config) {
 void require_adoptable(const ExchangeConfig& config) {
   const std::unique_ptr<Codec> up = make_codec(config.up), down = make_codec(down_of(config));
   const auto require = [](bool carried, const std::string& reason, const std::string& where, const std::string& hint) {
-    if (!carried) throw ConfigError("errors cannot go over to another exchange: " + reason, where, hint);
+    if (!carried)
+      throw ConfigError("freeze.scope tensor cannot carry errors over to a new exchange: " + reason, where, hint);
   };
-  require(config.granularity == Granularity::tensor, "tensors share vectors", "optimizer.granularity fused",
+  require(config.granularity == Granularity::tensor, "the tensors share one vector", "optimizer.granularity fused",
           "use --optimizer.granularity tensor");
-  require(config.padding == Padding::wire_only, "padding has errors", "optimizer.semantics deepspeed",
+  require(config.padding == Padding::wire_only, "padding elements have errors", "optimizer.semantics deepspeed",
           "use --optimizer.semantics paper");
-  require(pattern_of(*up, config) == ExchangePattern::server, "the codec is not exchanged by servers",
+  require(pattern_of(*up, config) == ExchangePattern::server, "the codec is not exchanged through servers",
           "codec " + config.up.name, "use --channel server, or another codec");
-  require(config.error_type == ErrorType::fp32, "they are kept rounded", "feedback.dtype", "leave out feedback.dtype");
+  require(config.error_type == ErrorType::fp32, "they are stored in fewer bytes than float32", "feedback.dtype",
+          "leave out feedback.dtype");
   for (const Codec* codec : {up.get(), down.get()}) {
-    require(!codec->has_memory(), "the codec keeps numbers of its own", "codec " + std::string(codec->name()),
+    require(!codec->has_memory(), "the codec has state of its own", "codec " + std::string(codec->name()),
             "use another codec");
   }
 }
@@ -122,29 +124,29 @@ CompressedMean::CompressedMean(const device::Shard& shard, std::span<const Tenso
                  FeedbackAudit::Places{&layout_.worker(), channel_->servers(), channel_->error_stride()});
 }
 
-/// Throws ConfigError if errors of the configured type cannot be carried over, or if none are.
+/// Throws ConfigError if the errors cannot be stored in the configured type, or if the workers keep no errors.
 void CompressedMean::check_error_type(const ExchangeConfig& config) const {
   if (config.error_type == ErrorType::fp32) return;
   const std::string where =
       "codec " + config.up.name + ", feedback.dtype " + (config.error_type == ErrorType::bf16 ? "bf16" : "int8");
   if (channel_->revisits_errors()) {
     throw ConfigError("this exchange needs the errors of all workers at once, as float32", where,
-                      "leave out feedback.dtype, or take another codec or channel");
+                      "leave out feedback.dtype, or use another codec or channel");
   }
   if (!worker_feedback_) {
-    throw ConfigError("the workers carry no errors that could be kept in fewer bytes", where,
-                      "leave out feedback.dtype, or use --feedback ef");
+    throw ConfigError("the workers keep no errors, so feedback.dtype has no effect", where,
+                      "leave out feedback.dtype, or use --feedback ef if the optimizer allows it");
   }
 }
 
-/// Throws ConfigError if the codec accepts the recorded draws, but they are for vectors other than those that it
-/// encodes.
+/// Passes recorded draws to the codec. Throws ConfigError if it accepts them but does not encode whole vectors, for
+/// which they were recorded.
 void CompressedMean::take_recorded(const ExchangeConfig& config) {
   if (!config.recorded || !up_->take_recorded(shard_.device, layout_.worker(), shard_.workers(), *config.recorded))
     return;
   if (pattern_of(*up_, config) == ExchangePattern::gather) return;
-  throw ConfigError("recorded indices are of whole vectors of workers", "codec " + config.up.name,
-                    "leave out --channel and --codec.down");
+  throw ConfigError("recorded indices refer to whole vectors, but this channel cuts them into chunks",
+                    "codec " + config.up.name, "leave out --channel and --codec.down");
 }
 
 RngKey CompressedMean::key() const {
@@ -195,8 +197,8 @@ void CompressedMean::require_finite() const {
   const std::optional<Refused> refused = channel_->refusals().first();
   if (!refused) return;
   const std::string worker = refused->worker ? vector_of(*refused->worker, refused->state) : first_bad();
-  throw NumericError((worker.empty() ? "the mean that a server takes" : worker) + " is not finite",
-                     "step " + std::to_string(step_), "lower the learning rate or clip gradients");
+  throw NumericError((worker.empty() ? "a server's mean" : worker) + " is not finite", "step " + std::to_string(step_),
+                     "lower the learning rate or clip gradients");
 }
 
 void CompressedMean::audit(const float* result) {
@@ -205,7 +207,7 @@ void CompressedMean::audit(const float* result) {
   if (audits(step_ + 1)) {
     audit_->remember(worker_errors_, server_error_);
   } else if (audit_) {
-    audit_->forget();  // it was remembered for a step that had no exchange
+    audit_->forget();  // drops errors remembered for a step that had no exchange
   }
 }
 
@@ -245,7 +247,7 @@ void CompressedMean::scale_errors(float factor) {
   for_each(shard_.device, server_error_.size(), ScaleErrorsKernel{server_error_.data(), factor});
   if (!audit_) return;
   if (worker_errors_.exact() || !audit_->remembers()) return audit_->scale(factor, factor);
-  audit_->remember(worker_errors_, server_error_);  // so that what scaling rounded away is not counted as lost
+  audit_->remember(worker_errors_, server_error_);  // so that rounding by this scaling does not count as a loss
 }
 
 void CompressedMean::set_density(double density) {
@@ -282,7 +284,7 @@ std::string CompressedMean::first_bad() const {
   return "";
 }
 
-/// Describes a worker's vector, found by an element of its errors.
+/// Describes the vector of a worker to which an element of its errors belongs.
 std::string CompressedMean::vector_of(Index worker, Index state) const {
   return "worker " + std::to_string(worker) + "'s vector for " + tensor_at(state);
 }

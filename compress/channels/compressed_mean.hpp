@@ -7,13 +7,13 @@
 
 namespace onebit::compress {
 
-/// Throws ConfigError if the configuration is wrong whatever the problem is.
+/// Throws ConfigError if the configuration is invalid for every problem.
 void check(const ExchangeConfig& config);
 
 /// Throws what the constructor of CompressedMean would throw, for optimizers that construct theirs later.
 void check(const device::Shard& shard, std::span<const Tensor> tensors, const ExchangeConfig& config);
 
-/// Throws ConfigError if an exchange keeps something from step to step that adopt_errors does not carry over.
+/// Throws ConfigError if an exchange keeps state from step to step that adopt_errors does not carry over.
 void require_adoptable(const ExchangeConfig& config);
 
 class CompressedMean {
@@ -32,60 +32,59 @@ class CompressedMean {
   void absorb(Range group, const EncodeInput& input);
 
   /// The packed signs that hold this step's mean after the exchange, for kernels that read signs instead of numbers.
-  /// None if the mean is not packed signs, or if something else has to read it as numbers.
+  /// Empty if the mean does not consist of packed signs, or if something else has to read it as numbers.
   std::optional<device::SignVector> packed_mean() const;
 
-  /// Writes the decoded mean to `result` [parameters]; if that is null, leaves it as packed_mean(). Appends the
-  /// traffic. Collective.
+  /// Writes the decoded mean to `result` [parameters]; if `result` is null, the mean is available only as
+  /// packed_mean(). Appends the traffic. Collective.
   ExchangeSeconds exchange(float* result, netmodel::TrafficList& traffic);
 
   /// Throws NumericError, naming worker and tensor, if a vector of the last exchange was not finite and could not be
   /// encoded. Result and errors are then meaningless. Waits for the exchange.
   void require_finite() const;
 
-  /// Visits the errors (as worker_error and server_error) and what codecs keep from step to step.
+  /// Visits the errors (as worker_error and server_error) and the state that codecs keep from step to step.
   void visit_state(device::StateVisitor& visitor);
 
-  /// Traffic of one compressed exchange, known without data.
+  /// Traffic of one compressed exchange, computed without data.
   netmodel::TrafficList plan() const;
 
   /// Takes over the errors of another exchange of the same tensors, which may keep other tensors dense. Errors of
-  /// tensors that only the other one kept dense stay 0. The configuration must pass require_adoptable.
+  /// tensors that only `other` kept dense stay 0. The configuration must pass require_adoptable.
   void adopt_errors(const CompressedMean& other);
   /// Sets all errors to 0.
   void reset_errors();
-  /// Sets all errors to 0 and resets what codecs keep from step to step, because another quantity is exchanged from now
-  /// on.
+  /// Sets all errors to 0 and resets the state of the codecs, because a different quantity is exchanged from now on.
   void restart();
-  /// Multiplies all errors by `factor`, for exchanges whose unit changes with the learning rate.
+  /// Multiplies all errors by `factor`, for optimizers that rescale errors when the learning rate changes.
   void scale_errors(float factor);
   /// Sets the share of the elements that sparse codecs send from now on.
   void set_density(double density);
 
-  /// Elements of one worker's errors.
+  /// Number of elements in one worker's errors.
   Index error_stride() const { return channel_->error_stride(); }
-  /// Errors of this device's workers, a row of error_stride() elements each.
+  /// Errors of this device's workers, one row of error_stride() elements per worker.
   const StoredErrors& worker_errors() const { return worker_errors_; }
   const device::Buffer<float>& server_error() const { return server_error_; }
   const Codec& up() const { return *up_; }
   const Codec& down() const { return *down_; }
   const ExchangeLayout& layout() const { return layout_; }
 
-  /// Relative error ||y - C[y]|| / ||y|| of the workers' codec in the last exchange, mean over the workers; 0 for an
-  /// all-zero y, and if nothing was compressed. Collective.
+  /// Relative error ||y - C[y]|| / ||y|| of the workers' codec in the last exchange, averaged over the workers; 0 for
+  /// an all-zero y or if nothing was compressed. Collective.
   double worker_codec_error() const;
   /// Whether worker_codec_error() measures the distance of the workers' vectors from the decoded mean, not an error of
   /// the codec.
   bool decodes_sums() const { return channel_->decodes_sums(); }
-  /// The same relative error of the servers' codec, all servers together. Collective.
+  /// Relative error of the servers' codec in the last exchange, over all servers together. Collective.
   double server_codec_error() const;
-  /// ||e||_2 over all servers, as of now. Reading it is collective.
+  /// Current ||e||_2 over all servers. Reading the number is collective.
   device::Number server_error_norm() const;
 
-  /// Balance of the last exchange's errors; none if it was not audited.
+  /// Balance of the last exchange's errors; empty if the exchange was not audited.
   const std::optional<FeedbackBalance>& balance() const { return balance_; }
 
-  /// Names the first worker of this device with errors that are not finite, and the tensor; empty if all are finite.
+  /// Names the first worker of this device whose errors are not finite, and the tensor; empty if all are finite.
   std::string first_bad() const;
 
  private:
@@ -108,7 +107,7 @@ class CompressedMean {
   std::unique_ptr<Channel> channel_;
   DensePart dense_;
   Index dense_steps_;
-  DensePart all_dense_;  ///< the exchange of the first, dense steps: every tensor; empty without such steps
+  DensePart all_dense_;  ///< exchange of every tensor in the first, dense steps; empty if there are none
   device::Buffer<device::SignPlace> sign_places_;  ///< [tensors] if the mean is packed signs; else empty
   StoredErrors worker_errors_;
   device::Buffer<float> server_error_;

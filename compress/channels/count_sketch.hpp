@@ -5,13 +5,13 @@
 
 namespace onebit::compress {
 
-/// Encodes one vector as a count sketch of rows x columns numbers (float32). The k largest estimates are decoded; the
-/// other elements are 0. Estimates carry the noise of collisions, so no delta is declared. In an all-reduce, sketches
-/// are summed instead (SketchMean).
+/// Encodes one vector as a count sketch of rows x columns numbers (float32). Decoding gives the k largest estimates and
+/// sets the other elements to 0. Estimates carry the noise of collisions, so no delta is declared. In an all-reduce,
+/// sketches are summed instead (SketchMean).
 struct CountSketch {
   SentCount count;
   Index rows;
-  Index columns;  ///< 0: as many as give 10 k numbers in all rows together, rounded up
+  Index columns;  ///< 0: as many as give 10 k numbers over all rows, rounded up
   std::uint32_t seed = 1;
 
   ONEBIT_HOST_DEVICE Index chosen(Index n) const { return count.of(n); }

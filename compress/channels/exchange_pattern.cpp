@@ -37,7 +37,8 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
   switch (pattern_of(up, config)) {
     case ExchangePattern::linear:
       if (!config.down.empty()) {
-        refuse(down, "linear", "nothing is compressed on the way down of an all-reduce", "use --channel server");
+        refuse(down, "linear", "an all-reduce compresses nothing on the way down",
+               "leave out --codec.down, or use --channel server");
       }
       if (const auto make = codec_entry(up.name()).linear_channel; make != nullptr) {
         return make(shard, layout, tensors, config);
@@ -45,18 +46,20 @@ std::unique_ptr<Channel> make_channel(const device::Shard& shard, const Exchange
       refuse(up, "linear", "its payloads cannot be added up", "use --channel server or gather");
     case ExchangePattern::gather:
       if (!config.down.empty()) {
-        refuse(down, "gather", "nothing is compressed on the way down of an all-gather", "use --channel server");
+        refuse(down, "gather", "an all-gather compresses nothing on the way down",
+               "leave out --codec.down, or use --channel server");
       }
       if (up.traits().shared_max) {
-        refuse(up, "gather", "its scale is agreed on by all workers before", "use --channel server");
+        refuse(up, "gather", "all workers must agree on its scale before they encode", "use --channel server");
       }
       return std::make_unique<GatherMean>(shard, layout, up);
     case ExchangePattern::tree:
       if (!config.down.empty()) {
-        refuse(down, "tree", "what the workers' rows merge to is sent down as it is", "use --channel server");
+        refuse(down, "tree", "a tree sends the merged elements down without compressing them again",
+               "leave out --codec.down, or use --channel server");
       }
       if (!GlobalTopKMean::fits(up)) {
-        refuse(up, "tree", "only the messages of top-k, all of one size, can be merged to one of their kind",
+        refuse(up, "tree", "only payloads of top-k without packing, which all have the same size, can be merged",
                "use --codec top-k --codec.packing none");
       }
       return std::make_unique<GlobalTopKMean>(shard, layout, up);

@@ -64,7 +64,7 @@ void GlobalTopKMean::place(const Payload& payload, Index from, float* to) {
   for_each_large_item(shard_.device, table.item_sizes(), SpreadKernel{table.device_segments(), decoded_.data(), to});
 }
 
-/// Runs one round: the workers at odd multiples of `distance` send to those `distance` below them.
+/// Runs one round: the workers at odd multiples of `distance` send to the workers `distance` below them.
 void GlobalTopKMean::merge(Index distance) {
   const Index pairs = ceil_div(layout_.workers() - distance, 2 * distance);
   const MergePairs rows{row(0), row(distance), 2 * distance * layout_.state_size()};
@@ -74,7 +74,8 @@ void GlobalTopKMean::merge(Index distance) {
   for_each_row(shard_.device, pairs, layout_.state_size(), KeepKernel{rows});
 }
 
-/// Adds to a worker's error what it sent of elements that are not in the result, and what it dropped of those that are.
+/// Adds back to a worker's error what it sent of elements that are not in the result, and what it dropped in a merge of
+/// elements that are.
 void GlobalTopKMean::correct(Index worker, float* error) {
   const Index n = layout_.state_size();
   for_each(shard_.device, n, RestoreKernel{row(0), sent_.data(), error});

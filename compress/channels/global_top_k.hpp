@@ -6,19 +6,19 @@ namespace onebit::compress {
 
 /// gTop-k (Shi et al. 2019, Algorithms 2 and 3): the workers' top-k elements are merged along a binomial tree. In round
 /// j, worker r, a multiple of 2^(j+1), receives the k elements of worker r + 2^j, adds them to its own and keeps the k
-/// largest of the sum. Those of worker 0, divided by the number of workers, are the result, which is sent down the tree
-/// to everybody. Elements of a worker that are not in the result stay in its error.
+/// largest of the sum. In the end, the elements of worker 0, divided by the number of workers, are the result, which is
+/// sent down the tree to all workers. Elements of a worker that are not in the result stay in its error.
 ///
 /// Deviation: an element may be dropped in one merge and still reach the result by another path. The published
-/// algorithm loses what was dropped, because its senders take it as used. Here the worker that dropped it adds it to
-/// its own error, so that result and errors add up to the input. An element whose sum is 0 counts as not in the result:
-/// its workers keep it.
+/// algorithm loses what was dropped, because its senders assume that it was used. Here the worker that dropped it adds
+/// it to its own error, so that result and errors add up to the input. An element whose sum is 0 counts as not in the
+/// result, so its workers keep it.
 ///
-/// The merging is simulated: every device gathers all payloads and merges all of them, with the same bits everywhere.
-/// The recorded traffic is the algorithm's: the bytes of one worker's payload on every edge of the tree, up and down.
+/// The merging is simulated: every device gathers and merges all payloads, which gives the same bits everywhere. The
+/// recorded traffic is that of the algorithm: the bytes of one worker's payload on every edge of the tree, up and down.
 class GlobalTopKMean final : public Channel {
  public:
-  /// `layout` and `codec` outlive the channel.
+  /// `layout` and `codec` must outlive the channel.
   GlobalTopKMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& codec);
 
   /// Whether a codec sends a few unchanged elements, chosen deterministically, in payloads of one size.
@@ -30,7 +30,7 @@ class GlobalTopKMean final : public Channel {
   ExchangeSeconds exchange(const RngKey& key, StoredErrors& worker_errors, device::Buffer<float>& server_error,
                            float* result, netmodel::TrafficList& traffic) override;
   netmodel::TrafficList plan() const override;
-  /// Squared norms of the workers' own encodings, before anything was returned to their errors.
+  /// Squared norms of the workers' own encodings, before anything was added back to their errors.
   std::vector<CodecSquares> worker_squares(const StoredErrors&) const override { return squares_; }
   void renew_payloads() override;
 
@@ -45,7 +45,7 @@ class GlobalTopKMean final : public Channel {
   const Codec& codec_;
   GatherMean gather_;
   Payload merged_;                 ///< one row per merge of a round
-  device::Buffer<float> rows_;     ///< [workers][state]: a worker's partial sum; once it was sent, what
+  device::Buffer<float> rows_;     ///< [workers][state]: a worker's partial sum; after it was sent, what
                                    ///< the receiver dropped in the merge
   device::Buffer<float> sent_;     ///< [state]
   device::Buffer<float> decoded_;  ///< [parameters]

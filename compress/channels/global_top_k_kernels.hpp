@@ -17,7 +17,7 @@ struct SpreadKernel {
   }
 };
 
-/// Rows that are merged in a round: pair p is receivers + p * stride and senders + p * stride.
+/// Rows that are merged in a round. Pair p consists of the rows at receivers + p * stride and senders + p * stride.
 struct MergePairs {
   float* receivers;
   float* senders;
@@ -35,8 +35,8 @@ struct SumKernel {
   }
 };
 
-/// Subtracts what the merge dropped, which the codec left in the sender's row: the receiver keeps the elements that
-/// were encoded.
+/// Subtracts from the receiver's row what the merge dropped, which the codec left in the sender's row. The receiver
+/// keeps the elements that were encoded.
 struct KeepKernel {
   MergePairs pairs;
   ONEBIT_HOST_DEVICE void operator()(Index pair, Index i) const {

@@ -5,7 +5,7 @@
 
 namespace onebit::compress {
 
-/// Rows of floats, `stride` elements apart; 0: all rows are the same.
+/// Rows of floats, `stride` elements apart; with stride 0, all rows are the same.
 struct FloatRows {
   const float* values;
   Index stride;

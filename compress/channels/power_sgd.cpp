@@ -50,10 +50,11 @@ std::vector<PowerSgdMean::Matrix> PowerSgdMean::matrices_of(const ExchangeLayout
   for (Index s = 0; s < layout.worker().count(); ++s) {
     const Segment& segment = layout.worker().segments()[static_cast<std::size_t>(s)];
     if (layout.tensor(s) < 0 || segment.active != segment.real) {
-      throw ConfigError("power-sgd works on matrices, not on fused or padded vectors", "codec power-sgd",
-                        layout.tensor(s) < 0
-                            ? "use --optimizer.granularity tensor, or --channel server"
-                            : "padding is data in deepspeed semantics: use paper, or --channel server");
+      throw ConfigError(
+          "power-sgd works on matrices, not on fused or padded vectors", "codec power-sgd",
+          layout.tensor(s) < 0
+              ? "use --optimizer.granularity tensor, or --channel server"
+              : "use --optimizer.semantics paper, which does not treat padding as data, or --channel server");
     }
     const Index rows = tensors[static_cast<std::size_t>(layout.tensor(s))].rows;
     const Index columns = segment.real / rows, own_rank = LowRank::rank_of(rank, rows, columns);
@@ -70,7 +71,7 @@ std::vector<StartFactors::Place> PowerSgdMean::right_places(const std::vector<Ma
   return places;
 }
 
-/// Prepares the right factors of a step.
+/// Prepares the right factors for a step.
 void PowerSgdMean::start(Index step) {
   if (const std::optional<std::vector<float>> fresh = starts_.anew(step)) {
     first_right_.upload(*fresh);

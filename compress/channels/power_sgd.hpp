@@ -13,14 +13,14 @@ namespace onebit::compress {
 /// and per column. Q is kept for the next step (warm start) or drawn anew at every step, as normal random numbers. A
 /// worker's error is M_w minus the common result, so the mean of the errors and the result add up to the mean input.
 ///
-/// Q is also orthonormalised before M_w Q, as PyTorch's hook does. The span, and so P Q^T, is the same, but the columns
-/// of M_w Q do not become nearly parallel, where rounding errors would show.
+/// Q is also orthonormalised before M_w Q, as PyTorch's hook does. This changes neither the span nor P Q^T, but keeps
+/// the columns of M_w Q from becoming nearly parallel, which would amplify rounding errors.
 ///
-/// A column of P that vanishes is left out; its column of Q starts again from its first random numbers.
+/// A column of P that vanishes is left out; the matching column of Q restarts from its initial random numbers.
 class PowerSgdMean final : public Channel {
  public:
-  /// Every segment of `layout`, which outlives the channel, is a matrix of `tensors`. Throws ConfigError where the
-  /// layout fuses tensors or treats padding as data.
+  /// Every segment of `layout` must be a matrix of `tensors`, and `layout` must outlive the channel. Throws ConfigError
+  /// if the layout fuses tensors or treats padding as data.
   PowerSgdMean(const device::Shard& shard, const ExchangeLayout& layout, std::span<const Tensor> tensors,
                const ExchangeConfig& config);
 
@@ -35,7 +35,7 @@ class PowerSgdMean final : public Channel {
   void visit_state(device::StateVisitor& visitor, device::Buffer<float>&) override {
     visitor.shared("right_factors", right_);
   }
-  /// Resets the right factors to the first ones.
+  /// Resets the right factors to their initial values.
   void renew_payloads() override;
 
  private:
@@ -60,7 +60,7 @@ class PowerSgdMean final : public Channel {
   device::Buffer<FactorShape> left_shapes_, right_shapes_;  ///< [matrices]
   device::Buffer<Index> refused_;                           ///< [workers of this device][segments]
   device::Buffer<float> left_, right_;                      ///< the common factors
-  device::Buffer<float> first_right_;                       ///< the values that the right factors started from
+  device::Buffer<float> first_right_;                       ///< initial values of the right factors
   device::Buffer<float> left_rows_, right_rows_;            ///< [workers of this device]: each worker's own factors
   device::Buffer<float> decoded_;                           ///< [parameters]
   device::DenseSum left_sum_, right_sum_;

@@ -68,7 +68,7 @@ struct OrthonormalKernel {
   }
 };
 
-/// Replaces columns of zeros by those of `fresh`. Item: a factor.
+/// Replaces columns of zeros by the columns of `fresh`. Item: a factor.
 struct ReviveKernel {
   const FactorShape* shapes;
   const float* fresh;

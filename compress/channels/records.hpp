@@ -10,8 +10,8 @@ namespace onebit::compress {
 netmodel::Traffic record(netmodel::Collective collective, netmodel::Direction direction, netmodel::WireType type,
                          Index workers, Index bytes, Index tensor);
 
-/// Bytes that each exchanged vector, of `per_vector` segments, occupies: the mean over the rows of all ranks, rounded
-/// up. Collective if rows differ in size.
+/// Bytes that each exchanged vector of `per_vector` segments occupies: the mean over the rows of all ranks, rounded up.
+/// Collective if rows differ in size.
 std::vector<Index> occupied(const device::Shard& shard, const Payload& payload, Index per_vector, Index rows_of_all);
 
 }  // namespace onebit::compress

@@ -16,7 +16,7 @@ namespace {
 using netmodel::TrafficList;
 
 /// Begin and end of the chunks of `servers` in the body of a vector, in bytes. The payload holds the chunks of `held`
-/// servers: for a sliceable codec as equal parts of one segment per vector, for others as segments of their own.
+/// servers: as equal parts of one segment per vector if the codec is sliceable, otherwise as separate segments.
 std::pair<Index, Index> chunk_bytes(const Payload& payload, bool sliceable, Index vector, Range servers, Index held) {
   const auto at = [&](Index segment) { return payload.offsets[static_cast<std::size_t>(segment)]; };
   if (!sliceable) return {at(vector * held + servers.first), at(vector * held + servers.end())};
@@ -41,7 +41,7 @@ void ServerMean::renew_payloads() {
   plan_blocks();
 }
 
-/// Places of this device's servers' errors in the errors of all servers.
+/// Where the errors of this device's servers lie in the errors of all servers.
 std::vector<device::Piece> ServerMean::server_pieces() const {
   const Range own = shard_.own();
   std::vector<device::Piece> pieces;
@@ -56,7 +56,7 @@ std::vector<device::Piece> ServerMean::server_pieces() const {
   return pieces;
 }
 
-/// Places of this device's servers' memory, one number per chunk, in that of all servers.
+/// Where the codec memory of this device's servers, one number per chunk, lies in the memory of all servers.
 std::vector<device::Piece> ServerMean::server_memory_pieces() const {
   const Range own = shard_.own();
   std::vector<device::Piece> pieces;
@@ -73,7 +73,7 @@ void ServerMean::visit_state(device::StateVisitor& visitor, device::Buffer<float
   visitor.pieces("server_codec", own_server_payload_.memory, server_memory_pieces(), layout_.server().count());
 }
 
-/// Plans which bytes go where. In every vector, the chunks of one rank's servers are contiguous in a payload.
+/// Plans which bytes are sent where. In every vector, the chunks of one rank's servers are contiguous in a payload.
 void ServerMean::plan_blocks() {
   const Range own = shard_.own();
   const Index n = layout_.workers(), vectors = layout_.worker().count();
@@ -131,7 +131,7 @@ void ServerMean::share_largest(const device::Buffer<float>& worker_errors) {
     most = std::max(most, static_cast<float>(all[i]));
   }
   const auto chunks = static_cast<std::size_t>(up_segments());
-  for (std::size_t v = 0; v < largest.size(); v += chunks) {  // one scale per vector: that of its largest chunk
+  for (std::size_t v = 0; v < largest.size(); v += chunks) {  // a vector's chunks share the largest magnitude
     const auto begin = largest.begin() + static_cast<std::ptrdiff_t>(v);
     const float most = *std::max_element(begin, begin + static_cast<std::ptrdiff_t>(chunks));
     std::fill_n(begin, chunks, most);

@@ -7,10 +7,10 @@ namespace onebit::compress {
 /// 1-bit Adam's compressed all-reduce (Tang et al. 2021, Algorithm 1; DeepSpeed's compressed_allreduce): an all-to-all
 /// of the workers' compressed rows, then at the server of each chunk the mean and a second compression with error
 /// feedback, then an all-gather. Server j is on the device of worker j. A codec whose payload cannot be cut into the
-/// servers' chunks encodes every chunk by itself; its guarantees then hold chunk by chunk.
+/// servers' chunks encodes every chunk separately; its guarantees then hold for each chunk.
 ///
 /// Example: sign-l2 both ways, one vector of 10 elements, n = 4 workers, padded to 32 (see ExchangeLayout). Worker w
-/// encodes y_w = input + its error as 32 / 8 = 4 bytes of signs and one scale s_w, over its 10 elements:
+/// encodes y_w = input + its error as 32 / 8 = 4 bytes of signs and one scale s_w, computed over its 10 elements:
 ///
 ///   to server    0          1          2          3
 ///   y_w          xxxxxxxx   xx......   ........   ........   x: a sign; .: a padding bit, which is 1
@@ -19,12 +19,12 @@ namespace onebit::compress {
 ///   down         1 byte     1 byte     1 byte     1 byte     all-gather of sign(z_j), and of the scale t_j (4 bytes)
 ///   error_j      z_j - t_j * sign(z_j)
 ///
-/// Every worker gets all 4 bytes and the 4 scales t_0 ... t_3 back, and decodes the result as t_j * sign(z_j) from each
-/// chunk. Servers 2 and 3 have only padding here, so t_2 = t_3 = 0. With Padding::as_data, s_w counts 32 elements and
-/// each t_j 8.
+/// Every worker receives all 4 bytes and the 4 scales t_0 ... t_3, and decodes chunk j of the result as t_j *
+/// sign(z_j). Servers 2 and 3 have only padding here, so t_2 = t_3 = 0. With Padding::as_data, s_w counts 32 elements
+/// and each t_j 8.
 class ServerMean final : public Channel {
  public:
-  /// `layout`, `up` and `down` outlive the channel.
+  /// `layout`, `up` and `down` must outlive the channel.
   ServerMean(const device::Shard& shard, const ExchangeLayout& layout, const Codec& up, const Codec& down);
 
   Index error_stride() const override { return layout_.state_size(); }
@@ -70,7 +70,7 @@ class ServerMean final : public Channel {
   Payload own_server_payload_;  ///< one row: the chunks of this device's servers
   Payload server_payload_;      ///< one row: the chunks of all servers
   std::vector<device::Blocks> scatter_to_, scatter_from_;  ///< worker payloads to the servers, by rank
-  std::vector<device::Blocks> gather_to_, gather_from_;    ///< server payloads to everybody, by rank
+  std::vector<device::Blocks> gather_to_, gather_from_;    ///< server payloads to all devices, by rank
 };
 
 }  // namespace onebit::compress

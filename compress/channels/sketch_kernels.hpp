@@ -1,6 +1,6 @@
 #pragma once
 // Count sketches (Charikar et al. 2002): in each of a few rows, every element is added with a random sign to one random
-// column. Its estimate is the median of the numbers in these columns, with their signs.
+// column. The estimate of an element is the median over the rows of the number in its column times its sign.
 
 #include "compress/codecs/segment_kernels.hpp"
 #include "compress/codecs/sparse/selection.hpp"

@@ -13,7 +13,8 @@ std::vector<Index> places(const ExchangeLayout& layout) {
   std::vector<Index> result;
   for (const Segment& segment : layout.worker().segments()) {
     if (segment.active != segment.real) {
-      throw ConfigError("count-sketch does not sketch padding", "codec count-sketch", "use --channel server");
+      throw ConfigError("count-sketch cannot sketch padding that is treated as data", "codec count-sketch",
+                        "use --optimizer.semantics paper or --channel server");
     }
     for (Index i = 0; i < segment.real; ++i) result.push_back(segment.parameter + i);
   }

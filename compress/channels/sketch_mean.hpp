@@ -5,16 +5,16 @@
 
 namespace onebit::compress {
 
-/// Sketched-SGD (Ivkin et al. 2019, Algorithms 1 and 2): each worker's vector, all tensors as one, is sketched, and the
+/// Sketched-SGD (Ivkin et al. 2019, Algorithms 1 and 2): each worker's vector of all tensors is sketched, and the
 /// sketches are all-reduced. The exact means of the elements with the 4 k largest estimates are then all-reduced, and
-/// the k largest of these are the result. A worker's error is its vector without these k elements, so result and errors
+/// the k largest means are the result. A worker's error is its vector without these k elements, so result and errors
 /// add up to the input.
 ///
 /// Deviations: an all-reduce replaces the paper's parameter server; candidates are the largest estimates, without
 /// HEAVYMIX's random filling, as in the authors' experiments (P = 4).
 class SketchMean final : public Channel {
  public:
-  /// `layout` outlives the channel. Throws ConfigError if padding is treated as data.
+  /// `layout` must outlive the channel. Throws ConfigError if padding is treated as data.
   SketchMean(const device::Shard& shard, const ExchangeLayout& layout, const CountSketch& sketch);
 
   Index error_stride() const override { return layout_.state_size(); }
@@ -41,7 +41,7 @@ class SketchMean final : public Channel {
   device::Buffer<Index> refused_;  ///< [workers of this device][segments]
   device::Buffer<float> sketches_, sketch_;
   device::Buffer<float> estimates_;
-  device::Buffer<Index> indices_, picks_;  ///< [candidates] in the state; [chosen] among the candidates
+  device::Buffer<Index> indices_, picks_;  ///< [candidates]: indices in the state; [chosen]: among candidates
   device::Buffer<float> exact_rows_, exact_;
   device::Buffer<float> decoded_;  ///< [parameters]
   device::DenseSum sketch_sum_, exact_sum_;

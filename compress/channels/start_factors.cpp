@@ -27,14 +27,16 @@ void StartFactors::read(const std::vector<Place>& places, const RecordedDraws& d
   if (!steps) return;
   for (const double step : steps->values) steps_.push_back(static_cast<Index>(step));
   if (std::find(steps_.begin(), steps_.end(), dense_steps) == steps_.end()) {
-    throw ConfigError("no start factors are recorded for the first step that is compressed",
+    throw ConfigError("no start factors are recorded for the first compressed step",
                       std::string(kSteps) + ", codec.dense-steps " + std::to_string(dense_steps));
   }
   draws_.resize(steps_.size() * at(size_));
   for (const Place& place : places) {
     const std::string name = "q_start_tensor" + std::to_string(place.tensor);
     const std::optional<RecordedArray> own = find_recorded(draws, name, {steps->sizes[0], place.columns, place.rank});
-    if (!own) throw ConfigError("start factors are recorded for other tensors", name, "is codec.min-rate the same?");
+    if (!own)
+      throw ConfigError("the recording has no start factors for a tensor", name,
+                        "use the codec.min-rate of the recorded run");
     const std::size_t width = at(place.columns * place.rank);
     for (std::size_t draw = 0; draw < steps_.size(); ++draw) {
       for (std::size_t i = 0; i < width; ++i) {
@@ -66,8 +68,8 @@ std::optional<std::vector<float>> StartFactors::anew(Index step) const {
   const auto found = std::find(steps_.begin(), steps_.end(), step - 1);
   if (found != steps_.end()) return recorded(static_cast<std::size_t>(found - steps_.begin()));
   if (warm_) return std::nullopt;
-  throw ConfigError("no start factors are recorded for a step", std::string(kSteps) + ", step " + std::to_string(step),
-                    "use --codec.warm-start true");
+  throw ConfigError("no start factors are recorded for this step",
+                    std::string(kSteps) + ", step " + std::to_string(step), "use --codec.warm-start true");
 }
 
 }  // namespace onebit::compress

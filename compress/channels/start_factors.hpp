@@ -5,9 +5,9 @@
 
 namespace onebit::compress {
 
-/// Start values of PowerSGD's right factors: normal random numbers, drawn once or, without a warm start, for every
-/// step; or recorded ones: `q_start_tensor<K>` [draws, columns, rank] of tensor K, for the steps `q_start_steps`
-/// [draws].
+/// Start values of PowerSGD's right factors: normal random numbers, drawn once or (without a warm start) for every
+/// step, or recorded values. A recording holds the steps `q_start_steps` [draws] and, for each tensor K, their factors
+/// `q_start_tensor<K>` [draws, columns, rank].
 class StartFactors {
  public:
   /// The right factor of a matrix: row-major [columns x rank] from `offset` on.
@@ -15,14 +15,14 @@ class StartFactors {
     Index tensor = 0, columns = 0, rank = 0, offset = 0;
   };
 
-  /// Throws ConfigError if the recording does not fit, or lacks the first step that is compressed.
+  /// Throws ConfigError if the recording does not fit, or lacks the first compressed step.
   StartFactors(const std::vector<Place>& places, const ExchangeConfig& config);
 
   /// The factors before the first step.
   std::vector<float> first() const;
 
-  /// Returns the factors that a step (counted from 1) starts anew with; none if it continues with those of the last
-  /// step. Throws ConfigError if every step starts anew and this one was not recorded.
+  /// Returns the new factors with which a step (counted from 1) starts; empty if it continues with the factors of the
+  /// last step. Throws ConfigError if every step needs new factors and this step was not recorded.
   std::optional<std::vector<float>> anew(Index step) const;
 
  private:

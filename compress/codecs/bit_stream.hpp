@@ -44,7 +44,7 @@ class BitWriter {
   int held_ = 0;
 };
 
-/// Reads what a BitWriter wrote, and no byte beyond the last one that it needs.
+/// Reads what a BitWriter wrote. It reads no byte beyond the last one that it needs.
 class BitReader {
  public:
   ONEBIT_HOST_DEVICE explicit BitReader(const std::uint8_t* in) : in_(in) {}
@@ -94,7 +94,7 @@ ONEBIT_HOST_DEVICE inline void put_eight(std::uint8_t* out, Count count, Bits bi
   for (Index byte = 0; 8 * byte < count * bits; ++byte) out[byte] = static_cast<std::uint8_t>(word >> (8 * byte));
 }
 
-/// Calls use(i, code) for what put_eight wrote.
+/// Calls use(i, code) for every code that put_eight wrote.
 template <class Count, class Bits, class Use>
 ONEBIT_HOST_DEVICE inline void get_eight(const std::uint8_t* in, Count count, Bits bits, const Use& use) {
   if (bits > 8) {
@@ -158,7 +158,7 @@ ONEBIT_DEVICE void get_codes(const std::uint8_t* in, Index n, Bits bits, Index r
   each_eight(n, get, lanes);
 }
 
-/// The same for codes that need no runs: code(i), use(i, code).
+/// Overloads for codes that need no runs: put_codes writes code(i), get_codes calls use(i, code).
 template <class Bits, class Code, class Lanes>
 ONEBIT_DEVICE void put_codes(std::uint8_t* out, Index n, Bits bits, const Code& code, const Lanes& lanes) {
   put_codes(

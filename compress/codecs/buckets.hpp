@@ -8,8 +8,8 @@
 
 namespace onebit::compress {
 
-/// Cuts n elements into runs of `size`; the last one may be shorter. block 0: one run of all elements. A float32 is
-/// sent per run.
+/// Cuts n elements into runs of `size`; the last one may be shorter. If `block` is 0, all elements are one run. One
+/// float32 is sent per run.
 struct Buckets {
   Index n;
   Index size;
@@ -51,7 +51,7 @@ struct RootMeanSquare {
   }
 };
 
-/// ||y||_2, not above the largest float.
+/// ||y||_2, limited to the largest float.
 struct EuclideanNorm {
   template <class Lanes>
   ONEBIT_DEVICE float operator()(const float* y, Index n, const Lanes& lanes) const {

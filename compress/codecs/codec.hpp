@@ -19,18 +19,18 @@
 
 namespace onebit::compress {
 
-/// What a codec guarantees; channels accept or refuse it by these.
+/// Guarantees of a codec, by which channels accept or refuse it.
 struct Traits {
-  bool deterministic = false;  ///< the same rows give the same bytes: draws no random numbers
+  bool deterministic = false;  ///< the same rows give the same bytes, because no random numbers are drawn
   bool unbiased = false;       ///< E[decode(encode(x))] = x
   bool contraction = false;    ///< ||x - decode(encode(x))|| <= ||x||, strictly smaller for x != 0 (a delta > 0 exists)
-  bool expanding = false;      ///< the error may be longer than the row: error feedback would let it grow
-  bool sliceable = false;  ///< a payload can be cut into servers' chunks; otherwise every chunk is encoded by itself
-  bool sparse = false;     ///< sends a few elements: fits an all-gather (GatherMean)
-  bool linear = false;     ///< sums of payloads decode to sums: fits an all-reduce of payloads
+  bool expanding = false;      ///< the error may be longer than the row, so error feedback would let it grow
+  bool sliceable = false;      ///< a payload can be cut into servers' chunks; otherwise chunks are encoded separately
+  bool sparse = false;         ///< only a few elements are sent, which fits an all-gather (GatherMean)
+  bool linear = false;         ///< sums of payloads decode to sums, which fits an all-reduce of payloads
   bool signs = false;  ///< a payload is one bit per element and one scale per segment, as device::SignVector reads it
-  /// Before encoding, needs each exchanged vector's largest |x| over all workers, magnitudes limited to clip() root
-  /// mean squares of their segment; this sends 4 more bytes per exchanged vector.
+  /// Encoding first needs each exchanged vector's largest |x| over all workers, where magnitudes are limited to clip()
+  /// root mean squares of their segment. This sends 4 more bytes per exchanged vector.
   bool shared_max = false;
   bool fixed_volume = true;  ///< the volume depends only on the number of elements, not on their values or on
                              ///< the tensors' shapes
@@ -45,16 +45,16 @@ struct RngKey {
   device::Purpose purpose = device::Purpose::worker_codec;
 };
 
-/// What a worker w encodes: y = weights * (shared_factor * shared + factors[w] * rows[w]) + error[w], in parameter
-/// order. For 1-bit Adam shared is the momentum and rows are the gradients. rows null: y is in `error` already, the
-/// other members are ignored.
+/// Input of the encoding of a group's workers. Worker w encodes y = weights * (shared_factor * shared + factors[w] *
+/// rows[w]) + error[w], in parameter order. In 1-bit Adam, `shared` is the momentum and `rows` are the gradients. If
+/// `rows` is null, `error` already holds y, and the other members are ignored.
 struct EncodeInput {
-  const float* shared = nullptr;  ///< [parameters]; null: none
+  const float* shared = nullptr;  ///< [parameters]; null if nothing is shared
   float shared_factor = 0;
-  const float* rows = nullptr;  ///< row of the group's worker g at rows + g * stride
+  const float* rows = nullptr;  ///< the row of the group's worker g is at rows + g * stride
   Index stride = 0;
-  const float* factors = nullptr;  ///< [group], device memory
-  const float* weights = nullptr;  ///< [parameters], with `shared` only; null: 1
+  const float* factors = nullptr;  ///< [group]: factors of the rows, in device memory
+  const float* weights = nullptr;  ///< [parameters]; used only with `shared`; null: all 1
 
   /// The input without the group's first `count` workers.
   EncodeInput without_first(Index count) const {
@@ -80,10 +80,10 @@ class Codec {
 
   /// Bytes that a segment's body occupies on the wire, per row; an upper bound if rows differ in size.
   virtual Index body_bytes(const Segment& segment) const = 0;
-  /// Bytes of a segment's scales, which are sent besides the body.
+  /// Bytes of a segment's scales, which are sent in addition to the body.
   virtual Index scale_bytes(const Segment&) const { return 0; }
   virtual Index scales_per_segment() const { return 0; }
-  /// Whether rows of one length may occupy different numbers of bytes; Payload::sizes holds the numbers.
+  /// Whether rows of the same length may occupy different numbers of bytes, which Payload::sizes then holds.
   virtual bool variable_size() const { return false; }
   /// Whether the codec keeps a number for every row and segment from step to step (Payload::memory).
   virtual bool has_memory() const { return false; }
@@ -92,7 +92,7 @@ class Codec {
   /// Otherwise it decodes to numbers that are not finite.
   virtual bool refuses() const { return true; }
 
-  /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; none if nothing is
+  /// Guaranteed delta: ||x - C[x]||^2 <= (1 - delta) ||x||^2 for every segment of n elements; empty if nothing is
   /// guaranteed.
   virtual std::optional<double> delta(Index) const { return std::nullopt; }
   /// Guaranteed omega of an unbiased codec: E||x - C[x]||^2 <= omega ||x||^2 for every segment of n elements.
@@ -104,12 +104,11 @@ class Codec {
 
   /// Whether an all-reduce of payloads leaves the tensor dense.
   virtual bool keeps_dense(const Tensor&) const { return false; }
-  /// For codecs with a shared_max: magnitudes are clipped to this many root mean squares of their segment; 0: not
-  /// clipped.
+  /// Clipping bound of a codec with a shared_max, in root mean squares of the segment; 0: no clipping.
   virtual double clip() const { return 0; }
 
-  /// Sets the share of the elements that a sparse codec sends from now on, in (0, 1]. Payloads made before no longer
-  /// fit.
+  /// Sets the share of the elements that a sparse codec sends from now on, in (0, 1]. Payloads that were made earlier
+  /// no longer fit.
   virtual void set_density(double) {}
   virtual bool has_density() const { return false; }
 
@@ -131,7 +130,7 @@ class Codec {
                         float* target) const = 0;
 
   /// Does a server's work: adds the mean of the arrived rows to its errors (up.add_mean), then encodes. A codec that
-  /// can do both in one pass overrides this, with the same bits.
+  /// can do both in one pass overrides this; the result must have the same bits.
   virtual void serve(const device::Device& device, const SegmentTable& chunks, const Codec& up, const Payload& arrived,
                      const RngKey& key, ErrorRows errors, Payload& payload) const;
 
@@ -140,8 +139,9 @@ class Codec {
                       float* parameters) const = 0;
 };
 
-/// Leaves y of the rows in `errors`, or zeros in segments that are refused; `refused` is as in Payload. Returns the
-/// sums of y^2 over the active elements, [rows][segments]. For codecs whose encoding does not do this itself.
+/// Adds the input to the errors, so that `errors` holds y, or zeros in refused segments. Sets `refused` as described in
+/// Payload. Returns the sums of y^2 over the active elements, [rows][segments]. For codecs whose encoding does not do
+/// this itself.
 device::Buffer<double> add_error_feedback(const device::Device& device, const SegmentTable& table, Index rows,
                                           const EncodeInput& input, ErrorRows errors, Index* refused);
 
@@ -152,8 +152,8 @@ struct CodecEntry {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<Codec> (*make)(const CodecConfig&);
-  /// Makes the channel that sums the payloads of a linear codec. Shard, layout and tensors outlive it. Null for other
-  /// codecs.
+  /// Makes the channel that sums the payloads of a linear codec. Shard, layout and tensors must outlive it. Null for
+  /// other codecs.
   std::unique_ptr<Channel> (*linear_channel)(const device::Shard& shard, const ExchangeLayout& layout,
                                              std::span<const Tensor> tensors, const ExchangeConfig& config) = nullptr;
 };

@@ -20,7 +20,8 @@ SentCount sent_count(const CodecConfig& config) {
   constexpr double most = 0x1p53;  // above it, doubles do not represent every whole number
   const double k = config.k;
   const bool whole = k >= 1 && k <= most && k == std::floor(k);
-  require_option((k > 0 && k < 1) || whole, "k", shortest(k), "a share in (0, 1), or a number of elements from 1 on");
+  require_option((k > 0 && k < 1) || whole, "k", shortest(k),
+                 "a share in (0, 1), or a whole number of elements, at least 1");
   return whole ? SentCount{0, static_cast<Index>(k)} : SentCount{k, 0};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Ranges of codec options, and which codec reads which.
+// Checks of codec options, and which options each codec reads.
 
 #include <optional>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace onebit::compress {
 
-/// Throws ConfigError naming codec.<option> and its value if it is not valid.
+/// If `valid` is false, throws ConfigError, which names codec.<option>, its value and its range.
 void require_option(bool valid, const std::string& option, const std::string& value, const std::string& range);
 void require_range(const std::string& option, Index value, Index low, Index high);
 
 /// Reads codec.k: a share in (0, 1) or a whole number of elements. Throws ConfigError if it is neither.
 SentCount sent_count(const CodecConfig& config);
 
-/// Names of the options under "codec." that a codec reads, separated by blanks, as its table row says. Other options
-/// change nothing. None for a codec that the table does not have.
+/// Names of the options under "codec." that a codec reads, separated by blanks, as its row of the table says. Other
+/// options have no effect. Empty for an unknown codec.
 std::optional<std::string_view> options_of_codec(std::string_view codec);
 
 }  // namespace onebit::compress

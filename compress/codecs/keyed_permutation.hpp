@@ -1,12 +1,12 @@
 #pragma once
-// Random elements without repetition, found without storing any.
+// Random elements without repetition, drawn without storing any.
 
 #include "compress/codecs/bit_stream.hpp"
 #include "device/math/philox.hpp"
 
 namespace onebit::compress {
 
-/// 64 random bits from which everybody computes the same permutation.
+/// 64 random bits from which every worker computes the same permutation.
 struct PermutationKey {
   std::uint32_t low = 0;
   std::uint32_t high = 0;
@@ -17,9 +17,9 @@ struct PermutationKey {
   }
 };
 
-/// A permutation of [0, n): a Feistel network on the numbers below the next power of two, walked along its cycle until
-/// it is below n (Black and Rogaway 2002), then a rotation. The rotation is uniform: every element is at every place
-/// with probability 1/n, up to n/2^64, whatever the network's quality.
+/// A permutation of [0, n): a Feistel network on the numbers below the next power of two, applied until the result is
+/// below n (cycle walking, Black and Rogaway 2002), then a rotation. The rotation is uniform: every element is at every
+/// place with probability 1/n, up to n/2^64, however good or bad the network is.
 class KeyedPermutation {
  public:
   ONEBIT_HOST_DEVICE KeyedPermutation(PermutationKey key, Index n) : n_(n), low_(bit_width(n - 1) / 2) {

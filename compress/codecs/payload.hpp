@@ -7,19 +7,19 @@
 
 namespace onebit::compress {
 
-/// `rows` encoded rows. A row is a body, segment after segment, and separate scales (float), which go to every server
-/// when the body is cut into the servers' chunks. A row occupies as many bytes here as on the wire.
+/// `rows` encoded rows. A row consists of a body, segment after segment, and separate scales (float), which go to every
+/// server when the body is cut into the servers' chunks. A row occupies as many bytes here as on the wire.
 struct Payload {
   Index rows = 0;
-  Index body_bytes = 0;   ///< room per row
-  Index scale_count = 0;  ///< per row
-  Index scale_bytes = 0;  ///< bytes of a row's scales on the wire; 0 if everybody knows them
+  Index body_bytes = 0;   ///< bytes reserved for the body of a row
+  Index scale_count = 0;  ///< number of scales per row
+  Index scale_bytes = 0;  ///< bytes of a row's scales on the wire; 0 if they are not sent
   device::Buffer<std::uint8_t> body;
   device::Buffer<float> scales;
   std::vector<Index> offsets;          ///< [segments + 1]: offsets of the segments' bodies in a row, and the end
-  device::Buffer<Index> offset_table;  ///< the same in device memory
-  device::Buffer<Index> sizes;         ///< [rows][segments]: bytes that each body occupies; empty: all of its room
-  device::Buffer<float> memory;        ///< [rows][segments]: what a codec keeps from step to step; 0 at first
+  device::Buffer<Index> offset_table;  ///< `offsets` in device memory
+  device::Buffer<Index> sizes;   ///< [rows][segments]: bytes that each body occupies; empty: all that are reserved
+  device::Buffer<float> memory;  ///< [rows][segments]: what a codec keeps from step to step; initially 0
   /// [rows][segments]: 0, or for a refused segment -1 - (place in the errors of its first element that is not finite).
   /// Empty if nothing is ever refused.
   device::Buffer<Index> refused;
@@ -27,13 +27,13 @@ struct Payload {
 
   Index segments() const { return static_cast<Index>(offsets.size()) - 1; }
 
-  /// On a debug device: makes the contents unusable.
+  /// Makes the contents unusable, on a debug device.
   void poison() {
     body.poison();
     scales.poison();
   }
 
-  /// Room of one row: body and scales.
+  /// Bytes reserved for one row: body and scales.
   Index wire_bytes() const { return body_bytes + scale_bytes; }
 };
 

@@ -25,8 +25,8 @@ std::optional<RecordedArray> find_recorded(const RecordedDraws& draws, const std
                                            const std::vector<Index>& sizes) {
   std::optional<RecordedArray> found = draws.find(name);
   if (found && !fits(found->sizes, sizes)) {
-    throw ConfigError("recorded random numbers of another shape", name + " " + text_of(found->sizes),
-                      "wanted: " + text_of(sizes));
+    throw ConfigError("recorded random numbers have the wrong shape", name + " " + text_of(found->sizes),
+                      "expected: " + text_of(sizes));
   }
   return found;
 }

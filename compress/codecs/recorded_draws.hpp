@@ -1,5 +1,5 @@
 #pragma once
-// Random numbers that another program drew and recorded, for codecs that take them instead of drawing their own.
+// Random numbers that another program drew and recorded, for codecs that use them instead of drawing their own.
 
 #include <optional>
 #include <string>
@@ -10,23 +10,23 @@
 namespace onebit::compress {
 
 struct RecordedArray {
-  std::vector<Index> sizes;  ///< slowest first
+  std::vector<Index> sizes;  ///< sizes of the dimensions, the slowest first
   std::vector<double> values;
 };
 
-/// Recorded arrays by name. Steps count from 0 in them.
+/// Recorded arrays, found by name. Their steps count from 0.
 class RecordedDraws {
  public:
   virtual ~RecordedDraws() = default;
 
-  /// Finds an array; none if nothing has the name. Throws ConfigError if it does not hold numbers.
+  /// Finds an array by its name; empty if there is none. Throws ConfigError if it does not hold numbers.
   virtual std::optional<RecordedArray> find(const std::string& name) const = 0;
   /// Number of recorded steps.
   virtual Index steps() const = 0;
 };
 
-/// Finds an array of these sizes (-1: any); none if nothing has the name. Throws ConfigError if its sizes are
-/// different.
+/// Finds an array by its name; empty if there is none. Throws ConfigError if its sizes differ from `sizes`, where -1
+/// stands for any size.
 std::optional<RecordedArray> find_recorded(const RecordedDraws& draws, const std::string& name,
                                            const std::vector<Index>& sizes);
 

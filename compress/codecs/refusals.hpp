@@ -10,7 +10,7 @@ namespace onebit::compress {
 
 /// The first element of a vector that is not finite.
 struct Refused {
-  std::optional<Index> worker;  ///< none: the vector does not belong to one worker
+  std::optional<Index> worker;  ///< empty if the vector does not belong to one worker
   Index state = 0;              ///< its place in the errors
 };
 

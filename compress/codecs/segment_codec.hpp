@@ -10,16 +10,16 @@
 namespace onebit::compress {
 
 /// Codec of a method. A method has
-///   Index bytes(Index n) const                    room that n elements need on the wire,
-///   Index encode(const SegmentInput&, uint8_t*)   writes them, leaves the error in y, returns the bytes used,
+///   Index bytes(Index n) const                    largest number of bytes for n elements on the wire,
+///   Index encode(const SegmentInput&, uint8_t*)   encodes y, leaves the error in y, returns the bytes used,
 ///   void decode(const uint8_t*, Index n, use)     calls use(i, value) for every element that is sent,
 /// and optionally
-///   encode(in, out, lanes), decode(in, n, use, lanes)          instead of the two above: all lanes run them,
+///   encode(in, out, lanes), decode(in, n, use, lanes)          instead of the two above, if all lanes run them,
 ///   bool keeps_dense(const Tensor&) const                      as in Codec,
 ///   double delta(Index n) const, double omega(Index n) const   the guarantees of Codec,
 ///   void set_density(double)                                   for sparse codecs,
-///   double clip                                                its clipping before the shared maximum,
-///   RecordedIndices indices                                    if it accepts recorded ones,
+///   double clip                                                clipping bound, for methods with a shared maximum,
+///   RecordedIndices indices                                    if it accepts recorded indices,
 ///   SentCount count                                            required with `indices`,
 ///   static constexpr bool kVariableSize = true, kMemory = true.
 template <class Method>

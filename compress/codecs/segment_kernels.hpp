@@ -1,13 +1,13 @@
 #pragma once
-// Kernels of codecs that treat each segment of each row by itself. The maths is a method, a plain struct, which these
-// kernels run over rows and segments.
+// Kernels of codecs that treat each segment of each row by itself. These kernels run a method, a plain struct with the
+// maths of one segment, over rows and segments.
 
 #include <cmath>
 
 #include "compress/codecs/bytes.hpp"
 #include "compress/codecs/codec.hpp"
 
-/// For a kernels.inl: instantiates the kernels of a method.
+/// Instantiates the kernels of a method; used in kernels.inl files.
 #define ONEBIT_SEGMENT_CODEC(Method)                                    \
   ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::EncodeSegments<Method>); \
   ONEBIT_FOR_EACH_LARGE_ITEM(onebit::compress::AddDecoded<Method>);     \
@@ -32,7 +32,7 @@ struct SegmentInput {
   Index n;           ///< elements
   double squares;    ///< sum of y^2
   float shared_max;  ///< largest |y| over all workers, each clipped, for methods that need it
-  float* memory;     ///< a number that is kept from step to step; 0 at first
+  float* memory;     ///< a number that is kept from step to step; initially 0
   Random random;
 };
 
@@ -146,7 +146,7 @@ struct DecodeSegments {
   }
 };
 
-/// Returns `clip` root mean squares of y; for clip 0, the largest float.
+/// Returns the clipping bound, `clip` root mean squares of y; the largest float if `clip` is 0.
 template <class Lanes>
 ONEBIT_DEVICE float clip_limit(const float* y, Index n, double clip, const Lanes& lanes) {
   if (clip == 0) return to_finite(HUGE_VAL);

@@ -20,7 +20,7 @@ struct PlaceErrorsKernel {
   }
 };
 
-/// Squares of the norms of a FeedbackBalance, one row per member, in their order.
+/// Squares of the norms of a FeedbackBalance, one row per member, in the order of the members.
 struct BalanceTerm {
   static constexpr Index count = 5;
   const float* input;
@@ -28,7 +28,7 @@ struct BalanceTerm {
   const float* workers_before;
   const float* servers_before;
   const float* workers_kept;
-  const float* workers_after;  ///< before they were rounded to what is kept
+  const float* workers_after;  ///< before they were rounded for storage
   const float* servers_after;
   ONEBIT_HOST_DEVICE double operator()(Index row, Index, Index i) const {
     if (row == 4) {

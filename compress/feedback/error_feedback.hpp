@@ -7,8 +7,9 @@
 
 namespace onebit::compress {
 
-/// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y), and with the elements that
-/// it runs over: the real ones, since nothing is added to padding, or all active ones if y is in the errors already.
+/// Calls use(chunks, kernel) with a kernel that leaves y in the errors and yields term(y). `chunks` are the elements
+/// that it runs over: the real ones, since nothing is added to padding, or all active ones if the errors already hold
+/// y.
 template <class Term, class Use>
 void with_error_feedback(const SegmentTable& table, const EncodeInput& input, ErrorRows errors, const Term& term,
                          const Use& use) {

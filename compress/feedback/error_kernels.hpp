@@ -1,5 +1,5 @@
 #pragma once
-// Errors, one element at a time: what goes into an encoding, and what is measured of it.
+// Kernels of error feedback, one element at a time: the input of an encoding, and measurements of it.
 
 #include <cmath>
 
@@ -50,7 +50,7 @@ struct FeedKernel {
   }
 };
 
-/// Yields term(y) where y is in the error already. `skip_real` starts after a segment's real elements, at its padding.
+/// Yields term(y) for errors that already hold y. `skip_real` starts after a segment's real elements, at its padding.
 template <class Term>
 struct TermKernel {
   const Segment* segments;
@@ -103,8 +103,8 @@ struct EncodedSquareKernel {
   }
 };
 
-/// Computes the rows of a tensor that is kept dense: elements [first, first + size) of the parameter vector, without
-/// errors.
+/// Computes the workers' rows of a tensor that is kept dense: elements [first, first + size) of the parameter vector,
+/// without errors.
 struct DenseRowKernel {
   EncodeInput input;
   Index first;

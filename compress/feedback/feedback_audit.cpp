@@ -11,7 +11,7 @@
 namespace onebit::compress {
 namespace {
 
-constexpr Index kGroup = device::DenseSum::kBlock;  ///< workers whose errors are placed at a time
+constexpr Index kGroup = device::DenseSum::kBlock;  ///< number of workers whose errors are placed at a time
 
 }  // namespace
 
@@ -40,7 +40,8 @@ void FeedbackAudit::leave(Range group, const float* errors) {
   add_errors(group, errors, *left_);
 }
 
-/// Left-out tensors have no errors.
+/// Adds the errors of the group's workers to `sum`, in parameter order. Tensors that are left out have no errors, so
+/// their places stay 0.
 void FeedbackAudit::add_errors(Range group, const float* errors, device::DenseSum& sum) {
   float* out = rows(kGroup);
   rows_.zero();
@@ -60,9 +61,9 @@ void FeedbackAudit::mean_of_workers(const StoredErrors& errors, device::Buffer<f
   errors_.take_mean(mean.data());
 }
 
-/// Joins the servers' chunks, which do not overlap, by summing them: the sum is taken as a mean over the workers, in
-/// which the first worker of each device brings its servers' errors times the number of workers, and the others bring
-/// 0.
+/// Joins the servers' chunks, which do not overlap, by summing them: the sum is taken as a mean over the workers, to
+/// which the first worker of each device contributes its servers' errors times the number of workers, and the others
+/// contribute 0.
 void FeedbackAudit::join_servers(const device::Buffer<float>& errors, device::Buffer<float>& joined) {
   if (places_.servers == nullptr) return joined.zero();
   float* out = rows(2);

@@ -6,29 +6,29 @@
 
 namespace onebit::compress {
 
-/// What an exchange did with its errors. Let u_w be the input of worker w, e_w its error, e the errors of all servers
+/// How the errors of an exchange add up. Let u_w be the input of worker w, e_w its error, e the errors of all servers
 /// as one vector, and r the result. Exchanges with error feedback satisfy, up to rounding,
 ///   mean(u_w) + mean(e_w) + e  =  r + mean(e'_w) + e'
 /// where primes mark the errors after the exchange. Summed over the steps, this is the telescoping on which the proofs
 /// for 1-bit Adam (Tang et al. 2021, Theorem 1) and EF-SGD (Karimireddy et al. 2019, Theorem II) rest. Norms are l2.
 struct FeedbackBalance {
-  double size = 0;      ///< ||left||
-  double residual = 0;  ///< ||left - right||
-  /// The residual if the workers' errors, or the servers', had not been carried in. It is about 0 if they really were
-  /// not.
+  double size = 0;      ///< ||left||: norm of the left side
+  double residual = 0;  ///< ||left - right||: norm of the difference of the two sides
+  /// Residual computed without the workers' (or the servers') errors on the left side. It is about 0 if the exchange
+  /// did not carry them in.
   double residual_without_workers = 0;
   double residual_without_servers = 0;
-  /// Norm of what rounding changed in mean(e'_w), if errors are stored in fewer bytes than float32's. The other norms
+  /// Norm of the change of mean(e'_w) by rounding, if errors are stored in fewer bytes than float32. The other norms
   /// use the e'_w before rounding.
   double rounding = 0;
 };
 
-/// Audits an exchange: its owner reports what goes in and what comes out. The sums do not depend on how workers are
+/// Audits an exchange, whose owner reports what goes in and what comes out. The sums do not depend on how workers are
 /// spread over devices.
 class FeedbackAudit {
  public:
-  /// Segment tables of a worker's errors, `stride` elements each, and of the errors of this device's servers; null: no
-  /// servers.
+  /// Segment tables of a worker's errors, `stride` elements each, and of the errors of this device's servers (null if
+  /// there are no servers).
   struct Places {
     const SegmentTable* worker;
     const SegmentTable* servers;
@@ -39,8 +39,8 @@ class FeedbackAudit {
   /// Takes the inputs of the group's workers; groups come in order.
   void absorb(Range group, const EncodeInput& input);
 
-  /// Takes the errors that the group's workers are left with, before they are rounded; groups come in order. Only for
-  /// errors that are rounded.
+  /// Takes the errors that the exchange left at the group's workers, before they are rounded; groups come in order.
+  /// Called only if errors are rounded.
   void leave(Range group, const float* errors);
 
   /// Remembers the errors that the next exchange carries in. Collective.
@@ -53,7 +53,8 @@ class FeedbackAudit {
   FeedbackBalance close(const StoredErrors& worker_errors, const device::Buffer<float>& server_error,
                         const float* result);
 
-  /// Reports that the errors of workers and servers were deliberately multiplied by these factors; 0: dropped.
+  /// Reports that the errors of workers and servers were deliberately multiplied by these factors; a factor of 0 drops
+  /// them.
   void scale(float workers, float servers);
 
   void visit_state(device::StateVisitor& visitor);

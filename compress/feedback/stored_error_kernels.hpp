@@ -1,5 +1,5 @@
 #pragma once
-// Errors stored in fewer bytes than float32's: conversion to the stored form and back, by elements or blocks.
+// Errors stored in fewer bytes than float32: conversion to the stored form and back, by elements or blocks.
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace onebit::compress {
 
-/// Converts a float to bfloat16, rounded to nearest even. Numbers that are not finite stay so.
+/// Converts a float to bfloat16, rounded to nearest even. Numbers that are not finite stay not finite.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_kept_bfloat(float value) {
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
@@ -49,8 +49,8 @@ struct RowBlocks {
 };
 
 /// Stores an element as an integer number of steps of max|e| / 127, the maximum over the finite elements of its block,
-/// rounded to nearest even; the largest element is exact. -128 stands for an element that is not finite and comes back
-/// as NaN. A block keeps max|e| rather than the step, because it is a float32 already and neither vanishes nor
+/// rounded to nearest even; the largest element is exact. -128 stands for an element that is not finite, which is read
+/// back as NaN. A block keeps max|e| rather than the step, because it is a float32 already and neither vanishes nor
 /// overflows where the step would.
 struct ByteSteps {
   static constexpr double kLargest = 127;

@@ -15,16 +15,16 @@ namespace onebit::compress {
 /// - int8: 1 byte per element, and a float32 per 256 elements of a row; at most 1/254 of the largest error among them
 /// is lost.
 ///
-/// An element that is not finite is not finite when it comes back, and does not change other elements.
+/// An element that is not finite stays not finite and does not change other elements.
 class StoredErrors {
  public:
   /// Starts with errors of 0.
   StoredErrors(const device::Device& device, Index rows, Index stride, ErrorType type);
 
   ErrorType type() const { return type_; }
-  /// Whether storing loses nothing.
+  /// Whether errors are stored without loss.
   bool exact() const { return type_ == ErrorType::fp32; }
-  /// Elements of all rows, and the bytes that they occupy.
+  /// Number of elements in all rows, and the bytes that they occupy.
   Index size() const { return rows_ * stride_; }
   Index bytes() const;
 
@@ -41,7 +41,7 @@ class StoredErrors {
     });
   }
 
-  /// The same without storing the errors again: `use` only reads them.
+  /// Calls use(part, errors) like edit(), but does not store the errors again: `use` only reads them.
   template <class Use>
   void read(Range range, const Use& use) const {
     for_each_part(range, rows_to_read(), [&](Range part) {

@@ -101,7 +101,7 @@ std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::sp
   Index first = 0;
   for (const Index size : tensor_sizes) {
     places.emplace_back();
-    if (size == 0) continue;  // an empty tensor is in no vector
+    if (size == 0) continue;  // an empty tensor belongs to no vector
     if (first >= vectors[v].parameter + vectors[v].real) ++v;
     places.back() = {.byte = vectors[v].bytes,
                      .scale = static_cast<Index>(v) * layout.workers(),
@@ -120,7 +120,7 @@ ServerPart::ServerPart(const device::Device& device, Parts parts)
       chunks_(device, std::move(parts.chunks)),
       state_size_(parts.state_size) {}
 
-/// Places errors and bytes of these servers' chunks contiguously, without gaps for those of other servers.
+/// Places errors and bytes of these servers' chunks contiguously, without gaps for the chunks of other servers.
 ServerPart::Parts ServerPart::compact(const ExchangeLayout& layout, Range servers) {
   Parts parts;
   Index bytes = 0;

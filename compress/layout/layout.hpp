@@ -32,7 +32,7 @@ struct Segment {
   Index parameter = 0;  ///< offset of its first element in the parameter vector
   Index real = 0;       ///< elements that are parameters
   Index state = 0;      ///< offset of its errors in an error vector
-  Index active = 0;     ///< elements that have an error and count in the scale: real ones, with as_data the padding too
+  Index active = 0;     ///< elements with an error that count in the scale: real ones, and padding if as_data
   Index padded = 0;     ///< elements on the wire, a multiple of 8
   Index bytes = 0;      ///< offset of its bits in a payload of one bit per element
 };
@@ -44,7 +44,7 @@ class SegmentTable {
 
   Index count() const { return static_cast<Index>(segments_.size()); }
   std::span<const Segment> segments() const { return segments_; }
-  /// The same table in device memory.
+  /// The table in device memory.
   const Segment* device_segments() const { return table_.data(); }
   const Index* device_byte_offsets() const { return byte_offsets_.data(); }
 
@@ -56,7 +56,7 @@ class SegmentTable {
   device::ItemSizes item_sizes(Index rows = 1) const {
     return {.count = rows * sizes_.count, .longest = sizes_.longest, .total = rows * sizes_.total};
   }
-  /// Elements of a row of errors, up to the last one of this table.
+  /// Number of elements in a row of errors, up to the last one of this table.
   Index state_end() const { return state_end_; }
 
  private:
@@ -64,7 +64,7 @@ class SegmentTable {
   device::Buffer<Segment> table_;
   device::Buffer<Index> byte_offsets_;
   device::Chunks real_, active_, padding_;
-  device::ItemSizes sizes_;  ///< of one row
+  device::ItemSizes sizes_;  ///< sizes of the items of one row
   Index state_end_ = 0;
 };
 
@@ -86,16 +86,16 @@ class SegmentTable {
 /// who sends which of these bytes.
 class ExchangeLayout {
  public:
-  /// tensor_sizes: elements per tensor, in the order of the parameter vector. Left out of the exchange are empty
-  /// tensors and those marked in left_out [tensors] (empty: none). Granularity::fused fuses each run of tensors between
-  /// left-out ones into one vector.
+  /// tensor_sizes: elements per tensor, in the order of the parameter vector. Empty tensors and the tensors marked in
+  /// left_out [tensors] (empty: none) are left out of the exchange. Granularity::fused fuses each run of tensors
+  /// between left-out ones into one vector.
   ExchangeLayout(const device::Device& device, std::span<const Index> tensor_sizes, Index workers,
                  Granularity granularity, Padding padding, std::span<const char> left_out = {});
 
   Index workers() const { return workers_; }
-  /// Elements of the parameter vector, including those of left-out tensors.
+  /// Number of elements in the parameter vector, including those of left-out tensors.
   Index parameters() const { return parameters_; }
-  /// Elements of one error vector (one worker's, or that of all servers together).
+  /// Number of elements in one error vector (one worker's, or all servers' together).
   Index state_size() const { return state_size_; }
   const SegmentTable& worker() const { return worker_; }
   /// The servers' table: segment s * workers + j is server j's chunk of the worker's segment s.
@@ -118,21 +118,21 @@ class ExchangeLayout {
 };
 
 /// For each tensor, where its signs and scales lie in the row that the servers send with a sign codec (one bit per
-/// element, one scale per server's chunk). `layout` must be of these same tensors, with none left out.
+/// element, one scale per server's chunk). `layout` must have been made for the same tensors, with none left out.
 std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
 /// The chunks of an exchange that belong to one device's servers, with errors and bytes packed tightly. Together, the
 /// parts of all devices hold the elements of the layout's own tables.
 class ServerPart {
  public:
-  /// servers: the device's servers, at least one.
+  /// servers: the servers of the device, at least one.
   ServerPart(const device::Device& device, const ExchangeLayout& layout, Range servers);
 
   /// One segment per exchanged vector: these servers' chunks of it, which are contiguous.
   const SegmentTable& vectors() const { return vectors_; }
   /// One segment per exchanged vector and server.
   const SegmentTable& chunks() const { return chunks_; }
-  /// Elements of these servers' errors.
+  /// Number of elements in these servers' errors.
   Index state_size() const { return state_size_; }
 
  private:

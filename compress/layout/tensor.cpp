@@ -63,7 +63,7 @@ void require_matches(std::span<const Tensor> tensors, std::span<const std::strin
     if (std::find(found.begin(), found.end(), 1) != found.end()) continue;
     std::vector<std::string> names;
     for (const Tensor& tensor : tensors) names.push_back(tensor.name);
-    throw ConfigError("pattern fits no tensor", option + " " + pattern, "the tensors are " + join(names, ", "));
+    throw ConfigError("pattern matches no tensor", option + " " + pattern, "the tensors are " + join(names, ", "));
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of a parameter vector, of which they are contiguous pieces: one after the other, in order, without gaps.
+// The tensors of a parameter vector. They are contiguous pieces of it, in order and without gaps.
 
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 namespace onebit::compress {
 
 struct Tensor {
-  std::string name;  ///< which patterns match
+  std::string name;  ///< name that patterns are matched with
   Index size = 0;    ///< elements
   Index rows = 1;    ///< rows of the matrix, [rows x size / rows] in row-major order; 1: a vector
   bool is_matrix() const { return rows > 1 && size > rows; }

@@ -10,10 +10,10 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the option "optimizer.<option>", its value and its range if it is not valid.
+/// If `valid` is false, throws ConfigError, which names "optimizer.<option>", its value and its range.
 void check_option(bool valid, const std::string& option, double value, const std::string& range);
 
-/// Throws ConfigError naming the hyper-parameter of Adam that is out of range.
+/// Throws ConfigError, naming the option, if a hyper-parameter of Adam is out of range.
 void check_adam(const OptimizerConfig& config);
 
 /// Returns the configuration with freezing switched off, for optimizers that do not freeze by policy.
@@ -22,7 +22,7 @@ OptimizerConfig without_freeze(OptimizerConfig config);
 /// The bias of the variance under this configuration: beta2, and whether the optimizer removes it.
 VarianceBias variance_bias(const OptimizerConfig& config);
 
-/// The numbers of update t with a variance of `variance_t` updates, which bias correction needs.
+/// Numbers of update t. variance_t: updates that the variance has seen, which bias correction needs.
 AdamStep adam_numbers(const OptimizerConfig& config, const VarianceBias& bias, Index t, Index variance_t, double lr);
 
 class AdamCore {
@@ -40,7 +40,7 @@ class AdamCore {
   Index parameters() const { return parameters_; }
   const device::Chunks& tensors() const { return tensors_; }
   const device::Buffer<TensorRule>& rules() const { return device_rules_; }
-  /// Whether some tensor has weight decay.
+  /// Whether any tensor has weight decay.
   bool decays() const;
   /// Sets the factors of the learning rate, one per tensor, from now on.
   void set_coefficients(const std::vector<double>& coefficients);
@@ -51,7 +51,7 @@ class AdamCore {
   const device::Buffer<float>& momentum() const { return momentum_; }
   device::Buffer<float>& variance() { return variance_; }
   const device::Buffer<float>& variance() const { return variance_; }
-  /// Room for an averaged gradient.
+  /// Buffer for an averaged gradient, [parameters].
   device::Buffer<float>& mean() { return mean_; }
 
   void absorb_dense(Range group, const float* rows, Index stride);
@@ -66,19 +66,20 @@ class AdamCore {
   AdamStep clipped_step(Index t, double lr, StepReport& report);
   /// Makes one Adam update with the averaged gradient. Fills the report.
   void update(const AdamStep& step, device::Buffer<float>& x, StepReport& report);
-  /// Moves the parameters along the moments, without updating these; a packed momentum is unpacked on the way. moving
-  /// [tensors]: nonzero for tensors whose variance moves, which mask nothing; null: none. Fills the report.
+  /// Moves the parameters along the moments, which are not updated. If the momentum is packed, this unpacks it. moving
+  /// [tensors]: nonzero for tensors whose variance moves, where no coordinate is masked; null if there are none. Fills
+  /// the report.
   void apply(const AdamStep& step, bool mask, device::Buffer<float>& x, StepReport& report,
              const std::optional<device::SignVector>& packed = {}, const std::uint8_t* moving = nullptr);
-  /// Records the norm of the variance after an update of it. Fills the report's stability.
+  /// Records the norm of the variance after the variance was updated. Fills the report's stability.
   void watch_variance(StepReport& report);
 
-  /// The numbers of update t with a variance of `variance_t` updates, which bias correction needs.
+  /// Numbers of update t. variance_t: updates that the variance has seen, which bias correction needs.
   AdamStep numbers(Index t, Index variance_t, double lr) const {
     return adam_numbers(config_, bias_, t, variance_t, lr);
   }
 
-  /// Denominator of an update with a variance of `variance_t` updates.
+  /// Denominator of an update with a variance that has seen `variance_t` updates.
   Denominator denominator(const device::Buffer<float>& variance, Index variance_t) const;
 
   /// Sums over [rows] x [tensors] of a kernel (row, tensor, i) -> double, i counted from the tensor's start.
@@ -89,7 +90,7 @@ class AdamCore {
 
  private:
   device::Device device_;
-  device::Seconds absorb_seconds_;  ///< of this step
+  device::Seconds absorb_seconds_;  ///< time that absorbing took in this step
   OptimizerConfig config_;
   const VarianceBias bias_;
   FreezePolicy policy_;

@@ -36,7 +36,7 @@ ONEBIT_HOST_DEVICE inline double clip_factor(double norm, double bound) {
   return bound > 0 && norm > bound ? bound / (norm + 1e-6) : 1.0;
 }
 
-/// factors[row] = scale times the clipping factor of a gradient with this squared norm.
+/// factors[row] = scale times the clipping factor of a gradient with squared norm squares[row].
 struct ClipKernel {
   const double* squares;
   double bound, scale;
@@ -56,13 +56,13 @@ struct Moved {
   float x, momentum, variance, move;
 };
 
-/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is clipped already.
+/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, where g is already clipped.
 ONEBIT_HOST_DEVICE inline void adam_moments(const AdamStep& s, float g, float& m, float& v) {
   m = s.beta1 * m + s.one_minus_beta1 * g;
   v = s.beta2 * v + s.one_minus_beta2 * (g * g);
 }
 
-/// v = beta2 v + (1 - beta2) g^2 alone.
+/// Updates only the variance: v = beta2 v + (1 - beta2) g^2.
 struct VarianceKernel {
   AdamStep s;
   const float* gradient;
@@ -116,9 +116,9 @@ struct AdamKernel {
   }
 };
 
-/// Moves the parameters along finished moments: 1-bit Adam's compression stage, LAMB. If `mask` is set, a coordinate
-/// with v = 0 keeps m = 0 in tensors whose variance does not move, because one bit cannot encode 0. A packed momentum
-/// is unpacked on the way. Yields the squared step.
+/// Moves the parameters along moments that are already updated, as in 1-bit Adam's compression stage and in LAMB. If
+/// `mask` is set, a coordinate with v = 0 keeps m = 0 in tensors whose variance does not move, because one bit cannot
+/// encode 0. If the momentum is packed, this unpacks it. Yields the squared step.
 struct MoveKernel {
   AdamStep s;
   const TensorRule* rules;
@@ -126,7 +126,7 @@ struct MoveKernel {
   float* x;
   float* momentum;
   const float* variance;
-  const std::uint8_t* moving = nullptr;  ///< [tensors]: whose variance moves; null: none
+  const std::uint8_t* moving = nullptr;  ///< [tensors]: nonzero if the variance moves; null: none
 
   struct Element {
     AdamStep s;
@@ -200,7 +200,7 @@ struct TensorAbsoluteTerm {
 };
 
 /// Stores the exchanged momentum. A variance that moves is updated with the gradient that the momentum implies. Yields
-/// the variance's magnitude, or 0 where it does not move.
+/// the magnitude of the variance, or 0 if it does not move.
 struct MovingVarianceKernel {
   float beta1, one_minus_beta1;
   float kept, added;  ///< factors of the variance and of the gradient's square

@@ -7,10 +7,10 @@ namespace onebit::optim {
 
 /// "Adam (1-bit Naive)", the ablation of Tang et al. 2021: from the first step on, the workers' gradients go through
 /// the error-compensated exchange, and Adam uses its result as the mean gradient in both moments. The errors telescope
-/// in the momentum but not in the variance, which squares them: that is the paper's argument for freezing it.
+/// in the momentum but not in the variance, which squares them. This is the paper's argument for freezing the variance.
 ///
-/// Weight decay and bias correction as in Adam; every worker clips its own gradient by its own norm. No such optimizer
-/// was released: of the quirks, it has AdamQuirks and 1-bit Adam's padding_as_data.
+/// Weight decay and bias correction are as in Adam; every worker clips its gradient by its own norm. The released code
+/// has no such optimizer; deepspeed semantics give this one AdamQuirks and 1-bit Adam's padding_as_data.
 class AdamNaiveEc final : public Optimizer {
  public:
   AdamNaiveEc(const Problem& problem, const OptimizerConfig& config);
@@ -29,7 +29,7 @@ class AdamNaiveEc final : public Optimizer {
   AdamCore core_;
   LocalClipping clipping_;
   compress::CompressedMean exchange_;
-  device::Seconds encode_seconds_;  ///< of this step
+  device::Seconds encode_seconds_;  ///< time that encoding took in this step
 };
 
 }  // namespace onebit::optim

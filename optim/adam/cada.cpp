@@ -12,7 +12,7 @@ namespace onebit::optim {
 
 void check_cada(const CadaConfig& config) {
   check_option(std::isfinite(config.threshold) && config.threshold >= 0, "cada-threshold", config.threshold,
-               "at least 0; 0 uploads always");
+               "at least 0; with 0, every worker uploads in every step");
   check_option(config.window >= 1, "cada-window", static_cast<double>(config.window), "steps, at least 1");
   check_option(config.max_delay >= 1, "cada-delay", static_cast<double>(config.max_delay), "steps, at least 1");
 }
@@ -81,7 +81,8 @@ std::vector<std::uint8_t> Cada::decide(Range group, const float* gradients, Inde
   if (everybody_uploads()) return std::vector<std::uint8_t>(static_cast<std::size_t>(group.count), 1);
   if (extra_rows_ != group.count) {
     throw Error("the upload rule of CADA needs gradients at a second point",
-                config_.name + ", step " + std::to_string(step()), "train with 'run'; a replay has no model");
+                config_.name + ", step " + std::to_string(step()),
+                "use 'onebit run'; a replay has no model that could compute them");
   }
   const float* stored = rule_ == Rule::snapshot ? stored_.data() + before(group) : nullptr;
   const InnovationTerm term{gradients, stride, extra_.data(), stored, parameters()};
@@ -165,7 +166,7 @@ StepReport Cada::do_finish(device::Buffer<float>& parameters) {
   StepReport report;
   report.seconds.encode = absorb_seconds_;
   device::Stopwatch watch(device());
-  netmodel::TrafficList all_reduce;  // traffic if everybody had uploaded; not reported
+  netmodel::TrafficList all_reduce;  // the traffic of an upload by every worker; not reported
   channel_.exchange(mean_.data(), all_reduce);
   report.uploads = total(shard_.communicator->all_gather(std::vector<double>(uploads_.begin(), uploads_.end()))) /
                    static_cast<double>(shard_.workers());

@@ -9,11 +9,12 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the option of CADA that is out of range.
+/// Throws ConfigError, naming the option, if a hyper-parameter of CADA is out of range.
 void check_cada(const CadaConfig& config);
 
 /// CADA (Chen, Guo, Sun and Yin, AISTATS 2021): AMSGrad on the mean of the gradients that the workers uploaded last. A
-/// worker uploads if its gradient differs enough from what it uploaded, measured on the same samples at a second point:
+/// worker uploads if its gradient differs enough from its last upload, by a measure that uses gradients of the same
+/// samples at a second point:
 ///
 ///   worker w, rule 1:  D = g_w(x) - g_w(snapshot)
 ///                      uploads if ||D - stored_w||^2 >= threshold / window * (sum of the last `window` squared steps)
@@ -24,12 +25,12 @@ void check_cada(const CadaConfig& config);
 ///                      h = beta1 h + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,  vhat = max(vhat, v)
 ///                      x -= lr (h / (sqrt(vhat) + eps) + weight_decay x)
 ///
-/// At the first step everybody uploads. Under rule 1 everybody also uploads every `max_delay` steps, when the snapshot
-/// becomes x and stored_w becomes 0. These steps need no second gradient. The step h / (sqrt(vhat) + eps) is that of
-/// the authors' code, without bias correction.
+/// In the first step, all workers upload. Under rule 1, all workers also upload every `max_delay` steps, when the
+/// snapshot becomes x and stored_w becomes 0. These steps need no second gradient. The step h / (sqrt(vhat) + eps) is
+/// taken from the authors' code and has no bias correction.
 ///
-/// Traffic: what a worker sends, on average over the workers. Up: an all-to-all (reduce-scatter) of its vector, times
-/// the share of uploading workers. Down: an all-gather of the sums.
+/// Traffic: what a worker sends, averaged over the workers. Up: an all-to-all (reduce-scatter) of its vector, times the
+/// share of uploading workers. Down: an all-gather of the sums.
 class Cada final : public Optimizer {
  public:
   enum class Rule { snapshot, stale };
@@ -67,15 +68,15 @@ class Cada final : public Optimizer {
   MeanClipping clipping_;
   device::Buffer<float> mean_, momentum_, variance_, largest_;  ///< [parameters]
   device::Buffer<float> latest_;                                ///< last uploads, [workers of this device][parameters]
-  device::Buffer<float> stored_;  ///< rule 1: differences at the last uploads, like latest_
-  device::Buffer<float> points_;  ///< rule 1: the snapshot; rule 2: x at the last uploads, like latest_
+  device::Buffer<float> stored_;  ///< rule 1: differences at the last uploads, shaped like latest_
+  device::Buffer<float> points_;  ///< rule 1: the snapshot; rule 2: x at the last uploads, shaped like latest_
   device::Buffer<float> extra_;   ///< gradients at the extra point, [group][parameters]
-  Index extra_rows_ = 0;          ///< rows of the group that comes next
+  Index extra_rows_ = 0;          ///< number of rows of the next group
   device::Buffer<std::uint8_t> group_uploads_;
-  std::vector<std::uint8_t> uploads_;  ///< whether the workers of this device that were absorbed upload
+  std::vector<std::uint8_t> uploads_;  ///< whether each absorbed worker of this device uploads
   std::vector<Index> last_upload_;     ///< [workers of this device]: step of the last upload
-  std::deque<double> moves_;           ///< the last squared steps, at most `window`
-  device::Seconds absorb_seconds_;     ///< of this step
+  std::deque<double> moves_;           ///< squared lengths of the last steps, at most `window` of them
+  device::Seconds absorb_seconds_;     ///< time that absorbing took in this step
 };
 
 std::unique_ptr<Optimizer> make_cada1(const Problem& problem, const OptimizerConfig& config);

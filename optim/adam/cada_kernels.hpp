@@ -5,7 +5,8 @@
 
 namespace onebit::optim {
 
-/// Yields the terms of ||(g - extra) - stored||^2 of the rows, which the upload rule measures. Null stored: zero.
+/// Yields the terms of ||(g - extra) - stored||^2 of the rows, which the upload rule measures. If `stored` is null, it
+/// counts as 0.
 struct InnovationTerm {
   const float* gradients;
   Index stride;
@@ -38,7 +39,7 @@ struct UploadKernel {
   }
 };
 
-/// Copies rows; row r comes from source + r * stride. Null chosen: all of them.
+/// Copies the chosen rows; row r comes from source + r * stride. If `chosen` is null, copies all rows.
 struct CopyRowsKernel {
   const std::uint8_t* chosen;  ///< [rows] or null
   const float* source;

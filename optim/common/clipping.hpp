@@ -13,7 +13,7 @@ class MeanClipping {
   /// Computes the clipping factor of a mean gradient, in device memory, valid until the next call; null if there is no
   /// bound.
   const float* factor(const device::Buffer<float>& mean);
-  /// Reports gradient norm and clipped share of the last mean gradient.
+  /// Reports the norm of the last mean gradient and whether it was clipped.
   void report(StepReport& report) const;
 
  private:
@@ -24,7 +24,7 @@ class MeanClipping {
   device::Future<double> square_;  ///< squared norm of the last mean gradient
 };
 
-/// Clips before an exchange: every worker's gradient by its own norm, the only norm that is known then.
+/// Clips every worker's gradient before an exchange, by its own norm, because the norm of the mean is not known then.
 class LocalClipping {
  public:
   LocalClipping(const Problem& problem, double bound);
@@ -33,8 +33,8 @@ class LocalClipping {
   void begin() { squares_.clear(); }
   /// Computes `scale` times the clipping factor of each row of a group, in device memory, valid until the next call.
   const float* factors(Range group, const float* gradients, Index stride, double scale);
-  /// Reports gradient norm and clipped share over all workers; nothing without a bound, since no norms are computed
-  /// then. Collective if there is a bound.
+  /// Reports the gradient norm and the share of clipped gradients over all workers. Reports nothing if there is no
+  /// bound, because no norms are computed then. Collective if there is a bound.
   void report(StepReport& report) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace onebit::optim {
 namespace {
 
-/// Appends the zeros of a part. Reads in pieces, because the vector may be as large as memory allows.
+/// Appends the indices of the zeros in a part. Reads in pieces, because the vector may be as large as memory allows.
 void add_zeros(const device::Buffer<float>& values, Range part, std::vector<Index>& zeros) {
   constexpr Index piece = Index{1} << 20;
   std::vector<float> host(static_cast<std::size_t>(std::min(piece, part.count)));

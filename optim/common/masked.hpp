@@ -6,8 +6,8 @@
 
 namespace onebit::optim {
 
-/// The coordinates whose variance was 0 when it was frozen. One bit cannot encode that their momentum is 0, so it is
-/// kept at 0. Watches for gradients at these coordinates.
+/// The coordinates whose variance was 0 when it was frozen. One bit cannot encode a momentum of 0, so their momentum is
+/// kept at 0. This class watches for gradients at these coordinates.
 class MaskedCoordinates {
  public:
   /// frozen: the parts of the variance that are frozen; the others have no masked coordinates.
@@ -19,7 +19,8 @@ class MaskedCoordinates {
   /// Finds the masked coordinates again, after the variance changed or more of it was frozen.
   void follow(const device::Buffer<float>& variance, std::span<const Range> frozen);
 
-  /// Visits whether an event was reported; the coordinates follow from the frozen variance.
+  /// Visits whether an event was reported. The coordinates are not visited, because they follow from the frozen
+  /// variance.
   void visit_state(device::StateVisitor& visitor) { visitor.number("reported", reported_); }
 
   /// Checks the gradients of a group of this device's workers.
@@ -34,7 +35,7 @@ class MaskedCoordinates {
   device::Shard shard_;
   device::Buffer<Index> coordinates_;
   device::Buffer<double> found_;   ///< [workers of this device]: masked coordinates with a gradient in this step
-  device::Future<double> counts_;  ///< the same on the host
+  device::Future<double> counts_;  ///< found_ on the host
   bool reported_ = false;
 };
 

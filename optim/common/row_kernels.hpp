@@ -1,5 +1,5 @@
 #pragma once
-// Kernels for workers that have rows of their own. Row w starts at w * columns, except for gradients, which have a
+// Kernels for workers that each have their own row. Row w starts at w * columns, except for gradients, which have a
 // stride.
 
 #include "optim/adam/adam_kernels.hpp"

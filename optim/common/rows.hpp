@@ -1,5 +1,5 @@
 #pragma once
-// Helpers for workers with rows of their own: sums over the rows, and weight decay per parameter.
+// Helpers for workers that each have their own row: sums over the rows, and weight decay per parameter.
 
 #include <span>
 #include <vector>

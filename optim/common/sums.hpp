@@ -1,5 +1,5 @@
 #pragma once
-// Deterministic sums as optimizers use them.
+// Deterministic sums for optimizers.
 
 #include <cmath>
 #include <numeric>
@@ -13,7 +13,7 @@ double total(const Values& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-/// The norm whose square is the sum of these parts.
+/// Returns the square root of the sum of these squares.
 inline device::Number norm_of(const device::Future<double>& squares) {
   return device::Number([squares] { return std::sqrt(total(squares)); });
 }

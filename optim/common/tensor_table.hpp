@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of a parameter vector on a device, as update kernels iterate over them.
+// The tensors of a parameter vector in device memory, for update kernels that iterate over them.
 
 #include "device/launch/chunks.hpp"
 #include "optim/adam/adam_kernels.hpp"

@@ -5,7 +5,7 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the hyper-parameter of LAMB that is out of range.
+/// Throws ConfigError, naming the option, if a hyper-parameter of LAMB is out of range.
 void check_lamb(const LambConfig& config);
 
 /// Makes one LAMB update with the mean of the absorbed gradients: every tensor moves along u, Adam's direction with

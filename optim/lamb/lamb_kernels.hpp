@@ -32,7 +32,7 @@ struct TensorSquareTerm {
   ONEBIT_HOST_DEVICE Element bind(Index, Index tensor) const { return {values + rules[tensor].offset}; }
 };
 
-/// Yields the squares of a tensor's direction; row 0: with weight decay, row 1: without.
+/// Yields the squares of a tensor's direction, in row 0 with weight decay and in row 1 without it.
 struct DirectionTerm {
   AdamStep s;
   const TensorRule* rules;
@@ -94,8 +94,8 @@ struct FreshVarianceKernel {
 };
 
 /// largest[chunk * kLanes + lane] = the largest (sqrt(v) + eps) / (sqrt(fresh) + eps) of every kLanes-th element of a
-/// chunk; 0 if no element counts. If `mask` is set, coordinates with v = 0 do not count. The fresh root is raised to
-/// that of its tensor's floor, as v has been already.
+/// chunk; 0 if no element counts. If `mask` is set, coordinates with v = 0 do not count. The root of the fresh variance
+/// is raised to the root of the tensor's floor, as was done for v.
 struct LargestRatioKernel {
   static constexpr Index kLanes = 64;
 

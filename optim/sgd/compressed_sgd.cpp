@@ -36,7 +36,7 @@ void CompressedSgd::do_begin() {
   if (rescales_) rescale_errors();
 }
 
-/// Rescales the errors: what the last step left out weighs lr_{t-1} / lr_t as much in units of this step's gradients.
+/// Multiplies the errors by lr_{t-1} / lr_t, which converts them to the scale of this step's gradients.
 void CompressedSgd::rescale_errors() {
   const double last = std::exchange(last_lr_, lr());
   if (last > 0 && lr() > 0 && last != lr()) exchange_.scale_errors(static_cast<float>(last / lr()));
@@ -71,11 +71,11 @@ StepReport CompressedSgd::do_finish(device::Buffer<float>& parameters) {
 
 void require_feedback(const std::string& optimizer, const compress::ExchangeConfig& config) {
   if (config.feedback == compress::Feedback::none) {
-    throw ConfigError(optimizer + " is nothing without error feedback", "feedback none", "leave it out");
+    throw ConfigError(optimizer + " needs error feedback", "feedback none", "leave out --feedback none");
   }
   for (const compress::CodecConfig& codec : {config.up, compress::down_of(config)}) {
     if (!compress::make_codec(codec)->traits().expanding) continue;
-    throw ConfigError("the error of this codec may be longer than the vector: feedback would let it grow",
+    throw ConfigError("the error of this codec may be longer than the vector, so error feedback would let it grow",
                       "optimizer " + optimizer + ", codec " + codec.name, "use a contraction, e.g. top-k or sign-l1");
   }
 }

@@ -13,29 +13,29 @@ void require_feedback(const std::string& optimizer, const compress::ExchangeConf
 struct SgdMethod {
   compress::ExchangeConfig exchange;
   Momentum momentum = {};       ///< momentum of the update, after the exchange
-  double clip = 0;              ///< bound of every worker's own gradient norm; 0: no clipping
+  double clip = 0;              ///< bound of every worker's gradient norm; 0: no clipping
   bool rescale_errors = false;  ///< multiplies errors by lr_{t-1} / lr_t when the rate changes
 };
 
 /// SGD with a compressed exchange of the workers' vectors. In step t, with a codec C through servers:
 ///
 ///   errors:    e_w, e *= lr_{t-1} / lr_t                       if rescale_errors
-///   worker w:  y = p_w + e_w,  sends C(y),  e_w = y - C(y)     p_w: its clipped gradient here; subclasses send others
+///   worker w:  y = p_w + e_w,  sends C(y),  e_w = y - C(y)     p_w: its clipped gradient, or what a subclass sends
 ///   server:    y = mean of the C(y) + e,  sends C(y) = g,  e = y - C(y)
 ///   all:       m = momentum m + g,  x -= lr (m + weight_decay x)   without momentum m = g; Nesterov's: see SgdUpdate
 ///
-/// Here the workers send their gradients:
+/// Methods whose workers send their gradients:
 ///
 /// ef-sgd: EF-SGD (Karimireddy et al., ICML 2019, Algorithm 2) with any codec, y = g + (lr_{t-1} / lr_t) e, which is
-/// the paper's p = lr g + e divided by the rate. The server compresses its mean with its own error feedback
-/// (DoubleSqueeze, Tang et al., ICML 2019), and its error is rescaled alike.
+/// the paper's p = lr g + e divided by the learning rate. The server compresses its mean with its own error feedback
+/// (DoubleSqueeze, Tang et al., ICML 2019), and its error is rescaled in the same way.
 ///
 /// ef-momentum-sgd: the same exchange with momentum on its result (PowerSGD, Vogels et al., NeurIPS 2019, Algorithm 2).
 /// As in the paper, the error is not rescaled. The update is the heavy ball or Nesterov's, whereas the paper moves by
 /// the decoded gradient plus the momentum.
 ///
 /// onebit-sgd: 1-bit SGD (Seide et al., Interspeech 2014): ef-sgd with the codec `onebit` both ways. The paper has one
-/// scale per column of a weight matrix, here it is per tensor.
+/// scale per column of a weight matrix, this method one per tensor.
 ///
 /// signsgd: majority_vote() of the clipped gradients.
 class CompressedSgd : public Optimizer {
@@ -72,10 +72,10 @@ class CompressedSgd : public Optimizer {
   LocalClipping clipping_;
   SgdUpdate update_;
   device::Buffer<float> mean_;  ///< [parameters]: the decoded result of the exchange
-  device::Buffer<float> ones_;  ///< [workers of this device]
+  device::Buffer<float> ones_;  ///< [workers of this device]: factors of 1
   bool exchanged_ = false;
   double last_lr_ = 0;
-  device::Seconds encode_seconds_;  ///< of this step
+  device::Seconds encode_seconds_;  ///< time that encoding took in this step
 };
 
 std::unique_ptr<Optimizer> make_ef_sgd(const Problem& problem, const OptimizerConfig& config);
@@ -84,7 +84,8 @@ std::unique_ptr<Optimizer> make_onebit_sgd(const Problem& problem, const Optimiz
 std::unique_ptr<Optimizer> make_signsgd(const Problem& problem, const OptimizerConfig& config);
 
 /// The exchange of the majority vote (Bernstein et al., ICML 2018 and ICLR 2019): signs without a scale up and down, no
-/// feedback. sign(0) = +1 and a tie is +1, since a bit cannot encode 0: a coordinate without gradients moves by -lr.
+/// error feedback. sign(0) = +1 and a tie is +1, since a bit cannot encode 0: a coordinate without gradients moves by
+/// -lr.
 compress::ExchangeConfig majority_vote(const OptimizerConfig& config);
 
 }  // namespace onebit::optim

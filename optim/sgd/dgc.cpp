@@ -28,20 +28,21 @@ Dgc::Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod&
       ramp_(config.ramp) {
   const compress::Traits traits = exchange().up().traits();
   if (!traits.sparse || traits.linear) {
-    throw ConfigError("dgc needs a sparse codec", "codec " + method.exchange.up.name, "use top-k");
+    throw ConfigError("dgc needs a sparse codec", "codec " + method.exchange.up.name, "use --codec top-k");
   }
   if (exchange().worker_errors().type() == compress::ErrorType::int8) {
-    throw ConfigError("dgc takes what left no error for sent, and int8 rounds small errors to none",
-                      "optimizer dgc, feedback.dtype int8", "use bf16");
+    throw ConfigError("dgc treats elements without an error as sent, but int8 rounds small errors to 0",
+                      "optimizer dgc, feedback.dtype int8", "use bf16, or leave out feedback.dtype");
   }
   if (ramp_ > 0 && !exchange().up().has_density()) {
-    throw ConfigError("the ramp of dgc needs a codec with a density",
-                      "codec " + method.exchange.up.name + ", optimizer.ramp " + std::to_string(ramp_), "use top-k");
+    throw ConfigError("the ramp of dgc needs a codec that can send a given share of the elements",
+                      "codec " + method.exchange.up.name + ", optimizer.ramp " + std::to_string(ramp_),
+                      "use --codec top-k, or leave out --optimizer.ramp");
   }
   if (ramp_ > 0 && final_density_ >= 1) {
-    throw ConfigError("the ramp of dgc ends at a share of the elements, not at a number",
+    throw ConfigError("the ramp of dgc needs codec.k as a share of the elements, not as a number",
                       "codec.k " + shortest(final_density_) + ", optimizer.ramp " + std::to_string(ramp_),
-                      "give codec.k below 1");
+                      "set --codec.k below 1, or leave out --optimizer.ramp");
   }
 }
 

@@ -16,13 +16,13 @@ namespace onebit::optim {
 ///
 /// Warm-up: the density falls from 1/4 to k as a geometric series over `ramp` steps; the paper has one value per epoch.
 /// "Sent" means that the error is exactly zero, which holds for codecs that send exact values. Tensors that are kept
-/// dense have no masking, hence ordinary momentum. Feedback is always on. The codec must be sparse; it is top-k unless
-/// the configuration names one.
+/// dense have no masking, hence ordinary momentum. Error feedback is always on. The codec must be sparse; it is top-k
+/// unless the configuration names another.
 class Dgc final : public WorkerMomentumSgd {
  public:
   Dgc(const Problem& problem, const OptimizerConfig& config, const SgdMethod& method);
 
-  /// Share of the elements that step 1, 2, ... sends during the ramp to the share `final`.
+  /// Share of the elements that step 1, 2, ... sends if the share falls to `final` over `ramp` steps.
   static double density(Index step, Index ramp, double final);
 
  private:

@@ -7,7 +7,7 @@
 namespace onebit::optim {
 namespace {
 
-/// The decoded results add up to h, and x moves along h: this is heavy-ball momentum with decay 1.
+/// The decoded results add up to h, and x moves along h. This is heavy-ball momentum with decay 1.
 SgdMethod method_of(const OptimizerConfig& config) {
   SgdMethod method{.exchange = config.exchange, .momentum = {.decay = 1}, .clip = config.clip};
   method.exchange.feedback = compress::Feedback::ef;

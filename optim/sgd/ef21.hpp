@@ -11,13 +11,14 @@ namespace onebit::optim {
 ///              sends C(v_i - h_i),  h_i += C(v_i - h_i)      h_i: estimate of v_i, 0 at first
 ///   all:       h    = mean(h_i),  x -= lr (h + weight_decay x)
 ///
-/// It runs as ordinary error feedback on differences, with v' the new v_i, so that h_i need not be stored:
+/// It is implemented as ordinary error feedback on differences, where v' is the new v_i, so that h_i need not be
+/// stored:
 ///
 ///   worker i:  y = (v' - v_i) + e_i,  sends C(y),  e_i = y - C(y),  v_i = v'
 ///   all:       h += mean of C(y)                             the update's momentum, with decay 1
 ///
-/// This is the same, since e_i = v_i - h_i after each step. A second codec on the way down does the same to the mean:
-/// the sum h is then an EF21 estimate of mean(h_i). Feedback is always on; it is the algorithm.
+/// This is equivalent, since e_i = v_i - h_i after each step. A second codec on the way down does the same to the mean,
+/// so the sum h is then an EF21 estimate of mean(h_i). Error feedback is always on, because it is the algorithm.
 class Ef21 final : public CompressedSgd {
  public:
   /// eta: share of the new gradient in v_i; 1 for EF21.

@@ -8,7 +8,7 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the hyper-parameter of local steps that is out of range.
+/// Throws ConfigError, naming the option, if a hyper-parameter of local steps is out of range.
 void check_local(const LocalConfig& config);
 
 /// Alternates local steps and synchronisations:
@@ -16,7 +16,7 @@ void check_local(const LocalConfig& config);
 ///   worker w:               updates its moments with its clipped gradient, then moves x_w
 ///   every `period` steps:   point = mean of x_w; synchronise() may move it and average more; x_w = point
 ///
-/// A step that synchronises is not made in the parameters but in a copy, so that the length of the whole move is known.
+/// A step that synchronises is made in a copy of the parameters, so that the length of the whole move is known.
 class LocalOptimizer : public Optimizer {
  public:
   bool local_weights() const final { return true; }
@@ -24,14 +24,15 @@ class LocalOptimizer : public Optimizer {
  protected:
   LocalOptimizer(const Problem& problem, const OptimizerConfig& config);
 
-  /// Takes gradients into the moments of rows [first, ...) of this device.
+  /// Adds the gradients of the given rows of this device to their moments.
   virtual void take(Range rows, const float* gradients, Index stride, const float* factors) = 0;
-  /// Steps from rows `from` to rows `to`, which may be the same. Returns the squared length of each step.
+  /// Moves the weights in rows `from` by one step and writes them to rows `to`, which may be the same rows. Returns the
+  /// squared length of each row's step.
   virtual std::vector<double> move(const float* from, float* to) = 0;
   /// Called at a synchronisation. `point` [parameters] is the mean of the weights; implementations may move it and
   /// average other rows.
   virtual void synchronise(device::Buffer<float>& point, netmodel::TrafficList& traffic) = 0;
-  /// Takes the parameters before the first step.
+  /// Receives the parameters before the first step.
   virtual void start(const device::Buffer<float>&) {}
 
   /// Replaces rows by their mean over all workers.

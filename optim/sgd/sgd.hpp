@@ -7,7 +7,7 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the hyper-parameter of the SGD family that is out of range.
+/// Throws ConfigError, naming the option, if a hyper-parameter of the SGD family is out of range.
 void check_sgd(const OptimizerConfig& config);
 
 /// Momentum of an update; decay 0: no momentum.
@@ -47,7 +47,7 @@ class SgdUpdate {
 
 /// Stochastic gradient descent on the dense mean gradient, plain (Robbins and Monro 1951) or with momentum (Polyak
 /// 1964; Sutskever et al. 2013 for Nesterov's). Weight decay is decoupled (SGDW, Loshchilov and Hutter 2019, with the
-/// decay times the rate), not the L2 term that torch.optim.SGD adds to the gradient.
+/// decay multiplied by the learning rate), not the L2 term that torch.optim.SGD adds to the gradient.
 ///
 ///   g  = clip(mean of the workers' gradients), by its global norm
 ///   x  : SgdUpdate with g
@@ -67,7 +67,7 @@ class MomentumSgd final : public Optimizer {
   compress::DenseMean channel_;
   SgdUpdate update_;
   device::Buffer<float> mean_;
-  device::Seconds absorb_seconds_;  ///< of this step
+  device::Seconds absorb_seconds_;  ///< time that absorbing took in this step
 };
 
 std::unique_ptr<Optimizer> make_sgd(const Problem& problem, const OptimizerConfig& config);

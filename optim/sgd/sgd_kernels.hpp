@@ -13,8 +13,8 @@ struct DescentStep {
   const float* gradient_factor = nullptr;  ///< clipping factor in device memory; null: 1
 };
 
-/// m = momentum m + g; x -= lr (m + weight_decay x), or for Nesterov x -= lr (g + momentum m + weight_decay x). Null
-/// momentum: m = g. Yields the squared step.
+/// m = momentum m + g; x -= lr (m + weight_decay x), or for Nesterov x -= lr (g + momentum m + weight_decay x). If
+/// `momentum` is null, m = g. Yields the squared step.
 struct DescentKernel {
   DescentStep s;
   const TensorRule* rules;
@@ -25,7 +25,7 @@ struct DescentKernel {
   struct Element {
     DescentStep s;
     float gradient_factor, weight_decay;
-    Index offset;  ///< shared by the three pointers: a pointer for each would take too many registers
+    Index offset;  ///< one offset for the three pointers, because three shifted pointers would take too many registers
     float* x;
     float* momentum;
     const float* gradient;
@@ -48,8 +48,8 @@ struct DescentKernel {
   }
 };
 
-/// Updates a worker's own momentum, m = decay m + share g with g its clipped gradient. If `sent` is not null, stores in
-/// it the Nesterov step decay m + share g, which is exchanged.
+/// Updates a worker's own momentum, m = decay m + share g, where g is its clipped gradient. If `sent` is not null,
+/// stores in it the Nesterov step decay m + share g, which is exchanged.
 struct WorkerMomentumKernel {
   float decay, share;
   const float* factors;  ///< [rows]
@@ -67,7 +67,7 @@ struct WorkerMomentumKernel {
   }
 };
 
-/// Updates the v of an EF21 worker: v' = keep v + share g with g its clipped gradient. The difference v' - v is
+/// Updates the v of an EF21 worker: v' = keep v + share g, where g is its clipped gradient. The difference v' - v is
 /// exchanged.
 struct DifferenceKernel {
   float keep, share;

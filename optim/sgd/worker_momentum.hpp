@@ -4,7 +4,7 @@
 
 namespace onebit::optim {
 
-/// Momentum of the workers, before the exchange.
+/// Momentum that each worker applies before the exchange.
 struct WorkerMomentum {
   double decay = 0;
   double share = 1;       ///< factor of the new gradient
@@ -14,8 +14,8 @@ struct WorkerMomentum {
 /// Compressed SGD whose workers send their own momentum (g_i: the clipped gradient of worker i, p_i: what it encodes):
 ///
 /// dist-ef-sgdm: dist-EF-blockSGD with momentum (Zheng et al., NeurIPS 2019, Algorithm 2): m_i = mu m_i + g_i,
-/// p_i = mu m_i + g_i + (lr_{t-1} / lr_t) e_i, with the server's error rescaled alike; always Nesterov's momentum. A
-/// block is what shares a scale in the exchange; the paper's codec is sign-l1.
+/// p_i = mu m_i + g_i + (lr_{t-1} / lr_t) e_i, with the server's error rescaled in the same way; the momentum is always
+/// Nesterov's. A block is a set of elements that share a scale in the exchange; the paper's codec is sign-l1.
 ///
 /// ef-sgdm: EF-SGD with momentum at the workers, as in its authors' code (Karimireddy et al. 2019): the heavy ball, m_i
 /// = mu m_i + g_i, p_i = m_i + (lr_{t-1} / lr_t) e_i, or Nesterov's, which is dist-ef-sgdm.
@@ -40,7 +40,7 @@ class WorkerMomentumSgd : public CompressedSgd {
  private:
   WorkerMomentum config_;
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
-  device::Buffer<float> sent_;      ///< [group][parameters], with Nesterov
+  device::Buffer<float> sent_;      ///< [group][parameters]: Nesterov's steps
 };
 
 std::unique_ptr<Optimizer> make_dist_ef_sgdm(const Problem& problem, const OptimizerConfig& config);

@@ -22,7 +22,7 @@ Number parse_number(const std::string& policy, const std::string& text) {
   return value;
 }
 
-/// Returns what follows "<kind>:" in a policy; none for another kind.
+/// Returns what follows "<kind>:" in a policy; empty if the policy is of another kind.
 std::optional<std::string> value_of(const std::string& policy, const std::string& kind) {
   const std::size_t colon = policy.find(':');
   if (policy.substr(0, colon) != kind) return std::nullopt;
@@ -86,10 +86,10 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   const Index earliest = rule ? std::max(after_, lag_ + 1) + dwell - 1 + dry_runs : std::max(updates_, 1 + dry_runs);
   if (earliest < total_steps) return;
   throw ConfigError("the run would never reach the compression stage",
-                    "freeze " + config.policy + " comes after " + std::to_string(earliest) + " steps or later, steps " +
+                    "freeze " + config.policy + " takes at least " + std::to_string(earliest) + " steps, the run has " +
                         std::to_string(total_steps),
-                    rule ? "shorten --freeze.lag, train longer, or use fraction:F"
-                         : "freeze earlier, train longer, or say --freeze never");
+                    rule ? "use a shorter --freeze.lag, more steps, or --freeze fraction:F"
+                         : "freeze earlier, use more steps, or --freeze never");
 }
 
 bool FreezePolicy::freeze_now(Index updates, const Stability& stability) {

@@ -8,22 +8,22 @@
 
 namespace onebit::optim {
 
-/// What a rule freezes at once: the whole variance of the run, or that of each tensor when it becomes stable.
+/// What a rule freezes at once: the whole variance of the run, or each tensor's variance when it becomes stable.
 enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {
   std::string policy = "fraction:0.15";  ///< fixed:K | fraction:F | auto | published | never
-  double threshold = 0.96;               ///< rules: smallest min(r, 1/r), r = ||v_t||_1 / ||v_{t-lag}||_1
+  double threshold = 0.96;               ///< rules: least min(r, 1/r) that is stable, r = ||v_t||_1 / ||v_{t-lag}||_1
   Index lag = 0;                         ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
-  Index after = 0;  ///< rules: not before this many dense updates; at least the learning-rate warm-up
-  Index dwell = 0;  ///< auto: steps on which the ratio has to stay at the threshold; 0 means default_dwell(lag)
-  FreezeScope scope = FreezeScope::run;  ///< rules
+  Index after = 0;  ///< rules: dense updates before which nothing is frozen; at least the learning-rate warm-up
+  Index dwell = 0;  ///< auto: steps for which the ratio has to stay at the threshold or above; 0: default_dwell(lag)
+  FreezeScope scope = FreezeScope::run;  ///< rules: what is frozen at once
 
   /// Whether each tensor is frozen separately: a rule decides, and its scope is the tensor.
   bool by_tensor() const;
 };
 
-/// Returns F of a policy fraction:F; none for another policy. Throws ConfigError where F is no share of a run.
+/// Returns F of a policy fraction:F; empty for other policies. Throws ConfigError if F is not in (0, 1).
 std::optional<double> freeze_fraction(const std::string& policy);
 
 /// The default dwell: a tenth of the lag, at least one step.
@@ -31,12 +31,13 @@ Index default_dwell(Index lag);
 
 /// Decides after each dense update whether the variance is frozen now. DeepSpeed has only the fixed policy.
 ///
-/// published: the first update after the learning-rate warm-up at which the ratio of the stored variance reaches the
-/// threshold (1-bit Adam, Tang et al. 2021, section 7.1; taken symmetrically). The stored variance starts at 0, so its
-/// ratio begins far below 1 and passes through 1 when gradients shrink: on the way, it may reach any threshold.
+/// published: freezes at the first update after the learning-rate warm-up at which the ratio of the stored variance
+/// reaches the threshold (1-bit Adam, Tang et al. 2021, section 7.1; here the ratio is symmetric). The stored variance
+/// starts at 0, so its ratio begins far below 1 and passes through 1 when gradients shrink. On the way, it may reach
+/// any threshold.
 ///
-/// auto: uses the ratio of the corrected variance, which preconditions; it must stay at the threshold or above for
-/// `dwell` steps.
+/// auto: freezes when the ratio of the corrected variance, which preconditions, has stayed at or above the threshold
+/// for `dwell` steps.
 class FreezePolicy {
  public:
   /// total_steps, lr_warmup and dry_runs (steps that update nothing) count steps; beta2 gives the default lag. Throws
@@ -46,14 +47,14 @@ class FreezePolicy {
 
   enum class Kind { fixed, automatic, published, never };
   Kind kind() const { return kind_; }
-  /// Count at which to freeze (kind fixed): updates or steps, as in freeze_now.
+  /// Number of updates (or steps, as in freeze_now) after which to freeze, for the kind fixed.
   Index fixed_updates() const { return updates_; }
   Index lag() const { return lag_; }
   /// Whether each tensor is frozen separately; each then has a copy of the policy.
   bool by_tensor() const { return by_tensor_; }
 
   /// Whether to freeze now. updates: dense updates so far, or steps if the optimizer counts those
-  /// (TwoStageQuirks::counts_steps); stability: after the last update. Called once per update.
+  /// (TwoStageQuirks::counts_steps); stability: the ratios after the last update. Called once per update.
   bool freeze_now(Index updates, const Stability& stability);
 
   void visit_state(device::StateVisitor& visitor) { dwell_.visit_state(visitor); }

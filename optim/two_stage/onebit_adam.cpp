@@ -28,7 +28,7 @@ void OnebitAdam::make_exchange() {
 }
 
 void OnebitAdam::send(Range group, const float* gradients, Index stride, const float* factors) {
-  if (!exchanges()) {  // the only worker's momentum is the new one
+  if (!exchanges()) {  // with a single worker, its momentum is the new momentum
     for_each_row(device(), group.count, core().parameters(),
                  local_momenta(gradients, stride, factors, core().momentum().data(), 0));
     return;

@@ -27,13 +27,13 @@ class OnebitAdam : public TwoStage {
   void make_exchange() override;
   void receive(StepReport& report) override;
   void frozen_update(device::Buffer<float>& x, StepReport& report) final;
-  /// The exchanged momentum if it stays packed until the update, which unpacks it as it reads it; else none.
+  /// The exchanged momentum, if it stays packed until the update, which unpacks it while reading; otherwise empty.
   std::optional<device::SignVector> packed_momentum() const;
 };
 
 /// "1-bit Adam (32-bits)", the ablation of Tang et al. 2021: after the freeze, the workers' momenta are averaged
-/// uncompressed, by the dense all-reduce. It differs from Adam only in the frozen variance (and in what follows from
-/// it: masked coordinates, clipping by worker).
+/// uncompressed, by the dense all-reduce. It differs from Adam only in the frozen variance (and in its consequences:
+/// masked coordinates, and clipping by each worker's own norm).
 class OnebitAdam32 final : public OnebitAdam {
  public:
   using OnebitAdam::OnebitAdam;

@@ -17,8 +17,8 @@ OnebitLamb::OnebitLamb(const Problem& problem, const OptimizerConfig& config)
       lamb_quirks_(OnebitLambQuirks::of(config)),
       average_(problem.tensors.size(), 0.0) {
   if (core().freeze_policy().by_tensor()) {
-    throw ConfigError("1-bit LAMB exchanges all tensors as one vector, and freezes them together",
-                      "freeze.scope tensor", "leave it out, or use onebit-adam");
+    throw ConfigError("1-bit LAMB exchanges all tensors as one vector and freezes them together", "freeze.scope tensor",
+                      "leave out --freeze.scope, or use --optimizer onebit-adam");
   }
   numbers_.coefficient_factor.assign(problem.tensors.size(), 1.0);
   numbers_.scaling_coefficient.assign(problem.tensors.size(), 1.0);
@@ -81,7 +81,7 @@ void OnebitLamb::start_compression() {
   fix_scaling();
 }
 
-/// The tensors of the exchange; padding that is kept is exchanged like one of them.
+/// The tensors of the exchange. Padding that is kept is exchanged like a tensor.
 std::vector<compress::Tensor> OnebitLamb::exchanged_tensors() const {
   std::vector<compress::Tensor> tensors = problem().tensors;
   const Index size = core().parameters();
@@ -112,8 +112,8 @@ void OnebitLamb::fix_scaling() {
   for (std::size_t l = 0; l < tensors.size(); ++l) {
     if (tensors[l].size > 0) sizes[l] = std::sqrt(sizes[l] / static_cast<double>(tensors[l].size));
     if (lamb_quirks_.divides_by_zero && tensors[l].size > 0 && sizes[l] == 0) {
-      throw NumericError("the momentum is zero when it is frozen, and the released code divides by its norm",
-                         "tensor " + tensors[l].name, "use optimizer.semantics paper");
+      throw NumericError("the momentum is zero at the freeze, and the released code divides by its norm",
+                         "tensor " + tensors[l].name, "use --optimizer.semantics paper");
     }
     sum += sizes[l];
     count += sizes[l] > 0 ? 1 : 0;
@@ -146,7 +146,7 @@ PaddedMomentaKernel OnebitLamb::scaled_momenta(const float* gradients, Index str
 void OnebitLamb::send_padded(Range group, const float* gradients, Index stride, const float* factors) {
   const Index padded = exchanged_.size();
   grow(rows_, device(), group.count * padded);
-  float* out = exchanges() ? rows_.data() : exchanged_.data();  // the only worker's momentum is the new one
+  float* out = exchanges() ? rows_.data() : exchanged_.data();  // a single worker's momentum is the new one
   for_each_row(device(), group.count, padded, scaled_momenta(gradients, stride, factors, out, padded));
   if (exchanges()) exchange_->absorb(group, {.rows = rows_.data(), .stride = padded, .factors = ones_.data()});
 }
@@ -158,7 +158,7 @@ void OnebitLamb::receive(StepReport& report) {
 void OnebitLamb32::send(Range group, const float* gradients, Index stride, const float* factors) {
   const Index parameters = core().parameters();
   grow(rows_, device(), group.count * parameters);
-  float* out = exchanges() ? rows_.data() : exchanged_.data();  // the only worker's momentum is the new one
+  float* out = exchanges() ? rows_.data() : exchanged_.data();  // a single worker's momentum is the new one
   for_each_row(device(), group.count, parameters, scaled_momenta(gradients, stride, factors, out, parameters));
   if (exchanges()) core().absorb_dense(group, rows_.data(), parameters);
 }
@@ -220,7 +220,7 @@ std::vector<double> OnebitLamb::largest_ratios(const device::Future<float>& part
 
 void OnebitLamb::update_factors(const AdamStep& step, const device::Buffer<float>& x) {
   const device::Future<float> parts = largest_parts(step);
-  device::Future<double> squares;  // of the whole directions, then of their parts without weight decay
+  device::Future<double> squares;  // squared norms of the directions, then of the directions without weight decay
   if (core().decays()) {
     squares = core().tensor_sums(
         2, DirectionTerm{step, core().rules().data(), x.data(), core().momentum().data(), core().variance().data()});

@@ -20,17 +20,17 @@ namespace onebit::optim {
 ///                 r_l = clamp(clamp(r, factor_min, factor_max), r_l (1 -+ factor_threshold))
 ///                 x  -= lr c_avg_l r_l u
 ///
-/// The momenta of all tensors go through ONE fused exchange; the a_l make one scale fit all of them. The granularity is
-/// part of the algorithm, so that of the configuration is ignored.
+/// The momenta of all tensors go through ONE fused exchange; the a_l make one scale fit all of them. This granularity
+/// is part of the algorithm, so the configured granularity is ignored.
 ///
-/// paper semantics, where they differ from the paper's text (besides what TwoStage describes): c_avg takes every trust
-/// ratio, also one that is exactly 1, and with bias correction it is divided by 1 - coeff_beta^K; with bias correction,
-/// r compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t); masked coordinates do not count in r, which is 1 if all
-/// are masked; a tensor whose momentum is zero at the freeze has a_l = 1 and is left out of the mean of the s_k. If the
+/// paper semantics differ from the paper's text in these points, in addition to those that TwoStage describes. c_avg
+/// includes every trust ratio, even one of exactly 1. With bias correction, c_avg is divided by 1 - coeff_beta^K, and r
+/// compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t). Masked coordinates do not count in r, which is 1 if all
+/// are masked. A tensor whose momentum is zero at the freeze has a_l = 1 and is left out of the mean of the s_k. If the
 /// frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step that refreshes the
 /// variance also updates the fresh one.
 ///
-/// OnebitLambQuirks lists what deepspeed semantics change besides.
+/// OnebitLambQuirks lists what else deepspeed semantics change.
 class OnebitLamb : public TwoStage {
  public:
   OnebitLamb(const Problem& problem, const OptimizerConfig& config);
@@ -46,7 +46,8 @@ class OnebitLamb : public TwoStage {
   /// by the padding of the last step's result.
   PaddedMomentaKernel scaled_momenta(const float* gradients, Index stride, const float* factors, float* out,
                                      Index out_stride) const;
-  /// Allocates what the compression stage keeps besides its exchange. exchanged: elements of the exchanged vector.
+  /// Allocates the buffers of the compression stage, apart from its exchange. exchanged: number of elements in the
+  /// exchanged vector.
   void make_room(Index exchanged);
 
   device::Buffer<float> exchanged_;  ///< the last step's mean of scaled momenta, with the padding that is kept
@@ -72,7 +73,7 @@ class OnebitLamb : public TwoStage {
   const LambConfig lamb_;
   const OnebitLambQuirks lamb_quirks_;
   TensorNumbers numbers_;
-  std::vector<double> average_;  ///< c_avg, not debiased
+  std::vector<double> average_;  ///< c_avg, without bias correction
   // state of the compression stage
   device::Buffer<float> fresh_;    ///< [parameters]: fresh variance
   device::Buffer<float> scaling_;  ///< [parameters]: a_l of each element's tensor

@@ -5,8 +5,8 @@
 
 namespace onebit::optim {
 
-/// The variance as it would be had it not been frozen: it is updated with the workers' mean gradient, clipped as in a
-/// dense step. Only probes read it; its mean is not counted as traffic.
+/// The variance as it would be if it had not been frozen. It is updated with the workers' mean gradient, clipped as in
+/// a dense step. Only probes read it, so the averaging of the gradients is not counted as traffic.
 class ShadowVariance {
  public:
   /// variance [parameters]: the variance at the freeze.

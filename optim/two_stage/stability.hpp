@@ -14,8 +14,8 @@ struct VarianceBias {
   double beta2 = 0;
   bool removed = false;  ///< whether the optimizer divides by it; if not, the stored variance preconditions
 
-  /// What the variance is divided by after `updates` updates; 1 if the bias is not removed, and before the first
-  /// update.
+  /// The number by which the variance is divided after `updates` updates; 1 if the bias is not removed, or before the
+  /// first update.
   double weight(Index updates) const;
 };
 
@@ -24,8 +24,8 @@ double stability_ratio(double now, double before);
 
 /// Stability ratios of a norm of the variance after an update; NaN if there is none.
 struct Stability {
-  double raw = std::numeric_limits<double>::quiet_NaN();        ///< of the variance as it is stored, bias included
-  double corrected = std::numeric_limits<double>::quiet_NaN();  ///< of the variance that preconditions
+  double raw = std::numeric_limits<double>::quiet_NaN();        ///< ratio of the stored variance, bias included
+  double corrected = std::numeric_limits<double>::quiet_NaN();  ///< ratio of the variance that preconditions
 };
 
 /// Compares a norm of the variance with its value `lag` updates ago.
@@ -33,7 +33,7 @@ class StabilityWatch {
  public:
   StabilityWatch(Index lag, const VarianceBias& bias) : lag_(lag), bias_(bias) {}
 
-  /// Takes the norm of the stored variance after one more update. Returns the ratios to `lag` updates before.
+  /// Takes the norm of the stored variance after one more update. Returns the ratios to the norms `lag` updates ago.
   Stability push(double norm);
 
   void visit_state(device::StateVisitor& visitor);
@@ -51,8 +51,8 @@ class Dwell {
   /// steps: the length that the stretch must reach, at least 1.
   Dwell(double threshold, Index steps) : threshold_(threshold), steps_(steps) {}
 
-  /// Takes the ratio at a step; step numbers increase. Returns whether the stretch is long enough now. NaN is not known
-  /// to be below the threshold: it changes nothing, and the result is false.
+  /// Takes the ratio at a step; step numbers increase. Returns whether the stretch is long enough now. A NaN is an
+  /// unknown ratio: it changes nothing, and the result is false.
   bool push(Index step, double ratio);
 
   /// First step of the stretch; 0 if the last known ratio was below the threshold.

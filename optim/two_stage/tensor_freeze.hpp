@@ -14,20 +14,20 @@ namespace onebit::optim {
 ///   g = (m_t - beta1 m_{t-1}) / (1 - beta1); with clipping it is the mean of the workers' clipped gradients;
 /// - the variance is stored without bias, so that tensors frozen at different updates need no separate corrections:
 ///   v_t = (beta2 w_{t-1} v_{t-1} + (1 - beta2) g^2) / w_t, w_t = 1 - beta2^t, or 1 if no bias is removed.
-/// A tensor whose variance is 0 is never stable. Empty tensors are not counted, neither in all nor in the frozen ones.
+/// A tensor whose variance is 0 is never stable. Empty tensors are not counted, neither among all tensors nor among the
+/// frozen ones.
 class TensorFreeze {
  public:
   /// policy: the initial policy of every tensor.
   TensorFreeze(const Problem& problem, const VarianceBias& bias, const FreezePolicy& policy);
 
-  /// Whether the variance of some tensor still moves.
+  /// Whether the variance of any tensor still moves.
   bool moves() const { return frozen_ < tensors_; }
-  /// Marks [tensors] in device memory: nonzero for those whose variance moves.
+  /// Marks [tensors] in device memory: nonzero for tensors whose variance moves.
   const std::uint8_t* moving() const { return moving_.data(); }
-  /// Marks [tensors] that were not frozen after `updates` updates.
+  /// Marks [tensors]: nonzero for tensors that were not frozen after `updates` updates.
   std::vector<char> moving_after(Index updates) const;
-  /// Marks [tensors] except those that were frozen in exactly this update: also those frozen earlier or later, or still
-  /// moving.
+  /// Marks [tensors]: nonzero for all tensors except those that were frozen in exactly this update.
   std::vector<char> all_but_frozen_by(Index update) const;
   /// Whether any tensor was frozen in exactly this update.
   bool froze_by(Index update) const;
@@ -43,7 +43,8 @@ class TensorFreeze {
   /// Removes the bias of a variance after `updates` dense updates; from now on it is stored without bias.
   void remove_bias(device::Buffer<float>& variance, Index updates);
 
-  /// Freezes the tensors that are stable after update t, given the norms of that update. Returns whether there are any.
+  /// Freezes the tensors that are stable after update t, given the norms of that update. Returns whether any tensor was
+  /// frozen.
   bool freeze_stable(Index t, const device::Future<double>& norms);
   /// Adds an event to the report for each tensor that was frozen in exactly this update.
   void tell(Index update, StepReport& report) const;

@@ -25,7 +25,8 @@ void TwoStage::refuse_what_cannot_be() const {
   const FreezePolicy& policy = core_.freeze_policy();
   const std::string refresh = "optimizer.variance-refresh " + std::to_string(config_.variance_refresh);
   if (quirks_.freezes_once && refreshes()) {
-    throw ConfigError("the released code never refreshes a frozen variance", refresh, "use optimizer.semantics paper");
+    throw ConfigError("the released code never refreshes a frozen variance", refresh,
+                      "use --optimizer.semantics paper");
   }
   if (!quirks_.counts_steps && policy.kind() == FreezePolicy::Kind::fixed && policy.fixed_updates() < 1) {
     throw ConfigError("the variance cannot be frozen before the first update", "freeze " + config_.freeze.policy,
@@ -34,11 +35,11 @@ void TwoStage::refuse_what_cannot_be() const {
   if (!policy.by_tensor()) return;
   if (quirks_.freezes_once) {
     throw ConfigError("the released code freezes all tensors at once", "freeze.scope tensor",
-                      "use optimizer.semantics paper");
+                      "use --optimizer.semantics paper");
   }
   if (refreshes()) {
-    throw ConfigError("a dense step would refresh what moves by itself", "freeze.scope tensor, " + refresh,
-                      "leave one of them out");
+    throw ConfigError("freeze.scope tensor cannot be combined with refreshes of the variance",
+                      "freeze.scope tensor, " + refresh, "leave out one of the two options");
   }
 }
 
@@ -179,7 +180,7 @@ void TwoStage::renew_exchange() {
   exchange_->adopt_errors(*last);
 }
 
-/// Raises what the last update froze, and reports it.
+/// Raises the variance that the last update froze to the floor, and reports it.
 void TwoStage::raise_variance(StepReport& report) {
   const Index raised = raise_variance();
   if (parse_variance_floor(config_.variance_floor).value == 0) return;
@@ -187,7 +188,7 @@ void TwoStage::raise_variance(StepReport& report) {
                                         "optimizer.variance-floor " + config_.variance_floor});
 }
 
-/// Raises what the last update froze to the floor. Returns the number of raised coordinates.
+/// Raises the variance that the last update froze to the floor. Returns the number of raised coordinates.
 Index TwoStage::raise_variance() {
   const double weight = core_.bias().weight(variance_updates_);
   const VarianceFloor floor = parse_variance_floor(config_.variance_floor);
@@ -199,8 +200,8 @@ Index TwoStage::raise_variance() {
   return raised.raised;
 }
 
-/// Makes what the compression stage needs, with the frozen variance. A checkpoint holds the exchange of the last
-/// update.
+/// Creates the objects of the compression stage, given the frozen variance. A checkpoint holds the state of the last
+/// update's exchange, so the tensors that this update kept dense are dense here.
 void TwoStage::begin_compression() {
   if (tensors_) dense_tensors_ = tensors_->moving_after(std::max(frozen_updates_, updates_ - 1));
   if (!quirks_.masks_nothing) masked_.emplace(problem_.shard, core_.variance(), frozen_parts());
@@ -228,7 +229,7 @@ void TwoStage::finish_refresh(device::Buffer<float>& parameters, StepReport& rep
   AdamStep step = core_.clipped_step(updates_, lr(), report);
   step.root_correction = frozen_step().root_correction;
   refreshing_update(step, parameters, report);
-  report.stability = {};  // refreshes are not one step apart
+  report.stability = {};  // refreshes are not in consecutive steps
   raise_variance();
   if (masked_) masked_->follow(core_.variance(), frozen_parts());
   if (shadow_) shadow_->update(core_.numbers(updates_, updates_, lr()));

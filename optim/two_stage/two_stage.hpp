@@ -16,15 +16,15 @@ namespace onebit::optim {
 /// a compression stage with a frozen variance, in which every worker adds its own gradient to the shared momentum and
 /// sends the sum. Subclasses define the dense update, the exchange of the momenta, and the update after it.
 ///
-/// paper semantics, where they differ from the papers' text: bias correction (optional, on): the momentum keeps its
-/// 1/(1-beta1^t) in step t, the variance stays v_K/(1-beta2^K); coordinates with v_K = 0 are masked (their momentum
-/// stays 0; their errors still count in the scales); clipping in the compression stage bounds each worker's gradient by
-/// its own norm.
+/// paper semantics differ from the papers' text in these points. With bias correction (optional, on by default), the
+/// momentum keeps its factor 1/(1-beta1^t) in step t, and the variance stays v_K/(1-beta2^K). Coordinates with v_K = 0
+/// are masked: their momentum stays 0, but their errors still count in the scales. In the compression stage, clipping
+/// bounds each worker's gradient by its own norm.
 ///
 /// AdamQuirks and TwoStageQuirks list what deepspeed semantics change.
 ///
 /// Three options are ours and off by default:
-/// - variance_floor: the frozen variance is raised to it.
+/// - variance_floor: the frozen variance is raised to this floor.
 /// - variance_refresh R: every R-th step of the compression stage is dense. Its mean gradient updates momentum and
 /// variance, and the floor is applied again; the errors of workers and servers are left unchanged. Such steps report
 /// the warm-up phase.
@@ -41,7 +41,7 @@ class TwoStage : public Optimizer {
 
   bool compressing() const { return phase_ == Phase::compression; }
   const TwoStageQuirks& quirks() const { return quirks_; }
-  /// Whether there is an exchange at all.
+  /// Whether anything is exchanged.
   bool exchanges() const { return !(quirks_.idle_alone && problem_.shard.workers() == 1); }
   const device::Device& device() const { return problem_.shard.device; }
   const Problem& problem() const { return problem_; }
@@ -60,9 +60,9 @@ class TwoStage : public Optimizer {
   /// Where the exchanged momenta are written: while some variances move, to core().mean(), because the last momentum is
   /// still needed.
   device::Buffer<float>& received() { return moves() ? core_.mean() : core_.momentum(); }
-  /// Marks [tensors] in device memory: nonzero for those whose variance moves; null: none.
+  /// Marks [tensors] in device memory: nonzero for tensors whose variance moves; null if there are none.
   const std::uint8_t* moving() const { return moves() ? tensors_->moving() : nullptr; }
-  /// Marks [tensors] that the exchange keeps dense besides those of the configuration; empty: none.
+  /// Marks [tensors] that the exchange keeps dense in addition to the configured ones; empty: none.
   const std::vector<char>& dense_tensors() const { return dense_tensors_; }
   /// Takes the mean of the momenta from the compressed exchange. `result` may be null if the mean stays packed.
   void receive_compressed(float* result, StepReport& report);
@@ -105,18 +105,18 @@ class TwoStage : public Optimizer {
   const TwoStageQuirks quirks_;
   AdamCore core_;
   LocalClipping clipping_;
-  std::optional<TensorFreeze> tensors_;  ///< if tensors are frozen separately
+  std::optional<TensorFreeze> tensors_;  ///< present if tensors are frozen separately
   std::optional<MaskedCoordinates> masked_;
   std::optional<ShadowVariance> shadow_;
   Phase phase_;
   Index updates_ = 0;
   Index frozen_updates_ = 0;    ///< dense updates before the freeze
   Index variance_updates_ = 0;  ///< dense updates that the frozen variance has seen; 0: it is stored without bias
-  bool refresh_now_ = false;    ///< this step is a dense one of the compression stage
+  bool refresh_now_ = false;    ///< whether this step is a dense step of the compression stage
   bool exchanged_now_ = false;  ///< whether the last step went through the exchange
   std::vector<char> dense_tensors_;
   device::Buffer<float> least_roots_;
-  device::Seconds encode_seconds_;  ///< of this step
+  device::Seconds encode_seconds_;  ///< time that encoding took in this step
 };
 
 }  // namespace onebit::optim

@@ -38,7 +38,7 @@ VarianceFloor parse_variance_floor(const std::string& text) {
   const bool number = code == std::errc() && end == text.data() + text.size();
   if (number && floor.value >= 0 && std::isfinite(static_cast<float>(floor.value))) return floor;
   throw ConfigError("malformed or negative floor of the variance", "optimizer.variance-floor " + text,
-                    "0, a value as 1e-12, or a share of the tensor's mean as mean:0.01");
+                    "use 0, a value such as 1e-12, or a share of the tensor's mean such as mean:0.01");
 }
 
 RaisedVariance raise(const VarianceFloor& floor, const std::vector<compress::Tensor>& tensors, double weight,

@@ -127,7 +127,7 @@ void ZeroOneAdam::finish_local(device::Buffer<float>& x, StepReport& report) {
   report.seconds.update = watch.lap() - (report.seconds.codec() - before);
 }
 
-/// Copies the first row, in which the shared step was made, to the others.
+/// Copies the first row, in which the shared step was made, to the other rows.
 void ZeroOneAdam::spread(device::Buffer<float>& x) const {
   const Index columns = core_.parameters();
   for_each_row(device(), problem_.shard.own().count - 1, columns, SpreadKernel{x.data(), x.data() + columns, columns});
@@ -139,7 +139,7 @@ void ZeroOneAdam::freeze(const device::Buffer<float>& x) {
   local_->start(core_.momentum(), x);
 }
 
-/// Makes the local phase with the frozen variance.
+/// Creates the local phase with the frozen variance.
 void ZeroOneAdam::start_local() {
   local_.emplace(problem_, config_, quirks_, core_.variance());
   if (!quirks_.masks_nothing) masked_.emplace(problem_.shard, core_.variance());

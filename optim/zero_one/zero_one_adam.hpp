@@ -25,17 +25,17 @@ namespace onebit::optim {
 ///   sync round:    m_w, drift_w and the anchor's decay as above;  D = compressed mean of drift_w, with error feedback
 ///                  anchor -= D / d,  x_w = anchor,  m_w = D / (sum of lr c1 since the last sync round),  drift_w = 0
 ///
-/// The errors are dropped at the freeze because another quantity is exchanged from there on. The log's phases are
+/// The errors are dropped at the freeze because a different quantity is exchanged from then on. The log's phases are
 /// warm-up (full rounds), compression (1-bit rounds) and local steps.
 ///
-/// paper semantics, where they differ from the paper's Algorithm 1: before the freeze, 1-bit rounds exchange gradients,
-/// as in the released code, not momenta; a full round exchanges only the uncompressed gradients. Bias correction
-/// (optional, on): the momentum uses 1/(1-beta1^t) over all steps t, the variance 1/(1-beta2^k) with k updates so far.
-/// In 1-bit, silent and sync rounds, coordinates with v = 0 are masked: their momentum stays 0. Weight decay is not
-/// part of the drift: the anchor, the point of the last synchronisation, decays as the weights do. So the decay rate is
-/// lr weight_decay in every phase, and all workers have the same bits after a sync round. The last step of the run is
-/// not silent: once the variance is frozen, it is a sync round. Clipping bounds the mean gradient in full rounds, and
-/// each worker's own gradient in others.
+/// paper semantics differ from the paper's Algorithm 1 in these points. Before the freeze, 1-bit rounds exchange
+/// gradients, as in the released code, not momenta, and a full round exchanges only the uncompressed gradients. With
+/// bias correction (optional, on by default), the momentum uses 1/(1-beta1^t) over all steps t, and the variance
+/// 1/(1-beta2^k) with k updates so far. In 1-bit, silent and sync rounds, coordinates with v = 0 are masked: their
+/// momentum stays 0. Weight decay is not part of the drift: the anchor, the point of the last synchronisation, decays
+/// as the weights do. So the decay rate is lr weight_decay in every phase, and all workers have the same bits after a
+/// sync round. The last step of the run is not silent: once the variance is frozen, it is a sync round. Clipping bounds
+/// the mean gradient in full rounds, and each worker's own gradient in the other rounds.
 ///
 /// AdamQuirks and ZeroOneAdamQuirks list what deepspeed semantics change.
 class ZeroOneAdam final : public Optimizer {
@@ -61,7 +61,7 @@ class ZeroOneAdam final : public Optimizer {
   AdamStep numbers() const { return core_.numbers(updates_, variance_updates_, lr()); }
 
   bool dry_run() const { return quirks_.dry_run && step() == 1; }
-  /// Whether there is an exchange at all.
+  /// Whether anything is exchanged.
   bool exchanges() const { return !(quirks_.idle_alone && problem_.shard.workers() == 1); }
   const device::Device& device() const { return problem_.shard.device; }
 
@@ -72,10 +72,10 @@ class ZeroOneAdam final : public Optimizer {
   AdamCore core_;
   compress::CompressedMean exchange_;
   LocalClipping clipping_;
-  std::optional<MaskedCoordinates> masked_;  ///< once the variance is frozen
-  device::Buffer<float> share_;              ///< 1 - beta1
+  std::optional<MaskedCoordinates> masked_;  ///< present once the variance is frozen
+  device::Buffer<float> share_;              ///< factor 1 - beta1, in device memory
   device::Buffer<float> gradient_;           ///< [parameters]: the result of a 1-bit round
-  std::optional<ZeroOneLocal> local_;        ///< once the variance is frozen
+  std::optional<ZeroOneLocal> local_;        ///< present once the variance is frozen
   Round round_ = Round::full;                ///< the round of this step
   Index updates_ = 0;                        ///< parameter updates so far
   Index variance_updates_ = 0;

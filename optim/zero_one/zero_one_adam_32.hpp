@@ -9,7 +9,7 @@
 namespace onebit::optim {
 
 /// 0/1 Adam's variance schedule alone (Lu et al., ICLR 2023): the variance is updated in the same steps and frozen
-/// after the same one, but every step averages the gradients uncompressed, and no step is local. It differs from Adam
+/// after the same step, but every step averages the gradients uncompressed, and no step is local. It differs from Adam
 /// only in the rare updates and the freeze of the variance, and 0/1 Adam differs from it only in compression and local
 /// steps. Bias correction, masked coordinates and phases are those of ZeroOneAdam in paper semantics; the mean gradient
 /// is clipped in every step.
@@ -31,7 +31,7 @@ class ZeroOneAdam32 final : public Optimizer {
   OptimizerConfig config_;
   ZeroOneSchedule schedule_;
   AdamCore core_;
-  std::optional<MaskedCoordinates> masked_;  ///< once the variance is frozen
+  std::optional<MaskedCoordinates> masked_;  ///< present once the variance is frozen
   Round round_ = Round::full;                ///< the round of this step
   Index updates_ = 0;                        ///< parameter updates so far
   Index variance_updates_ = 0;

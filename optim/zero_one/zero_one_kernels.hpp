@@ -49,7 +49,7 @@ struct DecayKernel {
 };
 
 /// Moves the point of the last synchronisation by the mean drift divided by d. The mean drift is turned into the new
-/// momentum, the average of those that made the drift.
+/// momentum, which is the average of the momenta that made the drift.
 struct ZeroOneSynchroniseKernel {
   AdamStep s;
   float momentum_share;  ///< 1 / sum of lr c1 since the last synchronisation

@@ -11,7 +11,7 @@ namespace onebit::optim {
 /// the last synchronisation.
 class ZeroOneLocal {
  public:
-  /// variance [parameters]: the frozen variance; outlives this object.
+  /// variance [parameters]: the frozen variance; must outlive this object.
   ZeroOneLocal(const Problem& problem, const OptimizerConfig& config, const ZeroOneAdamQuirks& quirks,
                const device::Buffer<float>& variance);
 
@@ -23,7 +23,7 @@ class ZeroOneLocal {
   /// The momenta, [workers of this device][parameters].
   const device::Buffer<float>& momentum() const { return momentum_; }
 
-  /// Adds gradients to the momenta of this device's rows [rows]. factors: the factor of each row's gradient.
+  /// Adds gradients to the momenta of the given rows of this device. factors: the factor of each row's gradient.
   void absorb(Range rows, const float* gradients, Index stride, const float* factors);
 
   /// Makes a silent step (step) or one that ends with a synchronisation (synchronise). Both return the squared length
@@ -47,12 +47,12 @@ class ZeroOneLocal {
   const device::Buffer<float>& variance_;
   device::Buffer<float> decay_;     ///< [parameters]
   device::Buffer<float> momentum_;  ///< [workers of this device][parameters]
-  device::Buffer<float> drift_;     ///< like momentum_; before the division by Adam's denominator, unless subtracted
-  device::Buffer<float> scaled_;    ///< like momentum_; drifts that are subtracted: as they are exchanged
-  device::Buffer<float> anchor_;    ///< [parameters]: point of the last synchronisation, decayed since then
-  device::Buffer<float> mean_;      ///< [parameters]: the result of the exchange
-  device::Buffer<float> ones_;      ///< [workers of this device]
-  double rates_ = 0;                ///< sum of the learning rates (bias-corrected) since the last synchronisation
+  device::Buffer<float> drift_;   ///< shaped like momentum_; not divided by Adam's denominator, unless subtracts_drift
+  device::Buffer<float> scaled_;  ///< shaped like momentum_; with subtracts_drift, the drifts as they are exchanged
+  device::Buffer<float> anchor_;  ///< [parameters]: point of the last synchronisation, decayed since then
+  device::Buffer<float> mean_;    ///< [parameters]: the result of the exchange
+  device::Buffer<float> ones_;    ///< [workers of this device]: factors of 1
+  double rates_ = 0;              ///< sum of the learning rates (bias-corrected) since the last synchronisation
 };
 
 }  // namespace onebit::optim

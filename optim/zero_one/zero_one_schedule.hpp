@@ -5,7 +5,7 @@
 
 namespace onebit::optim {
 
-/// Throws ConfigError naming the hyper-parameter of 0/1 Adam that is out of range.
+/// Throws ConfigError, naming the option, if a hyper-parameter of 0/1 Adam is out of range.
 void check_zero_one(const ZeroOneConfig& config);
 
 /// The event of the step after which the variance is no longer updated. masked: number of masked coordinates.
@@ -13,17 +13,17 @@ Event variance_frozen(Index variance_updates, Index updates, Index masked);
 
 /// What the workers of 0/1 Adam exchange in a step.
 enum class Round {
-  full,     ///< the gradients, uncompressed: updates the variance
-  one_bit,  ///< the gradients, compressed: the variance is not updated
+  full,     ///< the gradients, uncompressed; the variance is updated
+  one_bit,  ///< the gradients, compressed; the variance is not updated
   sync,     ///< the drifts since the last synchronisation, compressed; the variance is frozen
   silent,   ///< nothing
 };
 
 /// The communication schedule of 0/1 Adam (Lu et al. 2023, section 4, as in the released code). Interval multiples are
 /// counted as if a dry run preceded step 1, as in the released code; var_freeze_step and last_step are not. The
-/// variance is updated at multiples of 2^floor(j / var_update_scaler), j updates so far. After var_freeze_step steps it
-/// is frozen. From then on, workers synchronise at multiples of an interval that doubles every local_step_scaler steps,
-/// up to local_step_clipper.
+/// variance is updated at multiples of 2^floor(j / var_update_scaler), where j is the number of updates so far. After
+/// var_freeze_step steps it is frozen. From then on, workers synchronise at multiples of an interval that doubles every
+/// local_step_scaler steps, up to local_step_clipper.
 class ZeroOneSchedule {
  public:
   /// last_step: a step that is never silent, so that the run ends with one model; 0: none.
@@ -40,11 +40,11 @@ class ZeroOneSchedule {
 
   ZeroOneConfig config_;
   Index last_step_;
-  Index count_ = 1;  ///< number of the next step, not counting the dry run (so, steps so far with it)
+  Index count_ = 1;  ///< number of the next step without the dry run, or of steps so far including it
   Index variance_interval_ = 1;
-  Index variance_updates_ = 0;  ///< made at this interval
+  Index variance_updates_ = 0;  ///< variance updates at this interval
   Index local_interval_ = 1;
-  Index local_steps_ = 0;  ///< made at this interval
+  Index local_steps_ = 0;  ///< steps at this interval
 };
 
 }  // namespace onebit::optim

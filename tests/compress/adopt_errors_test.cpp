@@ -134,11 +134,12 @@ TEST_CASE("an exchange whose errors cannot go over is refused with the reason") 
     return std::string("accepted");
   };
   CHECK(refused([](auto&) {}) == "accepted");
-  CHECK_THAT(refused([](auto& c) { c.granularity = Granularity::fused; }), Contains("tensors share vectors"));
-  CHECK_THAT(refused([](auto& c) { c.padding = Padding::as_data; }), Contains("padding has errors"));
-  CHECK_THAT(refused([](auto& c) { c.error_type = ErrorType::int8; }), Contains("they are kept rounded"));
-  CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec keeps numbers of its own"));
+  CHECK_THAT(refused([](auto& c) { c.granularity = Granularity::fused; }), Contains("the tensors share one vector"));
+  CHECK_THAT(refused([](auto& c) { c.padding = Padding::as_data; }), Contains("padding elements have errors"));
+  CHECK_THAT(refused([](auto& c) { c.error_type = ErrorType::int8; }),
+             Contains("they are stored in fewer bytes than float32"));
+  CHECK_THAT(refused([](auto& c) { c.up.name = "dct"; }), Contains("the codec has state of its own"));
   for (const ExchangePattern pattern : {ExchangePattern::gather, ExchangePattern::linear, ExchangePattern::tree}) {
-    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("the codec is not exchanged by servers"));
+    CHECK_THAT(refused([&](auto& c) { c.pattern = pattern; }), Contains("the codec is not exchanged through servers"));
   }
 }

@@ -279,15 +279,16 @@ TEST_CASE("a codec that does not fit its channel is refused with the reason") {
   CHECK_THROWS_WITH(Rounds({config}), Contains("on the way down"));
   ExchangeConfig tree = merged_in_a_tree(3);
   tree.down = "fp32";
-  CHECK_THROWS_WITH(Rounds({tree}), Contains("is sent down as it is"));
+  CHECK_THROWS_WITH(Rounds({tree}), Contains("sends the merged elements down"));
   for (const std::string name : {"sign-l1", "fp32", "random-k", "threshold", "dct", "top-k-sampled"}) {
     ExchangeConfig other = merged_in_a_tree(3);
     other.up.name = name;
-    CHECK_THROWS_WITH(Rounds({other}), Contains("codec " + name + ", channel tree") && Contains("only the messages"));
+    CHECK_THROWS_WITH(Rounds({other}),
+                      Contains("codec " + name + ", channel tree") && Contains("only payloads of top-k"));
   }
   ExchangeConfig packed = merged_in_a_tree(3);
   packed.up.packing = "delta";
-  CHECK_THROWS_WITH(Rounds({packed}), Contains("all of one size"));
+  CHECK_THROWS_WITH(Rounds({packed}), Contains("all have the same size"));
 }
 
 TEST_CASE("a vector that is not finite is named by worker and tensor, whatever errors are kept as") {
@@ -352,7 +353,7 @@ TEST_CASE("errors cannot be kept rounded where an exchange comes back to them, o
   for (const std::string name : {"power-sgd", "count-sketch", "terngrad"}) {
     CHECK(refused(rounded({.name = name}, ErrorType::bf16)) ==
           "this exchange needs the errors of all workers at once, as float32 (codec " + name +
-              ", feedback.dtype bf16); leave out feedback.dtype, or take another codec or channel");
+              ", feedback.dtype bf16); leave out feedback.dtype, or use another codec or channel");
   }
   ExchangeConfig tree = merged_in_a_tree(3);
   tree.error_type = ErrorType::int8;
@@ -361,8 +362,8 @@ TEST_CASE("errors cannot be kept rounded where an exchange comes back to them, o
   CHECK(refused(tree).empty());
   ExchangeConfig none = rounded({.name = "sign-l2"}, ErrorType::bf16);
   none.feedback = Feedback::none;
-  CHECK_THAT(refused(none), Contains("carry no errors") && Contains("codec sign-l2, feedback.dtype bf16"));
+  CHECK_THAT(refused(none), Contains("keep no errors") && Contains("codec sign-l2, feedback.dtype bf16"));
   none.up.name = "qsgd";
   none.feedback = Feedback::automatic;
-  CHECK_THAT(refused(none), Contains("carry no errors") && Contains("--feedback ef"));
+  CHECK_THAT(refused(none), Contains("keep no errors") && Contains("--feedback ef"));
 }

@@ -202,10 +202,10 @@ TEST_CASE("recorded start factors that do not fit are refused") {
     config.recorded = std::make_shared<Recording>(std::move(arrays));
     CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains(why));
   };
-  refused({{"q_start_steps", {{1}, {2}}}}, "first step that is compressed");
-  refused({{"q_start_steps", {{1}, {0}}}}, "for other tensors (q_start_tensor0)");
+  refused({{"q_start_steps", {{1}, {2}}}}, "first compressed step");
+  refused({{"q_start_steps", {{1}, {0}}}}, "no start factors for a tensor (q_start_tensor0)");
   refused({{"q_start_steps", {{1}, {0}}}, {"q_start_tensor0", {{1, 20, 3}, std::vector<double>(60)}}},
-          "q_start_tensor0 [1, 20, 3]); wanted: [1, 20, 2]");
+          "q_start_tensor0 [1, 20, 3]); expected: [1, 20, 2]");
 }
 
 TEST_CASE("PowerSGD compresses what its least rate asks for, and takes no more columns than a matrix has") {

@@ -181,8 +181,8 @@ TEST_CASE("random-k takes recorded indices, a row for every step and worker, and
   config.recorded = recorded({3, 2, 2}, std::vector<double>(12, 10));
   refused("from 0 to 9");
   config.recorded = recorded({2, 2, 2}, std::vector<double>(8));
-  refused("wanted: [3, 2, 2]");
+  refused("expected: [3, 2, 2]");
   config.recorded = recorded({3, 2, 2}, std::vector<double>(12));
   config.pattern = ExchangePattern::server;
-  CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("whole vectors of workers"));
+  CHECK_THROWS_WITH(CompressedMean(shard, tensors, config), Contains("refer to whole vectors"));
 }

@@ -196,7 +196,7 @@ TEST_CASE("options of sparse codecs out of range are refused by name") {
     }
     return "";
   };
-  const std::string k = "; a share in (0, 1), or a number of elements from 1 on";
+  const std::string k = "; a share in (0, 1), or a whole number of elements, at least 1";
   for (const std::string name : {"top-k", "top-k-sampled", "random-k", "dct"}) {
     CHECK(refusal({.name = name, .k = 0}) == "codec option out of range (codec.k 0)" + k);
     CHECK(refusal({.name = name, .k = -1}) == "codec option out of range (codec.k -1)" + k);

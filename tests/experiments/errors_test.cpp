@@ -298,7 +298,7 @@ TEST_CASE("errors: patterns that fit no tensor, and a codec unfit for its channe
   check_error(run_with({"--optimizer", "onebit-lamb", "--codec", "power-sgd"}), {"power-sgd", "fused"});
   refused({"--feedback.dtype", "fp16"}, {"malformed", "feedback.dtype 'fp16'", "bf16, fp32, int8"});
   refused({"--feedback.dtype", "bf16", "--codec", "terngrad", "--feedback", "ef"}, {"all workers at once", "terngrad"});
-  refused({"--feedback.dtype", "int8", "--feedback", "none"}, {"carry no errors", "feedback.dtype int8"});
+  refused({"--feedback.dtype", "int8", "--feedback", "none"}, {"keep no errors", "feedback.dtype int8"});
   check_error(run_with({"--optimizer", "dgc", "--feedback.dtype", "int8"}), {"dgc", "feedback.dtype int8", "use bf16"});
 }
 
@@ -309,7 +309,7 @@ TEST_CASE("errors: options that an algorithm fixes") {
   check_error(run_with({"--optimizer", "dgc", "--codec", "sign-l2"}), {"dgc needs a sparse codec", "sign-l2"});
   check_error(run_with({"--optimizer", "dgc", "--codec", "threshold", "--optimizer.ramp", "5"}), {"ramp", "threshold"});
   check_error(run_with({"--optimizer", "ef21", "--feedback", "none"}), {"ef21", "feedback none"});
-  check_error(run_with({"--optimizer", "signsgd", "--feedback.dtype", "bf16"}), {"carry no errors", "feedback.dtype"});
+  check_error(run_with({"--optimizer", "signsgd", "--feedback.dtype", "bf16"}), {"keep no errors", "feedback.dtype"});
 }
 
 TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimizer") {

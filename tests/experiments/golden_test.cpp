@@ -183,7 +183,7 @@ TEST_CASE("golden: recorded random numbers are taken, not drawn") {
   const Outcome other = run_onebit(
       folder, {"replay", shared_path("golden/federated.h5"), "--reference", "ef21_randk_scaled", "--codec.k", "11"});
   CHECK(other.status == 2);
-  CHECK_THAT(other.err, Contains("mask_indices") && Contains("wanted: [40, 5, 11]"));
+  CHECK_THAT(other.err, Contains("mask_indices") && Contains("expected: [40, 5, 11]"));
 }
 
 TEST_CASE("golden: a table names the cases of methods that the program does not have") {

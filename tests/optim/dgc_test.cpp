@@ -80,9 +80,10 @@ TEST_CASE("DGC masks by errors that are kept as bfloat16, and refuses integers, 
   options.config.exchange.error_type = compress::ErrorType::bf16;
   CHECK(difference(options, [](Index) { return 20; }) < 0.15);
   options.config.exchange.error_type = compress::ErrorType::int8;
-  CHECK(refusal([&] { Training{options}; }) ==
-        "dgc takes what left no error for sent, and int8 rounds small errors to none (optimizer dgc, feedback.dtype "
-        "int8); use bf16");
+  CHECK(
+      refusal([&] { Training{options}; }) ==
+      "dgc treats elements without an error as sent, but int8 rounds small errors to 0 (optimizer dgc, feedback.dtype "
+      "int8); use bf16, or leave out feedback.dtype");
 }
 
 TEST_CASE("DGC takes top-k where no codec was chosen") {

@@ -46,6 +46,6 @@ TEST_CASE("a no-decay pattern that fits no tensor is refused") {
   for (const std::string& name : kDecaying) {
     TrainingOptions options = decaying(name);
     options.config.no_decay = {"tensor0", "bias*"};
-    CHECK(contains(refusal([&] { Training{options}; }), "pattern fits no tensor (optimizer.no-decay bias*)"));
+    CHECK(contains(refusal([&] { Training{options}; }), "pattern matches no tensor (optimizer.no-decay bias*)"));
   }
 }

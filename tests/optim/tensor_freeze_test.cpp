@@ -440,14 +440,14 @@ TEST_CASE("what cannot be frozen by tensors is refused in one line") {
         "accepted");
   CHECK(contains(message([](auto& c) { c.exchange.error_type = compress::ErrorType::bf16; }, adam), "feedback.dtype"));
   for (const char* codec : {"top-k", "power-sgd"}) {
-    CHECK(
-        contains(message([&](auto& c) { c.exchange.up.name = codec; }, adam), "the codec is not exchanged by servers"));
+    CHECK(contains(message([&](auto& c) { c.exchange.up.name = codec; }, adam),
+                   "the codec is not exchanged through servers"));
   }
   const auto remembering = [](auto& c) {
     c.exchange.up.name = "dct";
     c.exchange.pattern = compress::ExchangePattern::server;
   };
-  CHECK(contains(message(remembering, adam), "numbers of its own"));
+  CHECK(contains(message(remembering, adam), "state of its own"));
   // Where nothing is watched the scope says nothing.
   for (const char* policy : {"fixed:3", "fraction:0.1", "never"}) {
     CHECK(message([&](auto& c) { c.freeze.policy = policy; }, "onebit-lamb") == "accepted");

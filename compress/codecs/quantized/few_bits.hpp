@@ -9,17 +9,17 @@ namespace onebit::compress {
 
 /// TernGrad (Wen et al. 2017): C[y]_i = s sgn(y_i) b_i with P(b_i = 1) = |y_i| / s, where s is the largest magnitude in
 /// this segment over all workers (the paper's scaler sharing). Before that, y is clipped to +-clip sigma (gradient
-/// clipping). The mean of C is the clipped vector, up to the resolution 2^-24 s of the random numbers. What is clipped
-/// off goes into the error. Deviation: sigma is the root mean square instead of the standard deviation, which would
-/// clip a constant segment, or one of a single element, to nothing.
+/// clipping). The mean of C is the clipped vector, up to the resolution 2^-24 s of the random numbers. The part that is
+/// clipped off goes into the error. Deviation: sigma is the root mean square instead of the standard deviation, which
+/// would clip a constant segment, or one of a single element, to nothing.
 ///
 /// Payload: s (float32; also on the way up, where every receiver knows it already), then five elements per byte in base
 /// 3, the first one lowest: 0 for -s, 1 for 0, 2 for +s. Places after the last element are 0.
 ///
-/// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. There is no omega, because another worker may make s
-/// arbitrarily large. For a single worker it is (sqrt(n) - 1) / 2.
+/// E||C[y] - y||^2 = s ||y||_1 - ||y||_2^2 without clipping. No omega is declared, because another worker may make s
+/// arbitrarily large. For a single worker, omega is (sqrt(n) - 1) / 2.
 struct TernGrad {
-  double clip = 0;  ///< in root mean squares of the segment; 0: none
+  double clip = 0;  ///< clipping bound in root mean squares of the segment; 0: no clipping
 
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 4 + ceil_div(n, 5) : 0; }
 
@@ -32,7 +32,7 @@ struct TernGrad {
       std::uint32_t byte = 0, place = 1;
       for (Index i = 5 * five; i < in.n && i < 5 * five + 5; ++i, place *= 3) {
         const float size = clipped(in.y[i], limit);
-        // An exact product: the 24 bits of each fit a double.
+        // The product is exact: a double holds the product of two 24-bit numbers.
         const bool sent =
             static_cast<double>(in.random.uniform(i)) * static_cast<double>(in.shared_max) < static_cast<double>(size);
         const std::uint32_t digit = !sent ? 1u : (in.y[i] < 0 ? 0u : 2u);
@@ -58,7 +58,7 @@ struct TernGrad {
 };
 
 /// Natural compression (Horvath et al. 2019): sign and power of two. |y| = 2^e (1 + f) becomes 2^(e + 1) with
-/// probability f and 2^e otherwise. The random numbers resolve all 23 bits that a float32 has of f, so it is exactly
+/// probability f and 2^e otherwise. The random numbers resolve all 23 bits of f in a float32, so the codec is exactly
 /// unbiased. omega = max f(1 - f) / (1 + f)^2 = 1/8, at f = 1/3. Numbers above 2^127 become 2^127; those below 2^-126
 /// count as zero, as in all kernels. Payload: 9 bits per element, the exponent field of float32 (0 for zero) below the
 /// sign.
@@ -89,11 +89,11 @@ struct Natural {
   ONEBIT_HOST_DEVICE static float value(std::uint32_t code) { return bits_as<float>(code << 23); }
 };
 
-/// 1-bit SGD's quantiser (Seide et al. 2014): negative numbers become their mean, and the others become theirs. These
-/// are the two values with the least square error for a threshold at 0. The paper does so per column of a weight
-/// matrix, here it is per segment. -0.0 is not negative.
-/// Payload: the mean of the negative numbers and that of the others (float32; 0 for none), then 1 bit per element, set
-/// for the others.
+/// 1-bit SGD's quantiser (Seide et al. 2014): negative numbers are replaced by their mean, and the other numbers by
+/// theirs. These are the two values with the least square error for a threshold at 0. The paper does this for each
+/// column of a weight matrix, this codec for each segment. -0.0 is not negative.
+/// Payload: the mean of the negative numbers and the mean of the others (float32; 0 if there are none), then 1 bit per
+/// element, set for the others.
 ///
 /// Bound: the mean of the p numbers of one sign, whose sum is S, keeps S^2 / p of their square, and |S| is at least
 /// their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs 2^-48 ||y||^2, a

@@ -28,8 +28,8 @@ struct Fp32 {
   }
 };
 
-/// IEEE binary16, round to nearest even; numbers beyond the largest one become it, and the difference goes into the
-/// error.
+/// IEEE binary16, round to nearest even; numbers beyond its range become its largest number, and the difference goes
+/// into the error.
 /// ||x - C[x]||^2 <= 2^-22 ||x||^2 for numbers in the normal range, 2^-14 and above; smaller ones lose up to 2^-25.
 struct Fp16 {
   static constexpr float kLargest = 65504.0f;

@@ -1,6 +1,6 @@
 #pragma once
 // Packs the levels -s .. s of a quantiser into bits. put writes bind(i / run)(i), which it calls once for every i in
-// [0, n), and returns the number of bytes written (for some packings the right number in one lane only). get calls
+// [0, n), and returns the number of bytes written (for some packings, the right number in one lane only). get calls
 // bind(i / run)(i, level).
 
 #include "compress/codecs/bit_stream.hpp"
@@ -44,9 +44,9 @@ ONEBIT_HOST_DEVICE inline Index get_gamma(BitReader& bits) {
   return (Index{1} << below) + static_cast<Index>(bits.get(below));
 }
 
-/// For every level that is not 0: gamma code of its distance from the one before, its sign bit, gamma code of its size;
-/// after the last one, the distance to the end. That is at most 1 + 1 + gamma(s) bits per element, and one more. Where
-/// a level's bits begin depends on all levels before it, so one lane writes and reads them.
+/// Stores every nonzero level as the gamma code of its distance from the previous one, its sign bit, and the gamma code
+/// of its size. The distance to the end follows the last one. This takes at most 1 + 1 + gamma(s) bits per element,
+/// plus one. One lane writes and reads all levels, because the start of a level's bits depends on all levels before it.
 struct EliasLevels {
   static constexpr bool kVariableSize = true;
   ONEBIT_HOST_DEVICE static Index most_bits(Index n, Index s) { return n * (1 + 2 * bit_width(s)) + 1; }

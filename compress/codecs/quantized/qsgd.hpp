@@ -7,24 +7,24 @@
 namespace onebit::compress {
 
 /// QSGD (Alistarh et al. 2017, section 3.1): C[y]_i = N sgn(y_i) l_i / s, where l_i is s |y_i| / N, rounded at random
-/// to one of its two neighbours such that its expectation is exact. N is the norm of y_i's bucket: ||y||_2 as in the
+/// to one of its two neighbours so that its expectation is exact. N is the norm of y_i's bucket: ||y||_2 as in the
 /// theory, or max|y| as in the paper's experiments. It is unbiased up to 2^-24 of a level, the resolution of the random
 /// numbers.
 ///
 /// Payload: with Elias packing, its size (uint32); N of every bucket (float32); the levels, packed over the whole
-/// segment. The paper packs every bucket separately and codes the levels with recursive Elias codes; here it is the
-/// gamma code, which is shorter for small numbers.
+/// segment. The paper packs every bucket separately and codes the levels with recursive Elias codes; this codec uses
+/// the gamma code, which is shorter for small numbers.
 ///
-/// Variance with d elements in a bucket: that of a level is at most 1/4, as of a coin, and at most s |y_i| / N. With
-/// the L2 norm this gives omega = min(d / (4 s^2), sqrt(d) / s) (Lemma 3.1 has d / s^2). With the maximum norm, the
-/// largest element is exact, and sum l(1 - l) / (s^2 + sum l^2) over the others is largest where they are all equal:
-/// omega = (sqrt(1 + (d - 1) / s^2) - 1) / 2. The resolution of the random numbers adds 2^-24 d / s^2.
+/// Variance with d elements in a bucket: the variance of a level is at most 1/4, like that of a coin, and at most s
+/// |y_i| / N. With the L2 norm this gives omega = min(d / (4 s^2), sqrt(d) / s) (Lemma 3.1 has d / s^2). With the
+/// maximum norm, the largest element is exact, and sum l(1 - l) / (s^2 + sum l^2) over the others is largest if they
+/// are all equal: omega = (sqrt(1 + (d - 1) / s^2) - 1) / 2. The resolution of the random numbers adds 2^-24 d / s^2.
 template <class Packing>
 struct Qsgd {
   static constexpr bool kVariableSize = Packing::kVariableSize;
   static constexpr Index kHeader = kVariableSize ? 4 : 0;
 
-  Index levels = 127;  ///< s
+  Index levels = 127;  ///< s: number of levels of each sign
   Index block = 0;     ///< elements of a bucket; 0: the segment
   bool maximum = false;
 
@@ -75,7 +75,8 @@ struct Qsgd {
   ONEBIT_HOST_DEVICE double step_of(const std::uint8_t* norms, Index bucket) const {
     return static_cast<double>(load<float>(norms + 4 * bucket)) / static_cast<double>(levels);
   }
-  /// Rounds x away from zero with the probability of its fraction, otherwise towards zero, within -s .. s.
+  /// Rounds x away from zero with a probability equal to its fraction, otherwise towards zero. The result is within -s
+  /// .. s.
   ONEBIT_HOST_DEVICE Index draw(double x, float uniform) const {
     const double size = std::fabs(x), floor = std::floor(size);
     Index level = static_cast<Index>(floor) + (static_cast<double>(uniform) < size - floor ? 1 : 0);

@@ -61,7 +61,8 @@ std::unique_ptr<Codec> make_qsgd(const CodecConfig& config) {
 }
 
 std::unique_ptr<Codec> make_terngrad(const CodecConfig& config) {
-  require_option(config.clip >= 0 && std::isfinite(config.clip), "clip", shortest(config.clip), "0 (none) or more");
+  require_option(config.clip >= 0 && std::isfinite(config.clip), "clip", shortest(config.clip),
+                 "0 (no clipping) or more");
   const Traits traits{.unbiased = config.clip == 0, .expanding = true, .shared_max = true};
   return make_segment_codec(config.name, traits, TernGrad{config.clip});
 }

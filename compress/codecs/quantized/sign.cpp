@@ -5,13 +5,14 @@
 namespace onebit::compress {
 namespace {
 
-/// The rows [range] of a payload. Launchers that only read take the same type, hence the cast.
+/// The rows [range] of a payload. Launchers that only read take the same (mutable) type, hence the cast.
 device::SignRows sign_rows(const SegmentTable& table, const Payload& payload, Range range) {
   auto* bits = const_cast<std::uint8_t*>(payload.body.data()) + range.first * payload.body_bytes;
   return {range.count, bits, payload.body_bytes, table.device_byte_offsets()};
 }
 
-/// The same rows with their scales. Several segments of the table, the chunks of a vector, may share one scale.
+/// The rows [range] of a payload with their scales. The chunks of a vector, which are segments of the table, may share
+/// one scale.
 device::ScaledSignRows scaled_rows(const SegmentTable& table, const Payload& payload, Range range) {
   return {sign_rows(table, payload, range), payload.scales.data() + range.first * payload.scale_count,
           payload.scale_count, table.count() / std::max<Index>(1, payload.scale_count)};

@@ -65,14 +65,14 @@ struct SecondPass {
   SignKernel bit;
 };
 
-/// Kernels of both passes, for reduce_and_pack.
+/// The kernels of both passes, for reduce_and_pack.
 template <class SumKernel>
 struct BothPasses : SecondPass {
   SumKernel sum;
 };
 
 /// Pass 1 of a server: adds the mean of the workers' decoded rows, summed in double and rounded to float32, to the
-/// server error. Yields the norm's term of the sum.
+/// server error. Yields the term of the resulting error in the scale's sum.
 struct ServeKernel {
   const Segment* segments;
   float* state;
@@ -88,7 +88,7 @@ struct ServeKernel {
       return term(y);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const { return store(i, load(i), mean); }
-    /// Announces, on the CPU, that the 16 elements from i on will be written soon.
+    /// Prefetches the 16 elements from i on for writing, on the CPU.
     void prefetch(Index i) const { __builtin_prefetch(state + i, 1); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state, term}; }

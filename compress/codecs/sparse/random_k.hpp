@@ -15,10 +15,10 @@ namespace onebit::compress {
 ///
 /// Payload: the key, 8 bytes, and the k values as float32 in the order of the permutation.
 /// `scaled`: values are multiplied by n/k, which makes the codec unbiased, with E||x - C[x]||^2 = (n/k - 1) ||x||^2,
-/// and no contraction; products beyond the largest float become it. Otherwise E||x - C[x]||^2 = (1 - k/n) ||x||^2
-/// (Stich et al. 2018, Lemma A.1): a contraction in expectation, but not of every single vector.
+/// but not a contraction. Products beyond the largest float are limited to it. Otherwise E||x - C[x]||^2 = (1 - k/n)
+/// ||x||^2 (Stich et al. 2018, Lemma A.1): a contraction in expectation, but not for every single vector.
 ///
-/// With recorded indices, the key holds the row of them that was used.
+/// With recorded indices, the key holds the number of the recorded row that was used.
 template <bool scaled>
 struct RandomK {
   SentCount count;
@@ -62,7 +62,7 @@ struct RandomK {
  private:
   static constexpr Index kKeyBytes = sizeof(PermutationKey);
 
-  /// Index of the j-th element that is sent; below 0: none.
+  /// Index of the j-th element that is sent; negative if there is none.
   ONEBIT_HOST_DEVICE Index place(const KeyedPermutation& order, PermutationKey key, Index j) const {
     return indices.given() ? indices.at(key.low, j) : order(j);
   }

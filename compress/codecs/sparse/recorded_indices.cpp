@@ -11,12 +11,14 @@ std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, c
   const std::optional<RecordedArray> found = find_recorded(draws, kName, {draws.steps(), workers, count.of(n)});
   if (!found) return std::nullopt;
   if (table.count() != 1) {
-    throw ConfigError("recorded indices are of all tensors as one vector", kName, "use --optimizer.granularity fused");
+    throw ConfigError("recorded indices refer to all tensors as one vector", kName,
+                      "use --optimizer.granularity fused");
   }
   std::vector<Index> indices;
   for (const double value : found->values) {
     if (!(value >= -1 && value < static_cast<double>(n))) {
-      throw ConfigError("a recorded index is not of the vector", kName, "wanted: from 0 to " + std::to_string(n - 1));
+      throw ConfigError("a recorded index is outside the vector", kName,
+                        "expected: from 0 to " + std::to_string(n - 1));
     }
     indices.push_back(static_cast<Index>(value));
   }

@@ -9,7 +9,7 @@ namespace onebit::compress {
 
 /// Recorded indices in device memory, `count` for every step and worker.
 struct RecordedIndices {
-  const Index* data = nullptr;  ///< [steps][workers][count]; below 0: none; null: nothing is recorded
+  const Index* data = nullptr;  ///< [steps][workers][count]; -1: no element; null: nothing is recorded
   Index workers = 0, count = 0;
 
   ONEBIT_HOST_DEVICE bool given() const { return data != nullptr; }
@@ -22,8 +22,8 @@ struct RecordedIndices {
   }
 };
 
-/// Reads `mask_indices` [steps, workers, elements sent] of a recording, if it has them. Throws ConfigError if the table
-/// has more than one vector, or if the indices have another shape or are beyond the vector.
+/// Reads `mask_indices` [steps, workers, elements sent] of a recording; empty if it has none. Throws ConfigError if the
+/// table has more than one vector, or if the indices have another shape or are beyond the vector.
 std::optional<std::vector<Index>> recorded_indices(const RecordedDraws& draws, const SegmentTable& table, Index workers,
                                                    const SentCount& count);
 

@@ -6,12 +6,12 @@
 
 namespace onebit::compress {
 
-/// Maps |value| to an integer in the same order: the bits of a finite float without its sign. 0 for 0 and -0.
+/// Maps |value| to an integer that preserves the order: the bits of a finite float without its sign. 0 for 0 and -0.
 ONEBIT_HOST_DEVICE inline std::uint32_t magnitude(float value) {
   return bits_as<std::uint32_t>(value) & 0x7FFFFFFFu;
 }
 
-/// The elements to send: all above a magnitude, and those of this very magnitude up to index `last`.
+/// The elements to send: all above a magnitude, and those of exactly this magnitude up to index `last`.
 struct Cut {
   std::uint32_t magnitude = 0;
   Index last = -1;
@@ -23,8 +23,9 @@ struct Cut {
   }
 };
 
-/// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. A radix selection: three passes
-/// count by 11, 10 and 10 bits of the magnitudes, from the highest down. Of equal magnitudes, the first ones are sent.
+/// Returns the cut that sends the k largest of the n values at(0), ..., 0 <= k <= n. This is a radix selection: three
+/// passes count by 11, 10 and 10 bits of the magnitudes, from the highest down. Among equal magnitudes, the first ones
+/// are sent.
 template <class At, class Lanes>
 ONEBIT_DEVICE Cut largest(const At& at, Index n, Index k, const Lanes& lanes) {
   if (k == 0) return {0x7FFFFFFFu, -1, 0};

@@ -6,12 +6,12 @@
 
 namespace onebit::compress {
 
-/// Number of elements that a sparse codec sends: a share of them, at least one, or a fixed number, at most all.
+/// Number of elements that a sparse codec sends: a share of all, at least one, or a fixed number, at most all.
 struct SentCount {
   double share = 0;
-  Index number = 0;  ///< 0: the share
+  Index number = 0;  ///< 0: `share` is used
 
-  /// Returns min(number, n), or ceil(share * n), where rounding errors of the product do not count.
+  /// Returns min(number, n), or ceil(share * n), unaffected by rounding errors of the product.
   ONEBIT_HOST_DEVICE Index of(Index n) const {
     const double product = share * static_cast<double>(n) * (1 - 0x1p-50);
     const Index wanted = number > 0 ? number : static_cast<Index>(std::ceil(product));

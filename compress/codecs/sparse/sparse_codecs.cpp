@@ -47,7 +47,7 @@ std::unique_ptr<Codec> make_random_k(const CodecConfig& config) {
 std::unique_ptr<Codec> make_threshold(const CodecConfig& config) {
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
   require_option(config.threshold >= 0 && config.threshold <= largest, "threshold", shortest(config.threshold),
-                 "a float32, 0 or above");
+                 "at least 0 and finite in single precision");
   const Threshold method{static_cast<float>(config.threshold), counted(config)};
   return make_segment_codec(config.name, {.deterministic = true, .sparse = true, .fixed_volume = false}, method);
 }

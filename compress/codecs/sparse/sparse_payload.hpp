@@ -9,13 +9,13 @@ namespace onebit::compress {
 
 /// Payload of some of the n elements of a segment, in ascending order of their indices:
 ///
-///   number of elements that are sent   bytes that hold n, if `counted`: the receiver does not know it
+///   number of elements that are sent   bytes that hold n, if `counted` (the receiver does not know it)
 ///   bytes of the indices               bytes that hold n, if `gaps`
 ///   values                             float32 each
 ///   indices                            contiguous bits, lowest first, the last byte filled with zeros
 ///
 /// An index takes ceil(log2 n) bits, or with `gaps` a Rice code (Golomb 1966; Rice 1979) of the number of elements
-/// skipped since the one before: its quotient by 2^b in unary, then b bits of remainder. 2^b is the largest power of
+/// skipped since the previous one: its quotient by 2^b in unary, then b bits of remainder. 2^b is the largest power of
 /// two that does not exceed the mean gap, floor((n - count) / count); b = 0 if that is below 1. All gaps together are
 /// at most n - count, so the indices take at most count (b + 1) + (n - count) / 2^b bits. That is never more than a
 /// bitmap of n bits, and it grows with the number of elements sent.
@@ -26,8 +26,8 @@ struct SparsePayload {
   /// Bytes that at most `most` of n elements need.
   ONEBIT_HOST_DEVICE Index bytes(Index n, Index most) const { return header(n) + 4 * most + index_bytes(n, most); }
 
-  /// Writes the elements of a cut and sets them to 0 in the input, which is the error afterwards. Returns the bytes
-  /// used; with `gaps`, the number is right in one lane only.
+  /// Writes the elements of a cut and sets them to 0 in the input, which then holds the error. Returns the bytes used;
+  /// with `gaps`, only one lane gets the right number.
   template <class Lanes>
   ONEBIT_DEVICE Index write(const SegmentInput& in, const Cut& cut, std::uint8_t* out, const Lanes& lanes) const {
     std::uint8_t* values = out + header(in.n);
@@ -66,7 +66,7 @@ struct SparsePayload {
   ONEBIT_DEVICE static Index write_indices(const SegmentInput& in, const Cut& cut, std::uint8_t* values,
                                            std::uint8_t* indices, const Lanes& lanes) {
     const int bits = bit_width(in.n - 1);
-    static_assert(device::kTogether == 8, "so many indices are whole bytes");
+    static_assert(device::kTogether == 8, "kTogether indices fill whole bytes");
     lanes.select(
         in.n, [&](Index i) { return cut.sends(i, in.y[i]); },
         [&](Index rank, const Index* sent, Index count) {
@@ -79,7 +79,7 @@ struct SparsePayload {
         });
     return ceil_div(cut.count * bits, 8);
   }
-  /// Writes the gaps with one lane, because where a gap's bits begin depends on all gaps before it.
+  /// Writes the gaps with one lane, because the start of a gap's bits depends on all gaps before it.
   template <class Lanes>
   ONEBIT_DEVICE static Index write_gaps(const SegmentInput& in, const Cut& cut, std::uint8_t* values,
                                         std::uint8_t* indices, const Lanes& lanes) {

@@ -1,5 +1,5 @@
 #pragma once
-// All elements of at least a magnitude, which is fixed or renewed from time to time.
+// Codecs that send all elements of at least a given magnitude, which is fixed or renewed periodically.
 
 #include "compress/codecs/sparse/sent_count.hpp"
 #include "compress/codecs/sparse/sparse_payload.hpp"
@@ -7,7 +7,7 @@
 namespace onebit::compress {
 
 /// Threshold compression (Dutta et al. 2020): sends the elements with |y| >= `least` unchanged, but never zeros. It may
-/// send none or all of them. Payload: SparsePayload, with their number counted. There is no bound relative to the norm;
+/// send none or all of them. Payload: SparsePayload, with the number counted. There is no bound relative to the norm;
 /// the error is at most `least` per element.
 struct Threshold {
   static constexpr bool kVariableSize = true;
@@ -28,10 +28,10 @@ struct Threshold {
 
 /// DCT's data-parallel compressor (Gupta et al. 2021): sends all elements of at least a threshold's magnitude,
 /// including those equal to it, but never zeros. The threshold is the k-th largest magnitude at steps that are
-/// multiples of `renew`, and is kept in between. Payload: as Threshold. There is no bound between two renewals.
+/// multiples of `renew`, and is kept in between. Payload: as for Threshold. There is no bound between two renewals.
 ///
-/// Deviation: a vector without a threshold, at first or because it had fewer than k nonzero elements, gets one at any
-/// step.
+/// Deviation: a vector without a threshold, at first or because it had fewer than k nonzero elements, gets one at the
+/// next step, whatever its number.
 struct Dct {
   static constexpr bool kVariableSize = true, kMemory = true;
   SentCount count;

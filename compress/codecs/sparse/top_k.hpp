@@ -7,8 +7,9 @@
 
 namespace onebit::compress {
 
-/// Top-k (Aji and Heafield 2017; Stich et al. 2018): sends the k elements of largest magnitude unchanged; of equal ones
-/// the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload, with the number not counted.
+/// Top-k (Aji and Heafield 2017; Stich et al. 2018): sends the k elements of largest magnitude unchanged; among equal
+/// magnitudes the first, and zeros too if fewer than k elements are nonzero. Payload: SparsePayload, with the number
+/// not counted.
 ///
 /// ||x - C[x]||^2 <= (1 - k/n) ||x||^2 (Stich et al. 2018, Lemma A.1), with equality where all magnitudes are equal.
 template <bool gaps>
@@ -37,7 +38,7 @@ struct TopK {
 /// magnitude. The threshold is taken from a sample of m elements without repetition: the sample's element of rank r =
 /// round(k (m + 1) / (n + 1)), clamped to 1 .. m, whose expected rank among all elements is k. If more than 2k elements
 /// reach it, exactly the k largest are sent instead; if fewer than k do, no others are sent, and the rest stays in the
-/// error. Zeros are never sent. Payload: SparsePayload, with their number counted.
+/// error. Zeros are never sent. Payload: SparsePayload, with the number counted.
 ///
 /// Deviation: the sample has at least n/k elements, so that it is expected to contain one of the k largest. The r
 /// largest elements of a vector are always sent (or all that are not 0), so the bound of top-k holds with r in place of
