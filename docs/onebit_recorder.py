@@ -14,8 +14,8 @@ import numpy as np
 
 class Recorder:
     def __init__(self, path, x0, workers, tensor_sizes=None):
-        """x0: parameters before the first step, as {name: array} or as a flat vector. A vector needs tensor_sizes, unless
-        it is one tensor."""
+        """x0: parameters before the first step, as {name: array} or a flat vector. A vector of several tensors needs
+        tensor_sizes."""
         self.shapes = {name: np.shape(x) for name, x in x0.items()} if isinstance(x0, dict) else None
         if tensor_sizes is None:
             tensor_sizes = [np.size(x) for x in x0.values()] if self.shapes else [np.size(x0)]

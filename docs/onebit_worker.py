@@ -3,11 +3,11 @@
     import onebit_worker
 
     class Model:
-        def __init__(self, data): ...               # data.features, data.classes, data.context, ...: see Data
+        def __init__(self, data): ...               # data.features, data.classes, data.context and so on
             self.tensors = {"weight": (784, 10), "bias": (10,)}
         def initialize(self, seed): ...             # returns {name: array}; leave it out to start from --model.init FILE
         def gradients(self, weights, batch): ...    # returns loss and {name: array}, both means over one worker's batch
-        def evaluate(self, weights, batch): ...     # returns sum of losses, number of correct examples, number of examples
+        def evaluate(self, weights, batch): ...     # returns sum of losses, correct examples, examples
 
     onebit_worker.serve(Model)
 """

@@ -67,7 +67,7 @@ def bert(vocabulary, width, heads, depth, context, chosen, workers, batch):
 
 
 def initial_state(problem):
-    """All that a step reads and writes, with values as after some steps: tensors by name; `errors` has one row per worker."""
+    """All that a step reads and writes, as after some steps: tensors by name; `errors` has one row per worker."""
     random = np.random.default_rng(2)
 
     def normals(scale, workers=()):
@@ -155,7 +155,7 @@ def compressed(vector):
 
 
 def step(problem, state, lr):
-    """Each worker adds its gradient to the shared momentum and sends the signs; the server sends the signs of the mean."""
+    """Each worker adds its gradient to the shared momentum and sends signs; the server sends the signs of the mean."""
     received = {name: 0.0 for name in problem.shapes}
     for worker in range(problem.workers):
         inputs = [each[worker] for each in problem.inputs]

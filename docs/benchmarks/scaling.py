@@ -30,7 +30,8 @@ def points(rows, what):
 def main(program, picture, *options):
     run = subprocess.run([program, "bench", "scaling", *PROBLEM, "--json", *options], check=True, capture_output=True)
     report = json.loads(run.stdout)
-    print("| workers | examples of each | gradients | relative to one worker | step | relative to one worker | N x P |\n" + "|---" * 7 + "|")
+    print("| workers | examples of each | gradients | relative to one worker | step | relative to one worker | N x P |\n" +
+          "|---" * 7 + "|")
     for row in report["rows"]:
         print(f"| {row['workers']} | {row['batch']} | {1e3 * row['gradient_seconds']:.1f} ms | {row['gradient_of_one']:.2f} | "
               f"{1e3 * row['step_seconds']:.1f} ms | {row['step_of_one']:.2f} | {row['gradient_bytes'] / 1e6:.1f} MB |")
