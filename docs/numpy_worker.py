@@ -1,4 +1,4 @@
-"""Softmax regression in numpy behind onebit's virtual workers: --model external --model.command 'python3 numpy_worker.py'"""
+"""Softmax regression in numpy, trained by onebit with --model external --model.command 'python3 numpy_worker.py'"""
 import numpy as np
 
 import onebit_worker

@@ -20,7 +20,7 @@ def _text(value):
 
 
 class Columns(Mapping):
-    """Columns of one group by name, cut to the rows that are committed."""
+    """Columns of one group by name, cut to the committed rows."""
 
     def __init__(self, file, name):
         self._group = file.get(name, {})
@@ -40,11 +40,11 @@ class Columns(Mapping):
 
 
 class Log:
-    """A snapshot: make another one to see what a live run has written since."""
+    """A snapshot of a log. Open another one to see what a live run has written since."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
-            start = file.read(48).ljust(48, b"\0")  # superblock: version at 8, end of the file at 28
+            start = file.read(48).ljust(48, b"\0")  # superblock: byte 8: version, byte 28: end of the file
         if start[8] == 3 and os.path.getsize(path) < max(48, int.from_bytes(start[28:36], "little")):
             raise OSError(f"{path}: the file is truncated")  # HDF5 would read its end as zeros, or hang
         try:

@@ -4,9 +4,9 @@
 
     with Recorder("trace.h5", x0={"weight": w, "bias": b}, workers=4) as recorder:
         for batches in data:
-            recorder.step([gradients_of(batch) for batch in batches])   # one dictionary or flat vector a worker
+            recorder.step([gradients_of(batch) for batch in batches])   # one dictionary or flat vector per worker
 
-Each step is written at once: a trace may be larger than memory, and one that was cut off holds its steps so far.
+Each step is written immediately. A trace may be larger than memory, and an interrupted one holds all steps so far.
 """
 import h5py
 import numpy as np
@@ -14,7 +14,8 @@ import numpy as np
 
 class Recorder:
     def __init__(self, path, x0, workers, tensor_sizes=None):
-        """x0: the parameters before the first step, as {name: array} or a flat vector, then with tensor_sizes."""
+        """x0: parameters before the first step, as {name: array} or a flat vector. A vector of several tensors needs
+        tensor_sizes."""
         self.shapes = {name: np.shape(x) for name, x in x0.items()} if isinstance(x0, dict) else None
         if tensor_sizes is None:
             tensor_sizes = [np.size(x) for x in x0.values()] if self.shapes else [np.size(x0)]
@@ -43,7 +44,7 @@ class Recorder:
         return np.ravel(values).astype("float32")
 
     def step(self, gradients):
-        """The gradient of each worker, in the form of x0."""
+        """Appends one step: the gradient of each worker, in the form of x0."""
         rows = [self._flat(gradient) for gradient in gradients]
         steps, workers, parameters = self.gradients.shape
         if len(rows) != workers or any(row.size != parameters for row in rows):

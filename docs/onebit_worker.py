@@ -1,13 +1,13 @@
-"""A model of your own behind onebit's virtual workers (--model external). Needs numpy; copy the file freely.
+"""Connects a model of your own to onebit (--model external). Needs numpy; copy the file freely.
 
     import onebit_worker
 
     class Model:
-        def __init__(self, data): ...               # data.features, data.classes, data.context, ...: see Data
+        def __init__(self, data): ...               # data.features, data.classes, data.context and so on
             self.tensors = {"weight": (784, 10), "bias": (10,)}
         def initialize(self, seed): ...             # returns {name: array}; leave it out to start from --model.init FILE
-        def gradients(self, weights, batch): ...    # returns loss, {name: array}: means over the batch of one worker
-        def evaluate(self, weights, batch): ...     # returns sum of the losses, how many are right, how many there are
+        def gradients(self, weights, batch): ...    # returns loss and {name: array}, both means over one worker's batch
+        def evaluate(self, weights, batch): ...     # returns sum of losses, correct examples, examples
 
     onebit_worker.serve(Model)
 """
@@ -28,13 +28,13 @@ def _number(text):
 
 
 def _words(line):
-    """The name of a request and its name=value words."""
+    """Splits a request into its name and its key=value words."""
     name, *words = line.split()
     return name, {key: _number(value) for key, value in (word.split("=", 1) for word in words)}
 
 
 class _Worker:
-    """Answers requests; arrays are views of the memory that is shared with onebit."""
+    """Answers requests. Arrays are views of the memory shared with onebit."""
 
     def __init__(self, make_model):
         self.make_model, self.shared = make_model, None
@@ -75,7 +75,7 @@ class _Worker:
         return np.ndarray(shape, dtype, self.shared, offset)
 
     def _tensors(self, row):
-        """The named tensors of a row of weights, not to be written."""
+        """The named tensors of a row of weights, read-only."""
         row.flags.writeable = False
         ends = np.cumsum(list(self.sizes.values()))
         return {name: row[end - size:end].reshape(self.model.tensors[name])
@@ -94,7 +94,7 @@ class _Worker:
 
     def _batches(self, workers, batch, rows, weights, first=0, features=None, tokens=None, labels=None, step=0, seed=0,
                  draw=0, again="no", **later):
-        """Weights and examples of each worker."""
+        """Yields the weights and the examples of each worker."""
         def examples(offset, dtype, width):
             return None if offset is None else self._array(offset, dtype, workers, batch, width)
         x = examples(features, np.float32, self.data.features)
@@ -109,9 +109,9 @@ class _Worker:
 
 
 def serve(make_model):
-    """Answers onebit until it closes the input. make_model(data) makes the model."""
+    """Answers onebit's requests until it closes the input. make_model(data) returns the model."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the model prints must not stand among the answers
+    os.dup2(2, 1)  # what the model prints must not mix with the answers
     worker = _Worker(make_model)
     for line in sys.stdin:
         name, values = _words(line)

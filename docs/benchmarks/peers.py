@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The same step in onebit, PyTorch and JAX, interleaved on one machine: N workers' gradients, then the compressed stage
-of 1-bit Adam (momentum, a sign a number with a scale a tensor, errors fed back at workers and server, frozen
-variance). float32, two cores or a GPU. Prints a Markdown table, or JSON.
+"""Times the same step in onebit, PyTorch and JAX, interleaved on one machine: N workers' gradients, then the compressed
+stage of 1-bit Adam (momentum, one sign per number and one scale per tensor, errors fed back at workers and server,
+frozen variance). float32, two cores or a GPU. Prints a Markdown table, or JSON.
 
     python3 -m venv peers && peers/bin/pip install numpy jax torch
     peers/bin/python docs/benchmarks/peers.py build/release/experiments/onebit
 
-Who has no JAX, or none for the device, gets a table without it.
+If JAX is not installed, or not for this device, the table omits it.
 
-What is in favour of the frameworks: their batch lies ready (onebit samples, and masks tokens), their signs are not
-packed to bits, and their server has one scale a tensor (onebit's has one for each of N chunks). Of bert-nano they
-compute logits at the masked places alone. Each is first held against NumPy, on tiny sizes."""
+The frameworks have some advantages: their batch is prepared beforehand (onebit samples it and masks tokens), their
+signs are not packed to bits, and their server has one scale per tensor (onebit's has one for each of N chunks). For
+bert-nano they compute logits only at the masked positions. Each is first checked against NumPy, on tiny sizes."""
 import argparse
 import contextlib
 import json
@@ -49,12 +49,12 @@ TINY = {
     "bert-nano": lambda: reference.bert(vocabulary=5, width=4, heads=2, depth=1, context=3, chosen=2, workers=2,
                                         batch=2),
 }
-LR = 1e-12  # as in `onebit bench step`: a variance from nowhere must not blow the weights up
-STEPS = 5  # of each, a round
+LR = 1e-12  # as in `onebit bench step`: an arbitrary variance must not make the weights diverge
+STEPS = 5  # of each program per round
 
 
 def peers(problem, lr, variants, double=False):
-    """Name -> step, all from the same state."""
+    """Maps names to steps, all from the same state."""
     state = reference.initial_state(problem)
     steps = {name: peers_torch.Step(problem, state, lr, variant, torch.float64 if double else torch.float32)
              for name, variant in peers_torch.VARIANTS.items() if variant in variants}
@@ -68,7 +68,7 @@ def double_precision():
 
 
 def check(make, variants):
-    """Two steps on tiny sizes, in double precision, are those of NumPy."""
+    """Checks two steps on tiny sizes, in double precision, against NumPy."""
     problem, lr = make(), 1e-2
     expected = reference.initial_state(problem)
     with double_precision():
@@ -93,7 +93,7 @@ def onebit_seconds(program, problem):
 
 
 def seconds_of(step):
-    """Median of a few steps, after one that wakes the threads up."""
+    """Median time of STEPS steps, after one that wakes the threads."""
     step()
     times = []
     for _ in range(STEPS):
@@ -104,7 +104,7 @@ def seconds_of(step):
 
 
 def measure(program, problem, variants, rounds):
-    """Name -> median over the rounds."""
+    """Maps names to medians over the rounds."""
     contenders = {"onebit": lambda: onebit_seconds(program, problem)}
     for name, step in peers(problem, LR, variants).items():
         step()  # compiles
@@ -113,7 +113,7 @@ def measure(program, problem, variants, rounds):
     for done in range(rounds):
         for name, contender in contenders.items():
             times[name].append(contender())
-            time.sleep(0.2)  # until idle threads of the last have gone to sleep
+            time.sleep(0.2)  # until idle threads of the previous program sleep
         print(f"{problem.name}: round {done + 1} of {rounds}", file=sys.stderr)
     return {name: statistics.median(each) for name, each in times.items()}
 
@@ -124,7 +124,7 @@ def printed_by(*command):
 
 
 def version_of(program):
-    """With the commit, where there is one."""
+    """The program's version, with the commit if there is one."""
     version = printed_by(program, "--version")
     try:
         return version + " at " + printed_by("git", "describe", "--always", "--dirty")
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("onebit", help="path of the program")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--models", default=",".join(PROBLEMS))
-    parser.add_argument("--variants", default=",".join(peers_torch.VARIANTS.values()), help="of PyTorch")
+    parser.add_argument("--variants", default=",".join(peers_torch.VARIANTS.values()), help="variants of PyTorch")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -157,7 +157,7 @@ def main():
                 f"Python {platform.python_version()}"]
     if not arguments.json:
         print(f"{', '.join(versions)}; {machine()}; medians of {arguments.rounds} rounds of {STEPS} steps\n")
-        print("| step | program | ms | times onebit's |\n|---|---|---|---|")
+        print("| step | program | ms | relative to onebit |\n|---|---|---|---|")
     results = []
     for name in arguments.models.split(","):
         check(TINY[name], variants)

@@ -1,4 +1,4 @@
-"""The step in JAX: vmap of grad and the compressed stage, jitted as one, the state donated."""
+"""The step in JAX: vmap of grad and the compressed stage, jitted as one function that donates the state."""
 import functools
 
 import jax
@@ -32,7 +32,7 @@ def bert_loss(params, tokens, places, labels, heads):
     for i in range(sum(name.endswith("qkv.weight") for name in params)):
         x = normalised(f"{i}.norm1", x + linear(f"{i}.attended", attention(linear(f"{i}.qkv", x))))
         x = normalised(f"{i}.norm2", x + linear(f"{i}.out", gelu(linear(f"{i}.in", x))))
-    x = jnp.take_along_axis(x, places[..., None], axis=1)  # nothing is predicted elsewhere
+    x = jnp.take_along_axis(x, places[..., None], axis=1)  # other positions predict nothing
     x = normalised("transform.norm", gelu(linear("transform", x)))
     log_p = jax.nn.log_softmax(x @ params["embedding"].T + params["logits.bias"])
     return -jnp.take_along_axis(log_p, labels[..., None], axis=-1).mean()
@@ -43,7 +43,7 @@ def loss_of(problem):
 
 
 def compressed(vector):
-    """The signs, times the root mean square."""
+    """The signs times the root mean square."""
     scale = jnp.sqrt(jnp.mean(jnp.square(vector)))
     return jnp.where(vector >= 0, scale, -scale)
 
@@ -64,7 +64,7 @@ def step(loss, lr, state, inputs):
 
 
 class Step:
-    """Call it for a step; `state` holds what it wrote."""
+    """Each call runs one step; `state` holds the result."""
 
     def __init__(self, problem, state, lr, dtype=jnp.float32):
         self.state = jax.tree.map(lambda value: jnp.asarray(value, dtype), state)

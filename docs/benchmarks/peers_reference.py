@@ -1,6 +1,6 @@
-"""The problems of peers.py, and one step on them in plain NumPy: losses by the book, gradients by central differences,
-the compressed stage of 1-bit Adam a worker and a tensor at a time. Slow and simple: what the frameworks are held
-against, on tiny sizes."""
+"""The problems of peers.py, and one step on them in plain NumPy: textbook losses, gradients by central differences, and
+the compressed stage of 1-bit Adam, one worker and one tensor at a time. It is slow and simple; the frameworks are
+checked against it on tiny sizes."""
 import math
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ BETA, EPS = 0.9, 1e-8
 @dataclass
 class Problem:
     name: str
-    shapes: dict  # name of a tensor -> shape
+    shapes: dict  # maps names of tensors to shapes
     inputs: tuple  # arrays [workers, batch, ...]
     onebit: list  # options of `onebit bench step` for the same step
     heads: int = 0
@@ -38,8 +38,8 @@ def mlp(widths, workers, batch):
 
 
 def bert(vocabulary, width, heads, depth, context, chosen, workers, batch):
-    """An encoder as BERT's: learned positions, norms after the residual sums, exact GELU, logits by the embedding on
-    top of one more layer. Inputs are tokens, the `chosen` places of each example, and what stood there."""
+    """An encoder like BERT's: learned positions, norms after the residual sums, exact GELU, one more layer, and logits
+    from the embedding. Inputs are tokens, `chosen` positions of each example, and the labels at these positions."""
     random = np.random.default_rng(1)
     shapes = {"embedding": (vocabulary, width), "positions": (context, width)}
 
@@ -67,7 +67,7 @@ def bert(vocabulary, width, heads, depth, context, chosen, workers, batch):
 
 
 def initial_state(problem):
-    """All that a step reads and writes, as if it had run for a while: tensors by name, of `errors` a row a worker."""
+    """All that a step reads and writes, as after some steps: tensors by name; `errors` has one row per worker."""
     random = np.random.default_rng(2)
 
     def normals(scale, workers=()):
@@ -107,7 +107,7 @@ def gelu(x):
 
 
 def attention(qkv, heads):
-    """One example and one head after the other."""
+    """Computes one example and one head after the other."""
     result = []
     for example in qkv:
         parts = [np.split(each, heads, axis=-1) for each in np.split(example, 3, axis=-1)]
@@ -150,12 +150,12 @@ def gradients(loss, params, width=1e-6):
 
 
 def compressed(vector):
-    """What arrives: the signs, times the root mean square."""
+    """What arrives: the signs times the root mean square."""
     return np.where(vector >= 0, 1.0, -1.0) * np.linalg.norm(vector) / vector.size**0.5
 
 
 def step(problem, state, lr):
-    """Each worker adds its gradient to the shared momentum and sends the signs; the server sends those of the mean."""
+    """Each worker adds its gradient to the shared momentum and sends signs; the server sends the signs of the mean."""
     received = {name: 0.0 for name in problem.shapes}
     for worker in range(problem.workers):
         inputs = [each[worker] for each in problem.inputs]

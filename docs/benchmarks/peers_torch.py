@@ -1,5 +1,5 @@
 """The step in PyTorch: every worker's gradient from a loop or from vmap, then the compressed stage for all workers at
-once; the vmap variant also compiled as a whole."""
+once. The vmap variant can also be compiled as a whole."""
 import functools
 
 import torch
@@ -33,7 +33,7 @@ def bert_loss(params, tokens, places, labels, heads):
     for i in range(sum(name.endswith("qkv.weight") for name in params)):
         x = normalised(f"{i}.norm1", x + linear(f"{i}.attended", attention(linear(f"{i}.qkv", x))))
         x = normalised(f"{i}.norm2", x + linear(f"{i}.out", F.gelu(linear(f"{i}.in", x))))
-    x = torch.gather(x, 1, places.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # nothing is predicted elsewhere
+    x = torch.gather(x, 1, places.unsqueeze(-1).expand(-1, -1, x.shape[-1]))  # other positions predict nothing
     x = normalised("transform.norm", F.gelu(linear("transform", x)))
     return F.cross_entropy((x @ params["embedding"].T + params["logits.bias"]).flatten(0, 1), labels.flatten())
 
@@ -43,7 +43,7 @@ def loss_of(problem):
 
 
 def looped(loss):
-    """Backward passes one after the other, gradients copied to the rows of one buffer."""
+    """Runs one backward pass after the other and copies the gradients to the rows of one buffer."""
     buffers = {}
 
     def gradients(params, inputs):
@@ -65,7 +65,7 @@ def vectorised(loss):
 
 
 def compress(state, gradients, lr):
-    """In place: the errors become what is to be sent, then what was not."""
+    """Works in place: the errors become the vectors to be sent, and then the part that was not sent."""
     for name, gradient in gradients.items():
         wanted, momentum, server = state["errors"][name], state["momentum"][name], state["server"][name]
         root = momentum.numel() ** 0.5
@@ -86,7 +86,7 @@ def to_torch(state, dtype):
 
 
 class Step:
-    """One variant on one problem: call it for a step; `state` holds what it wrote."""
+    """One variant on one problem. Each call runs one step; `state` holds the result."""
 
     def __init__(self, problem, state, lr, variant, dtype=torch.float32):
         self.state = to_torch(state, dtype)

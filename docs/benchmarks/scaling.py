@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost of dividing one batch among more and more workers: prints a Markdown table and draws a picture.
+"""Measures the cost of dividing one batch among more and more workers; prints a Markdown table and draws a picture.
 
     docs/benchmarks/scaling.py build/release/experiments/onebit scaling.png [options of bench scaling]
 
@@ -12,7 +12,7 @@ PROBLEM = ["--model", "mlp", "--model.layers", "784,256,256,10", "--optimizer", 
 PICTURE = """
 set terminal pngcairo size 900,560 font ',11'
 set output '{picture}'
-set title '{model}, {optimizer}, {batch} examples a step' noenhanced
+set title '{model}, {optimizer}, {batch} examples per step' noenhanced
 set xlabel 'workers'
 set ylabel 'ms'
 set logscale x 2
@@ -30,7 +30,8 @@ def points(rows, what):
 def main(program, picture, *options):
     run = subprocess.run([program, "bench", "scaling", *PROBLEM, "--json", *options], check=True, capture_output=True)
     report = json.loads(run.stdout)
-    print("| workers | examples of each | gradients | of one worker's | step | of one worker's | N x P |\n" + "|---" * 7 + "|")
+    print("| workers | examples of each | gradients | relative to one worker | step | relative to one worker | N x P |\n" +
+          "|---" * 7 + "|")
     for row in report["rows"]:
         print(f"| {row['workers']} | {row['batch']} | {1e3 * row['gradient_seconds']:.1f} ms | {row['gradient_of_one']:.2f} | "
               f"{1e3 * row['step_seconds']:.1f} ms | {row['step_of_one']:.2f} | {row['gradient_bytes'] / 1e6:.1f} MB |")
