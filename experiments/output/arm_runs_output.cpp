@@ -52,7 +52,7 @@ void print_runs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
-/// Returns a figure of every run; NaN for one that did not finish.
+/// Returns a figure of every run; NaN if the run did not finish.
 std::vector<double> of_finished(const ArmRuns& arm, double Summary::*figure) {
   std::vector<double> values;
   for (const Summary& run : arm.runs) {
@@ -68,7 +68,7 @@ std::string paired_text(const ArmRuns& baseline, const ArmRuns& arm) {
                        100, 3, "%");
 }
 
-/// Prints means over seeds and paired differences. An arm with a run that did not finish has neither.
+/// Prints means over seeds and paired differences, except for an arm with a run that did not finish.
 void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
   Table table({"arm", "finished", "final loss (95% interval)", "accuracy", "paired difference to " + arms.front().name,
                "to the arm above"});
@@ -86,7 +86,7 @@ void print_arms(const std::vector<ArmRuns>& arms, std::ostream& out) {
   table.print(out);
 }
 
-/// Prints what the codecs of the compressed steps do, from each arm's first run.
+/// Prints bytes, time and errors of the codecs in compressed steps, from each arm's first run.
 void print_codecs(const std::vector<ArmRuns>& arms, std::ostream& out) {
   Table table({"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error",
                "server codec error", "distance from the mean"});
@@ -112,7 +112,7 @@ std::vector<NamedCommunication> communication_of(const std::vector<ArmRuns>& arm
   return all;
 }
 
-/// Returns the seconds of each arm over its runs that finished.
+/// Returns the time of a run of each arm on each cluster, over the arm's runs that finished.
 std::vector<NamedSeconds> seconds_of(const std::vector<ArmRuns>& arms, const RunTimes& times) {
   std::vector<NamedSeconds> all;
   for (std::size_t a = 0; a < arms.size(); ++a) {
@@ -215,7 +215,7 @@ std::vector<std::string> draw_pictures(const std::vector<ArmRuns>& arms, const R
                        .log_x = true,
                        .curves = {}};
   analysis::Plot variance{
-      .title = "Stability of the variance: ||v(t)||_1 against ||v(t - lag)||_1, dashed: freeze step",
+      .title = "Stability of the variance: ||v(t)||_1 against ||v(t - lag)||_1, dashed line: freeze step",
       .x_label = "step",
       .y_label = "min(r, 1/r)",
       .legend = "bottom right",
