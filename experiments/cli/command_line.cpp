@@ -23,7 +23,7 @@ namespace po = boost::program_options;
 const std::vector<OwnOption>& parser_options() {
   static const std::vector<OwnOption> table = {
       {"config", "INI file with options", ""},
-      {"preset", "name of an INI file that comes with the program, see 'onebit list presets'", ""},
+      {"preset", "name of a preset, an INI file with options; see 'onebit list presets'", ""},
       {"deepspeed-config",
        "DeepSpeed configuration (JSON): sets optimizer, clipping and batch sizes; overrides a preset", ""},
       {"ranks", "number of MPI processes to start on this machine with mpirun", "1"},
@@ -159,7 +159,7 @@ class Parser {
     return first == std::string::npos ? name : name.substr(first);
   }
 
-  /// Throws ConfigError where an option exists, but not for this command.
+  /// Throws ConfigError if a given option exists, but not for this command.
   void check_accepted(const po::parsed_options& parsed, const std::string& place, const std::string& hint) const {
     for (const po::option& option : parsed.options) {
       const bool positional = option.string_key.empty();

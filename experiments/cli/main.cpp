@@ -99,7 +99,7 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
   wait_briefly(argv);
-  std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, as inherited, the program would not notice the end of a child
+  std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::vector<Command> all = commands();

@@ -61,8 +61,8 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   _exit(kNotStarted);
 }
 
-/// Splits mpirun's stderr: passes on what the ranks write, and keeps mpirun's own messages, which stand between lines
-/// of dashes.
+/// Splits mpirun's stderr: passes on what the ranks write, and keeps mpirun's own messages, which lines of dashes
+/// enclose.
 class Report {
  public:
   struct Death {

@@ -39,11 +39,10 @@ Option<Options> resume_row() {
 
 template <class Options>
 Option<Options> resume_allow_row() {
-  return list<Options>("resume.allow",
-                       "comma-separated options that may differ from the log's; bits: recomputed rows may differ, as "
-                       "they do with another "
-                       "build or CPU",
-                       "options", ONEBIT_PLACE(output.resume_allow));
+  return list<Options>(
+      "resume.allow",
+      "comma-separated options that may differ from the log's; bits: recomputed rows may differ (other build or CPU)",
+      "options", ONEBIT_PLACE(output.resume_allow));
 }
 
 /// Returns the rows that define arms. Arms on the command line replace those from files.

@@ -1,5 +1,5 @@
 #pragma once
-// Behaviour in a terminal that all commands share: exit status, warnings, progress, and a clean stop on Ctrl-C.
+// Functions that commands share as programs in a terminal: exit status, warnings, progress, and a clean stop on Ctrl-C.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 // How threads wait for each other. By default OpenMP's run-time libraries spin for milliseconds, which takes the cores
-// from everything else on the machine, including the threads they wait for. Steps of a small model became 10 to 100
-// times slower by this. The libraries read the spin time from the environment when the program is loaded.
+// from everything else on the machine, including the threads they wait for. This made steps of a small model 10 to 100
+// times slower. The libraries read the spin time from the environment when the program is loaded.
 
 #include <string>
 #include <utility>

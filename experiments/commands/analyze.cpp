@@ -39,8 +39,7 @@ std::vector<Option<Options>> rows() {
                        ONEBIT_PLACE(judging.thresholds)),
         field<Options>("fit",
                        "fit the squared gradient as a power of steps, workers or errors, over logs that differ in it; "
-                       "-o: the stem "
-                       "of the pictures' names",
+                       "-o: stem of the pictures' names",
                        ONEBIT_PLACE(fit)),
         field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                        ONEBIT_PLACE(baseline)),
@@ -101,7 +100,7 @@ LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& op
 
 int analyze_one(const Options& options) {
   if (!options.baseline.empty() || options.judging.margin || !options.price.empty())
-    throw ConfigError("a single log takes no options of a comparison", options.arguments.front(),
+    throw ConfigError("options of a comparison need several logs", options.arguments.front(),
                       "leave out --baseline, --margin and pricing options, or name several logs or a folder");
   const LogAnalysis result = analyze(options.arguments.front(), variance_options(options));
   if (options.json) {
@@ -124,7 +123,8 @@ Json array_of(const std::vector<std::string>& lines) {
 
 int compare_logs(const Options& options) {
   if (!options.lags.empty() || !options.judging.thresholds.empty())
-    throw ConfigError("only a single log takes these options", "lags, thresholds", "leave them out, or name one log");
+    throw ConfigError("these options apply only to a single log", "lags, thresholds",
+                      "leave them out, or name one log");
   const PriceConfig price = price_config_of(options.price);
   const std::unique_ptr<netmodel::CostModel> model = netmodel::make_cost_model(price.cost_model);
   analysis::LogSet logs = analysis::read_logs(options.arguments);
@@ -154,7 +154,7 @@ int validate(const Options& options) {
     throw ConfigError("--validate takes the options of a run, not logs", options.arguments.front());
   const bool priced = std::ranges::any_of(options.price, [](const auto& setting) { return setting.first != "target"; });
   if (!options.lags.empty() || !options.fit.empty() || !options.baseline.empty() || priced)
-    throw ConfigError("options that --validate does not take", "analyze",
+    throw ConfigError("--validate cannot be combined with options of other analyses", "analyze",
                       "leave out --lags, --fit, --baseline and pricing options other than --target");
   const Study study = study_of(options);
   const ValidationRequest request = request_of(options.judging, price_config_of(options.price).target);
@@ -181,7 +181,7 @@ int fit_logs(const Options& options) {
     throw ConfigError("unknown variable of a fit", "fit " + options.fit, "steps, workers or errors");
   if (!options.lags.empty() || !options.judging.thresholds.empty() || !options.baseline.empty() ||
       options.judging.margin || !options.price.empty())
-    throw ConfigError("options that --fit does not take", "fit " + options.fit,
+    throw ConfigError("--fit cannot be combined with options of other analyses", "fit " + options.fit,
                       "leave out --lags, --thresholds, --baseline, --margin and pricing options");
   for (const char* extension : {".svg", ".png"}) {
     if (!options.out.empty()) files::check_output(options.out + extension, options.output.overwrite);
@@ -207,10 +207,10 @@ int analyze_logs(const Options& options) {
   const bool of_validation =
       !options.judging.freeze_at.empty() || !options.judging.measure.empty() || !options.judging.reference.empty();
   if (of_validation || !options.arms.arms.empty() || options.output.resume)
-    throw ConfigError("only --validate takes these options", "freeze-at, measure, reference, arm, resume",
+    throw ConfigError("these options need --validate", "freeze-at, measure, reference, arm, resume",
                       "give --validate, or leave them out");
   if (!options.run.settings.empty() || options.seeds > 1)
-    throw ConfigError("only --validate takes options of a run",
+    throw ConfigError("options of a run need --validate",
                       options.run.settings.empty() ? "seeds" : options.run.settings.front().first,
                       "give --validate, which trains, or leave them out");
   if ((!options.out.empty() || options.output.overwrite || options.progress) && options.fit.empty())

@@ -56,7 +56,7 @@ void print_kernels(const std::string& device, const KernelReport& report) {
   std::cout << device << ": copy of " << bytes_text(static_cast<double>(report.copy_bytes)) << " "
             << per_second(report.copy_bytes_per_second, 1e9, "GB/s") << " (read + written), last-level cache "
             << bytes_text(static_cast<double>(report.cache_bytes)) << ", medians of " << report.rounds << " rounds\n\n";
-  Table table({"kernel", "elements", "floor B/element", "time", "GB/s", "of copy"});
+  Table table({"kernel", "elements", "floor B/element", "time", "GB/s", "share of copy"});
   for (const KernelRow& row : report.rows) {
     table.add({row.kernel, number(static_cast<double>(row.elements), 4), number(row.floor_bytes, 5),
                seconds_text(row.seconds), number(row.bytes_per_second() / 1e9, 3),
@@ -96,7 +96,7 @@ int bench_kernels_command(const Options& options, const sim::RunConfig& config) 
 }
 
 void print_log(const StepBench& bench) {
-  Table table({"log", "every", "time", "of a step"});
+  Table table({"log", "every", "time", "share of step"});
   for (const LogPart& part : bench.log) {
     table.add(
         {part.name, number(part.every, 3), seconds_text(part.seconds), percent_text(part.of_a_step() / bench.step)});
@@ -114,7 +114,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << config.workers << " workers x "
             << config.batch << ", " << config.device << ", " << precision_of(config) << ": medians of " << bench.rounds
             << " steps\n\n";
-  Table table({"part", "time", "of the step"});
+  Table table({"part", "time", "share of step"});
   const auto add = [&](const std::string& name, double seconds) {
     table.add({name, seconds_text(seconds), percent_text(seconds / bench.step)});
   };
@@ -168,7 +168,7 @@ int bench_step_command(const Options& options, const sim::RunConfig& config) {
 void print_scaling(const sim::RunConfig& config, const ScalingReport& report) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << report.global_batch
             << " examples a step, " << config.device << ": medians of " << report.rounds << " steps\n\n";
-  Table table({"workers", "batch", "gradients", "of one", "step", "of one", "N x P"});
+  Table table({"workers", "batch", "gradients", "vs 1 worker", "step", "vs 1 worker", "N x P"});
   const ScalingRow& one = report.rows.front();
   for (const ScalingRow& row : report.rows) {
     table.add({std::to_string(row.workers), std::to_string(report.global_batch / row.workers),
@@ -207,7 +207,7 @@ std::vector<Index> sweep_of(const Options& options, Index global_batch) {
 int bench_scaling_command(const Options& options, const sim::RunConfig& config) {
   for (const auto& [name, value] : options.run.settings) {
     if (name == "workers" || name == "batch") {
-      throw ConfigError("bench scaling sets this option itself", "--" + name, "use --sweep and --global-batch");
+      throw ConfigError("bench scaling sets this option itself", name, "use --sweep and --global-batch");
     }
   }
   const Index batch = options.global_batch > 0 ? options.global_batch : kGlobalBatch;

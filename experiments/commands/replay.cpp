@@ -90,7 +90,7 @@ void print(const Options& options, const sim::GradientTrace& trace, const CaseDe
             << difference_text(deviation.all) << " at step " << deviation.all.step << "\n";
 }
 
-/// A row of the table of cases: the deviation from the reference, or why the case was not replayed.
+/// A row of the table of cases: the deviation from the reference, or the reason why the case was not replayed.
 struct CaseRow {
   std::string name;
   sim::RunConfig config;
@@ -139,7 +139,7 @@ void print(const std::vector<CaseRow>& rows) {
   }
 }
 
-/// Replays every case of the trace and prints a table. Throws where none can be replayed.
+/// Replays every case of the trace and prints a table. Throws ConfigError if none can be replayed.
 void replay_all(const Options& options, const std::vector<std::string>& names) {
   if (!options.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + options.out, "name one case");
   if (names.empty()) throw ConfigError("the trace has no cases", options.arguments.front());

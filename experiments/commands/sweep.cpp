@@ -56,8 +56,7 @@ std::vector<Point> points_asked(const SweepOptions& options) {
   return points_of({definition_of(options)}, {}, [](const std::string&) { return std::optional<double>(); });
 }
 
-/// Returns a text that describes a point without the value of one option. Points with the same text differ only in that
-/// option.
+/// Returns a text that describes a point except for the value of one option. Points with equal texts differ only there.
 std::string text_without(const Point& point, const std::string& key) {
   std::string text = key + " " + point.arm + " " + std::to_string(point.config.seed);
   for (const auto& [name, value] : point.varied) text += name == key ? "" : "\n" + name + " " + value;

@@ -56,7 +56,7 @@ void check_depth(const std::string& text, const std::string& path) {
   }
 }
 
-/// Reads the file's parts into the rows of the result.
+/// Reads the parts of a file into the rows of the result.
 class Reader {
  public:
   explicit Reader(const std::string& path) { result_.path = path; }

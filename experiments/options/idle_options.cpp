@@ -27,7 +27,7 @@ std::string with(const std::string& selector, const sim::RunConfig& config) {
   return with(run_options(), selector, config);
 }
 
-/// Options that have an effect only where another option has certain values.
+/// Options that have an effect only if another option has certain values.
 template <class Config>
 struct Condition {
   std::string_view options;
@@ -35,8 +35,7 @@ struct Condition {
   const char* selector;  ///< the other option
 };
 
-/// Returns the number of steps of 0/1 Adam after its freeze; the largest Index if the data determines the number of
-/// steps.
+/// Returns the number of steps of 0/1 Adam after its freeze; the largest Index if that number depends on the data.
 Index local_steps(const sim::RunConfig& run) {
   const Index most = std::numeric_limits<Index>::max();
   return run.epochs > 0 ? most : sim::total_steps(run, 0) - run.optimizer.zeroone.var_freeze_step;
@@ -107,7 +106,7 @@ bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& na
   return reads(exchange.up.name) || (down && reads(exchange.down));
 }
 
-/// Returns the selector that leaves an option of an exchange unread by its value; null if the option is read.
+/// Returns the selector because of which an option of an exchange is not read; null if the option is read.
 const char* unread_in_exchange(const std::string& option, const optim::OptimizerConfig& config) {
   const optim::Codecs codecs = optim::codecs_of(config);
   if (codecs == optim::Codecs::none) return "optimizer";
@@ -119,7 +118,7 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
   return codecs == optim::Codecs::its_own ? "optimizer" : "codec";
 }
 
-/// Returns the selector that leaves an option unread by its value, according to the tables; null if the option is read.
+/// Returns the selector because of which an option is not read, according to the tables; null if the option is read.
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };

@@ -36,8 +36,7 @@ std::vector<std::string> users_of(const std::string& option, const Entries& entr
   return users;
 }
 
-/// Throws ConfigError if an option has a value other than its default, but the chosen model or data source does not use
-/// it.
+/// Throws ConfigError if the chosen model or data source does not use an option that differs from its default.
 template <class Entries>
 void check_used(const Settings& settings, const RunConfig& config, const std::string& kind, const std::string& chosen,
                 const Entries& entries) {

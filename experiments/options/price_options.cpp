@@ -259,8 +259,7 @@ std::vector<Option<PriceConfig>> pricing_options() {
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
   return {field<PriceConfig>(
-              "target",
-              "held-out loss for which to show the time, or with --measure steps the steps, until a run reaches it",
+              "target", "held-out loss: show the time until a run reaches it; with --measure steps, count the steps",
               ONEBIT_PLACE(target)),
           field<PriceConfig>("calibrate",
                              "fit a cluster to the measured all-reduces in this file, CSV or output of nccl-tests",

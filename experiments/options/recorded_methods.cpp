@@ -54,8 +54,7 @@ std::string text_of(const Attributes& attributes, const std::string& key) {
   return found == attributes.end() ? "" : found->second.text;
 }
 
-/// Returns the method of a case: its row of the table, or else the optimizer with the recorded name. Throws
-/// ConfigError.
+/// Returns the method of a case: its row of the table, or else the optimizer of that name. Throws ConfigError.
 Method method_of(const std::string& name, const Attributes& attributes) {
   const std::string recorded = text_of(attributes, "optimizer"), kind = text_of(attributes, "kind");
   for (const Method& method : methods()) {

@@ -140,7 +140,8 @@ std::vector<RunOption> run_size_options() {
       field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
       bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
       field("graphs", "GPUs: replay a pass that has run before as a CUDA graph", ONEBIT_PLACE(graphs)),
-      field("worker-group", "workers per device that hold gradients at the same time; 0: as many as are fast and fit",
+      field("worker-group",
+            "workers per device whose gradients are held at the same time; 0: as many as are fast and fit",
             ONEBIT_PLACE(worker_group)),
       memory_option(),
       field("log.every", "steps between rows of /steps", ONEBIT_PLACE(log.every)),
@@ -164,9 +165,10 @@ std::vector<RunOption> run_size_options() {
             "of "
             "its time",
             ONEBIT_PLACE(eval.every)),
-      field("eval.examples",
-            "examples per evaluation, evenly spread over the split; 0: 8192, or fewer within the same fifth",
-            ONEBIT_PLACE(eval.examples)),
+      field(
+          "eval.examples",
+          "examples per evaluation, evenly spread over the split; 0: 8192, or fewer to stay within a fifth of the run",
+          ONEBIT_PLACE(eval.examples)),
       choice("eval.split", "split on which to evaluate: held-out or training examples", ONEBIT_PLACE(eval.split),
              std::map<std::string, Split>{{"holdout", Split::holdout}, {"train", Split::train}}),
   };

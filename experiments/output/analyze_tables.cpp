@@ -123,7 +123,7 @@ Table steps_table(const analysis::StepSizes& sizes) {
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
-  Table table({"step of one bit at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
+  Table table({"step size of one bit at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
                "longest", "1% above", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];

@@ -123,7 +123,7 @@ void print_answer(const FreezeAnswer& answer, std::ostream& out) {
   print_costs(answer, out);
   print_savings(answer, out);
   out << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
-  out << "seed " << answer.choosing << " tried these steps, with these costs: " << tried_text(answer) << "\n";
+  out << "seed " << answer.choosing << " tried freezes (step: cost): " << tried_text(answer) << "\n";
   if (answer.freeze_step > 0) {
     out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold with 95% confidence over "
         << answer.looks << (answer.looks == 1 ? " look" : " looks") << " at the seeds (Bonferroni)\n";

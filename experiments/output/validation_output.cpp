@@ -85,10 +85,10 @@ void print_choice(const FreezeValidation& validation, std::ostream& out) {
   }
   const FreezeRow& row = validation.rows[validation.choice->row];
   out << "chosen by " << by << ": freeze at " << row.candidate << "; judged by " << seeds_text(validation.judging)
-      << ", after " << number(row.freeze_step.mean) << " steps: frozen " << verdict_text(validation.choice->freeze)
-      << " (" << cost_text(validation.choice->freeze) << "), " << validation.arms.front() << " "
-      << verdict_text(validation.choice->together) << " (" << cost_text(validation.choice->together)
-      << ", 97.5% intervals)\n";
+      << " (mean freeze step " << number(row.freeze_step.mean) << "): frozen "
+      << verdict_text(validation.choice->freeze) << " (" << cost_text(validation.choice->freeze) << "), "
+      << validation.arms.front() << " " << verdict_text(validation.choice->together) << " ("
+      << cost_text(validation.choice->together) << ", 97.5% intervals)\n";
 }
 
 Json outcome_json(const analysis::FreezeOutcome& outcome) {

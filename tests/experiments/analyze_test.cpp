@@ -155,12 +155,12 @@ TEST_CASE("analyze: what cannot be is refused in a line") {
   refused({}, "no log named");
   refused({"none.h5"}, "none.h5");
   refused({"arms", "--baseline", "adem"}, "adam");
-  refused({"arms", "--lags", "3"}, "only a single log takes these options");
+  refused({"arms", "--lags", "3"}, "these options apply only to a single log");
   refused({"arms/adam-1.h5", "--baseline", "adam"}, "options of a comparison");
   refused({"arms/adam-1.h5", "--thresholds", "1.5"}, "thresholds 1.5");
   refused({"arms/adam-1.h5", "--lags", "0"}, "lags 0");
   refused({"arms", "-o", "out"}, "nothing to write");
-  refused({"arms", "--workers", "3"}, "only --validate takes options of a run");
+  refused({"arms", "--workers", "3"}, "options of a run need --validate");
   refused({"arms", "--sweep.bandwidth", "1e8:1e9:3"}, "option of another command");
   const Outcome other = run_onebit(folder, tiny_run("run", {"-o", "other.h5", "--data.examples", "333"}));
   REQUIRE(other.status == 0);
@@ -274,7 +274,7 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"--optimizer", "onebit-adam-32", "-o", "out"}, "frozen once");
   refused({"--optimizer", own, "-o", "out"}, "never");
   refused({"--optimizer", own, "-o", "out", "--log.every", "2"}, "log.every");
-  refused({"--optimizer", own, "-o", "out", "--lags", "3"}, "does not take");
+  refused({"--optimizer", own, "-o", "out", "--lags", "3"}, "other analyses");
   refused({"--optimizer", own, "-o", "out", "--margin", "0"}, "margin 0");
   refused({"--optimizer", own, "-o", "out", "--seeds", "0"}, "seeds 0");
   refused({"--optimizer", own, "-o", "out", "log.h5"}, "log.h5");
