@@ -1,5 +1,5 @@
 #pragma once
-// A command of the program: a struct of options, the rows that fill it, and the function that gets it.
+// A command of the program: a struct of options, the table rows that fill it, and the function that is called with it.
 
 #include <algorithm>
 #include <functional>
@@ -10,52 +10,52 @@
 
 namespace onebit::experiments {
 
-/// What every command is given besides its own options; their structs derive from it.
+/// Input that every command receives in addition to its own options. The commands' structs of options derive from it.
 struct CommandInput {
-  std::string text;                    ///< the command as typed
+  std::string text;                    ///< the command line as typed
   std::vector<std::string> arguments;  ///< positional arguments
-  RunSettings run;                     ///< options of a run
-  Settings price;                      ///< options of pricing: of clusters, workload and step
+  RunSettings run;                     ///< options of a run, as given
+  Settings price;                      ///< pricing options: clusters, workload and step
 };
 
-/// What a command accepts besides its own options.
+/// Input that a command accepts in addition to its own options.
 struct Accepts {
-  bool run = false;  ///< options of a run
-  /// Options of pricing: none, those that say what and how to price, or all.
+  bool run = false;  ///< whether it accepts the options of a run
+  /// Accepted pricing options: none, those that say what to price and how, or all.
   enum class Price { none, of_runs, all } price = Price::none;
-  bool target = false;                                     ///< --target, even where `price` leaves it out
-  bool config = false, preset = false, deepspeed = false;  ///< files with options
-  bool ranks = false;                                      ///< it may run as several MPI processes
-  std::string default_preset = {};                         ///< preset used where none is named
+  bool target = false;                                     ///< whether it accepts --target even if `price` excludes it
+  bool config = false, preset = false, deepspeed = false;  ///< accepted kinds of files with options
+  bool ranks = false;                                      ///< whether it may run as several MPI processes
+  std::string default_preset = {};                         ///< preset to use if none is named
 };
 
-/// An option of a command, without the struct that it belongs to.
+/// An option of a command, independent of the struct that holds its value.
 struct OwnOption {
-  std::string name, help, value;  ///< value: the default; empty: there is none to show
+  std::string name, help, value;  ///< value: the default; empty if there is none to show
   bool is_flag = false;
-  std::string replaces = {}, twice = {};  ///< as in Option
+  std::string replaces = {}, twice = {};  ///< same as in Option
 };
 
 /// A command line as text, parsed and sorted.
 struct ParsedCommand {
   CommandInput input;
-  Settings own;  ///< the command's own options, in rising precedence; a flag has the value "true"
+  Settings own;  ///< the command's own options, lowest precedence first; a flag has the value "true"
   Index ranks = 1;
   bool help = false;
 };
 
 struct Command {
   std::string name;
-  std::string usage = {};  ///< its arguments
+  std::string usage = {};  ///< positional arguments, for the help text
   std::string doc = {};
   Accepts accepts = {};
   std::vector<OwnOption> own = {};
-  /// Parses the values of its own options and returns what runs the command and gives the exit status. Both throw
-  /// Error.
+  /// Parses the values of the command's own options. Returns a function that runs the command and returns the exit
+  /// status. Both throw Error.
   std::function<std::function<int()>(const ParsedCommand&)> bind = {};
 };
 
-/// Returns the rows of a struct of options without the struct.
+/// Returns the options that the rows describe, independent of their struct.
 template <class Options>
 std::vector<OwnOption> own_options(const std::vector<Option<Options>>& rows) {
   const Options defaults;
@@ -75,7 +75,7 @@ Options options_from(const ParsedCommand& parsed, const std::vector<Option<Optio
   return options;
 }
 
-/// Completes a command by the rows of its options and its function.
+/// Completes a command with the rows of its options and the function that runs it.
 template <class Options>
 Command make_command(Command command, const std::vector<Option<Options>>& rows, int (*run)(const Options&)) {
   command.own = own_options(rows);

@@ -23,11 +23,11 @@ namespace po = boost::program_options;
 const std::vector<OwnOption>& parser_options() {
   static const std::vector<OwnOption> table = {
       {"config", "INI file with options", ""},
-      {"preset", "a named INI file, see 'onebit list presets'", ""},
+      {"preset", "name of a preset, an INI file with options; see 'onebit list presets'", ""},
       {"deepspeed-config",
-       "JSON file of DeepSpeed: its optimizer, clipping and batch sizes as options; wins over a preset", ""},
-      {"ranks", "run as so many MPI processes on this machine, by mpirun", "1"},
-      {"help", "this text", "", true},
+       "DeepSpeed configuration (JSON): sets optimizer, clipping and batch sizes; overrides a preset", ""},
+      {"ranks", "number of MPI processes to start on this machine with mpirun", "1"},
+      {"help", "show this text", "", true},
   };
   return table;
 }
@@ -57,7 +57,7 @@ bool is_accepted(const std::string& name, const Command& command) {
   return find_option(price_options(), name) != nullptr && accepts_price(name, command.accepts);
 }
 
-/// Calls visit(name, help, default) for the options of pricing that are accepted.
+/// Calls visit(name, help, default) for every accepted pricing option.
 template <class Visit>
 void for_each_price_option(const Accepts& accepts, const Visit& visit) {
   const PriceConfig defaults;
@@ -66,7 +66,7 @@ void for_each_price_option(const Accepts& accepts, const Visit& visit) {
   }
 }
 
-/// Calls visit(name, help, default) for the options of a run, if they are accepted.
+/// Calls visit(name, help, default) for every option of a run, if the command accepts them.
 template <class Visit>
 void for_each_run_option(const Accepts& accepts, const Visit& visit) {
   const sim::RunConfig defaults;
@@ -75,7 +75,7 @@ void for_each_run_option(const Accepts& accepts, const Visit& visit) {
   }
 }
 
-/// Calls visit(name, help, default) for a command's own options and those of the parser that it accepts.
+/// Calls visit(name, help, default) for every own option of a command and every parser option that it accepts.
 template <class Visit>
 void for_each_own_option(const Command& command, const Visit& visit) {
   for (const OwnOption& option : command.own) visit(option.name, option.help, option.value);
@@ -84,7 +84,7 @@ void for_each_own_option(const Command& command, const Visit& visit) {
   }
 }
 
-/// Returns the options of all commands, for Boost.
+/// Returns the options of all commands in the form that Boost parses.
 po::options_description options_of(std::span<const Command> all) {
   po::options_description description;
   std::set<std::string> known;
@@ -106,7 +106,7 @@ po::options_description options_of(std::span<const Command> all) {
   return description;
 }
 
-/// Parses for one command.
+/// Parses the arguments and files of one command.
 class Parser {
  public:
   Parser(const Command& command, std::span<const Command> all) : command_(command), all_(options_of(all)) {}
@@ -144,7 +144,7 @@ class Parser {
       // Guessing would accept --optimizer.weight for --optimizer.weight-decay.
       const auto style = unix_style & ~allow_guessing;
       const po::parsed_options parsed = po::command_line_parser(arguments).options(all_).style(style).run();
-      check_accepted(parsed, "--", "'onebit COMMAND --help' lists those of a command");
+      check_accepted(parsed, "--", "'onebit COMMAND --help' lists the options that a command takes");
       return parsed;
     } catch (const po::unknown_option& error) {
       const std::string name = without_dashes(error.get_option_name());
@@ -159,7 +159,7 @@ class Parser {
     return first == std::string::npos ? name : name.substr(first);
   }
 
-  /// Throws ConfigError where an option exists, but not for this command.
+  /// Throws ConfigError if a given option exists, but not for this command.
   void check_accepted(const po::parsed_options& parsed, const std::string& place, const std::string& hint) const {
     for (const po::option& option : parsed.options) {
       const bool positional = option.string_key.empty();
@@ -178,7 +178,7 @@ class Parser {
     RunSettings& run = result_.input.run;
     result_.help = std::ranges::count(parsed.options, "help", &po::option::string_key) > 0;
     each("preset", [&](const std::string& name) {
-      if (!run.preset.empty()) throw ConfigError("two presets", run.preset + " and " + name, "give one");
+      if (!run.preset.empty()) throw ConfigError("--preset given twice", run.preset + " and " + name, "give one");
       run.preset = name;
     });
     if (run.preset.empty() && !result_.help) run.preset = command_.accepts.default_preset;
@@ -192,11 +192,11 @@ class Parser {
     std::istringstream file(files::read_text(path, "config file"));
     try {
       const po::parsed_options parsed = po::parse_config_file(file, all_);
-      check_accepted(parsed, path + ": ", "is the file meant for 'onebit compare' or 'onebit sweep'?");
+      check_accepted(parsed, path + ": ", "remove it, or check that the file is meant for this command");
       for (const po::option& option : parsed.options) {
         const std::string& name = option.string_key;
         if (name == "config" || name == "preset" || name == "deepspeed-config")
-          throw ConfigError("a config file cannot name another", path + ": " + name);
+          throw ConfigError("a config file cannot name another file with options", path + ": " + name);
         const OwnOption* own = find_option(command_.own, name);
         if (own != nullptr && own->is_flag && !option.value.empty() && !option.value.front().empty())
           parse_boolean(path + ": " + name, option.value.front());
@@ -205,13 +205,14 @@ class Parser {
     } catch (const po::unknown_option& error) {
       throw ConfigError("unknown option", path + ": " + error.get_option_name(), suggest(error.get_option_name()));
     } catch (const po::error& error) {
-      throw ConfigError(reason_of(error), path, "lines are 'key = value'; selectors stand above [sections]");
+      throw ConfigError(reason_of(error), path,
+                        "each line is 'key = value'; keys without a dot come before the first [section]");
     }
   }
 
   void take_deepspeed(const std::string& path) {
     RunSettings& run = result_.input.run;
-    if (run.deepspeed) throw ConfigError("two DeepSpeed configurations", path, "give one");
+    if (run.deepspeed) throw ConfigError("--deepspeed-config given twice", path, "give one");
     run.deepspeed = read_deepspeed_config(path);
     for (auto& setting : run.deepspeed->settings()) run.settings.push_back(std::move(setting));
   }
@@ -238,7 +239,7 @@ class Parser {
     }
   }
 
-  /// Drops own options of files, which come first, where the command line replaces their set.
+  /// Drops the own options that come from files, the first `of_files` ones, if the command line replaces their set.
   void drop_replaced(std::size_t of_files) {
     std::set<std::string> replaced;
     for (std::size_t i = of_files; i < result_.own.size(); ++i) replaced.insert(set_of(result_.own[i].first));
@@ -276,7 +277,7 @@ std::string options_help(const Command& command) {
     text << "  --" << std::left << std::setw(30) << name << " " << help << " [" << value << "]\n";
   };
   if (command.accepts.price != Accepts::Price::none || command.accepts.target) {
-    text << "\noptions of pricing [default]\n";
+    text << "\npricing options [default]\n";
     for_each_price_option(command.accepts, setting);
   }
   if (command.accepts.run) {

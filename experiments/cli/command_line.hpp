@@ -9,9 +9,9 @@
 
 namespace onebit::experiments {
 
-/// Parses the arguments after the command. all: the program's commands, so that an option of another one is told from
-/// an unknown option. Throws ConfigError for an option that the command does not accept (naming the nearest), a missing
-/// value or an unreadable file.
+/// Parses the arguments after the command. all: the program's commands, to tell an option of another command from an
+/// unknown option. Throws ConfigError for an option that the command does not accept (with the nearest names), a
+/// missing value or an unreadable file.
 ParsedCommand parse_command_line(const Command& command, std::span<const Command> all,
                                  const std::vector<std::string>& arguments);
 

@@ -34,7 +34,8 @@ const Command& find_command(const std::vector<Command>& all, const std::string& 
   throw ConfigError("unknown command", name, suggestion(name, names) + ", or 'onebit --help'");
 }
 
-/// Runs a command, as several processes where that was asked for and has not been done yet. Returns the exit status.
+/// Runs a command. If --ranks asks for several processes and mpirun has not started them yet, starts them instead.
+/// Returns the exit status.
 int run_over_ranks(const ParsedCommand& parsed, const std::function<int()>& run,
                    const std::vector<std::string>& arguments) {
   if (parsed.ranks < 1 || parsed.ranks > 1024)
@@ -42,7 +43,7 @@ int run_over_ranks(const ParsedCommand& parsed, const std::function<int()>& run,
   const Index started = device::mpi_environment().size;
   if (parsed.ranks > 1 && started == 1) return run_ranks(parsed.ranks, arguments);
   if (parsed.ranks > 1 && parsed.ranks != started)
-    throw ConfigError("mpirun has started another number of ranks", "ranks", "leave the option out");
+    throw ConfigError("--ranks differs from the number of processes that mpirun started", "ranks", "leave out --ranks");
   return run();
 }
 
@@ -72,8 +73,8 @@ std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<Command
   if (device::mpi_environment().size == 1) return device::single_process();
   for (const Command& command : all) {
     if (arguments.empty() || arguments[0] != command.name || command.accepts.ranks) continue;
-    throw ConfigError("mpirun has started several processes of a command that runs in one", arguments[0],
-                      "leave mpirun out; under Slurm: srun --mpi=none");
+    throw ConfigError("mpirun started several processes, but this command runs in a single one", arguments[0],
+                      "start it without mpirun; under Slurm use srun --mpi=none");
   }
   return device::processes();
 }
@@ -98,7 +99,7 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
   wait_briefly(argv);
-  std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, ends of children would go unnoticed
+  std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::vector<Command> all = commands();
@@ -111,7 +112,8 @@ int main(int argc, char** argv) {
   } catch (const onebit::ConfigError& error) {
     return fail(error, kExitUsage);
   } catch (const std::bad_alloc&) {
-    return fail(onebit::Error("out of memory", "", "fewer workers, a smaller model, or --worker-group"), kExitFailed);
+    return fail(onebit::Error("out of memory", "", "use fewer workers, a smaller model or a smaller --worker-group"),
+                kExitFailed);
   } catch (const std::exception& error) {
     return fail(error, kExitFailed);
   }

@@ -44,15 +44,15 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   return command;
 }
 
-/// Runs mpirun in its own process group, which a terminal's Ctrl-C does not reach.
+/// Turns this child process into mpirun, in a process group of its own that Ctrl-C in the terminal does not reach.
 [[noreturn]] void become(const std::vector<std::string>& command, int errors) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // A waiting rank yields its core: otherwise each exchange would wait for the end of a time slice whenever a compiler,
-  // for example, runs at the same time.
+  // Makes a waiting rank yield its core. Otherwise each exchange would wait for the end of a time slice whenever
+  // another program, such as a compiler, runs at the same time.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
@@ -61,7 +61,8 @@ std::vector<std::string> command_of(Index ranks, const std::vector<std::string>&
   _exit(kNotStarted);
 }
 
-/// Sorts mpirun's stderr: what the ranks write is passed on, what mpirun writes between rules is kept.
+/// Splits mpirun's stderr: passes on what the ranks write, and keeps mpirun's own messages, which lines of dashes
+/// enclose.
 class Report {
  public:
   struct Death {
@@ -81,9 +82,9 @@ class Report {
   }
 
   const std::optional<Death>& death() const { return death_; }
-  /// mpirun's complaint, other than about how the ranks ended.
+  /// Returns mpirun's first message that is not about how the ranks ended; empty if there is none.
   const std::string& complaint() const { return complaint_; }
-  /// Whether the ranks have written anything.
+  /// Returns whether the ranks have written anything.
   bool said() const { return said_; }
 
  private:
@@ -133,17 +134,17 @@ class Report {
 
   std::string text_, message_, complaint_;
   bool in_message_ = false, said_ = false;
-  bool open_ = false;  ///< whether the text that was passed on last lacks a line end
+  bool open_ = false;  ///< whether the last text that was passed on lacks a line end
   std::optional<Death> death_;
 };
 
-/// Starts mpirun; returns the descriptor that reads its stderr.
+/// Starts mpirun and returns the descriptor from which to read its stderr.
 int start(const std::vector<std::string>& command) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("no pipe", "mpirun");
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot create a pipe", "mpirun");
   std::fflush(nullptr);
   const pid_t child = fork();
-  if (child < 0) throw Error("no process", "mpirun");
+  if (child < 0) throw Error("cannot create a process", "mpirun");
   if (child == 0) become(command, ends[1]);
   close(ends[1]);
   mpirun.store(child);
@@ -173,7 +174,7 @@ int wait_for_mpirun() {
   return status;
 }
 
-/// Returns the exit status of the ranks, from what is known of their end.
+/// Returns the exit status of the ranks. Throws if one of them or mpirun died, or if they did not start.
 int outcome(int status, const Report& report, const std::string& program) {
   const bool stopping = stops.load() > 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -185,13 +186,13 @@ int outcome(int status, const Report& report, const std::string& program) {
   if (stopping && code != kExitDone) return kExitStopped;
   if (code == kNotStarted) {
     throw ConfigError("cannot start mpirun", program,
-                      "install Open MPI (Debian: openmpi-bin), or name it in ONEBIT_MPIRUN");
+                      "install Open MPI (Debian: openmpi-bin), or set ONEBIT_MPIRUN to the command that starts it");
   }
   if (code < 0) throw Error("mpirun died (signal " + std::to_string(WTERMSIG(status)) + ")", program);
   if (code != kExitDone && !report.complaint().empty()) throw Error("mpirun failed", report.complaint());
   if (code != kExitDone && code != kExitStopped && !report.said()) {
     throw Error("a rank failed before it had joined the others (status " + std::to_string(code) + ")", "",
-                "is onebit, with its MPI plugin, on every machine?");
+                "check that onebit and its MPI plugin are on every machine");
   }
   return code;
 }

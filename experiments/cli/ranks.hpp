@@ -1,5 +1,5 @@
 #pragma once
-// Runs a command as several processes of this machine, by mpirun.
+// Runs a command as several processes on this machine, started with mpirun.
 
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace onebit::experiments {
 
-/// Starts this program with `arguments` as `ranks` MPI processes and waits for their end. Their output is printed;
-/// mpirun's messages about their end become at most one line. Ctrl-C and SIGTERM ask them to stop; a second one kills
-/// them. Returns the exit status of the ranks. Throws Error where a rank or mpirun died or did not start, ConfigError
-/// where there is no mpirun.
+/// Starts this program with `arguments` as `ranks` MPI processes and waits until they end. Their output is printed;
+/// mpirun's messages about how they ended become at most one line. Ctrl-C and SIGTERM ask them to stop; a second signal
+/// kills them. Returns the exit status of the ranks. Throws Error if a rank or mpirun died or a rank did not start, and
+/// ConfigError if mpirun cannot be started.
 int run_ranks(Index ranks, const std::vector<std::string>& arguments);
 
 }  // namespace onebit::experiments

@@ -1,5 +1,5 @@
 #pragma once
-// Rows that several commands have in common. Their structs of options name the members alike.
+// Option rows that several commands share. The commands' structs of options use the same member names.
 
 #include "analysis/compare/verdict.hpp"
 #include "experiments/options/option_fields.hpp"
@@ -13,17 +13,17 @@ Option<Options> json_row() {
 
 template <class Options>
 Option<Options> dry_run_row() {
-  return flag<Options>("dry-run", "check and show everything, run nothing", ONEBIT_PLACE(dry_run));
+  return flag<Options>("dry-run", "check the options and show the plan, but train nothing", ONEBIT_PLACE(dry_run));
 }
 
 template <class Options>
 Option<Options> progress_row() {
-  return flag<Options>("progress", "show progress although stderr is no terminal", ONEBIT_PLACE(progress));
+  return flag<Options>("progress", "show progress even if stderr is not a terminal", ONEBIT_PLACE(progress));
 }
 
 template <class Options>
 Option<Options> seeds_row() {
-  return between<Options>("seeds", "paired seeds per arm: seed, seed+1, ...", 1, 10000, ONEBIT_PLACE(seeds));
+  return between<Options>("seeds", "number of paired seeds per arm: seed, seed+1, ...", 1, 10000, ONEBIT_PLACE(seeds));
 }
 
 template <class Options, class Place>
@@ -33,7 +33,7 @@ Option<Options> overwrite_row(Place place) {
 
 template <class Options>
 Option<Options> resume_row() {
-  return flag<Options>("resume", "continue an existing log from its last checkpoint; a finished one is left unchanged",
+  return flag<Options>("resume", "continue existing logs from their last checkpoints; leave finished logs unchanged",
                        ONEBIT_PLACE(output.resume));
 }
 
@@ -41,24 +41,24 @@ template <class Options>
 Option<Options> resume_allow_row() {
   return list<Options>(
       "resume.allow",
-      "comma-separated options that may differ from the log's; bits: recomputed rows may, by another build or CPU",
+      "comma-separated options that may differ from the log's; bits: recomputed rows may differ (other build or CPU)",
       "options", ONEBIT_PLACE(output.resume_allow));
 }
 
-/// The rows of arms: their texts on the command line replace those of files.
+/// Returns the rows that define arms. Arms on the command line replace those from files.
 template <class Options>
 std::vector<Option<Options>> arms_rows() {
-  Option<Options> optimizers =
-      list<Options>("optimizers", "arms by optimizer: adam,onebit-adam", "optimizers", ONEBIT_PLACE(arms.optimizers));
+  Option<Options> optimizers = list<Options>("optimizers", "one arm per optimizer, e.g. adam,onebit-adam", "optimizers",
+                                             ONEBIT_PLACE(arms.optimizers));
   optimizers.replaces = "arms";
   optimizers.set = [set = optimizers.set](Options& options, const std::string& text) {
     if (text.empty()) throw ConfigError("no optimizer named", "optimizers", "e.g. --optimizers adam,onebit-adam");
     set(options, text);
   };
-  return {optimizers, repeated<Options>("arm", "an arm 'name:key=value,key=value'", ONEBIT_PLACE(arms.arms), "arms")};
+  return {optimizers, repeated<Options>("arm", "one arm, 'name:key=value,key=value'", ONEBIT_PLACE(arms.arms), "arms")};
 }
 
-/// A margin, of which the help says what it is.
+/// Returns the row of --margin. help: the meaning of the margin.
 template <class Options, class Place>
 Option<Options> margin_row(const std::string& help, Place place) {
   Option<Options> row = field<Options>("margin", help + " [" + shortest(analysis::default_margin) + "]", place);
@@ -66,7 +66,7 @@ Option<Options> margin_row(const std::string& help, Place place) {
     set(options, text);
     const std::optional<double>& margin = place(options);
     if (!(*margin > 0 && *margin < 1))
-      throw ConfigError("option out of range", "margin " + text, "above 0 and below 1, as 0.01 for 1%");
+      throw ConfigError("option out of range", "margin " + text, "above 0 and below 1, e.g. 0.01 for 1%");
   };
   return row;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The options that commands which train a study have in common.
+// Options that are common to the commands that train a study.
 
 #include <string>
 
@@ -16,7 +16,7 @@ struct StudyInput : CommandInput {
   bool json = false, progress = false;
 };
 
-/// Returns the study of a command; see training_of.
+/// Returns the study that the options describe; training_of says how its runs are trained.
 Study study_of(const StudyInput& input);
 
 }  // namespace onebit::experiments

@@ -106,7 +106,8 @@ PriceConfig price_config_of(const Settings& settings) {
 
 void refuse_arguments(const CommandInput& input) {
   if (!input.arguments.empty())
-    throw ConfigError("unexpected argument", input.arguments.front(), "options begin with --");
+    throw ConfigError("unexpected argument", input.arguments.front(),
+                      "this command takes options only, which begin with --");
 }
 
 int exit_status(sim::RunStatus status) {

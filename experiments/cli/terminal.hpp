@@ -1,5 +1,5 @@
 #pragma once
-// What commands have in common as programs in a terminal: exit status, warnings, progress, and a clean stop on Ctrl-C.
+// Functions that commands share as programs in a terminal: exit status, warnings, progress, and a clean stop on Ctrl-C.
 
 #include <string>
 #include <vector>
@@ -15,33 +15,33 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitStopped = 130;
 
-/// Returns the exit status of a run.
+/// Returns the exit status for the way in which a run ended.
 int exit_status(sim::RunStatus status);
 
 std::string program_version();
 
-/// Prints a warning, one line on stderr.
+/// Prints a warning as one line on stderr.
 void warn(const std::string& text);
-/// Prints a warning of options without effect, if there are any.
+/// Prints a warning about options without effect, if there are any.
 void warn_of(const std::vector<IdleOption>& options);
 
-/// Makes Ctrl-C and SIGTERM requests to stop; a second Ctrl-C ends the program at once. Under mpirun SIGUSR1 is a
-/// request to stop, too, because mpirun forwards it to the ranks.
+/// Makes Ctrl-C and SIGTERM request a stop; a second Ctrl-C ends the program at once. Under mpirun, SIGUSR1 requests a
+/// stop, too, because mpirun forwards it to the ranks.
 void install_stop_handler();
 bool stop_requested();
 
-/// Whether progress is shown: on a terminal, or on request.
+/// Returns whether to show progress: on a terminal, or on request.
 bool shows_progress(bool requested);
 
-/// Returns how a command's runs are trained: warnings and, on a terminal or on request, progress go to stderr, and
-/// signals stop them.
+/// Returns how to train a command's runs. Warnings go to stderr, and so does progress on a terminal or on request.
+/// Signals stop the runs.
 Training training_of(const CommandInput& input, const OutputPolicy& output, bool progress);
 
 /// Returns a command's pricing configuration. Its cost model warns once about each extrapolated measurement.
 /// Throws ConfigError.
 PriceConfig price_config_of(const Settings& settings);
 
-/// Throws ConfigError for a positional argument.
+/// Throws ConfigError if there is a positional argument.
 void refuse_arguments(const CommandInput& input);
 
 }  // namespace onebit::experiments

@@ -11,8 +11,8 @@ std::vector<std::pair<std::string, std::string>> waiting_variables() {
   for (const char* given : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}) {
     if (std::getenv(given) != nullptr) return {};
   }
-  // GOMP_SPINCOUNT counts rounds of libgomp, here a few microseconds; KMP_BLOCKTIME counts milliseconds of LLVM's
-  // libomp, which yields the core meanwhile. Sleeping at once would cost as much time as a short loop takes.
+  // GOMP_SPINCOUNT counts iterations of libgomp's waiting loop, here a few microseconds in all. KMP_BLOCKTIME is in
+  // milliseconds; LLVM's libomp yields the core meanwhile. Sleeping at once would take as long as a short loop.
   return {{"GOMP_SPINCOUNT", "1000"}, {"KMP_BLOCKTIME", "1"}};
 }
 
@@ -25,7 +25,7 @@ void wait_briefly(char** arguments) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) execv(program.c_str(), arguments);  // by its path, so that lists of processes show its name
-  execv("/proc/self/exe", arguments);             // the file has been replaced in the meantime
+  execv("/proc/self/exe", arguments);             // if the file has been replaced in the meantime
 }
 
 }  // namespace onebit::experiments

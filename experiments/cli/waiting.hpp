@@ -1,6 +1,6 @@
 #pragma once
 // How threads wait for each other. By default OpenMP's run-time libraries spin for milliseconds, which takes the cores
-// from everything else on the machine, including the threads they wait for: steps of a small model became 10 to 100
+// from everything else on the machine, including the threads they wait for. This made steps of a small model 10 to 100
 // times slower. The libraries read the spin time from the environment when the program is loaded.
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace onebit::experiments {
 
-/// Returns the variables that make threads spin for microseconds before they sleep; none where the user has set a
-/// variable about waiting.
+/// Returns the environment variables that make threads spin for microseconds before they sleep. Returns none if the
+/// user has already set a variable that controls waiting.
 std::vector<std::pair<std::string, std::string>> waiting_variables();
 
-/// Restarts this program in this process with those variables, if there are any. Returns where there are none, and
-/// where the restart fails: everything works without them, but slowly on a busy machine. Call it at the start of main,
-/// before there are other threads. Child processes inherit the variables.
+/// Restarts this program in the same process with waiting_variables() set. Returns if there are none, or if the restart
+/// fails; the program works without them, but slowly on a busy machine. Call it at the start of main, before there are
+/// other threads. Child processes inherit the variables.
 void wait_briefly(char** arguments);
 
 }  // namespace onebit::experiments

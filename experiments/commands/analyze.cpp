@@ -19,41 +19,40 @@ namespace onebit::experiments {
 namespace {
 
 struct Options : StudyInput {
-  std::string lags;  ///< a list; empty: the log's
+  std::string lags;  ///< list of lags; empty: the log's
   std::string fit;   ///< steps, workers or errors; empty: no fit
   std::string baseline;
   bool validate = false;
-  ValidationOptions judging;  ///< its thresholds are those of one log, too
+  ValidationOptions judging;  ///< its thresholds also apply to the analysis of one log
 };
 
 std::vector<Option<Options>> rows() {
   return joined<Options>(
       {{field<Options>(
             "lags",
-            "lags of the stability ratio in steps: 10,100,1000; thresholds are judged at the last; none: the "
+            "lags of the stability ratio in steps, e.g. 10,100,1000; the thresholds use the last one; not given: the "
             "log's",
             ONEBIT_PLACE(lags)),
         field<Options>("thresholds",
-                       "ratios at which the rule freezes the variance: 0.9,0.96,0.99; none: ten of them, six with "
-                       "--validate",
+                       "ratios at which the rule freezes the variance, e.g. 0.9,0.96,0.99; not given: ten values, six "
+                       "with --validate",
                        ONEBIT_PLACE(judging.thresholds)),
-        field<Options>(
-            "fit",
-            "exponent of the squared gradient over logs that differ in steps, workers or errors; -o: the stem "
-            "of the pictures' names",
-            ONEBIT_PLACE(fit)),
-        field<Options>("baseline", "the arm that the others are compared with; none: each with its parent",
+        field<Options>("fit",
+                       "fit the squared gradient as a power of steps, workers or errors, over logs that differ in it; "
+                       "-o: stem of the pictures' names",
+                       ONEBIT_PLACE(fit)),
+        field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                        ONEBIT_PLACE(baseline)),
         flag<Options>(
             "validate",
-            "one dense run per seed, with continuations from it, frozen with and without compression; needs -o "
-            "DIR",
+            "train one dense run per seed, and continue it with a frozen variance, with and without compression; needs "
+            "-o DIR",
             ONEBIT_PLACE(validate)),
         field<Options>("freeze-at",
-                       "--validate: freeze after so many dense updates, in place of thresholds: 100,500,1000",
+                       "--validate: numbers of dense updates to freeze after, instead of thresholds, e.g. 100,500,1000",
                        ONEBIT_PLACE(judging.freeze_at)),
         arm_after_freeze_row<Options>(), seeds_row<Options>(),
-        field<Options>("out", "--validate: folder for the logs; --fit: see there", ONEBIT_PLACE(out)),
+        field<Options>("out", "--validate: folder for the logs; --fit: stem of the pictures' names", ONEBIT_PLACE(out)),
         overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)), resume_row<Options>(), json_row<Options>(),
         progress_row<Options>()},
        judging_rows<Options>()});
@@ -101,8 +100,8 @@ LogAnalysis analyze(const std::string& path, const analysis::VarianceOptions& op
 
 int analyze_one(const Options& options) {
   if (!options.baseline.empty() || options.judging.margin || !options.price.empty())
-    throw ConfigError("options of a comparison with one log", options.arguments.front(),
-                      "name several logs, or a folder");
+    throw ConfigError("options of a comparison need several logs", options.arguments.front(),
+                      "leave out --baseline, --margin and pricing options, or name several logs or a folder");
   const LogAnalysis result = analyze(options.arguments.front(), variance_options(options));
   if (options.json) {
     std::cout << to_json(result).text() << "\n";
@@ -124,7 +123,8 @@ Json array_of(const std::vector<std::string>& lines) {
 
 int compare_logs(const Options& options) {
   if (!options.lags.empty() || !options.judging.thresholds.empty())
-    throw ConfigError("options of a single log with several", "lags, thresholds", "name one log");
+    throw ConfigError("these options apply only to a single log", "lags, thresholds",
+                      "leave them out, or name one log");
   const PriceConfig price = price_config_of(options.price);
   const std::unique_ptr<netmodel::CostModel> model = netmodel::make_cost_model(price.cost_model);
   analysis::LogSet logs = analysis::read_logs(options.arguments);
@@ -154,7 +154,8 @@ int validate(const Options& options) {
     throw ConfigError("--validate takes the options of a run, not logs", options.arguments.front());
   const bool priced = std::ranges::any_of(options.price, [](const auto& setting) { return setting.first != "target"; });
   if (!options.lags.empty() || !options.fit.empty() || !options.baseline.empty() || priced)
-    throw ConfigError("options of other analyses with --validate", "analyze", "leave them out");
+    throw ConfigError("--validate cannot be combined with options of other analyses", "analyze",
+                      "leave out --lags, --fit, --baseline and pricing options other than --target");
   const Study study = study_of(options);
   const ValidationRequest request = request_of(options.judging, price_config_of(options.price).target);
   const auto [validation, reference, complete, problem] = run_validation(study, request);
@@ -177,10 +178,11 @@ int fit_logs(const Options& options) {
                                                                {"workers", analysis::Variable::workers},
                                                                {"errors", analysis::Variable::errors}};
   if (!variables.contains(options.fit))
-    throw ConfigError("nothing to fit against", "fit " + options.fit, "steps, workers or errors");
+    throw ConfigError("unknown variable of a fit", "fit " + options.fit, "steps, workers or errors");
   if (!options.lags.empty() || !options.judging.thresholds.empty() || !options.baseline.empty() ||
       options.judging.margin || !options.price.empty())
-    throw ConfigError("options that a fit does not take", "fit " + options.fit, "leave out those of other analyses");
+    throw ConfigError("--fit cannot be combined with options of other analyses", "fit " + options.fit,
+                      "leave out --lags, --thresholds, --baseline, --margin and pricing options");
   for (const char* extension : {".svg", ".png"}) {
     if (!options.out.empty()) files::check_output(options.out + extension, options.output.overwrite);
   }
@@ -205,14 +207,15 @@ int analyze_logs(const Options& options) {
   const bool of_validation =
       !options.judging.freeze_at.empty() || !options.judging.measure.empty() || !options.judging.reference.empty();
   if (of_validation || !options.arms.arms.empty() || options.output.resume)
-    throw ConfigError("options of --validate without it", "freeze-at, measure, reference, arm, resume",
+    throw ConfigError("these options need --validate", "freeze-at, measure, reference, arm, resume",
                       "give --validate, or leave them out");
   if (!options.run.settings.empty() || options.seeds > 1)
-    throw ConfigError("options of a run without one",
+    throw ConfigError("options of a run need --validate",
                       options.run.settings.empty() ? "seeds" : options.run.settings.front().first,
-                      "give --validate to train, or leave them out");
+                      "give --validate, which trains, or leave them out");
   if ((!options.out.empty() || options.output.overwrite || options.progress) && options.fit.empty())
-    throw ConfigError("nothing to write", "analyze", "--validate writes logs, --fit a picture; or see 'onebit report'");
+    throw ConfigError("nothing to write without --validate or --fit", "out, overwrite, progress",
+                      "leave them out, or use 'onebit report' to write a page");
   if (options.arguments.empty()) throw ConfigError("no log named", "analyze", "onebit analyze FILE.h5");
   if (!options.fit.empty()) return fit_logs(options);
   const bool one = options.arguments.size() == 1 && !std::filesystem::is_directory(options.arguments.front());
@@ -225,7 +228,8 @@ Command analyze_command() {
   return make_command(
       {.name = "analyze",
        .usage = "LOG.h5|DIR...",
-       .doc = "what a log says of variance, theory and what went wrong; several logs: arms compared over their seeds",
+       .doc = "show what a log says about variance, theory and problems of a run; compare the arms of several logs "
+              "over seeds",
        .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
       rows(), analyze_logs);
 }

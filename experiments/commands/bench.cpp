@@ -24,25 +24,26 @@ constexpr Index kGlobalBatch = 1024;
 
 struct Options : CommandInput {
   std::string out;
-  Index elements = 0;        ///< 0: larger than the caches
-  Index rounds = 0;          ///< 0: the measurement's default
-  std::vector<Index> sweep;  ///< numbers of workers; none: the default
-  Index global_batch = 0;    ///< 0: kGlobalBatch
+  Index elements = 0;        ///< elements of the largest operand; 0: larger than the caches
+  Index rounds = 0;          ///< measured rounds; 0: the measurement's default
+  std::vector<Index> sweep;  ///< numbers of workers; empty: the default
+  Index global_batch = 0;    ///< examples per step over all workers; 0: kGlobalBatch
   bool json = false, overwrite = false;
 };
 
 std::vector<Option<Options>> rows() {
   constexpr Index most = std::numeric_limits<Index>::max();
-  return {field<Options>("out", "bench mpi: file for the table; none: standard output", ONEBIT_PLACE(out)),
+  return {field<Options>("out", "bench mpi: file for the table; not given: standard output", ONEBIT_PLACE(out)),
           between<Options>("elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", 0,
                            most, ONEBIT_PLACE(elements)),
           between<Options>("rounds", "measured rounds; 0: 5 for kernels, 15 for price, 30 for the others", 0, 100000,
                            ONEBIT_PLACE(rounds)),
-          integers<Options>("sweep",
-                            "bench scaling: numbers of workers, after 1; none: 2,4,...,64 that divide the examples",
-                            ONEBIT_PLACE(sweep)),
-          between<Options>("global-batch", "bench scaling: examples of a step, of all workers together; 0: 1024", 0,
-                           most, ONEBIT_PLACE(global_batch)),
+          integers<Options>(
+              "sweep",
+              "bench scaling: numbers of workers besides 1; not given: those of 2,4,...,64 that divide --global-batch",
+              ONEBIT_PLACE(sweep)),
+          between<Options>("global-batch", "bench scaling: examples per step over all workers; 0: 1024", 0, most,
+                           ONEBIT_PLACE(global_batch)),
           json_row<Options>(),
           overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
 }
@@ -55,7 +56,7 @@ void print_kernels(const std::string& device, const KernelReport& report) {
   std::cout << device << ": copy of " << bytes_text(static_cast<double>(report.copy_bytes)) << " "
             << per_second(report.copy_bytes_per_second, 1e9, "GB/s") << " (read + written), last-level cache "
             << bytes_text(static_cast<double>(report.cache_bytes)) << ", medians of " << report.rounds << " rounds\n\n";
-  Table table({"kernel", "elements", "floor B/element", "time", "GB/s", "of copy"});
+  Table table({"kernel", "elements", "floor B/element", "time", "GB/s", "share of copy"});
   for (const KernelRow& row : report.rows) {
     table.add({row.kernel, number(static_cast<double>(row.elements), 4), number(row.floor_bytes, 5),
                seconds_text(row.seconds), number(row.bytes_per_second() / 1e9, 3),
@@ -95,7 +96,7 @@ int bench_kernels_command(const Options& options, const sim::RunConfig& config) 
 }
 
 void print_log(const StepBench& bench) {
-  Table table({"log", "every", "time", "of a step"});
+  Table table({"log", "every", "time", "share of step"});
   for (const LogPart& part : bench.log) {
     table.add(
         {part.name, number(part.every, 3), seconds_text(part.seconds), percent_text(part.of_a_step() / bench.step)});
@@ -113,7 +114,7 @@ void print_step(const sim::RunConfig& config, const StepBench& bench) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << config.workers << " workers x "
             << config.batch << ", " << config.device << ", " << precision_of(config) << ": medians of " << bench.rounds
             << " steps\n\n";
-  Table table({"part", "time", "of the step"});
+  Table table({"part", "time", "share of step"});
   const auto add = [&](const std::string& name, double seconds) {
     table.add({name, seconds_text(seconds), percent_text(seconds / bench.step)});
   };
@@ -167,7 +168,7 @@ int bench_step_command(const Options& options, const sim::RunConfig& config) {
 void print_scaling(const sim::RunConfig& config, const ScalingReport& report) {
   std::cout << config.optimizer.name << " on " << config.model.name << ", " << report.global_batch
             << " examples a step, " << config.device << ": medians of " << report.rounds << " steps\n\n";
-  Table table({"workers", "batch", "gradients", "of one", "step", "of one", "N x P"});
+  Table table({"workers", "batch", "gradients", "vs 1 worker", "step", "vs 1 worker", "N x P"});
   const ScalingRow& one = report.rows.front();
   for (const ScalingRow& row : report.rows) {
     table.add({std::to_string(row.workers), std::to_string(report.global_batch / row.workers),
@@ -196,7 +197,7 @@ Json to_json(const sim::RunConfig& config, const ScalingReport& report) {
                        {"rows", Json::array(rows)}});
 }
 
-/// Returns the numbers of workers, with 1 first.
+/// Returns the numbers of workers to measure, with 1 first.
 std::vector<Index> sweep_of(const Options& options, Index global_batch) {
   std::vector<Index> sweep = options.sweep.empty() ? default_sweep(global_batch) : options.sweep;
   if (sweep.front() != 1) sweep.insert(sweep.begin(), 1);
@@ -206,7 +207,7 @@ std::vector<Index> sweep_of(const Options& options, Index global_batch) {
 int bench_scaling_command(const Options& options, const sim::RunConfig& config) {
   for (const auto& [name, value] : options.run.settings) {
     if (name == "workers" || name == "batch") {
-      throw ConfigError("bench scaling chooses it", name, "use --sweep and --global-batch");
+      throw ConfigError("bench scaling sets this option itself", name, "use --sweep and --global-batch");
     }
   }
   const Index batch = options.global_batch > 0 ? options.global_batch : kGlobalBatch;
@@ -222,7 +223,8 @@ int bench_scaling_command(const Options& options, const sim::RunConfig& config) 
 
 int bench_price_command(const Options& options) {
   if (!options.run.settings.empty())
-    throw ConfigError("an option that is not used", "--" + options.run.settings.front().first, "bench price");
+    throw ConfigError("bench price takes no options of a run", "--" + options.run.settings.front().first,
+                      "leave it out");
   const std::vector<PricingRow> rows = bench_pricing(options.rounds > 0 ? options.rounds : kPriceRounds);
   std::vector<Json> items;
   Table table({"estimate", "time"});
@@ -238,11 +240,11 @@ int bench_price_command(const Options& options) {
   return kExitDone;
 }
 
-/// Writes the rows to stdout or a file.
+/// Measures collectives between processes and writes the rows to stdout or a file.
 int bench_mpi_command(const Options& options) {
   if (!options.run.settings.empty())
-    throw ConfigError("an option that is not used", "--" + options.run.settings.front().first, "bench mpi");
-  if (options.json) throw ConfigError("an option that is not used", "--json", "bench mpi writes CSV");
+    throw ConfigError("bench mpi takes no options of a run", "--" + options.run.settings.front().first, "leave it out");
+  if (options.json) throw ConfigError("bench mpi writes CSV, not JSON", "--json", "leave it out");
   const std::shared_ptr<device::ProcessGroup>& processes = device::processes();
   if (processes->rank() == 0 && !options.out.empty()) files::check_output(options.out, options.overwrite);
   const auto rows = bench_mpi(*processes, options.rounds > 0 ? options.rounds : kStepRounds);
@@ -260,14 +262,15 @@ int bench_mpi_command(const Options& options) {
 /// Throws ConfigError for an option of another measurement.
 void refuse_unused(const Options& options, const std::string& what) {
   const auto only_for = [&](const std::string& owner, const std::string& option, bool given) {
-    if (given && what != owner) throw ConfigError("an option that is not used", "--" + option, "bench " + owner);
+    if (given && what != owner)
+      throw ConfigError("option of another measurement", "--" + option, "only bench " + owner + " takes it");
   };
   only_for("kernels", "elements", options.elements > 0);
   only_for("scaling", "global-batch", options.global_batch > 0);
   only_for("scaling", "sweep", !options.sweep.empty());
 }
 
-/// Returns the configuration. Where no data is named, a model that takes features gets synthetic examples of its shape.
+/// Returns the configuration. If no data is named, a model that takes features gets synthetic examples of its shape.
 sim::RunConfig config_of(Settings settings) {
   std::string model = sim::RunConfig().model.name;
   bool named = false;
@@ -292,25 +295,26 @@ int bench(const Options& options) {
   refuse_unused(options, what);
   if (what == "mpi") return bench_mpi_command(options);
   if (device::mpi_environment().size > 1)
-    throw ConfigError("only bench mpi runs over ranks", "bench", "leave mpirun out");
-  if (!options.out.empty()) throw ConfigError("an option that is not used", "--out", "bench mpi writes a file");
+    throw ConfigError("only bench mpi runs over ranks", "bench", "leave out mpirun and --ranks");
+  if (!options.out.empty()) throw ConfigError("only bench mpi writes a file", "--out", "leave it out");
   if (what == "price") return bench_price_command(options);
   const sim::RunConfig config = config_of(options.run.settings);
   if (what == "kernels") return bench_kernels_command(options, config);
   if (what == "step") return bench_step_command(options, config);
   if (what == "scaling") return bench_scaling_command(options, config);
-  throw ConfigError("say what to measure", "bench", "onebit bench kernels, step, scaling, price or mpi");
+  throw ConfigError("unknown or missing measurement", "bench", "onebit bench kernels, step, scaling, price or mpi");
 }
 
 }  // namespace
 
 Command bench_command() {
-  return make_command({.name = "bench",
-                       .usage = "kernels|step|scaling|price|mpi",
-                       .doc = "measure kernels against the copy bandwidth, a step against its floor, steps of more and "
-                              "more workers, estimates, or the collectives of MPI",
-                       .accepts = {.run = true, .config = true, .preset = true, .ranks = true}},
-                      rows(), bench);
+  return make_command(
+      {.name = "bench",
+       .usage = "kernels|step|scaling|price|mpi",
+       .doc = "measure kernels against the copy bandwidth, a step against its floor, scaling over numbers "
+              "of workers, the network model itself, or collectives of MPI",
+       .accepts = {.run = true, .config = true, .preset = true, .ranks = true}},
+      rows(), bench);
 }
 
 }  // namespace onebit::experiments

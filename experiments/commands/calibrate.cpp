@@ -25,9 +25,9 @@ std::string signed_percent(double share) {
 std::string reason_of(const std::vector<Fit>& fits, netmodel::Selection start) {
   const Fit& first = fits.front();
   if (std::isnan(first.worst_left_out)) {
-    return "too few configurations to leave one out: the algorithm is that of the cluster this started from";
+    return "too few configurations to leave one out, so the starting cluster's algorithm stays";
   }
-  if (first.cluster.all_reduce != start) return "it fits better than the starting cluster's";
+  if (first.cluster.all_reduce != start) return "it fits better than the starting cluster's algorithm";
   return "it is the starting cluster's algorithm, and no other fits clearly better";
 }
 
@@ -53,7 +53,7 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
     worst.push_back(percent_text(fit.worst_left_out));
   }
   table.add(worst);
-  std::cout << "predicted / measured - 1, of a fit to all rows and of one without the row\n\n";
+  std::cout << "predicted / measured - 1: for a fit to all rows and, as 'left out', for a fit without the row\n\n";
   table.print(std::cout);
   const Fit& best = fits.front();
   std::cout << "\nalgorithm: " << netmodel::name(best.cluster.all_reduce) << " (" << reason_of(fits, start) << ")"
@@ -84,7 +84,7 @@ Json to_json(const std::vector<Fit>& fits) {
 
 int calibrate(const PriceConfig& config, const std::string& out, bool json) {
   if (config.clusters.size() != 1)
-    throw ConfigError("a calibration starts from one cluster", "price", "--cluster NAME");
+    throw ConfigError("a calibration starts from one cluster", "price", "name it with --cluster NAME");
   const std::vector<Measurement> rows = netmodel::read_measurements(config.calibrate);
   const netmodel::Cluster start = load_cluster(config.clusters.front(), config.cluster_settings);
   const auto fits = netmodel::calibrate(rows, start);

@@ -7,8 +7,8 @@
 
 namespace onebit::experiments {
 
-/// Fits the one cluster of the configuration to config.calibrate, prints the fits and writes the best one to `out`, if
-/// that is a path. Returns the exit status. Throws ConfigError.
+/// Fits the only cluster of the configuration to the measurements in config.calibrate, prints the fits, and writes the
+/// best one to the file `out` unless that is empty. Returns the exit status. Throws ConfigError.
 int calibrate(const PriceConfig& config, const std::string& out, bool json);
 
 }  // namespace onebit::experiments

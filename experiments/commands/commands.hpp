@@ -1,5 +1,5 @@
 #pragma once
-// The commands of the program, one file each: a struct of options, its rows, and the function that gets it.
+// The commands of the program, one file each: a struct of options, its rows, and the function that is called with it.
 
 #include "experiments/cli/command.hpp"
 
@@ -19,7 +19,7 @@ Command inspect_command();
 Command export_command();
 Command verify_command();
 
-/// Returns all commands in the order of the help text.
+/// Returns all commands, in the order of the help text.
 std::vector<Command> commands();
 
 }  // namespace onebit::experiments

@@ -22,20 +22,20 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {flag<Options>("csv", "one line per row, comma-separated", ONEBIT_PLACE(csv)),
-          flag<Options>("jsonl", "one JSON object per row", ONEBIT_PLACE(jsonl)),
-          field<Options>("group", "steps, workers, tensors, probes, evaluations, events or traffic; none: all",
+  return {flag<Options>("csv", "write comma-separated values, one line per row", ONEBIT_PLACE(csv)),
+          flag<Options>("jsonl", "write one JSON object per row", ONEBIT_PLACE(jsonl)),
+          field<Options>("group", "steps, workers, tensors, probes, evaluations, events or traffic; not given: all",
                          ONEBIT_PLACE(group)),
-          field<Options>("out", "a file, or a folder for the tables of several groups; none: standard output",
+          field<Options>("out", "file, or folder for the tables of several groups; not given: standard output",
                          ONEBIT_PLACE(out)),
           overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
 }
 
 void check(const Options& options) {
-  if (options.arguments.size() != 1)
-    throw ConfigError("one log is exported at a time", "export", "onebit export FILE.h5 --csv");
+  if (options.arguments.size() != 1) throw ConfigError("export takes one log", "export", "onebit export FILE.h5 --csv");
   if (options.csv == options.jsonl)
-    throw ConfigError(options.csv ? "two forms chosen" : "no form chosen", "export", "give --csv or --jsonl");
+    throw ConfigError(options.csv ? "two output formats chosen" : "no output format chosen", "export",
+                      "give --csv or --jsonl");
 }
 
 std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::string& group) {
@@ -46,16 +46,17 @@ std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::str
   throw ConfigError("the log has no such group", log.path() + ": " + group, suggestion(group, names));
 }
 
-/// Returns a table and warns of columns that are not exported.
+/// Returns a table and warns about columns that are not exported.
 ExportTable table_of(const sim::LogReader& log, const std::string& group) {
   ExportTable table = export_table(log, group);
   for (const std::string& path : columns_left_out(log, table)) {
-    warn("column is not exported: texts or lists that this version does not know (" + log.path() + ": " + path + ")");
+    warn("column is not exported, because this version does not know its texts or lists (" + log.path() + ": " + path +
+         ")");
   }
   return table;
 }
 
-/// Writes a file. Throws ConfigError where a file exists that may not be replaced, and IoError.
+/// Writes a file. Throws ConfigError if it exists and may not be replaced, and IoError if it cannot be written.
 template <class Write>
 void write_output(const std::string& path, bool overwrite, const Write& write) {
   files::check_output(path, overwrite);
@@ -106,8 +107,8 @@ int export_log(const Options& options) {
 
 Command export_command() {
   return make_command(
-      {.name = "export", .usage = "LOG.h5", .doc = "the committed rows of a run log as CSV or JSON lines"}, rows(),
-      export_log);
+      {.name = "export", .usage = "LOG.h5", .doc = "write the committed rows of a run log as CSV or JSON lines"},
+      rows(), export_log);
 }
 
 }  // namespace onebit::experiments

@@ -41,8 +41,7 @@ int answer(const Options& options) {
 Command freeze_command() {
   return make_command(
       {.name = "freeze",
-       .doc =
-           "after how many steps the variance may be frozen, what that costs and what it saves: it tries, and judges",
+       .doc = "find by trial runs after how many steps the variance may be frozen, what that costs and what it saves",
        .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
       rows(), answer);
 }

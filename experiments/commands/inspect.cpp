@@ -18,7 +18,7 @@ std::string why_open(const std::optional<Unfinished>& unfinished) {
   using State = Unfinished::State;
   const State state = unfinished ? unfinished->state : State::unknown;
   if (state == State::running) return "still running";
-  return state == State::interrupted ? "killed, or its writing failed" : "still running, or killed";
+  return state == State::interrupted ? "killed, or writing the log failed" : "still running, or killed";
 }
 
 void print_log(const sim::LogReader& log, const std::optional<Unfinished>& unfinished) {
@@ -78,9 +78,10 @@ int inspect(const Options& options) {
 }  // namespace
 
 Command inspect_command() {
-  return make_command(
-      {.name = "inspect", .usage = "LOG.h5...", .doc = "show what a run log holds, also of a live or killed run"},
-      {json_row<Options>()}, inspect);
+  return make_command({.name = "inspect",
+                       .usage = "LOG.h5...",
+                       .doc = "show what a run log holds, also while the run is live or after it was killed"},
+                      {json_row<Options>()}, inspect);
 }
 
 }  // namespace onebit::experiments

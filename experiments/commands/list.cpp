@@ -20,12 +20,12 @@ struct Options : CommandInput {
   bool json = false;
 };
 
-/// A registry's description of an entry, and what a codec guarantees.
+/// An entry of a registry, with additional columns for codecs and optimizers.
 struct Row {
   std::string name, doc;
   std::vector<std::string> traits = {};
-  double bits = 0;          ///< bits per element of a codec
-  std::string parent = {};  ///< parent of an optimizer
+  double bits = 0;          ///< bits per element; codecs only
+  std::string parent = {};  ///< optimizers only
 };
 using Rows = std::vector<Row>;
 
@@ -61,7 +61,7 @@ std::vector<std::string> words(const compress::Traits& traits) {
   return result;
 }
 
-/// Returns the codecs with default parameters, for a vector of a million elements.
+/// Returns the codecs, with default parameters and the bits per element for a vector of a million elements.
 Rows codec_rows() {
   constexpr Index size = Index{1} << 20;
   Rows rows;
@@ -129,7 +129,7 @@ int list_all(const Options& options) {
   std::vector<std::pair<std::string, Json>> members;
   for (const std::string& want : wanted) {
     const auto found = std::find(names.begin(), names.end(), want);
-    if (found == names.end()) throw ConfigError("nothing to list by that name", want, suggestion(want, names));
+    if (found == names.end()) throw ConfigError("no list of that name", want, suggestion(want, names));
     const Rows rows = registries()[static_cast<std::size_t>(found - names.begin())].second();
     members.emplace_back(want, to_json(rows));
     if (!options.json) print(want, rows);
@@ -141,9 +141,10 @@ int list_all(const Options& options) {
 }  // namespace
 
 Command list_command() {
-  return make_command(
-      {.name = "list", .usage = "[WHAT...]", .doc = "what there is: optimizers, codecs, models, data, clusters, ..."},
-      {json_row<Options>()}, list_all);
+  return make_command({.name = "list",
+                       .usage = "[WHAT...]",
+                       .doc = "list what is available: optimizers, codecs, models, data, clusters, ..."},
+                      {json_row<Options>()}, list_all);
 }
 
 }  // namespace onebit::experiments

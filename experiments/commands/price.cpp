@@ -25,11 +25,13 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {field<Options>("out", "--sweep.bandwidth: a folder; --calibrate: file for the cluster", ONEBIT_PLACE(out)),
-          json_row<Options>()};
+  return {
+      field<Options>("out", "--sweep.bandwidth: folder for table and picture; --calibrate: file for the fitted cluster",
+                     ONEBIT_PLACE(out)),
+      json_row<Options>()};
 }
 
-/// Returns the plan of the options, whose workers count only if they were given: their default is meant for runs.
+/// Returns the plan that the options describe. Workers count only if they were given: their default is meant for runs.
 analysis::JobPlan plan_of(const Options& options, const PriceConfig& config) {
   constexpr double fp16 = 2;
   const sim::RunConfig run = make_config(options.run.settings);
@@ -41,19 +43,19 @@ analysis::JobPlan plan_of(const Options& options, const PriceConfig& config) {
           .run = run};
 }
 
-/// Makes the job of a log, if one is given, else of a workload.
+/// Makes the job from the log if one is given, otherwise from the workload.
 Job job_of(const Options& options, const PriceConfig& config, const Cluster& cluster) {
   const std::vector<std::string>& logs = options.arguments;
-  if (logs.size() > 1) throw ConfigError("unexpected argument", logs[1], "one log at a time");
+  if (logs.size() > 1) throw ConfigError("unexpected argument", logs[1], "give one log");
   if (logs.empty() && config.workload.empty())
-    throw ConfigError("nothing to price", "price", "a log, or --workload NAME, see 'onebit list workloads'");
+    throw ConfigError("nothing to price", "price", "give a log or --workload NAME, see 'onebit list workloads'");
   if (logs.empty() && !std::isnan(config.target))
-    throw ConfigError("a target loss without a log", "target", "onebit price LOG.h5 --target LOSS");
+    throw ConfigError("--target needs a log", "target", "onebit price LOG.h5 --target LOSS");
   if (!logs.empty()) return analysis::job_of_log(logs.front(), rules_of(config));
   return analysis::plan_job(plan_of(options, config), cluster);
 }
 
-/// Checks options: what `price` is to do decides which of them have an effect.
+/// Checks the options. The task of `price` determines which of them have an effect.
 class Use {
  public:
   Use(const Options& options, const PriceConfig& config) : options_(options), config_(config) {}
@@ -64,14 +66,16 @@ class Use {
     if (calibrates) check_calibration();
     if (!config_.nodes.empty()) not_with("--sweep.nodes", {"goal", "target", "sweep.bandwidth", "sweep.gpus-per-node"});
     if (sweeps) not_with("--sweep.bandwidth", {"goal", "target"});
-    if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "it goes with --sweep.bandwidth");
-    if (!sweeps && !calibrates && !options_.out.empty()) refuse("out", "it goes with --sweep.bandwidth or --calibrate");
+    if (!sweeps && !config_.widths.empty()) refuse("sweep.gpus-per-node", "leave it out, or give --sweep.bandwidth");
+    if (!sweeps && !calibrates && !options_.out.empty())
+      refuse("out", "leave it out, or give --sweep.bandwidth or --calibrate");
     if (!options_.arguments.empty()) {
       not_with("a log", {"step.parameters", "step.warmup-share", "sweep.nodes"});
-      if (!options_.run.settings.empty()) refuse(options_.run.settings.front().first, "a log has its own");
+      if (!options_.run.settings.empty())
+        refuse(options_.run.settings.front().first, "leave it out, because the log has its own options of a run");
     }
     if ((sweeps || !config_.goal.empty()) && config_.clusters.size() != 1) {
-      throw ConfigError("a sweep or a schedule is of one cluster", "price", "--cluster NAME");
+      throw ConfigError("a sweep or a schedule needs a single cluster", "price", "name it with --cluster NAME");
     }
     check_output(config_.goal);
     if (calibrates) check_output(options_.out);
@@ -80,22 +84,24 @@ class Use {
 
  private:
   [[noreturn]] static void refuse(const std::string& option, const std::string& why) {
-    throw ConfigError("an option that is not used", "--" + option, why);
+    throw ConfigError("option has no effect here", "--" + option, why);
   }
 
   void not_with(const std::string& mode, const std::vector<std::string>& others) const {
     for (const auto& [name, value] : options_.price) {
-      if (std::find(others.begin(), others.end(), name) != others.end()) refuse(name, "not with " + mode);
+      if (std::find(others.begin(), others.end(), name) != others.end())
+        refuse(name, "it cannot be combined with " + mode);
     }
   }
 
   void check_calibration() const {
     for (const auto& [name, value] : options_.price) {
-      if (name != "calibrate" && !name.starts_with("cluster")) refuse(name, "not with --calibrate");
+      if (name != "calibrate" && !name.starts_with("cluster")) refuse(name, "it cannot be combined with --calibrate");
     }
-    if (!options_.run.settings.empty()) refuse(options_.run.settings.front().first, "not with --calibrate");
+    if (!options_.run.settings.empty())
+      refuse(options_.run.settings.front().first, "it cannot be combined with --calibrate");
     if (!options_.arguments.empty())
-      throw ConfigError("unexpected argument", options_.arguments.front(), "not with --calibrate");
+      throw ConfigError("unexpected argument", options_.arguments.front(), "--calibrate takes no log");
   }
 
   static void check_free(const std::string& output) { files::check_output(output, false, "give another name"); }
@@ -142,10 +148,11 @@ int sweep_rates(const Options& options, const PriceConfig& config, const Job& jo
 
 int scale(const Options& options, const PriceConfig& config) {
   if (config.clusters.size() != 1 || config.workload.empty() || !options.arguments.empty())
-    throw ConfigError("scaling is of one workload on one cluster", "sweep.nodes", "--workload NAME --cluster NAME");
+    throw ConfigError("--sweep.nodes prices one workload on one cluster", "price",
+                      "give --workload NAME --cluster NAME and no log");
   if (std::ranges::min(config.nodes) < 1)
     throw ConfigError("option out of range", "sweep.nodes " + std::to_string(std::ranges::min(config.nodes)),
-                      "numbers from 1");
+                      "at least 1 node");
   const analysis::JobPlan plan = plan_of(options, config);
   const Cluster cluster = load_cluster(config.clusters.front(), config.cluster_settings);
   const analysis::ScalingPrice scaling = analysis::sweep_nodes(plan, cluster, config.cost_model, config.nodes);
@@ -170,7 +177,7 @@ Json price_and_print(const Options& options, const PriceConfig& config, const Jo
   return to_json(price, job).with("target_seconds", target.value_or(PriceConfig::kNotGiven));
 }
 
-/// Warns of options without effect. A log and a calibration take no options of a run: they are refused.
+/// Warns about options without effect. With a log or --calibrate, Use::check has already refused options of a run.
 void warn_of_unpriced(const Options& options, const PriceConfig& config) {
   std::vector<IdleOption> idle = idle_price_options(options.price, config);
   for (IdleOption& option :
@@ -205,12 +212,12 @@ int price(const Options& options) {
 }  // namespace
 
 Command price_command() {
-  return make_command(
-      {.name = "price",
-       .usage = "[LOG.h5]",
-       .doc = "what a step of a workload takes on clusters, dense and compressed, and from which bandwidth on it pays",
-       .accepts = {.run = true, .price = Accepts::Price::all, .config = true}},
-      rows(), price);
+  return make_command({.name = "price",
+                       .usage = "[LOG.h5]",
+                       .doc = "estimate the time of a step on clusters, dense and compressed, and the bandwidth below "
+                              "which compression pays",
+                       .accepts = {.run = true, .price = Accepts::Price::all, .config = true}},
+                      rows(), price);
 }
 
 }  // namespace onebit::experiments

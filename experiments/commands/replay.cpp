@@ -16,15 +16,15 @@ constexpr const char* kAllCases = "all";
 
 struct Options : CommandInput {
   std::string out;
-  std::string reference;          ///< a case of the trace, or kAllCases; empty: nothing is compared
-  std::optional<double> penalty;  ///< none: the case's, or 0
+  std::string reference;          ///< case of the trace, or kAllCases; empty: nothing is compared
+  std::optional<double> penalty;  ///< no value: the case's, or 0
   bool json = false, overwrite = false;
 };
 
 std::vector<Option<Options>> rows() {
   return {field<Options>("out", "file for the parameters after every step", ONEBIT_PLACE(out)),
           field<Options>("reference",
-                         "a case of the trace, or all: use its hyper-parameters and compare with its recorded "
+                         "case of the trace, or all: use its hyper-parameters and compare with its recorded "
                          "parameters",
                          ONEBIT_PLACE(reference)),
           field<Options>("penalty",
@@ -34,8 +34,8 @@ std::vector<Option<Options>> rows() {
           json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
 }
 
-/// Refuses options of the model, the data and the log, which mean nothing here. The trace decides the number of steps,
-/// and of workers unless there is one for all.
+/// Refuses options of the model, the data and the log, which have no meaning here. The trace determines the number of
+/// steps and of workers; the latter may also be 1.
 void check_options(const Settings& settings, const sim::GradientTrace& trace) {
   const auto begins = [](const std::string& name) {
     return [&name](const char* word) { return name == word || name.starts_with(std::string(word) + "."); };
@@ -86,11 +86,11 @@ void print(const Options& options, const sim::GradientTrace& trace, const CaseDe
   std::cout << "worst relative difference of the displacement to " << options.reference << ": "
             << difference_text(deviation.first) << " at step " << deviation.first.step << "\n";
   if (!deviation.has_all) return;
-  std::cout << "of all workers' to params_all_workers: " << difference_text(deviation.all) << " at step "
-            << deviation.all.step << "\n";
+  std::cout << "worst relative difference of all workers' displacements to params_all_workers: "
+            << difference_text(deviation.all) << " at step " << deviation.all.step << "\n";
 }
 
-/// A row of the table of cases: the deviation from the reference, or why the case was not replayed.
+/// A row of the table of cases: the deviation from the reference, or the reason why the case was not replayed.
 struct CaseRow {
   std::string name;
   sim::RunConfig config;
@@ -139,7 +139,7 @@ void print(const std::vector<CaseRow>& rows) {
   }
 }
 
-/// Replays every case of the trace and prints a table. Throws where none can be replayed.
+/// Replays every case of the trace and prints a table. Throws ConfigError if none can be replayed.
 void replay_all(const Options& options, const std::vector<std::string>& names) {
   if (!options.out.empty()) throw ConfigError("one file cannot hold all cases", "out " + options.out, "name one case");
   if (names.empty()) throw ConfigError("the trace has no cases", options.arguments.front());

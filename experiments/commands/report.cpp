@@ -21,12 +21,12 @@ struct Options : CommandInput {
 
 std::vector<Option<Options>> rows() {
   return {
-      field<Options>("out", "the page, or with --csv the table", ONEBIT_PLACE(out)),
-      field<Options>("baseline", "the arm that the others are compared with; none: each with its parent",
+      field<Options>("out", "file for the page, or with --csv for the table", ONEBIT_PLACE(out)),
+      field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                      ONEBIT_PLACE(baseline)),
       margin_row<Options>("relative difference of final losses within which arms are equivalent", ONEBIT_PLACE(margin)),
       flag<Options>("csv", "write the curves as one comma-separated table", ONEBIT_PLACE(csv)),
-      flag<Options>("png", "write the pictures as files too, SVG and PNG, next to the page", ONEBIT_PLACE(png)),
+      flag<Options>("png", "also write the pictures as SVG and PNG files next to the page", ONEBIT_PLACE(png)),
       overwrite_row<Options>(ONEBIT_PLACE(overwrite))};
 }
 
@@ -96,7 +96,8 @@ Command report_command() {
   return make_command(
       {.name = "report",
        .usage = "LOG.h5|DIR...",
-       .doc = "one page of many logs: arms, verdicts, curves, variance, network, theory, how to repeat it",
+       .doc =
+           "write one page about many logs: arms, verdicts, curves, variance, network, theory, how to repeat the runs",
        .accepts = {.price = Accepts::Price::of_runs, .target = true}},
       rows(), write_report);
 }

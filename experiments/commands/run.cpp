@@ -23,7 +23,7 @@ struct Options : CommandInput {
 };
 
 std::vector<Option<Options>> rows() {
-  return {field<Options>("out", "the log, a file", ONEBIT_PLACE(out)),
+  return {field<Options>("out", "file for the log", ONEBIT_PLACE(out)),
           field<Options>("weights-out", "write the final weights to this file", ONEBIT_PLACE(output.weights_out)),
           json_row<Options>(),
           dry_run_row<Options>(),
@@ -108,7 +108,7 @@ int run(const Options& options) {
   if (options.out.empty() && !options.dry_run) throw ConfigError("no output file", "run", "give -o FILE.h5");
   const bool is_root = device::mpi_environment().rank == 0;
   if (is_root && !options.output.weights_out.empty()) {
-    // A run that was killed while it wrote its weights left this file.
+    // Left over if the run was killed while it wrote its weights.
     if (options.output.resume && std::filesystem::exists(options.out))
       std::filesystem::remove(options.output.weights_out + ".part");
     sim::check_weights_output(options.output.weights_out, options.out,
@@ -145,7 +145,7 @@ int run(const Options& options) {
 
 Command run_command() {
   return make_command({.name = "run",
-                       .doc = "train once and log",
+                       .doc = "train one run and log it",
                        .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true, .ranks = true}},
                       rows(), run);
 }

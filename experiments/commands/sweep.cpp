@@ -28,7 +28,7 @@ Settings execution_with_threads(const SweepOptions& options) {
   return execution;
 }
 
-/// Returns the number of runs that keeps every core busy with one thread.
+/// Returns the number of runs at a time that gives every core one thread.
 Index default_jobs(const sim::RunConfig& config) {
   const Index cores = std::max<Index>(1, std::thread::hardware_concurrency());
   return config.threads > 0 ? std::max<Index>(1, cores / config.threads) : 1;
@@ -51,19 +51,19 @@ SweepSetup setup_of(const SweepOptions& options) {
   return setup;
 }
 
-/// Returns the points that this command asks for, without others in the folder.
+/// Returns the points that this command asks for, without the folder's other points.
 std::vector<Point> points_asked(const SweepOptions& options) {
   return points_of({definition_of(options)}, {}, [](const std::string&) { return std::optional<double>(); });
 }
 
-/// Returns a text of a point without the value of one option: points with the same text differ only in it.
+/// Returns a text that describes a point except for the value of one option. Points with equal texts differ only there.
 std::string text_without(const Point& point, const std::string& key) {
   std::string text = key + " " + point.arm + " " + std::to_string(point.config.seed);
   for (const auto& [name, value] : point.varied) text += name == key ? "" : "\n" + name + " " + value;
   return text;
 }
 
-/// Returns the points' runs, each with the options that its arm gave, and those that distinguish it from other points.
+/// Returns the run of each point, with the options that its arm set and those that distinguish it from other points.
 std::vector<GivenRun> runs_of(const SweepOptions& options, const std::vector<Point>& points) {
   std::map<std::string, std::vector<std::string>> own_of_arm;
   const std::vector<Arm> arms = options.arms.optimizers.empty() && options.arms.arms.empty()
@@ -118,8 +118,8 @@ void show_results(SweepSession& session, const std::vector<PointResult>& results
   print_grids(grids, std::cout);
 }
 
-/// Returns the exit status. A diverged run is a result; one that failed is a failure, reported once all others are
-/// done.
+/// Returns the exit status. A diverged run counts as a result. A failed run counts as a failure, which is reported
+/// after all others are done.
 int sweep_status(const std::vector<PointResult>& results, bool complete) {
   if (!complete) {
     std::cerr << "onebit: stopped; run the same command again to continue\n";
@@ -146,7 +146,7 @@ int sweep(const SweepOptions& options) {
   if (options.dry_run) return show_plan(session, options);
   session.plans();  // every point is checked before the folder is touched
   const Shard shard = parse_shard(options.shard);
-  if (shard.of_slurm) std::cerr << "onebit: shard " << shard.text() << " by SLURM_PROCID and SLURM_NTASKS\n";
+  if (shard.of_slurm) std::cerr << "onebit: shard " << shard.text() << " from SLURM_PROCID and SLURM_NTASKS\n";
   make_folder(options.out);
   install_stop_handler();
   definitions_in(options.out, definition_of(options), options.extend, true);

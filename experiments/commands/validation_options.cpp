@@ -16,7 +16,7 @@ std::vector<Number> rising(const std::string& option, const std::string& text, c
   std::vector<Number> numbers;
   for (const std::string& item : split(text, ',')) numbers.push_back(parse(item));
   std::ranges::sort(numbers);
-  if (std::ranges::adjacent_find(numbers) != numbers.end()) throw ConfigError("a value twice", option + " " + text);
+  if (std::ranges::adjacent_find(numbers) != numbers.end()) throw ConfigError("value given twice", option + " " + text);
   return numbers;
 }
 
@@ -39,7 +39,7 @@ ValidationRequest request_of(const ValidationOptions& options, double target) {
   ValidationRequest request{
       .thresholds = {0.5, 0.8, 0.9, 0.96, 0.99, 0.999}, .steps = {}, .reference = options.reference};
   if (!options.thresholds.empty() && !options.freeze_at.empty())
-    throw ConfigError("both thresholds and steps", "thresholds, freeze-at", "give one of them");
+    throw ConfigError("both thresholds and steps are given", "thresholds, freeze-at", "give one of them");
   if (!options.thresholds.empty()) request.thresholds = rising<double>("thresholds", options.thresholds, threshold_of);
   if (!options.freeze_at.empty()) {
     request.thresholds.clear();
@@ -56,11 +56,11 @@ ValidationRequest request_of(const ValidationOptions& options, double target) {
   request.target = target;
   const bool counts_steps = request.measure == FreezeMeasure::steps;
   if (counts_steps != std::isfinite(request.target))
-    throw ConfigError(counts_steps ? "no loss to reach" : "a target that this measure does not use", "target",
-                      "--measure steps takes --target LOSS, the other measures take none");
+    throw ConfigError(counts_steps ? "no loss to reach is given" : "this measure does not use a target", "target",
+                      "--measure steps needs --target LOSS; leave it out with other measures");
   if (!options.reference.empty() && request.measure != FreezeMeasure::loss)
     throw ConfigError("--reference has no effect with this measure", "reference " + options.reference,
-                      "it goes with --measure loss");
+                      "leave it out, or use --measure loss");
   if (!options.reference.empty() && options.reference != "best" && options.reference != "known")
     parse_real("reference", options.reference);
   return request;

@@ -20,16 +20,17 @@ namespace onebit::experiments {
 namespace {
 
 std::vector<Option<StudyInput>> rows() {
-  return joined<StudyInput>({{field<StudyInput>("out", "folder that keeps the logs", ONEBIT_PLACE(out))},
-                             arms_rows<StudyInput>(),
-                             {seeds_row<StudyInput>(), json_row<StudyInput>(),
-                              overwrite_row<StudyInput>(ONEBIT_PLACE(output.overwrite)), progress_row<StudyInput>()}});
+  return joined<StudyInput>(
+      {{field<StudyInput>("out", "folder for the logs; not given: they are not kept", ONEBIT_PLACE(out))},
+       arms_rows<StudyInput>(),
+       {seeds_row<StudyInput>(), json_row<StudyInput>(), overwrite_row<StudyInput>(ONEBIT_PLACE(output.overwrite)),
+        progress_row<StudyInput>()}});
 }
 
-/// Relative difference of the displacement up to which a trace counts as reproduced, as 32-bit arithmetic allows.
+/// Largest relative difference of the displacement at which a trace counts as reproduced, given 32-bit arithmetic.
 constexpr double kTraceLimit = 1e-4;
 
-/// A case of a golden trace, in the semantics that reproduce it best.
+/// Result of replaying a case of a golden trace, in the semantics that reproduce it best.
 struct TraceCheck {
   std::string trace, name, optimizer, semantics;
   double worst = std::numeric_limits<double>::infinity();
@@ -162,7 +163,7 @@ int verify(const StudyInput& options) {
   if (!options.json) print(traces, std::cout);
   const PresetCheck runs = check_preset(options);
   if (!runs.complete) {
-    std::cerr << "onebit: stopped before the last run of the preset: nothing is said of it\n";
+    std::cerr << "onebit: stopped before all runs of the preset were done, so there is no verdict\n";
     return kExitStopped;
   }
   const auto differs = [](const ArmAgreement& arm) { return arm.agreement == Agreement::differs; };
@@ -186,7 +187,7 @@ Command verify_command() {
   return make_command(
       {.name = "verify",
        .usage = "[TRACE.h5...]",
-       .doc = "whether this build on this machine gives the recorded numbers: of a preset, and of golden traces",
+       .doc = "check whether this build on this machine gives the recorded numbers of a preset and of golden traces",
        .accepts = {.run = true, .config = true, .preset = true, .default_preset = "verify"}},
       rows(), verify);
 }

@@ -7,7 +7,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// Reads only the batch sizes: the whole configuration may not be valid yet.
+/// Reads only the batch sizes, because the whole configuration may not be valid yet.
 sim::RunConfig sizes_of(const Settings& settings) {
   sim::RunConfig config;
   for (const auto& [name, value] : settings) {
@@ -16,7 +16,7 @@ sim::RunConfig sizes_of(const Settings& settings) {
   return config;
 }
 
-/// Divides a batch by two other sizes; the result is at least 1, which then does not fit and is refused.
+/// Divides a batch by two other sizes and returns at least 1. check_batch refuses a result that does not fit.
 Index quotient(Index batch, Index first, Index second) {
   return std::max<Index>(1, batch / std::max<Index>(1, first) / std::max<Index>(1, second));
 }
@@ -40,7 +40,7 @@ void infer_batch(DeepspeedConfig& file, Settings& settings, std::size_t preset) 
                                      [](const DeepspeedConfig::Mapped& row) { return row.option == "batch"; });
     if (by_file && !accumulation) add("gradient_accumulation_steps", "accumulation", 1, false);
   } else if (batch && accumulation) {
-    file.ignored.push_back({"train_batch_size", "it is batch x accumulation x workers, which are given"});
+    file.ignored.push_back({"train_batch_size", "batch, accumulation and workers are given and determine it"});
   } else if (batch) {
     add("train_batch_size", "accumulation", quotient(train, sizes.batch, sizes.workers), true);
   } else {

@@ -6,13 +6,13 @@
 
 namespace onebit::experiments {
 
-/// Adds the missing size to the settings of a run and to the file's mapped rows, as DeepSpeed infers it: from
-/// train_batch_size where that is given, else with an accumulation of one. The first `preset` settings come from a
-/// preset: the file overrides them, and all later ones count as given.
+/// Infers the missing size as DeepSpeed does, and adds it to the settings of a run and to the file's mapped rows. It
+/// follows from train_batch_size if that is given; otherwise the accumulation is 1. The first `preset` settings come
+/// from a preset, which the file overrides; all later ones count as given.
 void infer_batch(DeepspeedConfig& file, Settings& settings, std::size_t preset);
 
-/// Throws ConfigError where train_batch_size is not batch x accumulation x workers of the run. name: of the arm or the
-/// point; empty where there is only one run.
+/// Throws ConfigError if train_batch_size is not batch x accumulation x workers of the run. name: name of the arm or of
+/// the point of a sweep; empty if there is only one run.
 void check_batch(const DeepspeedConfig& file, const sim::RunConfig& config, const std::string& name = "");
 
 }  // namespace onebit::experiments

@@ -15,7 +15,7 @@ namespace onebit::experiments {
 namespace {
 
 using Tree = boost::property_tree::ptree;
-constexpr int kDeepest = 100;  // nesting of objects and lists
+constexpr int kDeepest = 100;  // deepest allowed nesting of objects and lists
 
 using deepspeed::Parameter, deepspeed::Type, deepspeed::Unused;
 
@@ -56,7 +56,7 @@ void check_depth(const std::string& text, const std::string& path) {
   }
 }
 
-/// Reads the file's parts into the rows of the result.
+/// Reads the parts of a file into the rows of the result.
 class Reader {
  public:
   explicit Reader(const std::string& path) { result_.path = path; }
@@ -96,14 +96,14 @@ class Reader {
     }
   }
 
-  /// Throws where a value is not a JSON object, or has a key twice.
+  /// Throws if a value is not a JSON object or has a key twice.
   void check_object(const Tree& tree, const std::string& place) const {
     std::set<std::string> seen;
     for (const auto& [key, value] : tree) {
-      if (key.empty()) fail("no JSON object", place, "wanted: {\"key\": value, ...}");
+      if (key.empty()) fail("not a JSON object", place, "wanted: {\"key\": value, ...}");
       if (!seen.insert(key).second) fail("key given twice", place + key, "give it once");
     }
-    if (!tree.data().empty()) fail("no JSON object", place, "wanted: {\"key\": value, ...}");
+    if (!tree.data().empty()) fail("not a JSON object", place, "wanted: {\"key\": value, ...}");
   }
 
   void read_optimizer(const Tree& section) {
@@ -140,10 +140,10 @@ class Reader {
     result_.ignored.push_back({key, known == rows.end() ? deepspeed::kElsewhere : known->reason});
   }
 
-  /// Whether a value leaves the choice to the options; records it as ignored if so.
+  /// Returns whether a value is "auto", which leaves the choice to the options, and then records it as ignored.
   bool is_automatic(const std::string& key, const Tree& value) {
     if (!value.empty() || value.data() != "auto") return false;
-    result_.ignored.push_back({key, "auto: left to the options"});
+    result_.ignored.push_back({key, "auto: the options decide"});
     return true;
   }
 
@@ -154,7 +154,8 @@ class Reader {
     if (result_.train_batch < 1) fail("option out of range", kTrainBatch + (" " + value.data()), "at least 1");
   }
 
-  /// Records a parameter without an option here, and refuses it where DeepSpeed would not take it either.
+  /// Records a parameter without an option as ignored. Refuses a parameter that the type does not have, and a value
+  /// that this program does not support.
   void check_unused(const Type& type, const std::string& key, const Tree& value, const Tree& parameters) {
     if (has_key(type.parameters, key)) return;
     const std::string place = "optimizer.params." + key;
@@ -167,21 +168,25 @@ class Reader {
       fail("unknown parameter of " + std::string(type.name), place, suggestion(key, names));
     }
     if (known->only != nullptr && value.data() != known->only) {
-      fail("parameter without an option", place + " '" + value.data() + "'", std::string("wanted: ") + known->only);
+      fail("unsupported value of a parameter", place + " '" + value.data() + "'",
+           std::string("wanted: ") + known->only);
     }
     if (key == "adam_w_mode" || key == "torch_adam") check_decay(type, parameters);
     result_.ignored.push_back({place, known->reason});
   }
 
-  /// AdamW always decouples weight decay, Adam does unless told otherwise. PyTorch's default differs from DeepSpeed's.
+  /// Refuses weight decay that is not decoupled: AdamW always decouples it, Adam does unless adam_w_mode is false. Also
+  /// refuses torch_adam without weight_decay, because PyTorch's default differs from DeepSpeed's.
   void check_decay(const Type& type, const Tree& parameters) const {
     const std::string decay = parameters.get<std::string>("weight_decay", "");
     const bool decoupled = lower(type.name) == "adamw" || parameters.get<std::string>("adam_w_mode", "true") == "true";
     if (decay.empty() && parameters.get<std::string>("torch_adam", "false") == "true") {
-      fail("weight_decay is not given", "optimizer.params.torch_adam", "its default there is PyTorch's: give one");
+      fail("weight_decay is not given", "optimizer.params.torch_adam",
+           "with torch_adam its default would be PyTorch's; give weight_decay");
     }
     if (!decoupled && !decay.empty() && parse_real("weight_decay", decay) > 0) {
-      fail("weight decay in the gradient has no option", "optimizer.params.adam_w_mode", "true, or weight_decay 0");
+      fail("weight decay in the gradient is not supported", "optimizer.params.adam_w_mode",
+           "set adam_w_mode to true, or weight_decay to 0");
     }
   }
 

@@ -13,7 +13,7 @@ struct DeepspeedConfig {
   struct Mapped {
     std::string key;  ///< dotted path in the file
     std::string option, value;
-    bool given;  ///< whether the file gives the value; else it is DeepSpeed's default
+    bool given;  ///< whether the file gives the value; otherwise it is DeepSpeed's default
   };
   struct Ignored {
     std::string key, reason;
@@ -21,13 +21,14 @@ struct DeepspeedConfig {
   std::string path;
   std::vector<Mapped> mapped;
   std::vector<Ignored> ignored;
-  Index train_batch = 0;  ///< train_batch_size, samples per step of all workers; 0: not given
+  Index train_batch = 0;  ///< train_batch_size, samples per step over all workers; 0 if not given
 
   Settings settings() const;
 };
 
-/// Reads a configuration. Throws ConfigError naming file and place for an unreadable or malformed file, an optimizer or
-/// parameter that DeepSpeed or this program does not know, or a value of the wrong type.
+/// Reads a configuration. Throws ConfigError, with file and place, for an unreadable or malformed file, for an
+/// optimizer or parameter that DeepSpeed or this program does not have, and for a value that is unsupported or of the
+/// wrong type.
 DeepspeedConfig read_deepspeed_config(const std::string& path);
 
 }  // namespace onebit::experiments

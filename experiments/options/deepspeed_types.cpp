@@ -45,18 +45,18 @@ const std::vector<Parameter> kIntervals = {
 const std::vector<Unused> kFused = {
     {"torch_adam", "another implementation of the same update"},
     {"adam_w_mode", "weight decay is decoupled, as with true"},
-    {"amsgrad", "there is no AMSGrad variant, as with false", "false"},
+    {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
     {"set_grad_none", "gradients are not kept between steps"},
 };
 const std::vector<Unused> kFusedLamb = {
-    {"bias_correction", "not in deepspeed semantics; optimizer.semantics paper has it"},
+    {"bias_correction", "deepspeed semantics has none; --optimizer.semantics paper has it"},
     {"eps_inside_sqrt", "eps is added outside the root, as with false", "false"},
-    {"amsgrad", "there is no AMSGrad variant, as with false", "false"},
+    {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
 };
 const std::vector<Unused> kCompressed = {
     {"bias_correction", "accepted by the released code, but not used"},
     {"eps_inside_sqrt", "accepted by the released code, but not used"},
-    {"amsgrad", "there is no AMSGrad variant, as with false", "false"},
+    {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
     {"cuda_aware", "no communication library is used"},
     {"comm_backend_name", "no communication library is used"},
 };
@@ -67,13 +67,15 @@ std::vector<Parameter> operator+(std::vector<Parameter> first, const std::vector
 }
 
 constexpr Unused kBeside[] = {
-    {"fp16", "all is computed in fp32; its one exchange per parameter group is --optimizer.granularity fused"},
-    {"bf16",
-     "all is stored in fp32, --model.precision bf16 rounds what is multiplied; its one exchange per parameter group is "
+    {"fp16",
+     "everything is computed in fp32; for DeepSpeed's one exchange per parameter group use "
      "--optimizer.granularity fused"},
-    {"amp", "all is computed in fp32"},
+    {"bf16",
+     "everything is stored in fp32; --model.precision bf16 rounds the operands of matrix products; for DeepSpeed's one "
+     "exchange per parameter group use --optimizer.granularity fused"},
+    {"amp", "everything is computed in fp32"},
     {"zero_optimization", "no optimizer state is sharded; the released code refuses it with compressed optimizers"},
-    {"scheduler", "its warm-up and decay have no exact counterpart; choose --schedule, --schedule.warmup"},
+    {"scheduler", "its warm-up and decay have no exact counterpart; use --schedule and --schedule.warmup"},
     {"communication_data_type", "dense exchanges are sent in fp32"},
     {"prescale_gradients", "the mean over workers is summed in double precision"},
     {"gradient_predivide_factor", "the mean over workers is summed in double precision"},

@@ -1,5 +1,5 @@
 #pragma once
-// DeepSpeed's optimizers and their parameters: their defaults, and the options here that they map to.
+// DeepSpeed's optimizers and their parameters: the defaults, and the options of this program that they map to.
 
 #include <span>
 #include <string>
@@ -7,28 +7,28 @@
 
 namespace onebit::experiments::deepspeed {
 
-/// Throws where the text, found at `place`, is not of the required kind.
+/// Throws ConfigError if the text, found at `place`, is not of the required kind.
 using Check = void (*)(const std::string& place, const std::string& text);
 
-/// An optimizer's parameter that maps to options here: to one, or to one for each item of its list.
+/// A parameter that maps to one option of this program, or to one option for each item of its list.
 struct Parameter {
   const char* key;
   std::vector<std::string> options;
-  std::vector<std::string> fallback;  ///< DeepSpeed's defaults
+  std::vector<std::string> fallback;  ///< DeepSpeed's default for each option
   Check check;
   const char* prefix = "";  ///< prefix of the option's value
-  bool automatic = false;   ///< "auto" is the same as leaving it out
+  bool automatic = false;   ///< whether "auto" means the same as leaving the key out
 };
 
-/// A key that has no option here, and the reason.
+/// A key that has no option in this program, with the reason.
 struct Unused {
   const char* key;
   const char* reason;
-  const char* only = nullptr;  ///< the only value that can be honoured
+  const char* only = nullptr;  ///< the only supported value; null: any
 };
 
 struct Type {
-  const char* name;  ///< name, which DeepSpeed compares in lower case
+  const char* name;  ///< DeepSpeed's name, compared in lower case
   const char* optimizer;
   const char* semantics;
   std::vector<Parameter> parameters;
@@ -40,10 +40,10 @@ const std::vector<Type>& types();
 /// Returns the keys outside the optimizer section that become options.
 const std::vector<Parameter>& parameters_beside();
 
-/// Returns the keys outside the optimizer section that a reader may take for part of it.
+/// Returns the ignored keys outside the optimizer section for which there is a specific reason.
 std::span<const Unused> unused_beside();
 
-/// Reason why every other key is left out.
-inline constexpr const char* kElsewhere = "has no part in the optimizer or the exchange";
+/// Reason for ignoring every other key.
+inline constexpr const char* kElsewhere = "does not concern the optimizer or the exchange";
 
 }  // namespace onebit::experiments::deepspeed

@@ -27,7 +27,7 @@ std::string with(const std::string& selector, const sim::RunConfig& config) {
   return with(run_options(), selector, config);
 }
 
-/// Options that have an effect only where another option has certain values.
+/// Options that have an effect only if another option has certain values.
 template <class Config>
 struct Condition {
   std::string_view options;
@@ -35,7 +35,7 @@ struct Condition {
   const char* selector;  ///< the other option
 };
 
-/// Returns the steps of 0/1 Adam after its freeze; unbounded where only the data determines the number of steps.
+/// Returns the number of steps of 0/1 Adam after its freeze; the largest Index if that number depends on the data.
 Index local_steps(const sim::RunConfig& run) {
   const Index most = std::numeric_limits<Index>::max();
   return run.epochs > 0 ? most : sim::total_steps(run, 0) - run.optimizer.zeroone.var_freeze_step;
@@ -79,7 +79,7 @@ constexpr Condition<PriceConfig> kPriceConditions[] = {
      "step.overlap"},
 };
 
-/// Returns the selector of a condition that does not hold for an option; null: all conditions hold.
+/// Returns the selector of a condition of an option that does not hold; null if all of them hold.
 template <class Config, std::size_t count>
 const char* failed(const Condition<Config> (&conditions)[count], const std::string& option, const Config& config) {
   for (const Condition<Config>& each : conditions) {
@@ -93,7 +93,7 @@ bool is_of_exchange(const std::string& option) {
          option == "channel";
 }
 
-/// Whether one of an exchange's codecs reads a parameter.
+/// Returns whether one of an exchange's codecs reads a parameter.
 bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& name) {
   const auto reads = [&](const std::string& codec) {
     const auto options = compress::options_of_codec(codec);
@@ -101,12 +101,12 @@ bool codec_reads(const compress::ExchangeConfig& exchange, const std::string& na
   };
   const bool summed = exchange.pattern == compress::ExchangePattern::linear ||
                       (exchange.pattern == compress::ExchangePattern::automatic && exchange.down.empty());
-  if (holds("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // of factors that are all-reduced
+  if (holds("warm-start min-rate", name)) return summed && reads(exchange.up.name);  // for all-reduced factors only
   const bool down = !exchange.down.empty() && name != "packing";  // only payloads on the way up are packed
   return reads(exchange.up.name) || (down && reads(exchange.down));
 }
 
-/// Returns the selector whose choice does not read an option of an exchange; null: the option is read.
+/// Returns the selector because of which an option of an exchange is not read; null if the option is read.
 const char* unread_in_exchange(const std::string& option, const optim::OptimizerConfig& config) {
   const optim::Codecs codecs = optim::codecs_of(config);
   if (codecs == optim::Codecs::none) return "optimizer";
@@ -118,7 +118,7 @@ const char* unread_in_exchange(const std::string& option, const optim::Optimizer
   return codecs == optim::Codecs::its_own ? "optimizer" : "codec";
 }
 
-/// Returns the selector whose choice does not read an option, by the rows of the tables; null: the option is read.
+/// Returns the selector because of which an option is not read, according to the tables; null if the option is read.
 const char* unread_by_choice(const std::string& option, const sim::RunConfig& config) {
   if (is_of_exchange(option)) return unread_in_exchange(option, config.optimizer);
   const auto after = [&](const std::string& prefix) { return option.substr(prefix.size()); };
@@ -157,7 +157,7 @@ std::string unpriced_because(const std::string& option, const sim::RunConfig& co
   const char* selector = unread_by_choice(option, config);
   if (selector != nullptr) return with(selector, config);
   if (option != "freeze" || policy == "never" || policy.starts_with("fraction:")) return "";
-  return "on a price, where only fraction:F and never count; --step.warmup-share sets the share of warm-up steps";
+  return "on a price, which reads only fraction:F and never; --step.warmup-share sets the share of warm-up steps";
 }
 
 std::vector<std::string> given_options(const RunSettings& run) {

@@ -1,5 +1,5 @@
 #pragma once
-// Options that were given but have no effect: which they are and why.
+// Options that were given but have no effect, each with the reason.
 
 #include <functional>
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace onebit::experiments {
 
-/// Returns why an option has no effect on a run, e.g. "with --optimizer adam"; empty: it has one.
+/// Returns why an option has no effect on a run, e.g. "with --optimizer adam"; empty if it has an effect.
 std::string unread_because(const std::string& option, const sim::RunConfig& config);
 
-/// Returns why an option has no effect where no run is trained, but its optimizer's exchanges are planned and priced.
+/// Returns why an option has no effect on a price, for which the exchanges of a run are planned but nothing is trained;
+/// empty if it has an effect.
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config);
 
-/// A run, and the names of the options that its arm, or its point of a sweep, gave.
+/// A run with the names of the options that its arm, or its point of a sweep, set.
 struct GivenRun {
   sim::RunConfig config;
   std::vector<std::string> own = {};
@@ -33,16 +34,16 @@ struct IdleOption {
 };
 using Why = std::function<std::string(const std::string& option, const sim::RunConfig& config)>;
 
-/// Returns the common options that no run reads, and of each run's own options those that it does not read, each with
-/// its reasons, without repeats.
+/// Returns the common options that no run reads, and the own options of each run that it does not read. Each comes with
+/// its reasons; repeats are removed.
 std::vector<IdleOption> idle_options(const std::vector<std::string>& common, const std::vector<GivenRun>& runs,
                                      const Why& why = unread_because);
 
-/// Returns the given options of pricing that have no meaning because of other options.
+/// Returns the given pricing options that have no effect because of other options.
 std::vector<IdleOption> idle_price_options(const Settings& given, const PriceConfig& config);
 
 /// Returns a text such as "--freeze, --codec have no effect with --optimizer adam; --codec.k has no effect with --codec
-/// qsgd"; empty where there are none.
+/// qsgd"; empty if there are no options.
 std::string text_of(const std::vector<IdleOption>& options);
 
 }  // namespace onebit::experiments

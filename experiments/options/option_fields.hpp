@@ -1,5 +1,6 @@
 #pragma once
-// Rows of the option table by kind of value: a field of the configuration, a word, a bounded number, a list.
+// Functions that make rows of the option table, one for each kind of value: a field of the configuration, a word, a
+// bounded number, a list.
 
 #include <map>
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace onebit::experiments {
 
-/// Return the parts of the table.
+/// Return the parts of the table of run options.
 std::vector<RunOption> run_size_options();
 std::vector<RunOption> model_options();
 std::vector<RunOption> data_options();
@@ -35,14 +36,14 @@ std::string to_text(bool value);
 std::string to_text(const std::string& value);
 std::string to_text(const std::optional<double>& value);
 
-/// An option that is a field of the configuration.
+/// Returns the row of an option that sets a field of the configuration.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> field(const std::string& name, const std::string& help, Place place) {
   return {name, help, [name, place](Config& config, const std::string& text) { parse_into(name, text, place(config)); },
           [place](const Config& config) { return to_text(place(const_cast<Config&>(config))); }};
 }
 
-/// An option without a value on the command line.
+/// Returns the row of an option that takes no value on the command line.
 template <class Config, class Place>
 Option<Config> flag(const std::string& name, const std::string& help, Place place) {
   Option<Config> row = field<Config>(name, help, place);
@@ -50,7 +51,7 @@ Option<Config> flag(const std::string& name, const std::string& help, Place plac
   return row;
 }
 
-/// An option that may be given several times. replaces: see Option.
+/// Returns the row of an option that may be given several times. replaces: see Option.
 template <class Config, class Place>
 Option<Config> repeated(const std::string& name, const std::string& help, Place place,
                         const std::string& replaces = {}) {
@@ -62,7 +63,7 @@ Option<Config> repeated(const std::string& name, const std::string& help, Place 
           replaces};
 }
 
-/// An option that is one of a few words.
+/// Returns the row of an option that takes one of a few words.
 template <class Config = sim::RunConfig, class Place, class Value>
 Option<Config> choice(const std::string& name, const std::string& help, Place place,
                       std::map<std::string, Value> words) {
@@ -82,7 +83,7 @@ Option<Config> choice(const std::string& name, const std::string& help, Place pl
           }};
 }
 
-/// A text that is one of a few words.
+/// Returns the row of a text option that takes one of a few words.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> word(const std::string& name, const std::string& help, Place place,
                     const std::vector<std::string>& words) {
@@ -91,7 +92,7 @@ Option<Config> word(const std::string& name, const std::string& help, Place plac
   return choice<Config>(name, help, place, std::move(values));
 }
 
-/// A quantity with a unit (netmodel/wire/units.hpp), parsed by `parse`.
+/// Returns the row of a quantity with a unit (netmodel/wire/units.hpp), parsed by `parse`.
 template <class Config, class Place>
 Option<Config> quantity(const std::string& name, const std::string& help, Place place,
                         double (*parse)(const std::string&, const std::string&)) {
@@ -100,7 +101,7 @@ Option<Config> quantity(const std::string& name, const std::string& help, Place 
           [place](const Config& config) { return to_text(place(const_cast<Config&>(config)).value); }};
 }
 
-/// A whole number from low to high.
+/// Returns the row of a whole number from low to high.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> between(const std::string& name, const std::string& help, Index low, Index high, Place place) {
   return {name, help,
@@ -116,13 +117,13 @@ Option<Config> between(const std::string& name, const std::string& help, Index l
           [place](const Config& config) { return std::to_string(place(const_cast<Config&>(config))); }};
 }
 
-/// An integer field narrower than Index.
+/// Returns the row of a whole number from 0 to high, for a field that is narrower than Index.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> bounded(const std::string& name, const std::string& help, Index high, Place place) {
   return between<Config>(name, help, 0, high, place);
 }
 
-/// Texts separated by commas. `items` says what they are.
+/// Returns the row of a list of texts separated by commas. items: what they are, for error messages.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
   return {name, help,
@@ -135,7 +136,7 @@ Option<Config> list(const std::string& name, const std::string& help, const std:
           [place](const Config& config) { return join(place(const_cast<Config&>(config)), ","); }};
 }
 
-/// Whole numbers separated by commas.
+/// Returns the row of a list of whole numbers separated by commas.
 template <class Config, class Place>
 Option<Config> integers(const std::string& name, const std::string& help, Place place) {
   return {name, help,

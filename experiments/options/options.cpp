@@ -36,22 +36,21 @@ std::vector<std::string> users_of(const std::string& option, const Entries& entr
   return users;
 }
 
-/// Throws ConfigError where an option that the chosen model or data source does not use has a value other than its
-/// default.
+/// Throws ConfigError if the chosen model or data source does not use an option that differs from its default.
 template <class Entries>
 void check_used(const Settings& settings, const RunConfig& config, const std::string& kind, const std::string& chosen,
                 const Entries& entries) {
   const bool known =
       std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.name == chosen; });
-  if (!known) return;  // refused where the object is made, with a suggestion
+  if (!known) return;  // refused with a suggestion when the object is made
   for (const auto& [name, value] : settings) {
     if (!name.starts_with(kind + ".") || name == "model.init") continue;
     const RunOption& option = run_option(name);
     if (option.get(config) == option.get(RunConfig())) continue;
     const std::vector<std::string> users = users_of(name.substr(kind.size() + 1), entries);
     if (std::find(users.begin(), users.end(), chosen) != users.end()) continue;
-    throw ConfigError("an option that is not used", "--" + name + ", " + kind + " " + chosen,
-                      "it is for " + join(users, ", "));
+    throw ConfigError("option has no effect", "--" + name + " with --" + kind + " " + chosen,
+                      "leave it out; it is for " + join(users, ", "));
   }
 }
 
@@ -105,7 +104,7 @@ struct Unit {
   double factor;
 };
 
-/// Parses a number with or without one of the units; the first unit that fits counts.
+/// Parses a number with or without one of the units; the first unit that matches counts.
 double parse_with_unit(const std::string& option, const std::string& text, std::span<const Unit> units,
                        const std::string& wanted) {
   std::string number = text;
@@ -200,7 +199,7 @@ sim::RunConfig make_config(const Settings& settings) {
       if (given(fixed)) {
         throw ConfigError("the optimizer fixes this option",
                           std::string(fixed) + ", optimizer " + config.optimizer.name,
-                          "leave it out, or give it to other arms alone");
+                          "leave it out, or set it only in arms with other optimizers");
       }
     }
   }

@@ -20,17 +20,17 @@ struct Option {
   std::string help;
   std::function<void(Config&, const std::string&)> set;  ///< throws ConfigError
   std::function<std::string(const Config&)> get;
-  bool is_flag = false;  ///< it has no value on the command line
-  /// A set of options; where the command line gives one of them, those of files are dropped. Empty: each value of the
-  /// command line comes after those of files.
+  bool is_flag = false;  ///< whether it takes no value on the command line
+  /// Name of a set of options. If the command line gives one option of the set, all those from files are dropped.
+  /// Empty: values from the command line follow those from files.
   std::string replaces = {};
-  std::string twice = {};  ///< error where the command line or one file gives it twice; empty: the last value counts
+  std::string twice = {};  ///< error if the command line or a file gives it twice; empty: the last value counts
 };
 using RunOption = Option<sim::RunConfig>;
 
 const std::vector<RunOption>& run_options();
 
-/// Returns an option by name. Throws ConfigError with the nearest names.
+/// Returns an option by name. Throws ConfigError, with the nearest names, if there is none.
 const RunOption& run_option(const std::string& name);
 
 /// Returns the defaults overridden by settings. Throws ConfigError for unknown names (with the nearest), malformed
@@ -40,15 +40,15 @@ sim::RunConfig make_config(const Settings& settings);
 /// Returns every option with its value.
 Settings values_of(const sim::RunConfig& config);
 
-/// Parse values in the syntax of options. Throw ConfigError naming the option.
+/// Parse the text of a value, and throw ConfigError with the option's name if it is malformed.
 Index parse_integer(const std::string& option, const std::string& text);
 bool parse_boolean(const std::string& option, const std::string& text);
 /// Parses a whole number of bytes, or a number with a unit: kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB.
 Index parse_bytes(const std::string& option, const std::string& text);
 double parse_real(const std::string& option, const std::string& text);
-/// Parses bytes per second: a number, or one with a unit: kB/s to TB/s, or bits: kb/s to Tb/s (powers of 1000).
+/// Parses bytes per second: a number, or a number with a unit, kB/s to TB/s or, in bits, kb/s to Tb/s (powers of 1000).
 double parse_rate(const std::string& option, const std::string& text);
-/// Parses seconds: a number, or one with a unit: s, ms, us, ns.
+/// Parses seconds: a number, or a number with a unit, s, ms, us or ns.
 double parse_seconds(const std::string& option, const std::string& text);
 
 /// Splits a text into the items between separators; an empty text has none.

@@ -14,7 +14,7 @@ std::string reason_of(const po::error& error) {
     case po::invalid_syntax::empty_adjacent_parameter:
       return "no value for option " + syntax->tokens();
     case po::invalid_syntax::extra_parameter:
-      return "no value belongs to option " + syntax->tokens();
+      return "no value is allowed for option " + syntax->tokens();
     default:
       return "not understood: " + syntax->tokens();
   }

@@ -63,8 +63,8 @@ std::string find_preset(const std::string& name) {
 std::string find_expected(const std::string& name) {
   const fs::path path = fs::path(find_preset(name)).replace_extension(".csv");
   if (!fs::exists(path))
-    throw ConfigError("no runs of this preset were recorded", name,
-                      "record some: keep the runs.csv of 'onebit compare' next to it");
+    throw ConfigError("no recorded runs for this preset", name,
+                      "run 'onebit compare' with it, and copy runs.csv next to the preset under its name");
   return path.string();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Named INI files, found next to the program: in its build folder, in share/onebit/presets of its installation, or in
-// the folder that the environment variable ONEBIT_PRESETS names.
+// Named INI files. They are in the first of these folders that has any: the one that the environment variable
+// ONEBIT_PRESETS names, presets/ next to the program, share/onebit/presets of its installation.
 
 #include <string>
 #include <vector>
@@ -10,16 +10,16 @@ namespace onebit::experiments {
 struct Preset {
   std::string name;
   std::string path;
-  std::string doc;  ///< the comment in the file's first line
+  std::string doc;  ///< comment in the first line of the file
 };
 
-/// Returns all presets by name.
+/// Returns all presets, sorted by name.
 std::vector<Preset> presets();
 
-/// Returns the path of a preset's file. Throws ConfigError with the nearest names.
+/// Returns the path of a preset's file. Throws ConfigError, with the nearest names, if there is none.
 std::string find_preset(const std::string& name);
 
-/// Returns the path of a preset's recorded runs, which is next to its file. Throws ConfigError where there are none.
+/// Returns the path of a preset's recorded runs, a file next to its own. Throws ConfigError if there is none.
 std::string find_expected(const std::string& name);
 
 }  // namespace onebit::experiments

@@ -34,21 +34,21 @@ std::vector<Option<Cluster>> link_options(const std::string& link, const std::st
     };
   };
   using Spec = netmodel::LinkSpec;
-  return {quantity<Cluster>(link + ".nominal", what + ": line rate, by which algorithms are chosen",
-                            member(&Spec::nominal), parse_rate),
-          quantity<Cluster>(link + ".effective", what + ": rate that collectives get", member(&Spec::effective),
+  return {quantity<Cluster>(link + ".nominal", what + ": line rate, used to choose algorithms", member(&Spec::nominal),
+                            parse_rate),
+          quantity<Cluster>(link + ".effective", what + ": rate that collectives reach", member(&Spec::effective),
                             parse_rate),
           quantity<Cluster>(link + ".latency", what + ": latency of one step of a collective", member(&Spec::latency),
                             parse_seconds),
           quantity<Cluster>(link + ".per-message", what + ": additional sender time per message",
                             member(&Spec::per_message), parse_seconds),
-          quantity<Cluster>(link + ".stream-cap", what + ": the most that one stream gets; 0: no such bound",
+          quantity<Cluster>(link + ".stream-cap", what + ": highest rate of one stream; 0: no limit",
                             member(&Spec::stream_cap), parse_rate),
           field<Cluster>(link + ".scale-penalty", what + ": k in effective / (1 + k log2 nodes)",
                          member(&Spec::scale_penalty))};
 }
 
-/// An option such as "3:0.5,7:0.25".
+/// Returns the row of an option such as "3:0.5,7:0.25".
 template <class Place>
 Option<Cluster> node_factors(const std::string& name, const std::string& help, Place place) {
   return {name, help,
@@ -56,7 +56,7 @@ Option<Cluster> node_factors(const std::string& name, const std::string& help, P
             std::vector<NodeFactor> factors;
             for (const std::string& item : split(text, ',')) {
               const std::vector<std::string> parts = split(item, ':');
-              if (parts.size() != 2) malformed(name, text, "NODE:FACTOR,NODE:FACTOR, nodes count from 0");
+              if (parts.size() != 2) malformed(name, text, "NODE:FACTOR,NODE:FACTOR with nodes numbered from 0");
               factors.push_back({parse_integer(name, parts[0]), parse_real(name, parts[1])});
             }
             place(cluster) = factors;
@@ -71,7 +71,7 @@ Option<Cluster> node_factors(const std::string& name, const std::string& help, P
 }
 
 Option<Cluster> gpu_link_option() {
-  return {"gpu-link", "link of a GPU in its node: pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4",
+  return {"gpu-link", "link of a GPU inside its node: pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4",
           [](Cluster& cluster, const std::string& text) {
             const netmodel::GpuLink& link = netmodel::find_gpu_link(text);
             cluster.gpu_link = link.link;
@@ -88,23 +88,23 @@ Option<Cluster> gpu_link_option() {
 std::vector<Option<Cluster>> node_options() {
   using netmodel::Placement, netmodel::Selection;
   return {
-      field<Cluster>("doc", "one line about the cluster", ONEBIT_PLACE(doc)),
-      choice<Cluster>("source", "where its numbers come from", ONEBIT_PLACE(source),
+      field<Cluster>("doc", "description of the cluster, one line", ONEBIT_PLACE(doc)),
+      choice<Cluster>("source", "origin of the cluster's numbers", ONEBIT_PLACE(source),
                       std::map<std::string, netmodel::Source>{{"published", netmodel::Source::published},
                                                               {"fitted", netmodel::Source::fitted},
                                                               {"estimated", netmodel::Source::estimated}}),
-      field<Cluster>("nodes", "nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
-      field<Cluster>("gpus-per-node", "GPUs, and workers, of a node", ONEBIT_PLACE(gpus_per_node)),
+      field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
+      field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
       field<Cluster>("gpu", "model of the GPUs: v100-pcie, v100, a100, h100", ONEBIT_PLACE(gpu)),
-      field<Cluster>("nvlink", "GPUs of a node are connected by NVLink; NCCL's choice of algorithm depends on it",
+      field<Cluster>("nvlink", "whether NVLink connects the GPUs of a node; NCCL's choice of algorithm depends on it",
                      ONEBIT_PLACE(nvlink)),
-      field<Cluster>("oversubscription", "all network links of the nodes / what the core carries",
+      field<Cluster>("oversubscription", "rate of all the nodes' network links / rate of the network core",
                      ONEBIT_PLACE(oversubscription)),
-      choice<Cluster>("placement", "which node a rank runs on", ONEBIT_PLACE(placement),
+      choice<Cluster>("placement", "how ranks are placed on nodes", ONEBIT_PLACE(placement),
                       std::map<std::string, Placement>{{"contiguous", Placement::contiguous},
                                                        {"interleaved", Placement::interleaved},
                                                        {"random", Placement::random}}),
-      choice<Cluster>("all-reduce", "algorithm of dense all-reduces; nccl: by its rule", ONEBIT_PLACE(all_reduce),
+      choice<Cluster>("all-reduce", "algorithm of dense all-reduces; nccl: by NCCL's rule", ONEBIT_PLACE(all_reduce),
                       std::map<std::string, Selection>{{"ring", Selection::ring},
                                                        {"hierarchical", Selection::hierarchical},
                                                        {"tree", Selection::tree},
@@ -112,15 +112,17 @@ std::vector<Option<Cluster>> node_options() {
                                                        {"leader", Selection::leader},
                                                        {"nccl", Selection::nccl},
                                                        {"cheapest", Selection::cheapest}}),
-      choice<Cluster>("all-to-all", "in rounds, or everything at once", ONEBIT_PLACE(pairwise_all_to_all),
+      choice<Cluster>("all-to-all", "all-to-all in pairwise rounds, or all messages at once",
+                      ONEBIT_PLACE(pairwise_all_to_all),
                       std::map<std::string, bool>{{"pairwise", true}, {"burst", false}}),
-      choice<Cluster>("all-gather", "around a ring, or everything at once", ONEBIT_PLACE(direct_all_gather),
-                      std::map<std::string, bool>{{"direct", true}, {"ring", false}}),
-      field<Cluster>("jitter", "standard deviation of computing times, as a share of them", ONEBIT_PLACE(jitter)),
+      choice<Cluster>("all-gather", "all-gather around a ring, or all messages at once",
+                      ONEBIT_PLACE(direct_all_gather), std::map<std::string, bool>{{"direct", true}, {"ring", false}}),
+      field<Cluster>("jitter", "standard deviation of the computing times, as a share of their mean",
+                     ONEBIT_PLACE(jitter)),
   };
 }
 
-/// The defaults of a cluster that a file describes.
+/// Returns the defaults for a cluster that a file describes.
 Cluster plain_cluster(const std::string& path) {
   Cluster cluster;
   cluster.name = std::filesystem::path(path).stem().string();
@@ -128,7 +130,7 @@ Cluster plain_cluster(const std::string& path) {
   return cluster;
 }
 
-/// Applies selectors before the fields that they set.
+/// Applies settings to a cluster, gpu-link first, because it sets several fields.
 void apply(Cluster& cluster, const Settings& settings, const std::string& where) {
   for (const bool selectors : {true, false}) {
     for (const auto& [name, value] : settings) {
@@ -137,7 +139,7 @@ void apply(Cluster& cluster, const Settings& settings, const std::string& where)
   }
 }
 
-/// Reads keys with their values; no key may occur twice.
+/// Reads keys and their values; no key may occur twice.
 Settings read_ini(const std::string& path, const std::string& what) {
   namespace po = boost::program_options;
   std::istringstream file(files::read_text(path, what + " file"));
@@ -148,11 +150,13 @@ Settings read_ini(const std::string& path, const std::string& what) {
       settings.emplace_back(option.string_key, option.value.empty() ? "" : option.value.front());
     }
   } catch (const po::error& error) {
-    throw ConfigError(reason_of(error), path, "lines are 'key = value'; keys without a dot stand above [sections]");
+    throw ConfigError(reason_of(error), path,
+                      "each line is 'key = value'; keys without a dot come before the first [section]");
   }
   for (const auto& [key, value] : settings) {
     const auto same = [&name = key](const auto& other) { return other.first == name; };
-    if (std::count_if(settings.begin(), settings.end(), same) > 1) throw ConfigError("a key twice", path + ": " + key);
+    if (std::count_if(settings.begin(), settings.end(), same) > 1)
+      throw ConfigError("key given twice", path + ": " + key);
   }
   return settings;
 }
@@ -172,27 +176,29 @@ struct WorkloadFile {
 
 const std::vector<Option<WorkloadFile>>& workload_options() {
   static const std::vector<Option<WorkloadFile>> table = {
-      field<WorkloadFile>("doc", "one line about it", ONEBIT_PLACE(doc)),
-      field<WorkloadFile>("gpu", "GPU that the times are of; empty: whatever the cluster has", ONEBIT_PLACE(gpu)),
-      field<WorkloadFile>("parameters", "numbers that are trained", ONEBIT_PLACE(parameters)),
-      field<WorkloadFile>("batch", "samples of a micro-batch", ONEBIT_PLACE(batch)),
-      quantity<WorkloadFile>("forward", "seconds of a micro-batch", ONEBIT_PLACE(forward), parse_seconds),
-      quantity<WorkloadFile>("backward", "seconds of a micro-batch", ONEBIT_PLACE(backward), parse_seconds),
+      field<WorkloadFile>("doc", "description of the workload, one line", ONEBIT_PLACE(doc)),
+      field<WorkloadFile>("gpu", "GPU on which the times were measured; empty: any", ONEBIT_PLACE(gpu)),
+      field<WorkloadFile>("parameters", "number of trained parameters", ONEBIT_PLACE(parameters)),
+      field<WorkloadFile>("batch", "samples per micro-batch", ONEBIT_PLACE(batch)),
+      quantity<WorkloadFile>("forward", "seconds of a micro-batch's forward pass", ONEBIT_PLACE(forward),
+                             parse_seconds),
+      quantity<WorkloadFile>("backward", "seconds of a micro-batch's backward pass", ONEBIT_PLACE(backward),
+                             parse_seconds),
       quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds)};
   return table;
 }
 
 Option<PriceConfig> gradient_option() {
   return choice<PriceConfig>(
-      "step.gradient", "type of dense gradients on the wire; auto: fp16, but as logged where a log is priced",
+      "step.gradient", "type of dense gradients on the wire; auto: fp16, or for a log the logged type",
       ONEBIT_PLACE(gradient_bytes), std::map<std::string, double>{{"auto", 0}, {"fp16", 2}, {"fp32", 4}});
 }
 
-/// An option such as "0:5,1:6": flows from GPU to GPU.
+/// Returns the row of an option such as "0:5,1:6", flows from GPU to GPU.
 Option<PriceConfig> background_option() {
   const char* name = "fluid.background";
   return {
-      name, "cost model fluid: flows of others that never end: FROM:TO,.. (GPUs count from 0)",
+      name, "cost model fluid: endless flows of other jobs, FROM:TO,.. with GPUs numbered from 0",
       [name](PriceConfig& config, const std::string& text) {
         config.cost_model.background.clear();
         for (const std::string& item : split(text, ',')) {
@@ -210,52 +216,63 @@ Option<PriceConfig> background_option() {
       }};
 }
 
-/// What is priced, and how a step is composed.
+/// Returns the options that say what is priced and how a step is composed.
 std::vector<Option<PriceConfig>> pricing_options() {
   using netmodel::CodecKernels, netmodel::Overlap;
   return {
-      list<PriceConfig>("cluster", "presets ('onebit list clusters') or INI files", "clusters", ONEBIT_PLACE(clusters)),
-      field<PriceConfig>("workload", "what a GPU computes, see 'onebit list workloads'", ONEBIT_PLACE(workload)),
-      field<PriceConfig>("cost-model", "see 'onebit list cost-models'", ONEBIT_PLACE(cost_model.name)),
-      field<PriceConfig>("fluid.jobs", "cost model fluid: equal jobs on the same GPUs at the same time",
+      list<PriceConfig>("cluster", "clusters to price: presets ('onebit list clusters') or INI files", "clusters",
+                        ONEBIT_PLACE(clusters)),
+      field<PriceConfig>("workload", "what a GPU computes: a preset ('onebit list workloads') or an INI file",
+                         ONEBIT_PLACE(workload)),
+      field<PriceConfig>("cost-model", "model of the time of collectives, see 'onebit list cost-models'",
+                         ONEBIT_PLACE(cost_model.name)),
+      field<PriceConfig>("fluid.jobs",
+                         "cost model fluid: number of equal jobs that run on the same GPUs at the same time",
                          ONEBIT_PLACE(cost_model.jobs)),
       background_option(),
-      field<PriceConfig>("cost-table", "measured times for the cost model table: CSV, or of nccl-tests",
+      field<PriceConfig>("cost-table", "cost model table: file of measured times, CSV or output of nccl-tests",
                          ONEBIT_PLACE(cost_model.table)),
-      choice<PriceConfig>("step.overlap", "dense gradients during the backward pass", ONEBIT_PLACE(step.overlap),
+      choice<PriceConfig>("step.overlap", "exchange of dense gradients during the backward pass",
+                          ONEBIT_PLACE(step.overlap),
                           std::map<std::string, Overlap>{{"none", Overlap::none}, {"buckets", Overlap::buckets}}),
-      {"step.bucket", "bytes of a bucket of gradients",
+      {"step.bucket", "bytes per bucket of gradients",
        [](PriceConfig& config, const std::string& text) {
          config.step.bucket = netmodel::Bytes(static_cast<double>(parse_bytes("step.bucket", text)));
        },
        [](const PriceConfig& config) { return to_text(config.step.bucket.value); }},
-      field<PriceConfig>("step.stretch", "by how much communication slows the backward pass down",
+      field<PriceConfig>("step.stretch", "share by which overlapping communication slows the backward pass down",
                          ONEBIT_PLACE(step.stretch)),
       choice<PriceConfig>(
-          "step.codec", "kernels of the codec: 14 or 176 bytes touched for each element", ONEBIT_PLACE(step.codec),
+          "step.codec", "kernels of the codec, which move 14 (fused) or 176 (released) bytes per element",
+          ONEBIT_PLACE(step.codec),
           std::map<std::string, CodecKernels>{{"fused", CodecKernels::fused}, {"released", CodecKernels::released}}),
-      choice<PriceConfig>("step.exchange", "1-bit exchange of all ranks, or dense within nodes and 1-bit between them",
-                          ONEBIT_PLACE(step.hierarchical),
-                          std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
+      choice<PriceConfig>(
+          "step.exchange", "1-bit exchange among all ranks, or dense inside nodes and 1-bit between them",
+          ONEBIT_PLACE(step.hierarchical), std::map<std::string, bool>{{"flat", false}, {"hierarchical", true}}),
       gradient_option(),
       field<PriceConfig>("step.warmup-share",
-                         "share of the steps before the last stage; not given: F of --freeze fraction:F",
+                         "share of the steps before the last stage; not given: F of --freeze fraction:F, or 0.15",
                          ONEBIT_PLACE(warmup_share)),
-      field<PriceConfig>("step.parameters", "replaces the workload's parameters; 0: keep them",
-                         ONEBIT_PLACE(parameters))};
+      field<PriceConfig>("step.parameters", "number of parameters; 0: the workload's own", ONEBIT_PLACE(parameters))};
 }
 
-/// What the command `price` is to do, besides pricing.
+/// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
-  return {field<PriceConfig>("target", "held-out loss: how long a logged run takes to reach it", ONEBIT_PLACE(target)),
-          field<PriceConfig>("calibrate", "measured all-reduces, CSV or of nccl-tests: fits a cluster to them",
+  return {field<PriceConfig>(
+              "target", "held-out loss: show the time until a run reaches it; with --measure steps, count the steps",
+              ONEBIT_PLACE(target)),
+          field<PriceConfig>("calibrate",
+                             "fit a cluster to the measured all-reduces in this file, CSV or output of nccl-tests",
                              ONEBIT_PLACE(calibrate)),
-          field<PriceConfig>("goal", "write a step of the last stage as a GOAL schedule, for LogGOPSim",
+          field<PriceConfig>("goal", "write a step of the last stage to this file, as a GOAL schedule for LogGOPSim",
                              ONEBIT_PLACE(goal)),
-          field<PriceConfig>("sweep.bandwidth", "speed-ups at rates of a node's network link: LOW:HIGH:COUNT",
+          field<PriceConfig>("sweep.bandwidth",
+                             "show speed-ups for a range of rates of a node's network link: LOW:HIGH:COUNT",
                              ONEBIT_PLACE(sweep)),
-          integers<PriceConfig>("sweep.gpus-per-node", "a curve for each: 1,4,8", ONEBIT_PLACE(widths)),
-          integers<PriceConfig>("sweep.nodes", "weak and strong scaling over numbers of nodes: 1,2,4,8",
+          integers<PriceConfig>("sweep.gpus-per-node",
+                                "--sweep.bandwidth: one curve for each number of GPUs per node, e.g. 1,4,8",
+                                ONEBIT_PLACE(widths)),
+          integers<PriceConfig>("sweep.nodes", "show weak and strong scaling over numbers of nodes, e.g. 1,2,4,8",
                                 ONEBIT_PLACE(nodes))};
 }
 
@@ -263,12 +280,14 @@ std::vector<Option<PriceConfig>> time_options() {
   const auto time = [](const char* name, const char* help, auto place) {
     return quantity<PriceConfig>(name, help, place, parse_seconds);
   };
-  return {time("step.forward", "seconds of all forward passes, in place of the workload's", ONEBIT_PLACE(forward)),
-          time("step.backward", "seconds of all backward passes, in place of the workload's", ONEBIT_PLACE(backward)),
-          time("step.optimizer", "seconds of the update, in place of the workload's", ONEBIT_PLACE(optimizer))};
+  return {
+      time("step.forward", "seconds of all forward passes of a step; not given: the workload's", ONEBIT_PLACE(forward)),
+      time("step.backward", "seconds of all backward passes of a step; not given: the workload's",
+           ONEBIT_PLACE(backward)),
+      time("step.optimizer", "seconds of the update; not given: the workload's", ONEBIT_PLACE(optimizer))};
 }
 
-/// The keys of a cluster, each as an option that replaces its value.
+/// Returns an option for each key of a cluster, which replaces the key's value.
 std::vector<Option<PriceConfig>> replacement_options() {
   std::vector<Option<PriceConfig>> all;
   for (const Option<Cluster>& option : cluster_options()) {
@@ -276,7 +295,7 @@ std::vector<Option<PriceConfig>> replacement_options() {
     all.push_back(
         {"cluster." + key, option.help,
          [key](PriceConfig& config, const std::string& text) { config.cluster_settings.emplace_back(key, text); },
-         [](const PriceConfig&) { return std::string("of the cluster"); }});
+         [](const PriceConfig&) { return std::string("the cluster's"); }});
   }
   return all;
 }
@@ -289,12 +308,12 @@ void check(const PriceConfig& config) {
   if (!(config.step.bucket.value >= 1)) refuse("step.bucket", "bytes, e.g. 25MB");
   if (!(config.step.stretch >= 0 && config.step.stretch <= 10)) refuse("step.stretch", "from 0 to 10");
   if (config.parameters < 0 || config.parameters > Index{1} << 40) {
-    refuse("step.parameters", "0: those of the workload; at most 1e12");
+    refuse("step.parameters", "at most 1e12; 0 for the workload's own");
   }
   for (const netmodel::Seconds& time : {config.forward, config.backward, config.optimizer}) {
     if (time.value < 0) refuse("step.forward, .backward or .optimizer", "seconds, not negative");
   }
-  if (config.clusters.empty()) refuse("cluster", "a preset or an INI file");
+  if (config.clusters.empty()) refuse("cluster", "name a preset or an INI file");
 }
 
 }  // namespace
@@ -307,10 +326,10 @@ const std::vector<Option<Cluster>>& cluster_options() {
     for (const auto& option : link_options("gpu-link", "a GPU's link in the node", ONEBIT_PLACE(gpu_link))) {
       all.push_back(option);
     }
-    all.push_back(node_factors("nic-shares", "nodes whose network link has a share of the rate: NODE:SHARE,..",
+    all.push_back(node_factors("nic-shares", "nodes with only a share of the rate of a network link: NODE:SHARE,..",
                                ONEBIT_PLACE(nic_shares)));
     all.push_back(
-        node_factors("stragglers", "nodes that compute slower by a factor: NODE:FACTOR,..", ONEBIT_PLACE(stragglers)));
+        node_factors("stragglers", "nodes that compute slower, by a factor: NODE:FACTOR,..", ONEBIT_PLACE(stragglers)));
     return all;
   }();
   return table;

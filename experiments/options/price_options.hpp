@@ -1,5 +1,5 @@
 #pragma once
-// Options of pricing: clusters, workloads and how a step is composed. The table has the form of the runs' table.
+// Pricing options: clusters, workloads and how a step is composed, in a table like that of the run options.
 
 #include <limits>
 
@@ -10,23 +10,23 @@ namespace onebit::experiments {
 
 struct PriceConfig {
   bool names_clusters = false;  ///< whether the clusters were requested explicitly
-  std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< presets and files
-  Settings cluster_settings;  ///< overrides for all of them: cluster.X as X
-  std::string workload;       ///< empty: the log's own
+  std::vector<std::string> clusters = {"eth1", "eth10", "eth25", "ib100"};  ///< names of presets and paths of files
+  Settings cluster_settings;  ///< overrides for all clusters; option cluster.X is the key X
+  std::string workload;       ///< name or file of the workload; empty: the log's
   netmodel::CostModelConfig cost_model;
-  netmodel::StepOptions step;  ///< the job decides gradient_bytes where the field below is 0
+  netmodel::StepOptions step;  ///< the job sets gradient_bytes if the field below is 0
   double gradient_bytes = 0;
-  double warmup_share = kNotGiven;  ///< share of the steps before the last stage; default: as --freeze says, else 0.15
-  /// Replacements for the workload's values; NaN and 0 where not given.
+  double warmup_share = kNotGiven;  ///< share of the steps before the last stage; default: that of --freeze, else 0.15
+  /// Replacements for the workload's values; NaN or 0 if not given.
   netmodel::Seconds forward{kNotGiven}, backward{kNotGiven}, optimizer{kNotGiven};
   Index parameters = 0;
   std::string calibrate;      ///< file with measured all-reduces; empty: none
-  std::string goal;           ///< file to write the last stage's step to as a GOAL schedule; empty: none
-  double target = kNotGiven;  ///< held-out loss that a log is to reach
+  std::string goal;           ///< file for a step of the last stage as a GOAL schedule; empty: none
+  double target = kNotGiven;  ///< held-out loss to reach
   /// Rates of a node's network link, LOW:HIGH:COUNT, that replace the cluster's; empty: no sweep.
   std::string sweep;
-  std::vector<Index> widths;  ///< GPUs per node, one curve for each; empty: the cluster's
-  std::vector<Index> nodes;   ///< numbers of nodes of a scaling table; empty: none
+  std::vector<Index> widths;  ///< GPUs per node, one curve each; empty: the cluster's
+  std::vector<Index> nodes;   ///< numbers of nodes for a scaling table; empty: none
 
   static constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 };
@@ -39,7 +39,7 @@ const std::vector<Option<netmodel::Cluster>>& cluster_options();
 /// Makes the configuration from settings. Throws ConfigError for malformed values and values out of range.
 PriceConfig make_price_config(const Settings& settings);
 
-/// Whether an option says what to price and how, as opposed to what the command `price` itself does.
+/// Returns whether an option says what to price and how. The others belong to the command `price` alone.
 bool is_for_runs_too(const std::string& name);
 
 /// Loads a preset, or a file (a name that ends in .ini), and applies the settings. Throws ConfigError for an unknown

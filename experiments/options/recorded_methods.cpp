@@ -10,13 +10,13 @@
 namespace onebit::experiments {
 namespace {
 
-/// A method, by the name under which it was recorded.
+/// A method of another project, with the name under which it was recorded.
 struct Method {
   std::string name;
-  std::string kind;             ///< the file's kind, where one name stands for several methods
+  std::string kind;             ///< the case's kind, if one name stands for several methods
   Settings settings;            ///< settings that precede those of the attributes
-  bool gradient_decay = false;  ///< whether weight_decay is a penalty of the loss
-  std::string other = "";       ///< how this program's method of that family differs; empty: it does not
+  bool gradient_decay = false;  ///< whether weight_decay is a penalty on the loss
+  std::string other = "";       ///< how the recorded method differs from this program's; empty if it does not
 };
 
 const std::vector<Method>& methods() {
@@ -27,8 +27,8 @@ const std::vector<Method>& methods() {
        "",
        {},
        false,
-       "it takes half an iteration a step and leaves each worker its own projection's error; power-sgd is the paper's "
-       "Algorithm 1"},
+       "the recorded one does half an iteration per step, and each worker keeps the error of its own projection; "
+       "power-sgd is Algorithm 1 of the paper"},
       {"ef21", "", {{"optimizer", "ef21"}, {"optimizer.granularity", "fused"}, {"codec.dense-steps", "1"}}},
       {"ef-sgd",
        "ef",
@@ -41,7 +41,9 @@ const std::vector<Method>& methods() {
        "",
        {},
        false,
-       "it keeps momentum and error inside the sketch; count-sketch is Sketched-SGD, whose workers keep their errors"},
+       "the recorded one keeps momentum and error in the sketch; count-sketch is Sketched-SGD, in which each worker "
+       "keeps "
+       "its error"},
       {"lamb", "", {{"optimizer", "lamb"}, {"optimizer.min-coeff", "0"}, {"optimizer.max-coeff", "1e30"}}},
   };
   return table;
@@ -52,7 +54,7 @@ std::string text_of(const Attributes& attributes, const std::string& key) {
   return found == attributes.end() ? "" : found->second.text;
 }
 
-/// Returns the row of the table; without one the recorded name is an optimizer's name here. Throws ConfigError.
+/// Returns the method of a case: its row of the table, or else the optimizer of that name. Throws ConfigError.
 Method method_of(const std::string& name, const Attributes& attributes) {
   const std::string recorded = text_of(attributes, "optimizer"), kind = text_of(attributes, "kind");
   for (const Method& method : methods()) {
@@ -71,7 +73,7 @@ Method method_of(const std::string& name, const Attributes& attributes) {
   return {recorded, "", {{"optimizer", recorded}}};
 }
 
-/// Returns the attributes whose values are options' values without conversion.
+/// Returns the option for each attribute that becomes an option without conversion of its value.
 const std::map<std::string, std::string>& options() {
   static const std::map<std::string, std::string> table = [] {
     std::map<std::string, std::string> all = {{"b1", "optimizer.beta1"},
@@ -111,20 +113,21 @@ void add_compressor(const std::string& place, const std::string& text, Settings&
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   if (colon == text.npos || (kind != "topk" && kind != "randk")) {
-    throw ConfigError("the case has a compressor without a codec", place + " " + text, "known: topk:K, randk:K");
+    throw ConfigError("the program has no codec for the compressor of the case", place + " " + text,
+                      "known: topk:K, randk:K");
   }
   settings.emplace_back("codec", kind == "topk" ? "top-k" : "random-k");
   settings.emplace_back("codec.k", text.substr(colon + 1));
   if (kind == "randk") settings.emplace_back("codec.shared", "false");
 }
 
-/// Whether an attribute describes the case and not its method.
+/// Returns whether an attribute describes the case and not its method.
 bool is_remark(const std::string& key) {
   static const std::set<std::string> names = {"algorithm", "check_error", "kind", "replica_spread"};
   return names.contains(key);
 }
 
-/// Whether a term only keeps a division from failing: up to this size it does not matter.
+/// Returns whether an attribute only guards a division against zero and is small enough not to matter.
 bool is_negligible(const std::string& key, double value) {
   return (key == "orth_epsilon" && value >= 0 && value <= 1e-6) || (key == "eps_root" && value == 0);
 }
@@ -144,7 +147,7 @@ void add(const std::string& name, const Method& method, const std::string& key,
     result.penalty = number_of(place, value);
   } else if (!options().contains(key)) {
     if (!value.numbers.empty() && is_negligible(key, value.numbers[0])) return;
-    throw ConfigError("the case has a hyper-parameter without an option", place);
+    throw ConfigError("the program has no option for a hyper-parameter of the case", place);
   } else if (options().at(key) == "feedback") {
     settings.emplace_back("feedback", number_of(place, value) != 0 ? "ef" : "none");
   } else {

@@ -17,8 +17,8 @@ struct RecordedCase {
   double penalty = 0;  ///< multiple of the weights added to every gradient, as torch.optim does with weight_decay
 };
 
-/// Translates a recorded case into options. Throws ConfigError for a method that the program does not have, or has in
-/// another form, and for a hyper-parameter without an option, naming it and the case.
+/// Translates a recorded case into options. Throws ConfigError, with the case's name, for a method that the program
+/// does not have or has in another form, and for a hyper-parameter without an option.
 RecordedCase recorded_case(const std::string& name, const Attributes& attributes);
 
 }  // namespace onebit::experiments

@@ -8,11 +8,11 @@
 
 namespace onebit::experiments {
 
-/// They come from the preset, then DeepSpeed's configuration, then the config file, then the command line; later ones
-/// override earlier ones.
+/// Settings from the preset, the DeepSpeed configuration, the config file and the command line, in this order. Later
+/// settings override earlier ones.
 struct RunSettings {
   Settings settings;
-  std::size_t from_preset = 0;  ///< number of entries of `settings`, the first ones, that come from the preset
+  std::size_t from_preset = 0;  ///< number of leading entries of `settings` that come from the preset
   std::optional<DeepspeedConfig> deepspeed = {};
   std::string preset = {};  ///< name of the preset; empty: none
 };

@@ -19,7 +19,7 @@ void print_findings(const std::vector<analysis::Finding>& findings, std::ostream
   }
 }
 
-/// Prints a table between empty lines, unless it is empty.
+/// Prints an empty line and a table, unless the table is empty.
 void print_table(const Table& table, std::ostream& out) {
   if (table.empty()) return;
   out << "\n";
@@ -153,7 +153,8 @@ Json theory_json(const analysis::TheoryView& view) {
                                                      {"input_square", view.error.input_square}})}});
 }
 
-/// Returns the findings on a log that has been read before; a part that was not read then may be damaged.
+/// Returns the findings on a log. Parts of the log that were not read before may turn out to be damaged, which is then
+/// the only finding.
 std::vector<analysis::Finding> findings_of(const std::string& path) {
   try {
     return analysis::diagnose(sim::LogReader(path));
@@ -164,7 +165,6 @@ std::vector<analysis::Finding> findings_of(const std::string& path) {
 
 }  // namespace
 
-/// Runs with the same finding share a line.
 std::vector<std::string> problems_of(const analysis::LogSet& logs) {
   std::map<std::string, std::vector<std::string>> runs;
   std::vector<std::string> order;

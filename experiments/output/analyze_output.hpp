@@ -1,5 +1,5 @@
 #pragma once
-// Analyses of run logs as tables and as JSON.
+// Analyses of run logs, as tables and as JSON.
 
 #include <iosfwd>
 #include <optional>
@@ -20,10 +20,10 @@ struct LogAnalysis {
   std::optional<analysis::StepSizes> steps;
   analysis::CompressionSeries compression;
   std::optional<analysis::TheoryView> theory;
-  std::vector<std::string> left_out;  ///< parts for which the log has no data, each with the reason
+  std::vector<std::string> left_out;  ///< for each part without data in the log, the reason
 };
 
-/// Returns the findings on each run except notes, one line each.
+/// Returns the findings on the runs, except notes, one line each. Runs with the same finding share a line.
 std::vector<std::string> problems_of(const analysis::LogSet& logs);
 
 void print_analysis(const LogAnalysis& analysis, std::ostream& out);

@@ -22,7 +22,7 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   return indices;
 }
 
-/// Returns the rows in which some ratio is known.
+/// Returns the rows in which at least one ratio is known.
 std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   std::vector<std::size_t> known;
   for (std::size_t row = 0; row < view.steps.size(); ++row) {
@@ -32,7 +32,7 @@ std::vector<std::size_t> known_rows(const analysis::VarianceView& view) {
   return known;
 }
 
-/// Returns the last step with a known ratio to which the thresholds apply.
+/// Returns the last step at which the ratio that the thresholds apply to is known; 0 if there is none.
 Index last_known(const analysis::VarianceView& view) {
   const std::vector<double>& ratio = rule_series(view).ratio;
   for (std::size_t i = ratio.size(); i-- > 0;) {
@@ -71,9 +71,9 @@ Table stability_table(const analysis::VarianceView& view) {
 }
 
 std::string rule_of(const analysis::VarianceView& view) {
-  std::string text = "freeze auto: the ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
-                     " steps, without bias, stays at the threshold for " + std::to_string(view.rule_dwell) +
-                     " steps; published: the raw one reaches it; not before step " +
+  std::string text = "freeze auto: the bias-corrected ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
+                     " steps stays at or above the threshold for " + std::to_string(view.rule_dwell) +
+                     " steps; published: the raw ratio reaches the threshold; both not before step " +
                      std::to_string(std::max<Index>(1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
   return text;
@@ -81,7 +81,7 @@ std::string rule_of(const analysis::VarianceView& view) {
 
 Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "published", "first", "stays from", "until", "freeze step", "DeepSpeed freeze_step",
-               "of the run", "vs fp16", "loss then"});
+               "share of run", "vs fp16", "loss at freeze"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
     const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
@@ -98,7 +98,7 @@ Table tensors_table(std::vector<analysis::TensorStability> tensors) {
     return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
   };
   std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) { return late(a) > late(b); });
-  Table table({"tensor, last stable first", "elements", "stable from", "last ratio", "shadow / frozen"});
+  Table table({"tensor, latest stable first", "elements", "stable from", "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step), number(tensor.last_ratio),
@@ -123,8 +123,8 @@ Table steps_table(const analysis::StepSizes& sizes) {
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
-  Table table({"one bit at step " + std::to_string(sizes.steps[row]) + ", learning rates a step", "elements", "longest",
-               "1% above", "median"});
+  Table table({"step size of one bit at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
+               "longest", "1% above", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),
@@ -135,7 +135,8 @@ Table steps_table(const analysis::StepSizes& sizes) {
 }
 
 Table compression_table(const analysis::CompressionSeries& series) {
-  Table table({"since the freeze, at step", "delta of the workers' codec", "of the servers'", "||e|| / ||m||"});
+  Table table(
+      {"since the freeze, at step", "delta of the workers' codec", "delta of the servers' codec", "||e|| / ||m||"});
   for (const std::size_t row : spread(series.steps.size(), kRowsShown)) {
     table.add({std::to_string(series.steps[row]), number(series.worker_delta[row]), number(series.server_delta[row]),
                number(series.error_share[row])});
@@ -166,15 +167,15 @@ Table bound_table(const std::vector<analysis::BoundRow>& rows) {
 std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
   std::vector<std::string> lines;
   if (!view.bound.empty() && view.bound.back().factor <= 0)
-    lines.emplace_back("the factor is not positive: at this learning rate the theorem promises nothing");
+    lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
   if (!view.bound.empty())
     lines.emplace_back(
-        "the bound's constants 6, 2, 2 and its powers of v are quoted from memory: compare how the sides grow, not the "
-        "sides");
+        "the bound's constants 6, 2, 2 and its powers of v are quoted from memory: compare how the two sides grow, not "
+        "their values");
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
-    lines.push_back("telescoping of errors: what is missing is at most " + number(telescoping.worst, 2) +
-                    " of what entered an exchange (step " + std::to_string(telescoping.step) + ", " +
+    lines.push_back("telescoping of errors: at most " + number(telescoping.worst, 2) +
+                    " of what entered an exchange is missing (step " + std::to_string(telescoping.step) + ", " +
                     std::to_string(telescoping.probes) + " probes)");
   }
   if (std::isfinite(view.error.bound)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Analyses of one log as tables, for the terminal and for reports.
+// The analysis of one log as tables, for the terminal and for reports.
 
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace onebit::experiments {
 
-/// Return the parts of an analysis; a long series is represented by a few of its rows.
+/// The functions below return the parts of an analysis; of a long series they show only a few rows.
 Table stability_table(const analysis::VarianceView& view);
-/// Describes the rule whose outcome thresholds_table shows.
+/// Returns a description of the rules that thresholds_table evaluates.
 std::string rule_of(const analysis::VarianceView& view);
 Table thresholds_table(const analysis::VarianceView& view);
-/// Returns the tensors that become stable last.
+/// Returns the tensors that became stable last.
 Table tensors_table(std::vector<analysis::TensorStability> tensors);
 Table drift_table(const analysis::Drift& drift);
 /// Returns the step sizes at the freeze, or at the end of a run that did not freeze, the longest steps first.
@@ -32,7 +32,7 @@ struct NamedMeasure {
 std::vector<NamedMeasure> measures_of(const analysis::TheoryConstants& c);
 Table constants_table(const analysis::TheoryConstants& constants);
 Table bound_table(const std::vector<analysis::BoundRow>& rows);
-/// Returns the lines below these two tables.
+/// Returns the lines to print below constants_table and bound_table.
 std::vector<std::string> theory_lines(const analysis::TheoryView& view);
 
 }  // namespace onebit::experiments

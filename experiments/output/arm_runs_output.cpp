@@ -46,7 +46,7 @@ void print_runs(const std::vector<Arm>& arms, std::ostream& out) {
   table.print(out);
 }
 
-/// Prints what the codecs of the compressed steps do, from each arm's first run.
+/// Prints bytes, time and errors of the codecs in compressed steps, from each arm's first run.
 void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
   Table table({"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error",
                "server codec error", "distance from the mean"});
@@ -139,7 +139,7 @@ std::vector<std::string> draw_pictures(const std::vector<Arm>& arms, const std::
                        .log_x = true,
                        .curves = {}};
   analysis::Plot variance{
-      .title = "Stability of the variance: ||v(t)||_1 against ||v(t - lag)||_1, dashed: freeze step",
+      .title = "Stability of the variance: ||v(t)||_1 against ||v(t - lag)||_1, dashed line: freeze step",
       .x_label = "step",
       .y_label = "min(r, 1/r)",
       .legend = "bottom right",

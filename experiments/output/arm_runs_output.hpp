@@ -1,5 +1,5 @@
 #pragma once
-// Output of `compare` about its logs: tables, files, pictures.
+// Output of `compare` about its runs: tables, files, pictures.
 
 #include <string>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace onebit::experiments {
 
-/// Prints one row per run, the arms over their seeds where there are several, communication per step, and the time of
-/// the run on each cluster.
+/// Prints one row per run, means of the arms if there are several seeds, communication per step, and the time of a run
+/// on each cluster.
 void print_arm_runs(const std::vector<analysis::Arm>& arms, const analysis::PricedArms& priced, std::ostream& out);
 
 /// Writes one row per run. Throws IoError.
 void write_csv(const std::vector<analysis::Arm>& arms, const std::string& path);
 
-/// Draws into `folder` loss against step and bytes, the variance ratio against step, and where `timed` loss against the
-/// estimated time on each cluster. Returns the files; none without gnuplot.
+/// Draws pictures into `folder`: the loss against steps and bytes, the variance ratio against steps and, if `timed`,
+/// the loss against the estimated time on each cluster. Returns the files; none without gnuplot.
 std::vector<std::string> draw_pictures(const std::vector<analysis::Arm>& arms,
                                        const std::vector<analysis::ArmFigures>& figures, bool timed,
                                        const std::string& folder);

@@ -24,13 +24,13 @@ std::string verdict_text(const analysis::FreezeCost& cost) {
 std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference) {
   switch (criterion.measure) {
     case analysis::FreezeMeasure::accuracy:
-      return "costs: accuracy lost, in points of 100";
+      return "costs: decrease of the accuracy, in percentage points";
     case analysis::FreezeMeasure::steps:
-      return "costs: more steps to the target";
+      return "costs: additional steps to the target, as a share of the dense run's";
     case analysis::FreezeMeasure::loss:
       break;
   }
-  return "costs: increase of the final loss over the run it is compared with, as a share of what the dense runs end "
+  return "costs: increase of the final loss over the run it is compared with, as a share of the dense runs' final loss "
          "above " +
          reference;
 }

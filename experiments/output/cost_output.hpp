@@ -1,5 +1,5 @@
 #pragma once
-// Costs of a freeze for people and for programs.
+// Costs of a freeze, as text and as JSON.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace onebit::experiments {
 
-/// Returns mean and interval; where there is none, the number of seeds that diverged.
+/// Returns the mean and its interval, or the number of diverged seeds if there are any.
 std::string cost_text(const analysis::FreezeCost& cost);
-/// Returns the verdict, the number of seeds that would decide it, and the reason.
+/// Returns the verdict with the number of further seeds that would decide it and the reason, if there are any.
 std::string verdict_text(const analysis::FreezeCost& cost);
-/// Returns the unit of costs in words. reference: the loss from which excess is counted, in words.
+/// Returns the unit of costs in words. reference: the loss above which the excess is counted, in words.
 std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference);
 /// Returns "seed 1" or "seeds 1, 2".
 std::string seeds_text(const std::vector<std::uint32_t>& seeds);

@@ -6,11 +6,11 @@
 
 namespace onebit::experiments {
 
-/// Prints one row per option and per ignored key; an option that is overridden elsewhere is marked. Prints nothing
-/// where the command got no such configuration.
+/// Prints one row per option and per ignored key, and marks options that are overridden elsewhere. Prints nothing if
+/// the command was given no DeepSpeed configuration.
 void print_deepspeed(const RunSettings& run, std::ostream& out);
 
-/// Returns a command's object, with the member deepspeed_config where the command got such a configuration.
+/// Returns a command's object, with the member deepspeed_config if the command was given such a configuration.
 Json with_deepspeed(const Json& object, const RunSettings& run);
 
 }  // namespace onebit::experiments

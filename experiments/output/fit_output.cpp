@@ -40,8 +40,7 @@ std::string rates_text(const analysis::RateFit& fit) {
     const std::string rate = std::isfinite(point.learning_rate) ? shortest(point.learning_rate) : "unknown";
     if (std::ranges::find(rates, rate) == rates.end()) rates.push_back(rate);
   }
-  return rates.size() == 1 ? "learning rate " + rates.front()
-                           : "a learning rate of its own at each: " + join(rates, ", ");
+  return rates.size() == 1 ? "learning rate " + rates.front() : "different learning rates: " + join(rates, ", ");
 }
 
 Json to_json(const analysis::RateFit& fit) {
@@ -62,7 +61,7 @@ Json to_json(const analysis::RateFit& fit) {
 }  // namespace
 
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out) {
-  Table table({"runs", variable, "learning rate", "mean ||grad f||^2", "on the line"});
+  Table table({"runs", variable, "learning rate", "mean ||grad f||^2", "fitted"});
   for (const analysis::RateFit& fit : fits) {
     for (const analysis::RatePoint& point : fit.points) {
       table.add({fit.name, number(point.x, 6), number(point.learning_rate), number(point.gradient_square),
@@ -72,7 +71,7 @@ void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& v
   table.print(out);
   out << "\n";
   for (const analysis::RateFit& fit : fits) {
-    out << fit.name << ": ||grad f||^2 goes with " << variable << " to the power of "
+    out << fit.name << ": ||grad f||^2 is proportional to " << variable << " to the power of "
         << interval_text(exponent_of(fit), 3) << " (95%, " << fit.fit.points << " runs that differ in "
         << join(fit.differing, ", ") << "; " << rates_text(fit) << ")\n";
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Fitted rates of convergence, for people and for programs.
+// Fitted rates of convergence, as text, JSON and pictures.
 
 #include <iosfwd>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace onebit::experiments {
 
-/// Prints points and fitted lines, then each exponent with its interval. variable: the variable of the fit.
+/// Prints points and fitted values, then each exponent with its interval. variable: name of the variable of the fit.
 void print_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable, std::ostream& out);
 Json to_json(const std::vector<analysis::RateFit>& fits);
 
-/// Draws <stem>.svg and .png: runs and lines on logarithmic axes, next to the theory's exponent. Returns no paths
-/// without gnuplot.
+/// Draws <stem>.svg and .png: the runs and fitted lines on logarithmic axes, with a line of the theory's exponent.
+/// Returns the paths; none without gnuplot.
 std::vector<std::string> draw_fits(const std::vector<analysis::RateFit>& fits, const std::string& variable,
                                    const std::string& stem);
 

@@ -34,7 +34,7 @@ std::string headline(const FreezeAnswer& answer) {
     const bool codec = row.freeze.by_seed[0] <= answer.judged.criterion.margin;
     return "no freeze was found: at every step that seed " + std::to_string(answer.choosing) +
            " tried, the compressed run costs more than half of the margin" +
-           (codec ? "; it is the codec that costs, not the freeze" : "");
+           (codec ? "; the cost is due to the codec, not to the freeze" : "");
   }
   const FreezeVerdict verdict = answer.judged.rows[0].arms[0].together.verdict;
   const std::string step = step_text(answer, answer.freeze_step);
@@ -42,7 +42,7 @@ std::string headline(const FreezeAnswer& answer) {
     case FreezeVerdict::costs:
       return "do not freeze after " + step + ": it costs too much on other seeds";
     case FreezeVerdict::unclear:
-      return "freeze after " + step + "? The seeds do not tell yet";
+      return "freeze after " + step + "? More seeds are needed to decide";
     default:
       return "freeze after " + step + ": " + answer.option;
   }
@@ -62,56 +62,58 @@ void print_costs(const FreezeAnswer& answer, std::ostream& out) {
 
 void print_savings(const FreezeAnswer& answer, std::ostream& out) {
   if (!(answer.ratio_fp16 > 0)) return;
-  out << "\nbytes: dense fp16 over what is sent " << ratio_text(answer.ratio_fp16)
-      << (answer.ratio_fp16 > 1 ? ", saves " + percent_text(1 - 1 / answer.ratio_fp16) : ": nothing is saved") << "\n";
+  out << "\nbytes: dense fp16 / sent " << ratio_text(answer.ratio_fp16)
+      << (answer.ratio_fp16 > 1 ? ", saves " + percent_text(1 - 1 / answer.ratio_fp16) : ", saves nothing") << "\n";
   for (const SavedTime& time : answer.times) {
     const double saved = 1 - time.seconds / time.dense_seconds;
     out << "time on " << time.cluster << ": " << seconds_text(time.dense_seconds) << " a run dense, "
         << seconds_text(time.seconds) << " compressed, "
         << (saved > 0 ? "saves " + percent_text(saved)
-                      : "takes " + percent_text(-saved) + " more: it does not pay there")
+                      : "takes " + percent_text(-saved) + " more, so compression does not pay there")
         << "\n";
   }
 }
 
-/// Returns what to try where no freeze was found. The floor was already tried.
+/// Returns what to try if no freeze was found. A floor of the variance was already tried if the arm kFloorArm exists.
 std::string advice_text(const FreezeAnswer& answer) {
   const std::string others =
-      "a larger --optimizer.eps, or --codec int8 (the freeze itself is judged by one seed here; "
-      "'onebit analyze --validate' tries steps that you name)";
+      "a larger --optimizer.eps, or --codec int8 (only one seed has judged the freeze itself; "
+      "'onebit analyze --validate' tries steps of your choice)";
   const std::vector<std::string>& arms = answer.judged.arms;
   const auto floor = std::ranges::find(arms, kFloorArm);
-  if (floor == arms.end()) return "surer: try " + others;
+  if (floor == arms.end()) return "next: try " + others;
   const auto arm = static_cast<std::size_t>(floor - arms.begin());
   const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
   if (cost <= answer.judged.criterion.margin / 2)  // the limit by which the choosing seed accepts a freeze
-    return "surer: ask again with " + option + ": with it the compressed run costs " + percent_text(cost) + " there";
-  const std::string left = std::isfinite(cost) ? "costs " + percent_text(cost) + " there" : "diverges there, too";
-  return "surer: with " + option + " the compressed run " + left + " (already tried); also try " + others;
+    return "next: ask again with " + option + ", with which the compressed run costs " + percent_text(cost) +
+           " at this step";
+  const std::string left =
+      std::isfinite(cost) ? "costs " + percent_text(cost) + " at this step" : "diverges at this step, too";
+  return "with " + option + " the compressed run " + left + "; next: try " + others;
 }
 
-/// Says what difference the seeds can resolve, and what would make the answer surer.
+/// Returns the difference that the seeds can resolve, and what to do for a more certain answer.
 std::string power_text(const FreezeAnswer& answer) {
   const analysis::FreezeCost& cost = answer.judged.rows[0].arms[0].together;
   const std::size_t seeds = answer.judged.seeds.size();
   if (answer.freeze_step == 0) return advice_text(answer);
   if (cost.verdict == FreezeVerdict::costs)
-    return "surer: 'onebit analyze --validate --freeze-at' with later steps" +
+    return "next: try later steps with 'onebit analyze --validate --freeze-at'" +
            (answer.floor_is_left ? std::string(", and --arm floor:optimizer.variance-floor=") + optim::kFloorToTry +
-                                       " to see whether small denominators cause it"
+                                       " to see whether small denominators cause the cost"
                                  : "");
-  if (!std::isfinite(cost.interval.half_width)) return "power: one seed has no interval; surer: more --seeds";
+  if (!std::isfinite(cost.interval.half_width)) return "power: one seed gives no interval; next: give more --seeds";
   const std::string text = "power: " + std::to_string(seeds) + " seeds resolve a cost to +- " +
                            percent_text(cost.interval.half_width) + ", the margin is " +
                            percent_text(answer.judged.criterion.margin);
-  if (cost.more_seeds == 0) return text + "; surer: more --seeds, or a smaller --margin";
-  return text + "; surer: about " + std::to_string(cost.more_seeds) + " more seeds";
+  if (cost.more_seeds == 0) return text + "; for a stronger statement: more --seeds, or a smaller --margin";
+  return text + "; next: about " + std::to_string(cost.more_seeds) + " more --seeds would decide";
 }
 
 std::string runs_text(const FreezeAnswer& answer) {
   return std::to_string(answer.runs) + " runs in " + seconds_text(answer.wall_seconds) + ", " +
-         std::to_string(answer.verdict_runs) + " of them judge";
+         std::to_string(answer.verdict_runs) + " of them for judging";
 }
 
 }  // namespace
@@ -121,10 +123,10 @@ void print_answer(const FreezeAnswer& answer, std::ostream& out) {
   print_costs(answer, out);
   print_savings(answer, out);
   out << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
-  out << "seed " << answer.choosing << " chose, costs by step: " << tried_text(answer) << "\n";
+  out << "seed " << answer.choosing << " tried freezes (step: cost): " << tried_text(answer) << "\n";
   if (answer.freeze_step > 0) {
-    out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold with 95% over " << answer.looks
-        << (answer.looks == 1 ? " look" : " looks") << " at them (Bonferroni)\n";
+    out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold with 95% confidence over "
+        << answer.looks << (answer.looks == 1 ? " look" : " looks") << " at the seeds (Bonferroni)\n";
   }
   out << power_text(answer) << "\n" << runs_text(answer) << "\n";
 }

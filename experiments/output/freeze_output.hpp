@@ -1,5 +1,5 @@
 #pragma once
-// Output of `onebit freeze`, on one screen and as JSON.
+// Output of `onebit freeze`, as a short text and as JSON.
 
 #include <iosfwd>
 

@@ -25,8 +25,8 @@ std::vector<double> repeated(const std::vector<double>& values, std::size_t time
   return result;
 }
 
-/// Returns the numeric columns of a group: of /steps and /evaluations, and of groups that have a list per row, one
-/// value per row.
+/// Returns the numeric columns of a group. If each row of the group holds a list of `width` values, each value becomes
+/// a row, and a column named `index` numbers the values of a list.
 ExportTable numbers_of(const LogReader& log, const std::string& group, std::size_t width, const std::string& index) {
   ExportTable table{group, {}};
   const auto rows = static_cast<std::size_t>(log.committed_rows(group));
@@ -82,7 +82,7 @@ ExportTable traffic_of(const LogReader& log) {
   return {"traffic", std::move(columns)};
 }
 
-/// Returns a number as text; empty where the value does not apply.
+/// Returns a number as text; empty if the value does not apply.
 std::string number_text(const ExportColumn& column, std::size_t row) {
   const double value = column.numbers[row];
   if (std::isnan(value)) return "";

@@ -9,10 +9,10 @@
 
 namespace onebit::experiments {
 
-/// One column of an exported table: texts if it has any, else numbers.
+/// One column of an exported table. It holds texts if there are any, otherwise numbers.
 struct ExportColumn {
   std::string name;
-  bool whole = false;  ///< numbers are integers
+  bool whole = false;  ///< whether the numbers are integers
   std::vector<double> numbers = {};
   std::vector<std::string> texts = {};
 };
@@ -25,21 +25,21 @@ struct ExportTable {
   std::size_t rows() const;
 };
 
-/// Returns the table of a group of the log, including columns of numbers that this program does not know. Throws what
+/// Returns the table of a group of the log, including columns of numbers that this version does not know. Throws what
 /// LogReader throws.
 ExportTable export_table(const sim::LogReader& log, const std::string& group);
 
 /// Returns the group's unknown columns that are not in its table because they hold texts or lists.
 std::vector<std::string> columns_left_out(const sim::LogReader& log, const ExportTable& table);
 
-/// Returns the groups that the log has.
+/// Returns the groups that the log has and that can be exported.
 std::vector<std::string> exported_groups(const sim::LogReader& log);
 
-/// Writes a line of names, then one line per row; an empty field is a value that does not apply. Texts with commas,
+/// Writes a line of names, then one line per row. A value that does not apply is an empty field. Texts with commas,
 /// quotes or line ends are quoted (RFC 4180).
 void write_csv(const ExportTable& table, std::ostream& out);
 
-/// Writes one JSON object per row, with "group"; null is a value that does not apply.
+/// Writes one JSON object per row, with the member "group". A value that does not apply is null.
 void write_json_lines(const ExportTable& table, std::ostream& out);
 
 }  // namespace onebit::experiments

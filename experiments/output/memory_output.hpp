@@ -8,7 +8,7 @@
 
 namespace onebit::experiments {
 
-/// Prints one row per purpose, and the total next to the run's limit.
+/// Prints the planned bytes for each purpose, and the total with the run's limit.
 void print_memory(const sim::PreparedRun& run, std::ostream& out);
 
 /// Returns the bytes by purpose, the total, the limit and the worker group.

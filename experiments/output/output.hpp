@@ -1,5 +1,5 @@
 #pragma once
-// Output of the program: aligned tables for people, one JSON object for programs.
+// Output of the program: aligned tables for people, or one JSON object for other programs.
 
 #include <iosfwd>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace onebit::experiments {
 
-/// A table with a header row. Text columns, by default only the first, are left-aligned, the others right-aligned. A
-/// row of one cell is a heading: it may be wider than its column.
+/// A table with a header row. Text columns, by default only the first, are left-aligned; the others are right-aligned.
+/// A row of one cell is a heading, which may be wider than its column.
 class Table {
  public:
   explicit Table(std::vector<std::string> header, std::size_t text_columns = 1)
@@ -19,8 +19,8 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(std::ostream& out) const;
 
-  bool empty() const { return rows_.size() < 2; }  ///< whether there is no row but the header
-  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< the header comes first
+  bool empty() const { return rows_.size() < 2; }                              ///< whether the header is the only row
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  ///< all rows, the header first
   std::size_t text_columns() const { return text_columns_; }
 
  private:
@@ -47,9 +47,9 @@ class Json {
   std::string text_;
 };
 
-/// Formats a time in the unit that fits it, as "4.07 ms".
+/// Formats a time in a suitable unit, e.g. "4.07 ms".
 std::string seconds_text(double seconds);
-/// Formats a ratio as "5.66x".
+/// Formats a ratio, e.g. "5.66x".
 std::string ratio_text(double ratio);
 /// Returns a field of a CSV file, quoted where necessary.
 std::string csv_text(const std::string& text);

@@ -1,5 +1,5 @@
 #pragma once
-// A command's output about the pictures that it drew.
+// The list of the pictures that a command drew.
 
 #include <iosfwd>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace onebit::experiments {
 
-/// Prints their paths, or why there are none.
+/// Prints the paths of the pictures, or why there are none.
 void print_pictures(const std::vector<std::string>& paths, std::ostream& out);
 
 }  // namespace onebit::experiments

@@ -16,7 +16,7 @@ using analysis::ScalingPoint;
 using analysis::SpeedupCurve;
 using analysis::StagePrice;
 
-/// Returns "4 GPUs a node".
+/// Returns a text such as "4 GPUs a node".
 std::string width_text(const SpeedupCurve& curve) {
   return std::to_string(curve.gpus_per_node) + (curve.gpus_per_node == 1 ? " GPU a node" : " GPUs a node");
 }
@@ -28,7 +28,7 @@ std::string rate_text(netmodel::BytesPerSecond rate) {
 }
 
 std::string break_even_text(const ClusterPrice& price) {
-  if (price.break_even) return "faster below " + rate_text(*price.break_even) + " of a node's network link";
+  if (price.break_even) return "faster if a node's network link is below " + rate_text(*price.break_even);
   return price.always_faster ? "faster at any rate of the network link" : "slower at any rate of the network link";
 }
 
@@ -81,11 +81,11 @@ Table steps_table(const ClusterPrice& price, const Job& job) {
   return table;
 }
 
-/// Prints samples per second, and the share of its rate on the fewest nodes that a GPU keeps.
+/// Prints samples per second, and the efficiency: the rate of a GPU relative to its rate on the fewest nodes.
 void print_scaling(const std::string& title, const std::vector<ScalingPoint>& points, const std::string& optimizer,
                    std::ostream& out) {
   out << title << "\n\n";
-  Table table({"nodes", "GPUs", "batch", "adam samples/s", "a GPU keeps", optimizer + " samples/s", "a GPU keeps "});
+  Table table({"nodes", "GPUs", "batch", "adam samples/s", "efficiency", optimizer + " samples/s", "efficiency "});
   const auto fewest =
       std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.nodes < b.nodes; });
   const auto kept = [&](const ScalingPoint& point, double ScalingPoint::*rate) {
@@ -146,15 +146,15 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
       << job.accumulation << "\n\n";
   steps_table(price, job).print(out);
   const netmodel::StepEstimate& last = price.stages.back().step;
-  out << "\nwaits for: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
+  out << "\nbottleneck: " << netmodel::text(last.exchange.bottleneck) << "; algorithm: " << last.reason << "\n";
   if (job.optimizer == "adam") return;
   out << "speed-up over dense adam: " << ratio_text(price.speedup);
   if (price.stages.size() > 1) {
     out << " in the last stage, " << ratio_text(price.end_to_end_speedup) << " over a run with "
-        << percent_text(job.warmup_share) << " of its steps before it";
+        << percent_text(job.warmup_share) << " of its steps before that stage";
   }
-  out << "\nbreak-even: " << break_even_text(price) << " (here " << rate_text(cluster.nic.effective)
-      << ", as collectives get it)\n";
+  out << "\nbreak-even: " << break_even_text(price) << " (effective rate here: " << rate_text(cluster.nic.effective)
+      << ")\n";
 }
 
 void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const std::string& cluster,
@@ -195,7 +195,7 @@ std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, c
   file << "gpus_per_node,bytes_per_second,speedup\n";
   analysis::Plot plot{.title = "Speed-up of " + job.optimizer + " over Adam, " + job.name + ", " +
                                std::to_string(job.workers) + " GPUs",
-                      .x_label = "rate of a node's network link, as collectives get it",
+                      .x_label = "effective rate of a node's network link",
                       .y_label = "steps per second / those of dense Adam",
                       .log_x = true,
                       .x_unit = "b/s",
@@ -209,7 +209,7 @@ std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, c
     }
     if (curve.break_even) {
       line.mark_x = 8 * curve.break_even->value;
-      line.label += ", even at " + rate_text(*curve.break_even);
+      line.label += ", break-even at " + rate_text(*curve.break_even);
     }
     plot.curves.push_back(line);
   }
@@ -220,9 +220,9 @@ std::vector<std::string> write_curves(const std::vector<SpeedupCurve>& curves, c
 }
 
 void print_scaling(const analysis::ScalingPrice& scaling, const std::string& optimizer, std::ostream& out) {
-  print_scaling("weak scaling: every GPU keeps its batch", scaling.weak, optimizer, out);
+  print_scaling("weak scaling: fixed batch per GPU", scaling.weak, optimizer, out);
   out << "\n";
-  print_scaling("strong scaling: a step keeps its samples", scaling.strong, optimizer, out);
+  print_scaling("strong scaling: fixed samples per step", scaling.strong, optimizer, out);
 }
 
 Json to_json(const analysis::ScalingPrice& scaling) {

@@ -1,5 +1,5 @@
 #pragma once
-// Output of `price`: tables for people, JSON for programs, the picture of a sweep.
+// Output of `price`: tables, JSON and the picture of a sweep.
 
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ namespace onebit::experiments {
 /// Prints a job's price on a cluster: the parts of a step, speed-ups and the break-even rate.
 void print_price(const analysis::ClusterPrice& price, const analysis::Job& job, std::ostream& out);
 
-/// Returns an object whose members describe the last stage; the other stages are an array in it.
+/// Returns an object with the members of the last stage and, as an array, all stages.
 Json to_json(const analysis::ClusterPrice& price, const analysis::Job& job);
 
-/// Prints speed-ups against the rate of the network, a curve per column. cluster: its name.
+/// Prints speed-ups against the rate of the network, one curve per column. cluster: name of the cluster.
 void print_curves(const std::vector<analysis::SpeedupCurve>& curves, const analysis::Job& job,
                   const std::string& cluster, std::ostream& out);
 Json to_json(const std::vector<analysis::SpeedupCurve>& curves, const analysis::Job& job);
@@ -24,7 +24,7 @@ Json to_json(const std::vector<analysis::SpeedupCurve>& curves, const analysis::
 std::vector<std::string> write_curves(const std::vector<analysis::SpeedupCurve>& curves, const analysis::Job& job,
                                       const std::string& folder);
 
-/// Prints samples per second over numbers of nodes, and the share of its rate that a GPU keeps.
+/// Prints samples per second and efficiency for different numbers of nodes.
 void print_scaling(const analysis::ScalingPrice& scaling, const std::string& optimizer, std::ostream& out);
 Json to_json(const analysis::ScalingPrice& scaling);
 

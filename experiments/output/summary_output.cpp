@@ -10,7 +10,7 @@ namespace onebit::experiments {
 
 namespace {
 
-/// Returns the known constants of the model; empty for most models.
+/// Returns the known constants of the model; most models have none.
 std::vector<std::pair<std::string, double>> known_constants(const analysis::Summary& s) {
   std::vector<std::pair<std::string, double>> known;
   for (const auto& [name, value] : sim::kConstants) {

@@ -6,13 +6,13 @@
 
 namespace onebit::experiments {
 
-/// Returns the clusters for which a run and a comparison show communication times.
+/// Returns the clusters for which `run` and `compare` show communication times.
 std::vector<netmodel::Cluster> shown_clusters();
 
-/// Returns a summary as JSON. status: what is known of the run's state besides its log; empty: the log's own status.
+/// Returns a summary as JSON. status: state of the run as found outside its log; empty: the status in the log.
 Json to_json(const analysis::Summary& summary, const std::string& status = "");
 
-/// Prints two columns, quantity and value. status: as for to_json.
+/// Prints a summary in two columns, quantity and value. status: same as for to_json.
 void print_summary(const analysis::Summary& summary, std::ostream& out, const std::string& status = "");
 
 }  // namespace onebit::experiments

@@ -10,7 +10,7 @@ using analysis::ArmFigures;
 using analysis::CommunicationTime;
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Returns the stages of an arm, and their mean where there are several.
+/// Returns the rows of an arm: its stages, and their mean if there are several.
 Rows communication_rows(const std::vector<CommunicationTime>& clusters) {
   Rows rows;
   if (clusters.empty()) return rows;
@@ -66,9 +66,9 @@ std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGr
   std::vector<std::string> lines;
   for (const analysis::ComputingGroup& group : groups) {
     std::string line = "computing: " + seconds_text(group.seconds) + " a step";
-    line += group.runs > 0 ? ", the simulation's, a worker's share, median of " + std::to_string(group.runs) +
+    line += group.runs > 0 ? ", one worker's share of the simulation's time, median of " + std::to_string(group.runs) +
                                  (group.runs == 1 ? " run" : " runs")
-                           : ", since no log says";
+                           : ", because no log records a time";
     if (groups.size() > 1) line += " (" + join(group.arms, ", ") + ")";
     lines.push_back(line);
   }

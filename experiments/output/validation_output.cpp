@@ -79,16 +79,16 @@ void print_seeds(const FreezeValidation& validation, std::ostream& out) {
 void print_choice(const FreezeValidation& validation, std::ostream& out) {
   const std::string by = seeds_text(validation.choosing);
   if (!validation.choice) {
-    out << "no candidate is safe by " << by
+    out << "no candidate is safe according to " << by
         << (validation.choosing.size() == 1 ? ", which chooses\n" : ", which choose\n");
     return;
   }
   const FreezeRow& row = validation.rows[validation.choice->row];
   out << "chosen by " << by << ": freeze at " << row.candidate << "; judged by " << seeds_text(validation.judging)
-      << ", after " << number(row.freeze_step.mean) << " steps: frozen " << verdict_text(validation.choice->freeze)
-      << " (" << cost_text(validation.choice->freeze) << "), " << validation.arms.front() << " "
-      << verdict_text(validation.choice->together) << " (" << cost_text(validation.choice->together)
-      << ", 97.5% intervals)\n";
+      << " (mean freeze step " << number(row.freeze_step.mean) << "): frozen "
+      << verdict_text(validation.choice->freeze) << " (" << cost_text(validation.choice->freeze) << "), "
+      << validation.arms.front() << " " << verdict_text(validation.choice->together) << " ("
+      << cost_text(validation.choice->together) << ", 97.5% intervals)\n";
 }
 
 Json outcome_json(const analysis::FreezeOutcome& outcome) {
@@ -133,9 +133,9 @@ void print_validation(const FreezeValidation& validation, const std::string& ref
   out << "\n"
       << measure_text(validation.criterion, reference) << "; means over " << seeds_text(validation.seeds) << "\n";
   print_rows(validation, out);
-  out << "\nsafe: every seed and the interval cost at most " << percent_text(validation.criterion.margin) << "; the "
-      << validation.comparisons << " verdicts hold together with " << percent_text(validation.criterion.level)
-      << " (Bonferroni)\n";
+  out << "\nsafe: the cost of every seed and the interval stay within " << percent_text(validation.criterion.margin)
+      << "; the " << validation.comparisons << " verdicts hold together with "
+      << percent_text(validation.criterion.level) << " confidence (Bonferroni)\n";
   print_verdicts(validation, out);
   out << "\n";
   print_choice(validation, out);
@@ -167,11 +167,11 @@ Json to_json(const FreezeValidation& validation) {
 }
 
 std::vector<std::string> draw_validation(const FreezeValidation& validation, const std::string& stem) {
-  analysis::Plot plot{.title = "What freezing the variance costs, and compressing from there on; dashed: diverged",
+  analysis::Plot plot{.title = "Final loss when the variance is frozen, without and with compression; dashed: diverged",
                       .x_label = "steps before the freeze",
                       .y_label = "final evaluated loss",
                       .curves = {}};
-  plot.curves.push_back({.label = "dense to the end", .x = {}, .y = {}, .dots = true});
+  plot.curves.push_back({.label = "never frozen", .x = {}, .y = {}, .dots = true});
   plot.curves.push_back({.label = "frozen", .x = {}, .y = {}, .dots = true});
   for (const std::string& arm : validation.arms) plot.curves.push_back({.label = arm, .x = {}, .y = {}, .dots = true});
   std::vector<analysis::Curve> diverged;

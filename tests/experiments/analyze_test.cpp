@@ -48,7 +48,7 @@ TEST_CASE("analyze: a probed log has all parts, as tables and as JSON") {
   CHECK(tables.err.empty());
   for (const char* part :
        {"stability of the variance", "l2, lag 5", "DeepSpeed freeze_step", "froze its variance after step 10",
-        "tensor, last stable first", "since the freeze", "L by power iteration", "sigma of a worker",
+        "tensor, latest stable first", "since the freeze", "L by power iteration", "sigma of a worker",
         "bound of 1-bit Adam", "telescoping of errors", "quoted from memory"}) {
     CHECK_THAT(tables.out, Contains(part));
   }
@@ -155,12 +155,12 @@ TEST_CASE("analyze: what cannot be is refused in a line") {
   refused({}, "no log named");
   refused({"none.h5"}, "none.h5");
   refused({"arms", "--baseline", "adem"}, "adam");
-  refused({"arms", "--lags", "3"}, "options of a single log");
+  refused({"arms", "--lags", "3"}, "these options apply only to a single log");
   refused({"arms/adam-1.h5", "--baseline", "adam"}, "options of a comparison");
   refused({"arms/adam-1.h5", "--thresholds", "1.5"}, "thresholds 1.5");
   refused({"arms/adam-1.h5", "--lags", "0"}, "lags 0");
   refused({"arms", "-o", "out"}, "nothing to write");
-  refused({"arms", "--workers", "3"}, "options of a run without one");
+  refused({"arms", "--workers", "3"}, "options of a run need --validate");
   refused({"arms", "--sweep.bandwidth", "1e8:1e9:3"}, "option of another command");
   const Outcome other = run_onebit(folder, tiny_run("run", {"-o", "other.h5", "--data.examples", "333"}));
   REQUIRE(other.status == 0);
@@ -265,7 +265,8 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"--optimizer", own, "-o", "out", "--seeds", "2"}, "too few seeds");
   refused({"--optimizer", own, "-o", "out", "--freeze-at", "5,5"}, "twice");
   refused({"--optimizer", own, "-o", "out", "--freeze-at", "0"}, "at least 1");
-  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--thresholds", "0.5"}, "both thresholds and steps");
+  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--thresholds", "0.5"},
+          "both thresholds and steps are given");
   refused({"--optimizer", own, "-o", "out", "--measure", "height"}, "loss, accuracy or steps");
   refused({"--optimizer", own, "-o", "out", "--measure", "steps"}, "no loss to reach");
   refused({"--optimizer", own, "-o", "out", "--target", "1"}, "does not use");
@@ -289,7 +290,7 @@ TEST_CASE("analyze: --fit tells an exponent, and draws it where it is asked to")
                           "--arm", "n4:workers=4"});
   const Outcome alone = analyze(folder, fit);
   CHECK(alone.status == 0);
-  CHECK_THAT(alone.out, Contains("goes with workers to the power of") && !Contains("picture"));
+  CHECK_THAT(alone.out, Contains("is proportional to workers to the power of") && !Contains("picture"));
   const Outcome drawn = analyze(folder, joined(fit, {"-o", "rate"}));
   CAPTURE(drawn.err, drawn.out);
   REQUIRE(drawn.status == 0);
@@ -313,15 +314,14 @@ TEST_CASE("analyze: --fit pools learning rates nowhere, but where each setting h
   const Outcome crossed = analyze(folder, {"arms", "--fit", "workers"});
   CAPTURE(crossed.out, crossed.err);
   REQUIRE(crossed.status == 0);
-  CHECK_THAT(crossed.out, Contains("onebit-adam, lr 0.001: ||grad f||^2 goes with workers") &&
-                              Contains("onebit-adam, lr 0.01: ||grad f||^2 goes with workers") &&
+  CHECK_THAT(crossed.out, Contains("onebit-adam, lr 0.001: ||grad f||^2 is proportional to workers") &&
+                              Contains("onebit-adam, lr 0.01: ||grad f||^2 is proportional to workers") &&
                               Contains("(95%, 4 runs that differ in workers; learning rate 0.001)") &&
                               Contains("(95%, 4 runs that differ in workers; learning rate 0.01)"));
   const Outcome coupled =
       analyze(folder, {"arms/a-1.h5", "arms/a-2.h5", "arms/d-1.h5", "arms/d-2.h5", "--fit", "workers"});
-  CHECK_THAT(coupled.out,
-             Contains("(95%, 4 runs that differ in optimizer.lr, workers; a learning rate of its own at each: "
-                      "0.001, 0.01)"));
+  CHECK_THAT(coupled.out, Contains("(95%, 4 runs that differ in optimizer.lr, workers; different learning rates: "
+                                   "0.001, 0.01)"));
   const Outcome lonely = analyze(folder, {"arms/a-1.h5", "arms/b-1.h5", "arms/c-1.h5", "--fit", "workers"});
   CHECK(lonely.status == 2);
   CHECK_THAT(lonely.err, Contains("onebit-adam, lr 0.01") && Contains("differ in the variable of the fit"));
@@ -339,7 +339,7 @@ TEST_CASE("analyze: --fit errors goes over runs whose errors were made different
   const Outcome fit = analyze(folder, {"arms", "--fit", "errors"});
   CAPTURE(fit.out, fit.err);
   REQUIRE(fit.status == 0);
-  CHECK_THAT(fit.out, Contains("onebit-adam: ||grad f||^2 goes with errors") &&
+  CHECK_THAT(fit.out, Contains("onebit-adam: ||grad f||^2 is proportional to errors") &&
                           Contains("3 runs that differ in model.heterogeneity, optimizer.lr") &&
-                          Contains("a learning rate of its own at each: "));
+                          Contains("different learning rates: "));
 }

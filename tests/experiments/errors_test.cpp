@@ -202,12 +202,12 @@ TEST_CASE("errors: data options out of range") {
 }
 
 TEST_CASE("errors: options of other models and data sources") {
-  check_error(run_with({"--model.norm", "batch"}), {"not used (--model.norm, model mlp)", "resnet18, resnet20"});
+  check_error(run_with({"--model.norm", "batch"}), {"no effect (--model.norm with --model mlp)", "resnet18, resnet20"});
   check_error({"run", "--model", "quadratic", "--model.precision", "bf16", "--steps", "3", "-o", "run.h5"},
-              {"not used (--model.precision, model quadratic)", "softmax, logistic, mlp"});
-  check_error(run_with({"--data.mmap", "true"}), {"not used (--data.mmap, data synthetic)", "text, idx"});
+              {"no effect (--model.precision with --model quadratic)", "softmax, logistic, mlp"});
+  check_error(run_with({"--data.mmap", "true"}), {"no effect (--data.mmap with --data synthetic)", "text, idx"});
   check_error({"run", "--model", "quadratic", "--data.split", "label", "--steps", "3", "-o", "run.h5"},
-              {"not used (--data.split, data none)", "synthetic"});
+              {"no effect (--data.split with --data none)", "synthetic"});
   check_error({"run", "--model", "ngram", "--data", "text", "--data.lowercase", "true", "-o", "run.h5"},
               {"--data.lowercase", "--data.vocabulary"});
   CHECK(run_onebit(Folder(), run_with({"--model.norm", "group", "--data.mmap", "auto"})).status == 0);
@@ -493,7 +493,7 @@ TEST_CASE("errors: a DeepSpeed configuration that is missing, junk, or given twi
   write_file(folder / "ds.json", R"({"optimizer": {"type": "Adam", "params": {"lr": -1}}})");
   check_error(folder, run("ds.json"), {"optimizer.lr -1", "out of range"});
   write_file(folder / "ds.json", R"({"optimizer": {"type": "Adam"}})");
-  check_error(folder, joined(run("ds.json"), {"--deepspeed-config", "ds.json"}), {"two DeepSpeed configurations"});
+  check_error(folder, joined(run("ds.json"), {"--deepspeed-config", "ds.json"}), {"--deepspeed-config given twice"});
   write_file(folder / "c.ini", "deepspeed-config = ds.json\n");
   check_error(folder, run_with({"--config", "c.ini"}), {"c.ini", "deepspeed-config"});
 }

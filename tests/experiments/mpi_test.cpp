@@ -331,10 +331,17 @@ TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once
     CHECK(entries(folder).empty());
   };
   const Arguments run = tiny_run("run", {"-o", "run.h5", "--workers", "8"});
+<<<<<<< HEAD
   check(mpirun(3, run), "too many devices for the number of workers");
   check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "each of several processes can use only one device");
   check(mpirun(2, joined(run, {"--ranks", "3"})), "another number of ranks");
   check(mpirun(2, tiny_run("compare", {"-o", "out"})), "a command that runs in one");
+=======
+  check(mpirun(3, run), "more devices than shards of workers");
+  check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "several devices in each of several processes");
+  check(mpirun(2, joined(run, {"--ranks", "3"})), "differs from the number of processes");
+  check(mpirun(2, tiny_run("compare", {"-o", "out"})), "this command runs in a single one");
+>>>>>>> edit-exp1
   check(mpirun(2, {"bench", "step"}), "only bench mpi runs over ranks");
   check(onebit_command(joined(run, {"--ranks", "3"})), "too many devices for the number of workers");
   check(onebit_command(joined(run, {"--ranks", "2", "--memory", "1MB"})), "does not fit in memory");

@@ -282,7 +282,7 @@ TEST_CASE("sweep: two shards at once share a folder and agree on its index", "[o
     CAPTURE(end.err, end.out);
     CHECK(end.status == 0);
   }
-  CHECK_THAT(ends[1].err, Contains("shard 1/2 by SLURM_PROCID"));
+  CHECK_THAT(ends[1].err, Contains("shard 1/2 from SLURM_PROCID"));
   CHECK(index_of(folder, "out") == index_of(folder, "undisturbed"));
 }
 

@@ -153,7 +153,7 @@ TEST_CASE("verify: records that are of no use are refused in a line") {
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
   };
   const std::string header = "arm,seed,status,steps,freeze_step,final_loss,bytes_per_worker\n";
-  refused("", "no runs of this preset were recorded");
+  refused("", "no recorded runs for this preset");
   refused(header, "no runs are expected");
   refused("arm,seed\nadam,1\n", "status");
   refused(header + "adam,1,finished,6\n", "a row that is too short");
