@@ -1,5 +1,5 @@
 #pragma once
-// The options of pricing as objects: their clusters, workload and cost model are loaded.
+// The objects that pricing options name: loaded clusters, workload and cost model.
 
 #include <memory>
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace onebit::experiments {
 
-/// Clusters on which runs are priced, and the rules.
+/// What runs are priced with: clusters, a cost model and rules.
 struct Prices {
   std::vector<netmodel::Cluster> clusters;
   std::unique_ptr<netmodel::CostModel> model;
   analysis::PriceRules rules;
 };
 
-/// Loads what a configuration names, reading its files. Throws ConfigError.
+/// Loads everything that a configuration names. Throws ConfigError.
 Prices prices_of(const PriceConfig& config);
 
 /// Loads the clusters of a configuration. Throws ConfigError.

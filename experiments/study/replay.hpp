@@ -9,15 +9,15 @@
 
 namespace onebit::experiments {
 
-/// What is replayed, and how.
+/// How to replay a trace.
 struct ReplayPlan {
   sim::RunConfig config;  ///< with one worker, it gets the mean of the recorded gradients
-  double penalty = 0;     ///< multiple of the weights added to every gradient, as a penalty of the loss
+  double penalty = 0;     ///< multiple of the weights added to every gradient (an L2 penalty)
 };
 
 class Replay {
  public:
-  /// Prepares a replay. Throws ConfigError for an optimizer that needs gradients which no trace holds.
+  /// Prepares a replay. Throws ConfigError for an optimizer that needs gradients at points that it chooses itself.
   Replay(const sim::GradientTrace& trace, const ReplayPlan& plan);
 
   /// Whether workers have parameters of their own.

@@ -507,7 +507,7 @@ TEST_CASE("errors: a malformed arm") {
   check_error(compare("..:optimizer=adam"), {"arm name", ".."});
   check_error(compare("a:optimizr=adam"), {"optimizr", "did you mean optimizer?"});
   check_error(compare("a:batch=x"), {"batch", "x"});
-  check_error(tiny_run("compare", {"-o", "out", "--optimizers", "adam,adam"}), {"two arms of one name", "adam"});
+  check_error(tiny_run("compare", {"-o", "out", "--optimizers", "adam,adam"}), {"duplicate arm name", "adam"});
 }
 
 TEST_CASE("errors: an arm that cannot be built stops the comparison before it leaves anything") {

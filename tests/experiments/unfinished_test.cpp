@@ -48,7 +48,7 @@ TEST_CASE("inspect: a killed run is interrupted, and the command that it prints 
             checkpointing({"-o", log, "--log.flush-every", "3", "--weights-out", "w.h5"}));
   const std::string status = status_of(folder, log);
   CHECK_THAT(status,
-             StartsWith("interrupted at step 30; the newest checkpoint is of step 30; go on with `onebit run "));
+             StartsWith("interrupted at step 30; the newest checkpoint is of step 30; continue with `onebit run "));
   CHECK(run_pasted(folder, status) == 0);
   CHECK(status_of(folder, log) == "finished");
   CHECK(sim::LogReader(folder / log).committed_rows() == 40);
@@ -105,7 +105,7 @@ TEST_CASE("inspect: a run on another machine is running, or interrupted") {
   writer->flush();
   CHECK(status_of(folder, "live.h5") == "running");
   fs::copy(folder / "live.h5", folder / "run.h5");  // as it is seen where locks are not
-  CHECK_THAT(status_of(folder), StartsWith("running on elsewhere, or interrupted at step 9: "));
+  CHECK_THAT(status_of(folder), StartsWith("running on elsewhere or interrupted at step 9 ("));
   delete writer;
 }
 
@@ -123,12 +123,12 @@ TEST_CASE("resume: options that were left out are not suggested to differ") {
   const Outcome bare = run_onebit(folder, {"run", "-o", "run.h5", "--resume"});
   CAPTURE(bare.err);
   CHECK(bare.status == 2);
-  CHECK_THAT(bare.err, Contains("the run goes on with `onebit run --") && !Contains("resume.allow"));
+  CHECK_THAT(bare.err, Contains("continue the run with `onebit run --") && !Contains("resume.allow"));
   const Outcome longer = run_onebit(folder, {"run", "-o", "run.h5", "--resume", "--steps", "60"});
   CAPTURE(longer.err);
-  CHECK_THAT(longer.err, Contains("; another value of steps takes --resume.allow steps\n"));
+  CHECK_THAT(longer.err, Contains("; to change steps, give --resume.allow steps\n"));
   CHECK(std::count(longer.err.begin(), longer.err.end(), '\n') == 1);
   CHECK(run_pasted(folder, bare.err) == 0);
   const Outcome model = run_onebit(folder, checkpointing({"--resume", "--model.layers", "4,6,3"}));
-  CHECK_THAT(model.err, Contains("the run goes on with `onebit run --") && !Contains("resume.allow"));
+  CHECK_THAT(model.err, Contains("continue the run with `onebit run --") && !Contains("resume.allow"));
 }

@@ -131,13 +131,13 @@ TEST_CASE("verify: what rounding cannot explain is named", "[once]") {
     write_file(preset.folder / "presets/mine.csv", read_file(preset.folder / "recorded/runs.csv"));
   };
   preset.record();
-  differs("bytes_per_worker", "7", "bytes, not 7");
-  differs("steps", "5", "6 steps, not 5");
-  differs("freeze_step", "2", "0 as its freeze step, not 2");
+  differs("bytes_per_worker", "7", ", expected 7");
+  differs("steps", "5", "steps 6, expected 5");
+  differs("freeze_step", "2", "freeze step 0, expected 2");
   const Outcome more = preset.verify({"--seeds", "6"});
   CHECK(more.status == 1);
   CHECK_THAT(more.out, Contains("seed 6 was not recorded"));
-  differs("status", "diverged", "finished, not diverged");
+  differs("status", "diverged", "finished, expected diverged");
   differs("seed", "9", "seed 9 was not run");
 }
 
@@ -154,9 +154,9 @@ TEST_CASE("verify: records that are of no use are refused in a line") {
   };
   const std::string header = "arm,seed,status,steps,freeze_step,final_loss,bytes_per_worker\n";
   refused("", "no runs of this preset were recorded");
-  refused(header, "no runs are expected");
+  refused(header, "no runs in the file");
   refused("arm,seed\nadam,1\n", "status");
-  refused(header + "adam,1,finished,6\n", "a row that is too short");
+  refused(header + "adam,1,finished,6\n", "row with too few cells");
   refused(header + "adam,one,finished,6,0,1,1\n", "mine.csv:2: seed one");
   const Outcome two = preset.verify({"--preset", "verify"});
   CHECK(two.status == 2);
