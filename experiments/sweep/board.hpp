@@ -12,7 +12,7 @@ namespace onebit::experiments {
 struct Standing {
   Index points = 0, ended = 0, failed = 0, running = 0;
   double best = 0;         ///< smallest loss of a done point
-  std::string best_label;  ///< label of that point; empty: none is done
+  std::string best_label;  ///< label of that point; empty if no point is done
 };
 
 class Board {

@@ -74,7 +74,7 @@ TEST_CASE("report: one page with everything in it") {
   for (const char* part :
        {"Summary", "vs fp16:", "paired seeds", "Verdicts", "comparison", "Loss", "Variance and freeze",
         "DeepSpeed freeze_step", "Network", "ib100", "Theory", "sigma of a worker", "Both sides of the bound",
-        "telescoping of errors", "Runs", "diverged", "To repeat it", "onebit compare"}) {
+        "telescoping of errors", "Runs", "diverged", "How to repeat the runs", "onebit compare"}) {
     INFO(part);
     CHECK_THAT(page, Contains(part));
   }

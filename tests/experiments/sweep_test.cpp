@@ -233,8 +233,8 @@ TEST_CASE("sweep: bad values are one line, before anything is written") {
       {{"--zip", "workers,batch"}, "zip"},
       {{"--tune", "optimizer.lr=1:0"}, "bad range"},
       {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune-points", "1"}, "tune-points"},
-      {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune", "optimizer.eps=1e-9:1e-7"}, "two options to tune"},
-      {{"--tune-points", "4"}, "nothing is tuned"},
+      {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune", "optimizer.eps=1e-9:1e-7"}, "only one option can be tuned"},
+      {{"--tune-points", "4"}, "--tune-points without --tune"},
       {{"--shard", "2/2"}, "shard"},
       {{"--time-limit", "-1"}, "time-limit"},
       {{"--jobs", "-1"}, "jobs"}};
@@ -293,7 +293,7 @@ TEST_CASE("sweep: a second sweep on a folder at work is refused") {
   const Outcome second = run_onebit(folder, endless());
   CHECK(second.status == 2);
   CHECK(count(second.err, "\n") == 1);
-  CHECK_THAT(second.err, StartsWith("onebit: error: another sweep is at work in this folder (out/lock-0-1"));
+  CHECK_THAT(second.err, StartsWith("onebit: error: another sweep is running in this folder (out/lock-0-1"));
   process.send(SIGINT);
   const Outcome end = process.finish();
   CHECK(end.status == 130);
