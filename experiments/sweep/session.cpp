@@ -144,8 +144,7 @@ void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   for (const auto& [name, value] : point.settings) {
     if (name != "memory" && name != "worker-group") text += name + " = " + value + "\n";
   }
-  const bool begins =
-      !std::filesystem::exists(results_.path(point.name, ".h5"));  // otherwise evaluations continue as they began
+  const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // others continue as they began
   if (point.config.eval.examples == 0 && begins) {
     text += "eval.examples = " + std::to_string(open_examples()) + "\n";
   }
