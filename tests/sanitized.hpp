@@ -1,5 +1,5 @@
 #pragma once
-// Whether a sanitizer is part of this build: it takes memory and threads of its own.
+// Whether this build contains a sanitizer, which takes memory and threads of its own.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

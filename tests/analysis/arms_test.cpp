@@ -1,4 +1,4 @@
-// Logs on disk, good and bad ones, and the arms that they make.
+// Good and bad logs on disk, and the arms that they form.
 
 #include "analysis/compare/arms.hpp"
 
@@ -38,7 +38,7 @@ std::string write_log(const std::string& path, const Written& what) {
   return path;
 }
 
-/// A log that says that it is of the next version of the format.
+/// Writes a log that claims to have the next version of the format.
 std::string write_newer(const std::string& path) {
   sim::write_table(path, sim::log_format, 2, {{"x", "1", "", std::vector<double>{1}}});
   return path;

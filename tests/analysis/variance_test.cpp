@@ -1,4 +1,4 @@
-// Stability, thresholds and drift of logs that were written by hand.
+// Stability, thresholds and drift in logs written by hand.
 
 #include "analysis/freeze/variance.hpp"
 
@@ -278,7 +278,8 @@ TEST_CASE("logs without a variance or without steps are refused in a line") {
 
 namespace {
 
-/// Of a run frozen after step 4 of 8, with other options besides beta2 0.9: the shadow is 3 in all, 3 of 2 in a tensor.
+/// Returns the view of a run that is frozen after step 4 of 8, with beta2 0.9 and more options. The norm of the shadow
+/// is 3; in a tensor it is 3 after 2.
 VarianceView drifted(const std::vector<std::pair<std::string, std::string>>& options) {
   const Folder folder;
   sim::LogHeader slow = header();

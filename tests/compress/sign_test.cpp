@@ -22,7 +22,7 @@ struct Encoded {
   std::vector<std::uint8_t> bytes;
 };
 
-/// One row through a codec, one worker and no padding but that to whole bytes.
+/// Encodes one row of one worker; the only padding is that to whole bytes.
 Encoded encode_on(const std::string& backend, ScaleNorm norm, const std::vector<float>& row) {
   const device::Device device = device_of(backend);
   const SignCodec codec(norm);
@@ -48,7 +48,7 @@ Encoded encode(ScaleNorm norm, const std::vector<float>& row) {
     CAPTURE(backend);
     CHECK(other.bytes == first.bytes);
     CHECK(std::isnan(other.scales[0]) == std::isnan(first.scales[0]));
-    if (std::isnan(first.scales[0])) continue;  // a NaN's own bits are nobody's promise
+    if (std::isnan(first.scales[0])) continue;  // the bits of a NaN are unspecified
     CHECK(same_bits(other.scales, first.scales));
     CHECK(same_bits(other.decoded, first.decoded));
     CHECK(same_bits(other.error, first.error));

@@ -1,4 +1,4 @@
-// How sparse codecs write their elements: by hand, and read again by a plain reader.
+// How sparse codecs write their elements: computed by hand, and read back by a plain reader.
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 #include "tests/oracle/sparse.hpp"

@@ -86,7 +86,7 @@ TEST_CASE("blocks reach their rank, on the CPU and on debug devices, and are cou
 
 namespace {
 
-/// Option values of several devices, on every backend that is here.
+/// Option values with several devices, for every backend that is available.
 std::vector<std::string> groups() {
   std::vector<std::string> found = {"cpu:2", "debug:2"};
   if (backends().back() == "cuda:0") found.emplace_back("cuda:0,0");

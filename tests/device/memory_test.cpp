@@ -1,4 +1,4 @@
-// Memory that is counted: blocks that come back, scratch that stays, and devices that only plan.
+// Memory accounting: blocks that are reused, scratch that is kept, and devices that only plan.
 
 #include "device/base/system.hpp"
 #include "device/launch/launch.hpp"

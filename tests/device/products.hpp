@@ -1,5 +1,5 @@
 #pragma once
-// How exact products are on a device.
+// The accuracy of products on a device.
 
 #include "tests/devices.hpp"
 #include "tests/oracle/rounding.hpp"

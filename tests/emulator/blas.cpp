@@ -25,7 +25,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// The CPU's products need none.
+/// Does nothing, because the CPU's products need no workspace.
 cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -42,7 +42,7 @@ onebit::device::Precision precision_of(cublasComputeType_t compute) {
   return compute == CUBLAS_COMPUTE_32F_FAST_16BF ? Precision::bf16 : Precision::fp32;
 }
 
-/// Columns are rows here: C' = op(B)' op(A)'.
+/// cuBLAS stores columns and we store rows: C' = op(B)' op(A)'.
 onebit::device::GemmShape shape_of(cublasOperation_t transpose_a, cublasOperation_t transpose_b, std::int64_t m,
                                    std::int64_t n, std::int64_t k, const void* beta) {
   return {.m = n,
@@ -78,7 +78,7 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t handle, cublasOperat
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/// Where the matrices lie is read when the product's turn comes.
+/// The pointers to the matrices are read only when the product runs.
 cublasStatus_t cublasGemmBatchedEx_64(cublasHandle_t handle, cublasOperation_t transpose_a,
                                       cublasOperation_t transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                                       const void* alpha, const void* const a[], cudaDataType, std::int64_t lda,

@@ -13,8 +13,8 @@
 #error "emulated GPUs need x86-64: their threads switch stacks"
 #endif
 
-/// Saves the registers that a function keeps and this stack's place in *from, and goes on where the stack `to` stopped.
-/// swapcontext would make two system calls, and is a hundred times slower under ASan.
+/// Saves the registers that a function must preserve and this stack's position in *from, and continues where the stack
+/// `to` stopped. swapcontext would make two system calls, and is a hundred times slower under ASan.
 extern "C" void onebit_emulator_switch(void** from, void* to);
 asm(R"(
 .text
@@ -44,7 +44,7 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
-/// Who waits for whom: the block, or the threads of a warp that a mask names.
+/// Which threads wait for each other: those of the block, or those of a warp that a mask names.
 struct Meeting {
   unsigned warp = 0;
   std::uint32_t mask = 0;  ///< 0: the whole block
@@ -60,12 +60,12 @@ struct Fiber {
   Place place;
   bool finished = false;
 
-  /// Ready to begin with `enter`, which does not return.
+  /// Prepares the stack to begin with `enter`, which does not return.
   void prepare(void (*enter)()) {
     finished = false;
     const auto end = reinterpret_cast<std::uintptr_t>(stack.get() + kStack) / 16 * 16;
-    auto* words =
-        reinterpret_cast<std::uintptr_t*>(end) - 8;  // six registers, where to go on, and where never to return
+    auto* words = reinterpret_cast<std::uintptr_t*>(end) -
+                  8;  // six registers, the entry, and a return address that is never used
     for (int k = 0; k < 8; ++k) words[k] = 0;
     words[6] = reinterpret_cast<std::uintptr_t>(enter);
     top = words;
@@ -105,7 +105,7 @@ class Block {
 };
 
 thread_local Block first_block;
-/// That of this thread of the process. Stacks are kept: to make them takes longer than to run a block.
+/// The block of this thread of the process. It keeps its stacks, because making them takes longer than running a block.
 thread_local Block* block = &first_block;
 
 void Block::enter() {
@@ -126,7 +126,7 @@ void Block::run_threads() {
     (*kernel_)();
     ++returned_;
     ++progress_;
-    close_full_meetings();  // the block waits for those that are left
+    close_full_meetings();  // the block waits only for the threads that are left
   }
 }
 
@@ -175,7 +175,7 @@ const Meeting& Block::meet(unsigned warp, std::uint32_t mask, std::uint64_t valu
   return *meeting;
 }
 
-/// A new fiber takes the threads that have not begun whenever all others wait.
+/// Whenever all fibers wait, a new one takes the threads that have not begun.
 void Block::run(const Place& place, bool backwards, const std::function<void()>& kernel) {
   first_ = place;
   backwards_ = backwards;
@@ -209,7 +209,7 @@ void run_grid(dim3 grid, dim3 threads, const std::function<void()>& kernel, bool
   thread_local bool backwards = false;
   backwards = !backwards;
   const auto run = [&, from_last = backwards](dim3 index) {
-    [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // as kernels are compiled for GPUs
+    [[maybe_unused]] const device::cpu::FlushDenormals flush{};  // as in kernels that are compiled for GPUs
     block->run({grid, threads, index, {}}, from_last, kernel);
   };
   thread_local std::deque<Block> others;
@@ -244,7 +244,8 @@ void wait_for_block() {
   block->meet(0, 0, 0);
 }
 
-/// What the next meeting of these threads brings does not overwrite it: none of them gets there before all have left.
+/// The next meeting of these threads cannot overwrite the result: none of them gets there before all have left this
+/// one.
 const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value) {
   return block->meet(block->thread() / 32, mask, value).brought.data();
 }

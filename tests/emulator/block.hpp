@@ -1,6 +1,6 @@
 #pragma once
-// A block of CUDA threads on one processor: threads run one after the other, each until it has to wait for others. The
-// words of device code stand here too.
+// A block of CUDA threads on one processor: threads run one after the other, each until it has to wait for others. It
+// also defines the keywords and built-in functions of device code.
 
 #include <atomic>
 #include <cstdint>
@@ -16,9 +16,9 @@ struct dim3 {
 namespace onebit::emulator {
 
 /// Runs a kernel's threads, block by block. Every other launch begins with the last thread of a block, so that threads
-/// which do not wait for each other where they should give different results. Aborts with a message where threads of
-/// a block wait for others that never come. together: all blocks at once, each in a thread of this process; where they
-/// wait for each other in vain they wait forever.
+/// that fail to wait for each other give different results. Aborts with a message if threads of a block wait for others
+/// that never arrive. together: runs all blocks at once, each in a thread of this process; if they wait for each other
+/// in vain, they wait forever.
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel, bool together);
 
 /// Where a thread is in its grid.
@@ -29,7 +29,7 @@ const Place& place();
 
 /// Waits for all threads of the block that have not returned.
 void wait_for_block();
-/// Waits for the threads of this warp that the mask names, and hands each of them the 32 values that they brought.
+/// Waits for the threads of this warp that the mask names, and gives each of them the 32 values that they brought.
 const std::uint64_t* meet_in_warp(std::uint32_t mask, std::uint64_t value);
 /// This thread's place in its warp.
 unsigned lane();
@@ -67,7 +67,7 @@ inline void __syncthreads() {
 }
 inline int __syncthreads_or(int predicate) {
   static thread_local int any = 0;
-  __syncthreads();  // all have read the last answer, and set it back
+  __syncthreads();  // all threads have read the previous result and reset it
   if (predicate != 0) any = 1;
   __syncthreads();
   const int answer = any;

@@ -13,12 +13,13 @@
 
 namespace onebit::emulator {
 
-/// Work, with the memory that comes and goes in it: the same in every run, and nobody else's.
+/// Recorded work, and the memory that is allocated and freed in it. It is the same in every run, and used by nothing
+/// else.
 struct Graph {
   struct Memory {
     void* data = nullptr;
     std::size_t bytes = 0;
-    bool in_use = true;  ///< where the recording stands
+    bool in_use = true;  ///< whether it is allocated at the current point of the recording
   };
   int gpu = 0;
   std::vector<std::function<void()>> work;
@@ -29,33 +30,34 @@ struct RunnableGraph {
   std::shared_ptr<const Graph> graph;
 };
 
-/// The work of a stream that nobody has waited for yet. Streams that wait for each other are of several threads, each
-/// of which may do the work of all.
+/// The work of a stream that has not been done yet. It is done when something waits for it: any thread that waits may
+/// do it.
 class Stream {
  public:
   explicit Stream(int gpu) : gpu_(gpu), self_(this) {}
-  /// Gone once nothing waits for it any more.
+  /// Destroys the stream once nothing waits for it any more.
   void destroy() { const std::shared_ptr<Stream> last = std::move(self_); }
   std::shared_ptr<Stream> share() const { return self_; }
   int gpu() const { return gpu_; }
 
-  /// keeps_busy: not what only frees memory or notes the time. Returns its place in the stream.
+  /// Adds work and returns its place in the stream. keeps_busy: false for work that only frees memory or records the
+  /// time.
   std::uint64_t add(std::function<void()> run, bool keeps_busy) {
     const std::lock_guard lock(mutex_);
     work_.push_back({std::move(run), keeps_busy});
     return added_++;
   }
-  /// Places that have been given.
+  /// Returns the number of pieces of work added so far.
   std::uint64_t added() {
     const std::lock_guard lock(mutex_);
     return added_;
   }
 
-  /// What is given to a stream that records, if it does.
+  /// The recording, while the stream records.
   std::unique_ptr<Graph> graph;
 
-  /// Returns when the first `count` pieces of work are done, all those before if there are fewer; whether that left the
-  /// stream without work.
+  /// Returns when the first `count` pieces of work are done, or all that were added if there are fewer. Returns whether
+  /// that left the stream without work.
   bool finish(std::uint64_t count) {
     std::unique_lock lock(mutex_);
     count = std::min(count, added_);
@@ -97,12 +99,12 @@ class Stream {
   std::condition_variable progress_;
   std::deque<Work> work_;
   std::uint64_t added_ = 0, done_ = 0;
-  bool running_ = false;  ///< a thread does the piece after those done
+  bool running_ = false;  ///< a thread is doing the next piece of work
 };
 
 using Time = std::chrono::steady_clock::time_point;
 
-/// The stream that it was recorded in last, and how much of its work comes before it.
+/// The stream in which the event was last recorded, and how much of its work comes before.
 struct Event {
   std::shared_ptr<Stream> stream;
   std::uint64_t place = 0;
@@ -113,7 +115,7 @@ struct Event {
 struct Pool {
   std::mutex mutex;
   std::size_t total = std::size_t{1} << 30, used = 0, peak = 0;
-  std::size_t recorded = 0, recorded_peak = 0;  ///< of graphs
+  std::size_t recorded = 0, recorded_peak = 0;  ///< memory of graphs
   std::size_t free() const { return total - std::min(used + recorded, total); }
   std::unordered_map<void*, std::size_t> blocks;
   std::atomic<bool> lost = false;
@@ -146,18 +148,18 @@ cudaError_t state_of(int ordinal) {
   return report(pool_of(ordinal).lost ? cudaErrorECCUncorrectable : cudaSuccess);
 }
 
-/// Nothing that a stream cannot record may be asked of one that does.
+/// Reports an error if the stream is recording, for operations that cannot be recorded.
 cudaError_t not_recorded(cudaStream_t stream) {
   return report(stream->graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported);
 }
 
-/// The host waits for the first `count` pieces of the stream's work.
+/// Makes the host wait for the first `count` pieces of the stream's work.
 cudaError_t wait_for(Stream& stream, std::uint64_t count) {
   if (stream.finish(count)) ++drained;
   return state_of(stream.gpu());
 }
 
-/// Work on a stream of a GPU that works.
+/// Adds work to a stream, unless its GPU is lost.
 cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy = true) {
   if (const cudaError_t state = state_of(stream->gpu()); state != cudaSuccess) return state;
   if (stream->graph != nullptr) {
@@ -168,7 +170,7 @@ cudaError_t add(cudaStream_t stream, std::function<void()> work, bool keeps_busy
   return cudaSuccess;
 }
 
-/// Memory that nobody has written to holds NaN.
+/// Fills memory with NaN, because nothing has been written to it.
 void spoil(void* data, std::size_t bytes) {
   std::memset(data, 0xFF, bytes);
 }
@@ -180,7 +182,7 @@ void* take(Pool& pool, std::size_t bytes) {
   return data;
 }
 
-/// In a recording: from now on, and whenever it runs, the memory is what nobody has written to.
+/// Records that the memory holds nothing valid from here on, each time the recording runs.
 void record_spoiling(Graph& graph, const Graph::Memory& memory) {
   graph.work.push_back([data = memory.data, bytes = memory.bytes] { spoil(data, bytes); });
 }
@@ -269,7 +271,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
   if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
   switch (attribute) {
     case cudaDevAttrMaxPitch:
-      *value = 1 << 20;  // small: rectangles beyond it are copied row by row
+      *value = 1 << 20;  // small, because larger rectangles are copied row by row
       return cudaSuccess;
     case cudaDevAttrMultiProcessorCount:
       *value = kProcessors;
@@ -336,7 +338,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return wait_for(*event->stream, event->place + 1);
 }
 
-/// The stream does the other's work up to the event, where that has not been done.
+/// Makes the stream do the other stream's work up to the event, if that has not been done.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t status = not_recorded(stream); status != cudaSuccess) return status;
   return add(
@@ -354,7 +356,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return cudaSuccess;
 }
 
-/// Memory that is left over would be taken again in every run.
+/// Refuses a recording that does not free its memory, because every run would allocate it again.
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (stream->graph == nullptr) return report(cudaErrorInvalidValue);
   const bool left_over = std::ranges::any_of(stream->graph->memory, &Graph::Memory::in_use);
@@ -362,7 +364,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return report(left_over ? cudaErrorInvalidValue : cudaSuccess);
 }
 
-/// Takes the graph's work and memory.
+/// Takes over the graph's work and memory.
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long) {
   const auto release_all = [](const Graph* own) {
     for (const Graph::Memory& memory : own->memory) release(own->gpu, memory.data, true);
@@ -427,7 +429,7 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal, cudaGraphMemAttributeTyp
   return cudaSuccess;
 }
 
-/// The second GPU reads the first one's memory itself, not the other way round.
+/// The second GPU can read the first one's memory directly, but not the other way round.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int gpu, int other) {
   if (!exists(gpu) || !exists(other)) return report(cudaErrorInvalidDevice);
   *can = gpu > other ? 1 : 0;
@@ -468,11 +470,11 @@ cudaError_t cudaMallocAsync(void** data, std::size_t bytes, cudaStream_t stream)
   return cudaSuccess;
 }
 
-/// Also on a GPU that is lost: buffers go after the error.
+/// Works on a lost GPU too, because buffers are freed after the error.
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
   if (Graph* graph = stream->graph.get()) {
     const auto memory = std::ranges::find(graph->memory, data, &Graph::Memory::data);
-    if (memory == graph->memory.end() || !memory->in_use) std::abort();  // a recording would free it again and again
+    if (memory == graph->memory.end() || !memory->in_use) std::abort();  // a recording would free it in every run
     memory->in_use = false;
     record_spoiling(*graph, *memory);
     return state_of(stream->gpu());

@@ -1,5 +1,5 @@
 #pragma once
-// What the emulated runtime and its cuBLAS share, and what tests may do to emulated GPUs.
+// What the emulated runtime and its cuBLAS share, and what tests can do to emulated GPUs.
 
 #include <functional>
 
@@ -8,19 +8,19 @@
 
 namespace onebit::emulator {
 
-/// Puts work after that of the stream. It is done when the stream is waited for.
+/// Adds work at the end of the stream. It is done when something waits for the stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
-/// Bytes that a GPU can give from now on.
+/// Sets the number of bytes that a GPU can allocate.
 void set_memory(int ordinal, std::size_t bytes);
 
-/// How often the GPUs have run out of work because the host waited for them.
+/// Returns how often a GPU has run out of work because the host waited for it.
 Index drains();
 
-/// How often a graph has been started.
+/// Returns how often a graph has been launched.
 Index graph_launches();
 
-/// From now on every call for this GPU fails, as after an uncorrectable error of its memory; false: it works again.
+/// Makes every later call for this GPU fail, as after an uncorrectable memory error; false: makes it work again.
 void lose(int ordinal, bool lost = true);
 
 }  // namespace onebit::emulator

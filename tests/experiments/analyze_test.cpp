@@ -1,4 +1,4 @@
-// Analyses through the program: one log, many logs, logs that are of no use.
+// Analyses through the program: one log, many logs, unusable logs.
 
 #include "tests/experiments/program.hpp"
 
@@ -118,7 +118,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
   const Outcome result = analyze(folder, {"arms"});
   CAPTURE(result.out, result.err);
   REQUIRE(result.status == 0);
-  for (const Outcome* shown : {&run, &result}) {  // compare says what analyze says of its logs
+  for (const Outcome* shown : {&run, &result}) {  // compare prints the same about its logs as analyze
     CHECK_THAT(shown->out,
                Contains("at the best learning rates: 2 comparisons, each by its 97.5% interval") &&
                    Contains("at other learning rates: 1 comparison") &&

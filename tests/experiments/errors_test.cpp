@@ -1,4 +1,4 @@
-// Whatever goes wrong is one line that says what and where, an exit status, and no file left behind.
+// Every error gives one line that says what is wrong and where, an exit status, and leaves no file behind.
 
 #include "tests/experiments/program.hpp"
 
@@ -25,7 +25,7 @@ void check_line(const Outcome& run, int status, const std::vector<std::string>& 
   for (const std::string& needle : needles) CHECK_THAT(run.err, Contains(needle));
 }
 
-/// Runs it and expects one line with all of `needles`, nothing on stdout, and the folder as it was.
+/// Runs the program and expects one line with all of `needles`, nothing on stdout, and an unchanged folder.
 void check_error(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
                  int status = kUsage) {
   const auto before = entries(folder);
@@ -354,7 +354,7 @@ TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimize
                                     [&](const auto& entry) { return entry.first == option.name; });
     const bool word = std::find(words.begin(), words.end(), option.name) != words.end();
     CAPTURE(option.name);
-    CHECK((found != out_of_range.end()) != word);  // none is forgotten
+    CHECK((found != out_of_range.end()) != word);  // no option is forgotten
   }
   for (const auto& [option, values] : out_of_range) {
     for (const std::string& value : values) check_error(run_with({"--" + option, value}), {option});

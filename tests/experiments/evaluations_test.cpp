@@ -1,4 +1,4 @@
-// What a run says and records of the evaluations that its options leave open.
+// What a run reports and records about evaluations that its options do not set.
 
 #include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"

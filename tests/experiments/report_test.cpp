@@ -1,4 +1,4 @@
-// Reports through the program: what is in the page, that it is HTML that browsers take, its table and its pictures.
+// Reports through the program: the contents of the page, its validity as HTML in browsers, its table and its pictures.
 
 #include "tests/experiments/program.hpp"
 
@@ -39,17 +39,18 @@ Outcome report(const Folder& folder, const Arguments& more = {}) {
   return run_onebit(folder, joined({"report", "arms", "-o", "report.html"}, more));
 }
 
-/// Exit status of tests/experiments/check_page.py, and what it said.
+/// Returns the exit status of tests/experiments/check_page.py and its output.
 Outcome check_page(const Folder& folder, const std::string& kind, const std::string& page) {
   Outcome result;
-  for (const std::string python : {"python3", "/usr/bin/python3"}) {  // the system's has what its packages brought
+  for (const std::string python :
+       {"python3", "/usr/bin/python3"}) {  // the system's Python has the modules of system packages
     result = run_in(folder, {python, source_path("tests/experiments/check_page.py"), kind, page});
     if (result.status != 77) break;
   }
   return result;
 }
 
-/// Skipped where what the check needs is not installed.
+/// Checks a report; skips the test if what the check needs is not installed.
 void check_report(const std::string& kind, const std::string& capability) {
   const Folder folder;
   run_arms(folder);

@@ -1,4 +1,4 @@
-// Runs that are broken off and continued, as a user does it.
+// Runs that are interrupted and continued, as a user would do it.
 
 #include <fstream>
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One line with all of `needles`, and the folder as it was.
+/// Expects one line with all of `needles`, and an unchanged folder.
 void check_refused(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
                    int status = 2) {
   const auto before = entries(folder);
@@ -81,7 +81,7 @@ TEST_CASE("resume: a run whose tensors are frozen one by one goes on with some o
     }
     return result;
   };
-  CHECK(freezes(alone).size() == 5);  // of the run, and of its tensors
+  CHECK(freezes(alone).size() == 5);  // those of the run and of its tensors
   CHECK(freezes(folder) == freezes(alone));
 }
 

@@ -1,4 +1,4 @@
-// The study library without the program: what it trains, who watches, and what becomes of existing logs.
+// The study library without the program: what it trains, who observes it, and what happens to existing logs.
 
 #include "device/base/error.hpp"
 #include "experiments/study/arm_runs.hpp"

@@ -1,4 +1,4 @@
-// Runs that did not come to their end: what `inspect` says of them, and what `run --resume` suggests.
+// Runs that did not finish: what `inspect` says about them, and what `run --resume` suggests.
 
 #include <fstream>
 
@@ -25,7 +25,7 @@ std::string status_of(const Folder& folder, const std::string& log = "run.h5") {
   return line.substr(std::min(line.find_first_not_of(' ', 6), line.size()));
 }
 
-/// The command between backquotes, run as a reader's shell runs it.
+/// Runs the command between backquotes in a shell, as a user would.
 int run_pasted(const Folder& folder, const std::string& text) {
   const std::size_t begin = text.find('`') + 1, end = text.find('`', begin);
   REQUIRE(begin != 0);
@@ -104,7 +104,7 @@ TEST_CASE("inspect: a run on another machine is running, or interrupted") {
   append_samples(*writer, 1, 10);
   writer->flush();
   CHECK(status_of(folder, "live.h5") == "running");
-  fs::copy(folder / "live.h5", folder / "run.h5");  // as it is seen where locks are not
+  fs::copy(folder / "live.h5", folder / "run.h5");  // as it is seen without the lock
   CHECK_THAT(status_of(folder), StartsWith("running on elsewhere or interrupted at step 9 ("));
   delete writer;
 }

@@ -1,4 +1,4 @@
-// What a build gives on this machine against what was recorded: presets and golden traces.
+// The results of a build on this machine compared with the recorded ones: presets and golden traces.
 
 #include <map>
 #include <set>
@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// A preset of an instant, two arms and three seeds, in a folder that the program takes its presets from.
+/// A very short preset with two arms and three seeds, in a folder from which the program takes its presets.
 class OwnPreset {
  public:
   OwnPreset() : variable_("ONEBIT_PRESETS", folder / "presets") {
@@ -23,7 +23,7 @@ class OwnPreset {
                "optimizers = adam,onebit-adam\nthreads = 1\n");
   }
 
-  /// Runs it and keeps what came of it as what is expected.
+  /// Runs the preset, and records the results as the expected ones.
   void record() const {
     const Outcome run = run_onebit(folder, {"compare", "--preset", "mine", "-o", "recorded"});
     CAPTURE(run.err);

@@ -38,7 +38,7 @@ double predicted(const Cluster& cluster, const Measurement& row) {
   return price(Collective::all_reduce, row.bytes, fabric, *make_cost_model({})).estimate.total.value;
 }
 
-/// What such a cluster would measure.
+/// Returns what a cluster with these constants would measure.
 std::vector<Measurement> planted(const Cluster& truth, const std::vector<Index>& nodes,
                                  const std::vector<double>& sizes) {
   std::vector<Measurement> rows;

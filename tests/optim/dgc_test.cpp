@@ -22,7 +22,7 @@ TrainingOptions dgc(double k) {
   return options;
 }
 
-/// Worst relative difference to an oracle that sends `k` elements at each step.
+/// Returns the worst relative difference from an oracle that sends `k` elements at each step.
 double difference(const TrainingOptions& options, const std::function<std::size_t(Index)>& k) {
   const OptimizerConfig& c = options.config;
   const std::vector<float> x0 = oracle::normals(400, 1);

@@ -13,7 +13,7 @@ namespace {
 
 const double kNone = std::nan("");
 
-/// The same ratio of the stored variance and of the one that preconditions.
+/// Returns stabilities in which the stored variance and the one that preconditions have the same ratio.
 Stability both(double ratio) {
   return {ratio, ratio};
 }

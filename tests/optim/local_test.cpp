@@ -1,4 +1,4 @@
-// Local SGD, local Adam and DiLoCo against sequential ones in double.
+// Local SGD, local Adam and DiLoCo compared with sequential versions in double.
 #include "optim/sgd/local.hpp"
 
 #include "tests/catch.hpp"
@@ -12,7 +12,7 @@ using namespace onebit::tests;
 namespace {
 
 constexpr Index kParameters = 60;
-constexpr Index kSteps = 23;  // no multiple of the period: the last step meets all the same
+constexpr Index kSteps = 23;  // not a multiple of the period; the last step synchronizes nevertheless
 
 TrainingOptions options_of(const std::string& name, Index workers = 4, Index period = 5) {
   TrainingOptions options;
@@ -26,7 +26,7 @@ TrainingOptions options_of(const std::string& name, Index workers = 4, Index per
   return options;
 }
 
-/// Takes all steps; the largest distance of a worker's parameters from `expected(step, gradients)`, [worker].
+/// Takes all steps. Returns the largest distance of a worker's parameters from `expected(step, gradients)`, [worker].
 template <class Expected>
 double worst(const TrainingOptions& options, const std::vector<float>& x0, Expected expected) {
   Training training(options, x0);

@@ -1,5 +1,4 @@
-// A run that is stopped and resumed, on the same devices or on others, ends with the bits of one that was not
-// disturbed.
+// A run that is stopped and resumed, on the same devices or on others, ends with the bits of an uninterrupted one.
 #include "sim/run/checkpoint.hpp"
 
 #include <filesystem>
@@ -23,7 +22,7 @@ RunConfig on_devices(RunConfig config, const std::string& devices, int threads) 
   return config;
 }
 
-/// Stops a run after 0, 1, ... steps on one device, goes on on two, and on poisoned memory.
+/// Stops a run after 0, 1, ... steps on one device, and continues it on two, and on poisoned memory.
 void check_resumes(const RunConfig& config, std::initializer_list<Index> stops) {
   const Folder folder;
   const Ended whole = run(config, folder / "whole.h5", Existing::refuse);

@@ -1,4 +1,4 @@
-// Whole runs on emulated GPUs. Their sums and products are the CPU's, so their bits are too.
+// Whole runs on emulated GPUs. They compute sums and products like the CPU, so their bits are the same.
 #include <cmath>
 
 #include "device/base/error.hpp"

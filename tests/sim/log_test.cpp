@@ -1,4 +1,4 @@
-// What is written is read back, by us and by h5py, and the file is what docs/log-format.md says.
+// What is written is read back, by us and by h5py, and the file is as docs/log-format.md describes it.
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// The quadratic: gradients against the oracle, and every constant that it promises, measured.
+// The quadratic: gradients compared with the oracle, and every constant that it declares, measured.
 
 #include "sim/models/quadratic.hpp"
 

@@ -1,4 +1,4 @@
-// Files are read back before they count: what a disk lost is an error, and replaces nothing.
+// Files are read back before they count: if a disk lost something, that is an error, and no file is replaced.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Spoils the first place of a file that holds these bytes, as a write that did not arrive.
+/// Overwrites the first occurrence of these bytes in a file, as if a write had been lost.
 void spoil(const std::string& path, const std::string& bytes) {
   const std::size_t place = read_file(path).find(bytes);
   REQUIRE(place != std::string::npos);
