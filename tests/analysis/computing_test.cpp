@@ -58,7 +58,7 @@ OptionValues with(const std::string& option, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("computing: of a run the median of its steps, a worker's share") {
+TEST_CASE("computing: the time of a run is the median of its steps, divided by the workers") {
   CHECK(logged(base, {.seconds = 8}).summary.compute_seconds == Approx(2));
   CHECK(logged(base, {.seconds = 8, .every = 5}).summary.compute_seconds == Approx(2));  // rows cover several steps
   CHECK(logged(base).summary.batch == 16);

@@ -232,7 +232,7 @@ TEST_CASE("a loss has risen from a tenth of what it was on, whatever its sign") 
   CHECK_FALSE(rises(-10, -9.01));
 }
 
-TEST_CASE("more than half of the coordinates masked are many") {
+TEST_CASE("more than half of the coordinates masked is too many") {
   CHECK(finding(findings_of({.masked = 9}), Cause::many_masked).text.starts_with("56.2% of the coordinates are"));
   CHECK_FALSE(has(findings_of({.masked = 8}), Cause::many_masked));
 }

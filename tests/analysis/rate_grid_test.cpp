@@ -52,7 +52,7 @@ TEST_CASE("rate grid: the best rate is one that did not diverge with any seed") 
   CHECK_FALSE(rate_grids(arms)[0].best_at_edge());
 }
 
-TEST_CASE("rate grid: a run that stopped early has no say") {
+TEST_CASE("rate grid: a run that stopped early does not count") {
   std::vector<Arm> arms = {arm("adam", "1", {2, 3}), arm("adam", "2", {2, 9})};
   arms[1].runs[1].summary.status = sim::RunStatus::stopped;
   CHECK(rate_grids(arms)[0].best == 1);

@@ -147,7 +147,7 @@ TEST_CASE("without lags asked for, they go up to the run's own, or to a tenth of
   CHECK(lags_of(0) == std::vector<Index>{1, 4});
 }
 
-TEST_CASE("after the freeze the shadow speaks, at the steps of its probes") {
+TEST_CASE("after the freeze ratios are those of the shadow variance, at the steps of its probes") {
   const Folder folder;
   write_log(folder / "run.h5", true);
   const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25, 0.64, 0.75}});
@@ -165,7 +165,7 @@ TEST_CASE("after the freeze the shadow speaks, at the steps of its probes") {
   CHECK(view.drift.moved_share.back() == 0.5);
 }
 
-TEST_CASE("tensors by themselves: from when on they are stable, and how far they drifted") {
+TEST_CASE("single tensors: when they become stable, and how far they drift") {
   const Folder folder;
   write_log(folder / "run.h5", true);
   const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.tensor_threshold = 0.6});

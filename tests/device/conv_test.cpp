@@ -241,7 +241,7 @@ TEST_CASE("convolution: a worker's bits depend on neither its neighbours nor the
   }
 }
 
-TEST_CASE("convolution: sizes that are none are refused") {
+TEST_CASE("convolution: invalid sizes are refused") {
   const ConvShape good = shapes().front();
   for (Index ConvShape::*size : {&ConvShape::height, &ConvShape::width, &ConvShape::channels, &ConvShape::filters,
                                  &ConvShape::kernel, &ConvShape::stride}) {

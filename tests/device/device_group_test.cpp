@@ -140,7 +140,7 @@ TEST_CASE("numbers are gathered in rank order, also where ranks have none") {
   }
 }
 
-TEST_CASE("a rank that fails frees the others, and the first rank's error is the group's") {
+TEST_CASE("a rank that fails releases the others, and the first rank's error is the group's") {
   DeviceGroup group(parse_devices("cpu:3", 3), 12);
   std::atomic<int> after = 0;
   const auto failing = [&](Index rank) {

@@ -80,7 +80,7 @@ TEST_CASE("emulated GPU: threads of half a warp exchange values") {
   }
 }
 
-TEST_CASE("emulated GPU: who has returned is not waited for") {
+TEST_CASE("emulated GPU: threads that have returned are not waited for") {
   const Device device = gpu();
   auto met = Buffer<int>::zeros(device, 40);
   for (int launch = 0; launch < 2; ++launch) {
@@ -116,7 +116,7 @@ TEST_CASE("the host waits for no exchange between GPUs") {
   for (const auto& own : received) CHECK(own.to_host() == std::vector<float>{1, 2});
 }
 
-TEST_CASE("emulated GPU: no memory is std::bad_alloc, and what is freed can be had again") {
+TEST_CASE("emulated GPU: a lack of memory is std::bad_alloc, and freed memory can be allocated again") {
   const Device device = gpu(1);
   emulator::set_memory(1, 1000);
   CHECK_THROWS_AS(Buffer<float>(device, 300), std::bad_alloc);

@@ -249,10 +249,8 @@ TEST_CASE("groups are as large as an item's share of the work") {
   CHECK(group_size({.count = 8, .longest = 10 * kTile, .total = 80 * kTile}, 8) == 1);
   CHECK(group_size({.count = 1, .longest = 100 * kTile, .total = 100 * kTile}, 8) == 8);
   CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 8) == 2);
-  CHECK(group_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) ==
-        4);  // one large item among small ones
-  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) ==
-        2);  // more members do not pay off
+  CHECK(group_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one is large
+  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // more do not pay
   CHECK(group_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
   CHECK(group_size({.count = 9, .longest = 70 * kTile, .total = 100 * kTile}, 8) == 8);  // 5 would leave 3 without work
   CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 7) == 2);

@@ -64,8 +64,8 @@ struct Fiber {
   void prepare(void (*enter)()) {
     finished = false;
     const auto end = reinterpret_cast<std::uintptr_t>(stack.get() + kStack) / 16 * 16;
-    auto* words = reinterpret_cast<std::uintptr_t*>(end) -
-                  8;  // six registers, the entry, and a return address that is never used
+    // Six registers, the entry, and a return address that is never used.
+    auto* words = reinterpret_cast<std::uintptr_t*>(end) - 8;
     for (int k = 0; k < 8; ++k) words[k] = 0;
     words[6] = reinterpret_cast<std::uintptr_t>(enter);
     top = words;

@@ -1,6 +1,6 @@
 #pragma once
 // The part of CUDA's runtime that the backend uses, for builds with ONEBIT_CUDA=EMULATED: device/cuda is compiled by
-// the C++ compiler, GPUs are memory of this process, and a stream does its work when it is waited for. For tests alone.
+// the C++ compiler, GPUs are memory of this process, and a stream does its work when something waits for it. For tests only.
 
 #include <cstddef>
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Pool;
 struct Event;
 struct Graph;
 struct RunnableGraph;
-/// Puts a kernel, bound to its arguments, behind the stream's work. together: its blocks may wait for each other.
+/// Adds a kernel, bound to its arguments, at the end of the stream. together: its blocks may wait for each other.
 cudaError_t enqueue_kernel(Stream* stream, dim3 grid, dim3 block, std::function<void()> kernel, bool together);
 }  // namespace onebit::emulator
 
@@ -87,8 +87,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 
-/// Between the two the stream's work is recorded: kernels, fills, copies, memory that comes and goes. Whatever else is
-/// asked of the stream is an error then.
+/// Between these two calls, the stream's work is recorded: kernels, fills, copies, and memory that is allocated and
+/// freed. Any other use of the stream is an error.
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long flags);
@@ -123,7 +123,7 @@ cudaError_t cudaMemcpyPeerAsync(void* target, int to, const void* source, int fr
                                 cudaStream_t stream);
 
 namespace onebit::emulator {
-/// A kernel with its arguments, given by their addresses; they are copied at once.
+/// Binds a kernel to its arguments, given by their addresses, which are copied at once.
 template <class... Parameters>
 std::function<void()> bind(void (*kernel)(Parameters...), void** arguments) {
   auto bound = [&]<std::size_t... k>(std::index_sequence<k...>) {

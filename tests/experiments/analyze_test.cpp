@@ -131,7 +131,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
              Contains("note: the baseline adam-low is not at the best of its learning rates: adam-high is"));
 }
 
-TEST_CASE("analyze: a damaged log is left out, and it is said") {
+TEST_CASE("analyze: a damaged log is left out, and named") {
   const Folder folder;
   run_arms(folder);
   write_file(folder / "arms/adam-2.h5", "no log");
@@ -141,7 +141,7 @@ TEST_CASE("analyze: a damaged log is left out, and it is said") {
              Contains("left out") && Contains("adam-2.h5") && Contains("2/2") && Contains("2 paired seeds"));
 }
 
-TEST_CASE("analyze: what cannot be is refused in a line") {
+TEST_CASE("analyze: impossible requests are refused in one line") {
   const Folder folder;
   run_arms(folder);
   const auto refused = [&](const Arguments& arguments, const std::string& why) {

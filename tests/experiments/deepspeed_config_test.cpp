@@ -363,7 +363,7 @@ TEST_CASE("deepspeed: a train_batch_size that does not fit the run is refused in
   refused(short_run({}), {"batch 1 x accumulation 1 x workers 2"});
 }
 
-TEST_CASE("deepspeed: sizes of batches that are no sizes are refused") {
+TEST_CASE("deepspeed: invalid batch sizes are refused") {
   check_refused(sizes({R"("train_batch_size": 0)"}), {"train_batch_size 0", "at least 1"});
   check_refused(sizes({R"("train_batch_size": 2.5)"}), {"train_batch_size", "a whole number"});
   check_refused(sizes({R"("train_batch_size": [8])"}), {"train_batch_size", "a single value"});

@@ -180,7 +180,7 @@ TEST_CASE("errors: damaged files of every source") {
               {"damaged, offset 10", "no piece [UNK]"});
 }
 
-TEST_CASE("errors: a split of the data that cannot be") {
+TEST_CASE("errors: an impossible split of the data") {
   check_error(run_with({"--data.split", "dirichlet:0"}), {"--data.split dirichlet:0", "A from 1e-6"});
   check_error(run_with({"--data.split", "labels"}), {"--data.split labels", "label"});
   check_error(run_with({"--data.split", "label", "--workers", "500"}), {"500 workers", "--data.split label"});
@@ -213,7 +213,7 @@ TEST_CASE("errors: options of other models and data sources") {
   CHECK(run_onebit(Folder(), run_with({"--model.norm", "group", "--data.mmap", "auto"})).status == 0);
 }
 
-TEST_CASE("errors: a number of workers that cannot be") {
+TEST_CASE("errors: an impossible number of workers") {
   check_error(run_with({"--workers", "0"}), {"workers 0", "from 1"});
   check_error(run_with({"--workers", "-1"}), {"workers", "-1"});
   check_error(run_with({"--workers=-1"}), {"workers -1"});
@@ -222,7 +222,7 @@ TEST_CASE("errors: a number of workers that cannot be") {
   check_error(run_with({"--accumulation", "0"}), {"accumulation 0", "from 1"});
 }
 
-TEST_CASE("errors: whole numbers that are none") {
+TEST_CASE("errors: malformed whole numbers") {
   for (const std::string value : {"", "2.5", "1e3", "two", "2 ", "0x10", "nan"}) {
     CAPTURE(value);
     check_error(run_with({"--workers=" + value}), {"workers", value});
@@ -232,7 +232,7 @@ TEST_CASE("errors: whole numbers that are none") {
   check_error(run_with({"--threads", "-1"}), {"threads"});
 }
 
-TEST_CASE("errors: a learning rate that is no number") {
+TEST_CASE("errors: a learning rate that is not a number") {
   for (const std::string value : {"nan", "NaN", "inf", "-inf", "abc", "1e-3x", "", "1e999"}) {
     CAPTURE(value);
     check_error(run_with({"--optimizer.lr=" + value}), {"optimizer.lr", value});
@@ -241,7 +241,7 @@ TEST_CASE("errors: a learning rate that is no number") {
   check_error(run_with({"--optimizer.beta1=1"}), {"optimizer.beta1"});
 }
 
-TEST_CASE("errors: booleans and words that are none") {
+TEST_CASE("errors: malformed booleans and unknown words") {
   check_error(run_with({"--optimizer.bias-correction", "maybe"}), {"optimizer.bias-correction", "maybe", "true"});
   check_error(run_with({"--optimizer.bias-correction="}), {"optimizer.bias-correction"});
   check_error(run_with({"--optimizer.semantics", "papers"}), {"optimizer.semantics", "papers", "deepspeed"});
@@ -249,7 +249,7 @@ TEST_CASE("errors: booleans and words that are none") {
   check_error(run_with({"--model.precision", "fp16"}), {"(model.precision 'fp16'); wanted: bf16, fp32, tf32"});
 }
 
-TEST_CASE("errors: hyper-parameters of optimizers and codecs that are no numbers") {
+TEST_CASE("errors: hyper-parameters of optimizers and codecs that are not numbers") {
   for (const std::string option :
        {"optimizer.momentum", "optimizer.max-coeff", "optimizer.min-coeff", "optimizer.coeff-beta",
         "optimizer.factor-max", "optimizer.factor-min", "optimizer.factor-threshold", "optimizer.outer-lr",
@@ -269,7 +269,7 @@ TEST_CASE("errors: hyper-parameters of optimizers and codecs that are no numbers
   }
 }
 
-TEST_CASE("errors: choices and patterns of optimizers, codecs and channels that are none") {
+TEST_CASE("errors: unknown choices and malformed patterns of optimizers, codecs and channels") {
   for (const std::string option : {"optimizer.nesterov", "codec.scaled", "codec.shared", "codec.warm-start"}) {
     CAPTURE(option);
     check_error(run_with({"--" + option, "maybe"}), {option, "maybe", "true or false"});

@@ -199,7 +199,7 @@ TEST_CASE("external: a program's softmax makes the run of the one that is built 
   }
 }
 
-TEST_CASE("external: the same on images, evaluations and hits included", "[once]") {
+TEST_CASE("external: the same run on images, evaluations and hits included", "[once]") {
   const Bench bench;
   NEEDS_NUMPY(bench);
   ONEBIT_SKIP_UNLESS(fs::exists(shared_path("data/mnist")), "shared", "no MNIST");
@@ -360,7 +360,7 @@ TEST_CASE("external: the plan is within a tenth of the peak that the system repo
   }
 }
 
-TEST_CASE("external: what is no worker program is refused before the run", "[once]") {
+TEST_CASE("external: a program that is not a worker is refused before the run", "[once]") {
   const Bench bench;
   const auto external = [](const std::string& command, const Arguments& more = {}) {
     return joined({"--model", "external", "--optimizer", "adam", "--model.command", command}, more);

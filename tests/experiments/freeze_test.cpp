@@ -75,7 +75,7 @@ TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes no
   CHECK_THAT(own.out, Contains("surer: try a larger"));
 }
 
-TEST_CASE("freeze: of 0/1 Adam it is the step that ends its variance updates") {
+TEST_CASE("freeze: for 0/1 Adam it is the step that ends the variance updates") {
   const Folder folder;
   const Outcome result = run_onebit(
       folder, quadratic({"--model.condition", "2", "--margin", "0.9", "--optimizer", "zeroone-adam", "--seeds", "3"}));

@@ -256,7 +256,7 @@ TEST_CASE("idle options: for every schedule and freeze policy") {
   }
 }
 
-TEST_CASE("idle options: of models and data") {
+TEST_CASE("idle options: options of models and data") {
   const Settings images = {{"data", "synthetic"}, {"data.image", "1x8x8"}, {"data.features", "0"},
                            {"workers", "1"},      {"model.layers", ""},    {"steps", "2"},
                            {"batch", "1"},        {"data.examples", "20"}};
@@ -324,7 +324,7 @@ Command all_options() {
   return all;
 }
 
-TEST_CASE("idle options: a preset does not nag, nor do DeepSpeed's defaults") {
+TEST_CASE("idle options: presets and DeepSpeed's defaults cause no warnings") {
   const Variable own("ONEBIT_PRESETS", (std::filesystem::path(ONEBIT_PROGRAM).parent_path() / "presets").string());
   const Command every_option = all_options();
   for (const Preset& preset : presets()) {
@@ -375,7 +375,7 @@ TEST_CASE("idle options: arms and points of a sweep warn once, of what none of t
   CHECK(sweep(joined(codecs, {"--skip", "optimizer=sgd,codec=qsgd"})).empty());
 }
 
-TEST_CASE("idle options: of a price") {
+TEST_CASE("idle options: options of price") {
   const auto price = [](const Arguments& more) {
     return warning_of(joined({"price", "--workload", "resnet18", "--workers", "8", "--cluster", "eth10"}, more));
   };

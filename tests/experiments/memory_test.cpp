@@ -114,7 +114,7 @@ TEST_CASE("memory: the plan knows how many workers a model has") {
   CHECK(run.status == 0);
 }
 
-TEST_CASE("memory: sizes that are none are refused") {
+TEST_CASE("memory: invalid sizes are refused") {
   const Folder folder;
   for (const std::string size : {"8G", "GB", "-1", "-1MB", "nanGB", "1e30TB", "1.5"}) {
     const Outcome run = run_onebit(folder, tiny_run("run", {"--dry-run", "--memory", size}));

@@ -89,8 +89,7 @@ class Process {
   void watch_memory() {
     const std::string process = "/proc/" + std::to_string(pid_);
     std::error_code gone;
-    if (std::filesystem::equivalent(process + "/exe", "/proc/self/exe", gone) || gone)
-      return;  // has not begun, or has ended
+    if (std::filesystem::equivalent(process + "/exe", "/proc/self/exe", gone) || gone) return;  // not begun, or ended
     std::ifstream file(process + "/status");
     for (std::string line; std::getline(file, line);) {
       if (line.starts_with("VmHWM:")) peak_bytes_ = 1024 * std::stod(line.substr(6));

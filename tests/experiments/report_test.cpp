@@ -42,8 +42,7 @@ Outcome report(const Folder& folder, const Arguments& more = {}) {
 /// Returns the exit status of tests/experiments/check_page.py and its output.
 Outcome check_page(const Folder& folder, const std::string& kind, const std::string& page) {
   Outcome result;
-  for (const std::string python :
-       {"python3", "/usr/bin/python3"}) {  // the system's Python has the modules of system packages
+  for (const std::string python : {"python3", "/usr/bin/python3"}) {  // the system's has modules of packages
     result = run_in(folder, {python, source_path("tests/experiments/check_page.py"), kind, page});
     if (result.status != 77) break;
   }
@@ -95,11 +94,11 @@ TEST_CASE("report: the page is without a parse error and loads nothing", "[once]
   check_report("html", "html5lib");
 }
 
-TEST_CASE("report: a browser has nothing to say, wide and narrow, and nothing scrolls sideways", "[once]") {
+TEST_CASE("report: a browser reports nothing, wide and narrow, and nothing scrolls sideways", "[once]") {
   check_report("browser", "chromium");
 }
 
-TEST_CASE("report: its curves as one tidy table, its pictures as files", "[once]") {
+TEST_CASE("report: curves as one table, pictures as files", "[once]") {
   const Folder folder;
   run_arms(folder);
   const Outcome table = run_onebit(folder, {"report", "arms", "-o", "report.csv", "--csv"});

@@ -370,7 +370,7 @@ TEST_CASE("sweep: the index has a row per point, times last, in text and in HDF5
                    folder / "index.h5") == 0);
 }
 
-TEST_CASE("sweep: a lock keeps a second sweep out, and falls to it when the first is dead") {
+TEST_CASE("sweep: a lock keeps a second sweep out, which takes it over when the first is dead") {
   const Folder folder;
   {
     const FolderLock lock(folder.path(), "0/1");

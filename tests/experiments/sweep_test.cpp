@@ -286,7 +286,7 @@ TEST_CASE("sweep: two shards at once share a folder and agree on its index", "[o
   CHECK(index_of(folder, "out") == index_of(folder, "undisturbed"));
 }
 
-TEST_CASE("sweep: a second sweep on a folder at work is refused") {
+TEST_CASE("sweep: a second sweep on a folder in use is refused") {
   const Folder folder;
   Process process(folder / "", onebit_command(endless()));
   REQUIRE(process.poll([&] { return !logs(folder, "out").empty(); }));

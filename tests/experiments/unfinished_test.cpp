@@ -40,7 +40,7 @@ int run_pasted(const Folder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("inspect: a killed run is interrupted, and the command that it prints goes on with it") {
+TEST_CASE("inspect: a killed run is interrupted, and the printed command continues it") {
   const Folder folder;
   fs::create_directory(folder / "it's here");
   const std::string log = "it's here/run 1.h5";

@@ -141,7 +141,7 @@ TEST_CASE("verify: what rounding cannot explain is named", "[once]") {
   differs("seed", "9", "seed 9 was not run");
 }
 
-TEST_CASE("verify: records that are of no use are refused in a line") {
+TEST_CASE("verify: unusable records are refused in one line") {
   const OwnPreset preset;
   const auto refused = [&](const std::string& csv, const std::string& why) {
     if (!csv.empty()) write_file(preset.folder / "presets/mine.csv", csv);

@@ -134,7 +134,7 @@ TEST_CASE("measurements are read from CSV and from nccl-tests") {
   CHECK(nccl[1].seconds.value == Approx(201e-6));
 }
 
-TEST_CASE("measurements that are none are refused with file and line") {
+TEST_CASE("malformed measurements are refused with file and line") {
   const Folder folder;
   for (const auto& [text, what] :
        std::vector<std::pair<std::string, std::string>>{{"", "no rows"},

@@ -80,7 +80,7 @@ TEST_CASE("local SGD: heavy ball on every worker, weights averaged every period 
         }) < 1e-5);
 }
 
-TEST_CASE("local SGD without momentum that meets at every step is SGD on the mean gradient") {
+TEST_CASE("local SGD without momentum that synchronizes at every step is SGD on the mean gradient") {
   TrainingOptions options = options_of("local-sgd", 6, 1);
   options.config.momentum = 0;
   const std::vector<float> x0 = oracle::normals(kParameters, 2);
@@ -127,7 +127,7 @@ TEST_CASE("DiLoCo: AdamW on every worker, then a Nesterov step on the mean displ
         }) < 1e-5);
 }
 
-TEST_CASE("local optimizers send dense vectors when they meet, and nothing else") {
+TEST_CASE("local optimizers send dense vectors when they synchronize, and nothing else") {
   const std::vector<std::pair<std::string, std::size_t>> vectors = {{"local-sgd", 1}, {"local-adam", 3}, {"diloco", 1}};
   for (const auto& [name, count] : vectors) {
     Training training(options_of(name), oracle::normals(kParameters, 2));

@@ -31,7 +31,7 @@ using Counts = std::map<Round, Index>;
 
 }  // namespace
 
-TEST_CASE("0/1 Adam's schedule: full and 1-bit rounds, then local steps with ever rarer meetings") {
+TEST_CASE("0/1 Adam's schedule: full and 1-bit rounds, then local steps with ever rarer sync rounds") {
   const ZeroOneConfig config{
       .var_freeze_step = 20, .var_update_scaler = 2, .local_step_scaler = 4, .local_step_clipper = 4};
   CHECK(rounds(config, 60) == "FFF1F1F111F111F11111SSSSS.S...S...S...S...S...S...S...S...S.");

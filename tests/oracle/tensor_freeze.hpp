@@ -16,8 +16,7 @@ struct TensorFreezeOptions {
   int after = 0;
   bool stored = false;    ///< the ratio of the stored variance decides, with its bias
   bool identity = false;  ///< the exchange loses nothing
-  double floor =
-      0;  ///< floor of a frozen variance, as a share of the mean of the elements of the tensor that are not 0
+  double floor = 0;       ///< floor of a frozen variance: a share of the tensor's mean over elements that are not 0
 };
 
 class TensorFreeze {

@@ -241,7 +241,7 @@ TEST_CASE("an evaluation that needs more room than the passes does not disturb t
   check_same_runs(config, {"cuda:0"});
 }
 
-TEST_CASE("a GPU that is lost ends the run with its log and the way on") {
+TEST_CASE("a GPU that is lost ends the run with its log and a hint how to continue") {
   const Folder folder;
   RunConfig config = compressed(mlp_config());
   config.device = "cuda:0";

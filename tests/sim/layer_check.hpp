@@ -27,8 +27,7 @@ struct LayerCase {
   std::function<onebit::oracle::Vector(const onebit::oracle::Vector&, const onebit::oracle::Vector&,
                                        const ExamplePlace&)>
       outputs;
-  std::vector<std::int32_t> tokens =
-      {};  ///< tokens of the largest pass, which has 6 examples, for layers that read them
+  std::vector<std::int32_t> tokens = {};  ///< tokens of the largest pass (6 examples), for layers that read them
 };
 
 inline constexpr sim::DrawPlace kDrawPlace{.seed = 5, .step = 3, .first_worker = 2, .first_draw = 7};
@@ -62,8 +61,7 @@ class LayerCheck {
   Result run(const device::Device& device, bool add, bool wants_input_delta = true) const {
     const Index stride = this->stride();
     sim::Parameters unused;
-    const std::unique_ptr<sim::Layer> layer =
-        case_.make(unused);  // a new layer, because its buffers belong to one device
+    const std::unique_ptr<sim::Layer> layer = case_.make(unused);  // new, because its buffers belong to one device
     device::Buffer<float> weights = on(device, weights_), gradients = on(device, before());
     device::Buffer<float> input = examples_of(device, input_, layer_->inputs());
     device::Buffer<float> outputs = examples_of(device, {}, layer_->outputs());

@@ -191,7 +191,7 @@ TEST_CASE("log: a live run can be read at any moment, and killed at any moment")
   }
 }
 
-TEST_CASE("log: rows that a count is ahead of are not there, and the log goes on after those that are") {
+TEST_CASE("log: rows that are counted but missing do not exist, and the log continues after those that exist") {
   const Folder folder;
   const std::string path = folder / "run.h5";
   write_closed(path);

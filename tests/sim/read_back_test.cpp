@@ -86,7 +86,7 @@ TEST_CASE("read back: a file is not closed while a part of it is open") {
   CHECK_NOTHROW(h5::close_file(file));
 }
 
-TEST_CASE("read back: what is not as it was meant replaces nothing") {
+TEST_CASE("read back: a file that is not as intended replaces nothing") {
   const Folder folder;
   const std::string path = folder / "file", part = folder / "file.part";
   write_file(path, "old");

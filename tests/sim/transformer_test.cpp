@@ -208,7 +208,7 @@ TEST_CASE("transformers: losses and gradients are those of the oracle, with drop
   }
 }
 
-TEST_CASE("transformers: the same of the other norm, and without a tied output") {
+TEST_CASE("transformers: losses and gradients with the other norm, and without a tied output") {
   ModelConfig bert = small("bert-nano"), gpt = small("gpt-nano");
   bert.layer_norm = "pre";
   gpt.layer_norm = "post";

@@ -77,7 +77,7 @@ TEST_CASE("weights: files that are damaged or something else are refused") {
   check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model 7");
 }
 
-TEST_CASE("weights: an output that cannot be written is refused before") {
+TEST_CASE("weights: an output that cannot be written is refused before the run") {
   const Folder folder;
   const std::string path = folder / "weights.h5";
   CHECK_NOTHROW(check_weights_output(path, "", false));
