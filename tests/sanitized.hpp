@@ -21,7 +21,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Under AddressSanitizer freed memory stays resident for a while: what is measured next would count it.
+/// Returns freed memory to the system. AddressSanitizer keeps it resident for a while, and measurements would count it.
 inline void release_freed_memory() {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

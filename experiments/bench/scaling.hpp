@@ -15,7 +15,7 @@ struct ScalingRow {
 struct ScalingReport {
   Index global_batch = 0;
   Index rounds = 0;
-  std::vector<ScalingRow> rows;  ///< in the order of the sweep
+  std::vector<ScalingRow> rows;  ///< rows in the order of the sweep
 };
 
 /// Measures medians over rounds in which each number of workers takes a step. Throws ConfigError if one of them does

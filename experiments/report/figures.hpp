@@ -15,7 +15,7 @@ namespace onebit::experiments {
 
 /// A picture, which is either a plot or a heat map.
 struct Figure {
-  std::string name;  ///< name of its files, which begins with what it shows
+  std::string name;  ///< name of its files; it begins with the kind of figure
   std::string caption;
   analysis::Plot plot = {};
   analysis::HeatMap map = {};

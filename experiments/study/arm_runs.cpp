@@ -28,7 +28,7 @@ Index parameters_of(const sim::PreparedRun& run) {
   return sim::make_model(counting, run.config.model, *run.resources.data)->parameters();
 }
 
-/// Trains one arm. Returns false where a signal stopped it.
+/// Trains one arm. Returns false if a signal stopped it.
 bool run_arm(const Study& study, const Arm& arm, const Prices& prices, Index examples, ArmRuns& result) {
   for (Index s = 0; s < study.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);

@@ -67,7 +67,7 @@ class Laboratory {
 
   FreezeAnswer answer;
 
-  /// Runs the experiment. Returns false where a signal stopped it.
+  /// Runs the experiment. Returns false if a signal stopped it.
   bool run() {
     std::vector<Arm> all = arms_;
     all.push_back({kFloorArm, {}});

@@ -23,7 +23,7 @@ Prices prices_of(const PriceConfig& config);
 std::vector<netmodel::Cluster> clusters_of(const PriceConfig& config);
 
 /// Returns the rules of pricing. gradient_bytes: bytes per element in a dense all-reduce, unless the options set them.
-/// Throws what load_workload throws.
+/// Throws whatever load_workload throws.
 analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes = sizeof(float));
 
 }  // namespace onebit::experiments

@@ -11,7 +11,7 @@ namespace onebit::experiments {
 
 /// How to replay a trace.
 struct ReplayPlan {
-  sim::RunConfig config;  ///< with one worker, it gets the mean of the recorded gradients
+  sim::RunConfig config;  ///< configuration of the run; with one worker, it gets the mean of the recorded gradients
   double penalty = 0;     ///< multiple of the weights added to every gradient (an L2 penalty)
 };
 
@@ -24,7 +24,7 @@ class Replay {
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
 
   /// Takes all steps of the trace. After each step, counted from 1, `use` gets the parameters: one row, or one per
-  /// worker where workers have their own. Throws NumericError where an update is not finite, and Error where an
+  /// worker if workers have their own. Throws NumericError if an update is not finite, and Error if an
   /// expectation of the optimizer failed.
   void run(const std::function<void(Index step, const std::vector<float>& x)>& use);
 

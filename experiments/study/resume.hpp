@@ -11,7 +11,7 @@ struct ResumeDecision {
   Index eval_every = 0, eval_examples = 0;  ///< how the log that is continued was evaluated
 };
 
-/// Returns the configuration, with eval.every and eval.examples taken from the log where it does not set them. So
+/// Returns the configuration, with eval.every and eval.examples taken from the log if it does not set them. So
 /// evaluations continue as they began, even if the run is made longer.
 sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a command's runs are trained: what becomes of existing logs, what their headers say, and who watches.
+// How a command's runs are trained: the treatment of existing logs, the origin in log headers, and progress callbacks.
 
 #include <functional>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace onebit::experiments {
 
-/// What a command does with output that exists, and what it writes besides logs.
+/// How a command treats existing output, and what it writes besides logs.
 struct OutputPolicy {
   bool overwrite = false;
   bool resume = false;                         ///< continues existing logs

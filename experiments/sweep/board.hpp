@@ -24,7 +24,7 @@ class Board {
 
   /// Shows the progress, at most ten times a second.
   void show(const Standing& standing);
-  /// Prints a permanent line above the progress line, also where no progress is shown.
+  /// Prints a permanent line above the progress line, even if no progress is shown.
   void tell(const std::string& line);
 
  private:

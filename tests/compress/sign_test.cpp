@@ -40,7 +40,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// On the CPU; every other backend must give the same bits.
+/// Encodes on the CPU, and checks that every other backend gives the same bits.
 Encoded encode(ScaleNorm norm, const std::vector<float>& row) {
   const Encoded first = encode_on("cpu", norm, row);
   for (const std::string& backend : backends()) {

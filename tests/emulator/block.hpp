@@ -21,7 +21,7 @@ namespace onebit::emulator {
 /// in vain, they wait forever.
 void run_grid(dim3 grid, dim3 block, const std::function<void()>& kernel, bool together);
 
-/// Where a thread is in its grid.
+/// Position of a thread in its grid.
 struct Place {
   dim3 grid, block, block_index, thread_index;
 };

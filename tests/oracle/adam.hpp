@@ -66,7 +66,7 @@ class Adam {
   }
 };
 
-/// What 1-bit Adam leaves open, and where the released code differs from the paper.
+/// Choices that 1-bit Adam leaves open, and differences between the released code and the paper.
 struct OnebitOptions {
   int dense_updates = 1;
   Norm norm = Norm::l2;

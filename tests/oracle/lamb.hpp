@@ -87,7 +87,7 @@ class Lamb {
   }
 };
 
-/// What 1-bit LAMB leaves open, and where the released code differs from the paper.
+/// Choices that 1-bit LAMB leaves open, and differences between the released code and the paper.
 struct OnebitLambOptions {
   int dense_updates = 1;
   bool identity = false;         ///< the exchange loses nothing

@@ -15,7 +15,7 @@ namespace onebit::tests::oracle {
 using Vector = std::vector<double>;
 
 struct Network {
-  std::vector<Index> widths;  ///< from input to logits
+  std::vector<Index> widths;  ///< widths of all layers, from input to logits
   bool gelu = false;          ///< hidden layers; else ReLU
   Index vocabulary = 0;       ///< 0: the input is features
   Index embedding = 0;

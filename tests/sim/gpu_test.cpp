@@ -40,7 +40,7 @@ RunResult run_until_lost(const RunConfig& config, const std::string& path, Index
   return result;
 }
 
-/// How often the GPU runs out of work in each step once the variance is frozen, and for a row of /steps after it.
+/// Returns how often the GPU runs out of work in each step after the freeze, and for a row of /steps after the step.
 void check_waits(RunConfig config, Index of_step, Index of_row) {
   config.device = "cuda:0";
   VirtualCluster cluster(config);

@@ -302,7 +302,7 @@ void check_neighbours(const Problem& problem, Index batch) {
   }
 }
 
-/// With so many bits of mantissa, losses and gradients are off by a few units of the last one; gradients of images by
+/// With `bits` bits of mantissa, losses and gradients are off by a few units in the last place; gradients of images by
 /// more, where another pixel is the largest or a ReLU is on the other side.
 void check_precision(Problem problem, device::Precision precision, int bits) {
   CAPTURE(problem.config.name, bits);
@@ -468,7 +468,7 @@ TEST_CASE("model: sizes of the models of images") {
 }
 
 TEST_CASE("model: products of a model of images") {
-  // At 8 x 8, 4 x 4 and 2 x 2 pixels: all three products but for the stem, which reads data.
+  // At 8 x 8, 4 x 4 and 2 x 2 pixels: all three products, except for the stem, which reads data.
   constexpr double stem = 64 * 27 * 16, one = 6 * 64 * 9 * 16 * 16;
   constexpr double two = 16 * (9 * 16 * 32 + 5 * 9 * 32 * 32 + 16 * 32);
   constexpr double three = 4 * (9 * 32 * 64 + 5 * 9 * 64 * 64 + 32 * 64), head = 64 * 4;

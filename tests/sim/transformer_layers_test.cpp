@@ -177,7 +177,7 @@ TEST_CASE("attention is that of the oracle, forward and backward") {
 
 namespace {
 
-/// What attention writes forward, and the gradient by its input.
+/// The output of attention, and the gradient with respect to its input.
 struct AttentionResult {
   std::vector<float> output, input_delta;
   friend bool operator==(const AttentionResult&, const AttentionResult&) = default;
