@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Lets one write after the other fail, once and with EIO, and looks at what the program makes of it.
+"""Makes one write of a command fail with EIO, for one write after the other, and checks how the program handles it.
 
     failing-writes.py PROGRAM INJECTOR FOLDER [--every 2] [--first N] [--cases run,compressed,resume,sweep,replay,text]
 
-INJECTOR is the library libfailing_writes.so of the tests' build. For every case the command runs once undisturbed, then
-again and again from the same files with the 1st, 3rd, 5th, ... of its (first N) writes failing. Each outcome is one of
+INJECTOR is the library libfailing_writes.so of the tests' build. For every case the command first runs without a
+fault. Then it runs again from the same files with its 1st, 3rd, 5th, ... write failing, up to write N. Each outcome is one
+of
 
-    reported  an exit status that is not 0, and one line of error; no finished file holds anything else than without
-              the fault, also after the run was resumed on a good disk (which may be refused)
-    harmless  exit status 0, and every file holds what it does without the fault
-    silent    anything else: the exit status of this script is 1 then
+    reported  an exit status other than 0 and one line of error; no finished file differs from the run without the
+              fault, not even after the run was resumed on a good disk (the program may refuse to resume)
+    harmless  exit status 0, and every file is the same as without the fault
+    silent    anything else; then the exit status of this script is 1
 
-What differs between any two runs (times, and what follows from them) is not compared.
+Times, and other values that differ between any two runs, are not compared.
 """
 import argparse
 import os
@@ -40,7 +41,7 @@ def write_trace(path):
         file["tensor_sizes"] = np.array([30, 10])
 
 
-# What has to be there before the command, and the command.
+# Commands that run first, and the command that is tested.
 CASES = {
     "run": ([], RUN + ["--steps", "8", "--weights-out", "weights.h5"]),
     "compressed": ([], RUN + ["--steps", "8", "--log.compression", "4"]),
@@ -66,7 +67,7 @@ def contents(file):
         if not isinstance(item, h5py.Dataset) or timed:
             return
         values = item[()]
-        if name == "events/text":  # a resumption names the program's command
+        if name == "events/text":  # the event of a resumption names the command
             values = np.array([text for text in values if not text.startswith(b"from step")])
         found[name] = values.tobytes()
 
@@ -84,7 +85,7 @@ def text_of(path):
 
 
 def holds(path):
-    """What a file holds; None where it is nothing that a reader would take for a result."""
+    """The contents of a file; None if a reader would not take it for a result."""
     if not h5py.is_hdf5(path):
         return text_of(path)
     try:
@@ -97,7 +98,7 @@ def holds(path):
 
 
 def same(one, other, resumed):
-    """Whether two files hold the same; resumed: but for the events, which tell of resumptions."""
+    """Whether two files have the same contents; if resumed, apart from the events, which record resumptions."""
     def told(held):
         events = ("events", "committed/events", "run/rows_of_events")
         return {name: value for name, value in held.items() if not name.startswith(events)}
@@ -108,7 +109,7 @@ def same(one, other, resumed):
 
 
 def results(folder):
-    """Files by name, but for logs that have not ended and leftovers under temporary names."""
+    """Files by name, without unfinished logs and leftovers with temporary names."""
     found = {}
     for where, _, names in os.walk(folder):
         for name in names:
@@ -138,7 +139,7 @@ class Case:
         shutil.copytree(self.start, self.work)
 
     def run(self, victim, more=()):
-        """Exit status, standard error and writes of the command, with one of them failing (0: none)."""
+        """Exit status, standard error and number of writes of the command; the write `victim` fails (0: none)."""
         with open(self.counter, "wb") as file:
             file.write(bytes(8))
         environment = dict(os.environ, LD_PRELOAD=self.args.injector, ONEBIT_WRITE_COUNT=self.counter,
@@ -155,22 +156,22 @@ class Case:
         self.begin()
         status, err, _ = self.run(victim)
         found = results(self.work)
-        resumes = self.command[0] == "sweep"  # what has failed
+        resumes = self.command[0] == "sweep"  # it resumes points that failed
         if status == 0:
             different = sorted(name for name in whole.keys() | found.keys()
                                if not same(whole.get(name), found.get(name), resumes))
-            return ("silent", "status 0, and other contents: " + ", ".join(different)) if different else ("harmless", "")
+            return ("silent", "status 0, but different contents: " + ", ".join(different)) if different else ("harmless", "")
         lines = [line for line in err.splitlines() if line.startswith("onebit: error: ")]
         if status < 0 or len(lines) != 1:
             return "silent", f"status {status}, {len(lines)} lines of error: {err.strip()[-300:]}"
         wrong = sorted(name for name, held in found.items() if not name.startswith("sweep/index")
                        and not any(same(held, files.get(name), resumes) for files in (whole, earlier)))
         if wrong:
-            return "silent", f"status {status}, but finished files hold other contents: " + ", ".join(wrong)
+            return "silent", f"status {status}, but finished files have different contents: " + ", ".join(wrong)
         return ("silent", lost) if (lost := self.lost_after_resumption(whole)) else ("reported", lines[0])
 
     def lost_after_resumption(self, whole):
-        """What a resumed run does not have, though it says that it has finished; the resumption itself is an event."""
+        """Names results that a resumed run lacks although it reports success. The resumption itself is an event."""
         if self.command[0] != "run":
             return ""
         status, _, _ = self.run(0, [] if "--resume" in self.command else ["--resume"])
@@ -178,14 +179,14 @@ class Case:
             return ""
         found = results(self.work)
         different = sorted(name for name in whole if not same(whole[name], found.get(name), True))
-        return "after --resume, status 0 and other contents: " + ", ".join(different) if different else ""
+        return "after --resume, status 0 but different contents: " + ", ".join(different) if different else ""
 
     def faults(self):
         self.prepare()
         self.begin()
         status, err, count = self.run(0)
         if status != 0:
-            sys.exit(f"{self.name}: the undisturbed run ended with status {status}: {err}")
+            sys.exit(f"{self.name}: the run without a fault ended with status {status}: {err}")
         whole, earlier = results(self.work), results(self.start)
         tally = {"reported": 0, "harmless": 0, "silent": 0}
         victims = range(1, min(count, self.args.first) + 1, self.args.every)

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""When may the variance be frozen? Runs ten tasks of 1-bit Adam and three of 1-bit LAMB, each with two values of beta2,
-five seeds and six freezes in four arms (dense, frozen, frozen and compressed, the same with a floor of the variance) by
-'onebit analyze --validate', and asks of every criterion where it would have frozen, whether that was safe, and how much
-of the best safe saving it keeps.
+"""When may the variance be frozen? Uses 'onebit analyze --validate' to run ten tasks of 1-bit Adam and three of 1-bit LAMB,
+each with two values of beta2, five seeds and six freeze steps, in four arms: dense, frozen, compressed after the freeze,
+and the latter with a floor of the variance. Then determines for every criterion where it would have frozen, whether that
+was safe, and how much of the best safe saving it keeps.
 
-freeze-study.py PROGRAM FOLDER [--data FOLDER] [--jobs N] [--task NAME,...] [--seeds N]: runs what FOLDER does not hold
-yet, so that it can be stopped and gone on with, or be given to several machines by --task; then judges what is there
-and writes FOLDER/study.json.
+freeze-study.py PROGRAM FOLDER [--data FOLDER] [--jobs N] [--task NAME,...] [--seeds N]: runs everything that FOLDER does
+not hold yet, so that it can be stopped and continued, or distributed over several machines with --task. Then judges the
+results and writes FOLDER/study.json.
 
-A criterion looks at a seed's dense run alone and freezes at the first of the six freezes at or after the step at which it
-fires; after the last one it does not freeze. It is false-safe on a task and beta2 if any seed that it froze costs more than
-2% of the final loss, counted above the minimum where that is known. Saving: 1 less the share of dense steps, in the
-mean over the seeds; kept: over that of the earliest freeze from which on all freezes are safe for every seed. Parameters
-are chosen on the tasks marked `chooses`, once for runs without a floor and once for those with one, and judged on the
-others; the tasks of 1-bit LAMB judge by the parameters that were chosen for 1-bit Adam."""
+A criterion looks only at a seed's dense run, and freezes at the first of the six freeze steps at or after the step at
+which it fires; if it fires after the last one, it does not freeze. It is false-safe on a task and beta2 if any seed that
+it froze costs more than 2% of the final loss (of the loss above the minimum, if that is known). The saving is 1 minus the
+share of dense steps, averaged over the seeds. The saving kept is the ratio to the saving of the earliest freeze step from
+which all freeze steps are safe for every seed. Parameters are chosen on the tasks marked `chooses`, once for runs without
+a floor and once for runs with one, and judged on the other tasks. The tasks of 1-bit LAMB use the parameters chosen for
+1-bit Adam."""
 import argparse
 import concurrent.futures
 import json
@@ -31,7 +32,7 @@ import onebit_log  # noqa: E402
 
 SHARES = (0.04, 0.1, 0.2, 0.35, 0.5, 0.7)
 MARGIN = 0.02
-FLOOR = "mean:0.01"  # of the third arm
+FLOOR = "mean:0.01"  # variance floor of the arm `floor`
 COMMON = ("--workers 4 --log.workers-every 0 --threads 1 --schedule cosine").split()
 ARMS = ("frozen", "compressed", "floor")
 
@@ -82,7 +83,7 @@ def folder_of(root, task, beta2):
 
 
 def validate(program, root, task, beta2, seeds):
-    """Seconds that it took; 0: it was there."""
+    """Returns the seconds that the runs took; 0 if their result existed already."""
     folder = folder_of(root, task, beta2)
     result = folder / "validation.json"
     if result.exists():
@@ -102,7 +103,7 @@ def validate(program, root, task, beta2, seeds):
 
 
 class Dense:
-    """A seed's dense run, as criteria see it."""
+    """The quantities of a seed's dense run that criteria use."""
 
     def __init__(self, path):
         log = onebit_log.Log(path)
@@ -146,7 +147,8 @@ class Dense:
         return result
 
     def relative_fall(self):
-        """Of the training loss over a lag, as a share of what it fell from the first steps; means over a tenth of a lag."""
+        """Fall of the training loss over one lag, relative to its fall since the first steps. Losses are averaged over a tenth
+        of a lag."""
         width = max(5, self.lag // 10)
         mean = np.convolve(self.loss, np.ones(width) / width, mode="full")[: len(self.loss)]
         fall = np.full(len(mean), np.nan)
@@ -157,7 +159,7 @@ class Dense:
         return np.abs(fall)
 
     def stays(self, steps, good, dwell):
-        """The step at which `good` has held for `dwell` steps; None: never."""
+        """The first step at which `good` has held for `dwell` steps; None if there is none."""
         begun = None
         for step, holds in zip(steps, good):
             if step < max(1, self.warmup) or not holds:
@@ -174,7 +176,7 @@ def later(*fired):
 
 
 def families():
-    """Criteria by family: name, function of a dense run."""
+    """Criteria by family, each a name and a function of a dense run."""
     thresholds = (0.5, 0.8, 0.9, 0.96, 0.99)
     dwells = (0, 0.1, 0.5, 1)
 
@@ -217,7 +219,7 @@ def families():
 
 
 class Cell:
-    """A task with one beta2: what freezing at each of its freezes costs every seed, and its dense runs."""
+    """A task with one beta2: its dense runs, and the cost of every freeze step for every seed."""
 
     def __init__(self, task, beta2, folder):
         self.task, self.beta2, self.name = task, beta2, f"{task.name} {beta2}"
@@ -245,7 +247,7 @@ class Cell:
         return step is None or self.costs[arm][seed, step] <= self.margin
 
     def best(self, arm):
-        """The earliest freeze from which on every freeze is safe for every seed."""
+        """The earliest freeze step from which all freeze steps are safe for every seed; None if there is none."""
         best = None
         for step in reversed(self.freezes):
             if not all(self.is_safe(arm, seed, step) for seed in self.seeds):
@@ -254,7 +256,7 @@ class Cell:
         return best
 
     def frozen_at(self, criterion):
-        """By seed."""
+        """The step at which a criterion freezes, by seed; None if it does not freeze."""
         steps = {}
         for seed, run in self.runs.items():
             fired = criterion(run)
@@ -287,7 +289,7 @@ def rank(figures, arms):
 
 
 def study(cells, arms):
-    """A row a family, its parameters chosen by these arms."""
+    """One row per family, whose parameters are chosen with these arms."""
     choosing = [cell for cell in cells if cell.task.chooses]
     judged = [cell for cell in cells if not cell.task.chooses and not cell.task.is_lamb]
     lamb = [cell for cell in cells if cell.task.is_lamb]
@@ -311,7 +313,7 @@ def figures_text(figures, arms):
 
 
 def print_cells(cells):
-    print("best safe freeze, share of the steps, and what it costs the worst seed")
+    print("best safe freeze as a share of the steps, and its cost for the worst seed")
     print(f"{'task, beta2':22} " + " ".join(f"{arm:>16}" for arm in ARMS))
     for cell in cells:
         texts = []
@@ -323,14 +325,14 @@ def print_cells(cells):
 
 
 def print_study(rows, arms):
-    print(f"\nfalse-safe and median saving kept, arms {', '.join(arms)}: of the tasks that choose | judged | 1-bit LAMB")
+    print(f"\nfalse-safe and median saving kept, arms {', '.join(arms)}: choosing tasks | judged tasks | 1-bit LAMB")
     for row in rows:
         name = f"{row['criterion']} {row['parameters']}"
         print(f"{name:52} " + "  |  ".join(figures_text(row[part], arms) for part in ("chosen_on", "judged", "lamb")))
 
 
 def gnuplot(path, settings, series):
-    """series: (title, x, y, style) each; values that are not finite are left out."""
+    """Draws series, each a tuple (title, x, y, style). Values that are not finite are left out."""
     plots, data = [], []
     for title, x, y, style in series:
         plots.append(f"'-' using 1:2 title '{title}' {style}")
@@ -340,7 +342,7 @@ def gnuplot(path, settings, series):
 
 
 def draw_costs(cells, path):
-    """In how many cells of 1-bit Adam some seed lies beyond the margin, against when."""
+    """Plots in how many cells of 1-bit Adam some seed costs more than the margin, over the freeze step."""
     adam = [cell for cell in cells if not cell.task.is_lamb]
     series = []
     for arm, title, colour in (("compressed", "one bit", "#d55e00"), ("frozen", "32 bits", "#0072b2"),
@@ -349,11 +351,11 @@ def draw_costs(cells, path):
                       for cell in adam for step in [round(share * cell.task.steps)]) for share in SHARES]
         series.append((title, SHARES, beyond, f"with linespoints lc rgb '{colour}' lw 2 pt 7 ps 1"))
     gnuplot(path, f"set yrange [0:{len(adam)}]\nset xlabel 'freeze, share of the run'\n"
-            f"set ylabel 'of {len(adam)} tasks and beta2: a seed costs over {100 * MARGIN:.0f}%'\nset key top right", series)
+            f"set ylabel 'cases of {len(adam)} in which a seed costs over {100 * MARGIN:.0f}%'\nset key top right", series)
 
 
 def draw_criteria(rows, path):
-    """Every criterion that was tried: how often it was wrong, and what it keeps, over all tasks."""
+    """Plots how often each criterion was false-safe, and the saving it keeps, over all tasks."""
     series = []
     for row in rows:
         points = [(sum(figures[part][arm]["false_safe"] for part in figures for arm in ARMS[:2]),
@@ -366,7 +368,7 @@ def draw_criteria(rows, path):
 
 
 def draw_ratios(cell, path):
-    """The stored and the preconditioning variance of a dense run."""
+    """Plots the stability ratios of the stored and the corrected variance of a dense run."""
     run = next(iter(cell.runs.values()))
     gnuplot(path, f"set xlabel 'step, {cell.name}'\nset ylabel 'min(r, 1/r) of the l1 norm over a lag'\nset yrange [0:1.02]\nset key bottom right",
             [("stored variance (published rule)", run.step, run.raw, "with lines lw 2 lc rgb '#d55e00'"),
@@ -380,9 +382,9 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--task", help="these alone, separated by commas")
+    parser.add_argument("--task", help="only these tasks, separated by commas")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--pictures", type=pathlib.Path, help="folder for three pictures, by gnuplot")
+    parser.add_argument("--pictures", type=pathlib.Path, help="folder for three pictures (needs gnuplot)")
     options = parser.parse_args()
     wanted = [(task, beta2) for task in tasks(options.data.resolve()) for beta2 in task.beta2
               if not options.task or task.name in options.task.split(",")]
@@ -400,7 +402,7 @@ def main():
     print_study(rows, ARMS[:2])
     with_floor = study(cells, ARMS[2:])
     print_study(with_floor, ARMS[2:])
-    print(f"\nwall time of the runs {seconds:.0f} s, {options.jobs} at a time")
+    print(f"\nwall time of the runs: {seconds:.0f} s, {options.jobs} at a time")
     if options.pictures:
         draw_costs(cells, options.pictures / "freeze-study-costs.png")
         draw_criteria(rows, options.pictures / "freeze-study-criteria.png")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Feeds every reader (data files, logs, traces, options) with bytes (libFuzzer, with AddressSanitizer and UBSan), from the corpora
-# under tests/fuzz/corpus on. usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], e.g. 10000000 (inputs for each
-# reader), or 60s (seconds for all of them together; the default). Inputs that crash, hang or take too much memory are
-# left in build/fuzz/findings; the exit status is 1 then. New inputs that reach new code are kept in
+# Fuzzes every reader (data files, logs, traces, options) with libFuzzer, AddressSanitizer and UBSan, starting from the
+# corpora under tests/fuzz/corpus. Usage: scripts/fuzz.sh [RUNS | SECONDSs] [READER...], where the first is a number of
+# inputs for each reader, e.g. 10000000, or a time for all readers together (default: 60s). Inputs that crash, hang or
+# take too much memory are left in build/fuzz/findings, and the exit status is 1. Inputs that reach new code are kept in
 # build/fuzz/corpus and used again.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -18,7 +18,7 @@ if ((${#readers[@]} == 0)); then
   for folder in tests/fuzz/corpus/*/; do readers+=("$(basename -- "$folder")"); done
 fi
 
-folder=build/fuzz programs=build/ci-clang/tests/fuzz # the rooms are those of the sanitized tests
+folder=build/fuzz programs=build/ci-clang/tests/fuzz # shares its libraries with the sanitized tests
 say "building the fuzz targets"
 quietly "$folder/configure.log" cmake --preset ci-clang
 quietly "$folder/build.log" cmake --build --preset fuzz --parallel "$(cores)"
@@ -31,7 +31,7 @@ else
   limit=-runs=$amount
 fi
 
-# fuzz READER: prints a line of what was done; status 1 for a finding
+# fuzz READER: prints one line about the run; status 1 if there is a finding
 fuzz() {
   local reader=$1 log=$folder/$1.log status=0
   mkdir -p "$folder/corpus/$reader"
@@ -45,7 +45,7 @@ fuzz() {
 
 stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
 
-# Freed memory is watched for a while; at each of so many inputs little is enough.
+# AddressSanitizer quarantines freed memory; a small quarantine is enough for one input.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8
 export LSAN_OPTIONS=suppressions=$PWD/scripts/fuzz.supp:print_suppressions=0
 findings=0

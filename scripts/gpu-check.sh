@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the CUDA backend on a machine that has a GPU, its driver, CUDA's run-time libraries and python3, but nothing to
-# build with. Two halves:
-#   scripts/gpu-check.sh bundle [DIR]  where the tools are: builds, and fills DIR (gpu-check) with all that "run" needs
-#   scripts/gpu-check.sh run [DIR]     on the GPU machine: tests, sanitizers and timings, one table, and gpu-check.json
-#                                      and gpu-check.log in $OUT, else in the current folder
-# "bundle" takes CMAKE_CUDA_ARCHITECTURES (90) and ONEBIT_SHARED (../shared). Exit status of "run": 0 all is well, 1 a
-# part failed (the others still ran), 2 no GPU.
+# Checks the CUDA backend on a machine that has a GPU, its driver, CUDA's run-time libraries and python3, but no build
+# tools. It has two halves:
+#   scripts/gpu-check.sh bundle [DIR]  on a machine with build tools: builds, and fills DIR (gpu-check) with all that "run" needs
+#   scripts/gpu-check.sh run [DIR]     on the GPU machine: tests, sanitizers and timings; prints a table, and writes
+#                                      gpu-check.json and gpu-check.log to $OUT or the current folder
+# "bundle" reads the variables CMAKE_CUDA_ARCHITECTURES (90) and ONEBIT_SHARED (../shared). Exit status of "run": 0 if
+# all is well, 1 if a part failed (the others still ran), 2 if there is no GPU.
 set -euo pipefail
 out=$(realpath -m -- "${OUT:-.}")
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -13,7 +13,7 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . scripts/lib.sh
 
 programs=(test_device test_compress test_optim test_sim)
-max_mib=48 # what carries it may carry the sources too
+max_mib=48 # leaves room for the sources in one transfer
 deadline=460 # seconds: every part stops by then
 
 # ---- bundle
@@ -27,8 +27,8 @@ build_for_gpu() {
     --target onebit_program "${programs[@]}"
 }
 
-# Files that ldd names for the given programs, less those of glibc, which fit their own loader only, and those of CUDA,
-# which fit their driver only and are huge.
+# Prints the libraries that ldd names for the given programs, without those of glibc, which work only with their own
+# loader, and those of CUDA, which work only with their driver and are huge.
 libraries_of() {
   local glibc='ld-linux[^/]*|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nsl|nss_[^/]*)'
   local cuda='lib(cuda[^/]*|cublas[^/]*|nv[^/]*|nccl)'
@@ -41,13 +41,13 @@ bundle() {
   check_cmake
   build_for_gpu
   say "filling $dir"
-  [[ ! -e $dir || -f $dir/COMMIT ]] || fail "$dir is there and is no bundle: it is left alone"
+  [[ ! -e $dir || -f $dir/COMMIT ]] || fail "$dir exists but is not a bundle: not touching it"
   rm -rf -- "$dir"
   mkdir -p -- "$dir"/{bin,lib,scripts,shared/data}
   for program in "${programs[@]}"; do cp -- "build/gpu/tests/${program#test_}/$program" "$dir/bin/"; done
   cp -r -- build/gpu/experiments/onebit build/gpu/experiments/presets "$dir/bin/"
   mapfile -t libraries < <(libraries_of "$dir"/bin/onebit "$dir"/bin/test_*)
-  ((${#libraries[@]})) || fail "ldd names no library of $dir/bin: it cannot be right"
+  ((${#libraries[@]})) || fail "ldd names no libraries for $dir/bin, which cannot be right"
   cp -L -- "${libraries[@]}" "$dir/lib/"
   strip -- "$dir"/bin/onebit "$dir"/bin/test_* "$dir"/lib/*
   cp -r -- "$shared/golden" "$dir/shared/"
@@ -63,7 +63,7 @@ bundle() {
 
 # ---- run
 
-# Folders of CUDA's run-time libraries: the toolkit's, else those of python3's packages. PyTorch brings the latter.
+# Prints the folders of CUDA's run-time libraries: the toolkit's, then those of python3's packages, which PyTorch installs.
 cuda_folders() {
   printf '%s\n' /usr/local/cuda/lib64
   python3 -c 'import nvidia, pathlib
@@ -71,14 +71,14 @@ print(*(lib for package in nvidia.__path__ for lib in sorted(pathlib.Path(packag
     2>/dev/null || true
 }
 
-# row PART RESULT DETAIL
+# row PART RESULT DETAIL: adds a row to the table
 row() {
   printf '%s\t%s\t%s\n' "$1" "$2" "${3//$'\t'/ }" >>"$work/parts.tsv"
   say "$1: $2${3:+, $3}"
   if [[ "$2" == FAILED ]]; then failures=$((failures + 1)); fi
 }
 
-# attempt PART SECONDS COMMAND...: its output goes to PART.log and PART.err; returns its status, 124 if it took too long
+# attempt PART SECONDS COMMAND...: writes the output to PART.log and PART.err; returns the status, 124 if it took too long
 attempt() {
   local part=$1 limit=$2 left=$((deadline - SECONDS))
   shift 2
@@ -87,11 +87,11 @@ attempt() {
   timeout -k 5 "$limit" "$@" >"$work/$part.log" 2>"$work/$part.err" </dev/null
 }
 
-# why PART STATUS: the reason of a failure in one line
+# why PART STATUS: prints the reason of a failure in one line
 why() {
   local line
   line=$(cat -- "$work/$1.err" "$work/$1.log" | grep -v '^[[:space:]=]*$' | tail -n 1 | cut -c 1-160) || true
-  if (($2 == 124 || $2 == 137)); then line="stopped for want of time; $line"; fi
+  if (($2 == 124 || $2 == 137)); then line="time limit reached; $line"; fi
   printf '%s (status %d)' "${line:-no output}" "$2"
 }
 
@@ -109,7 +109,7 @@ check_device() {
 
 has_cuda_tests() { "${on_gpu[@]}" "bin/$1" --list-tags 2>/dev/null | grep '\[cuda\]' >/dev/null; }
 
-# tests PROGRAM: what is tagged [cuda], else all of it
+# tests PROGRAM: runs the test cases tagged [cuda], or all if none is
 tests() {
   local program=$1 name=$1 status=0 counts p f s
   local -a filter=()
@@ -124,7 +124,7 @@ tests() {
   fi
 }
 
-# sanitizer TOOL: over test_device, without the debug device's tests, which fault on purpose
+# sanitizer TOOL: checks test_device, without the tests of the debug device, which make errors on purpose
 sanitizer() {
   local tool=$1 status=0 program errors
   local -a filter=("~debug*")
@@ -146,7 +146,7 @@ sanitizer() {
   fi
 }
 
-# figures PART SECONDS COMMAND...: COMMAND prints JSON
+# figures PART SECONDS COMMAND...: runs a COMMAND that prints JSON
 figures() {
   local part=$1 status=0
   attempt "$@" || status=$?
@@ -157,7 +157,8 @@ figures() {
   fi
 }
 
-# The kernels of a step with 1-bit Adam's codec, and one codec of each other kind: numbers in blocks, levels, the largest.
+# Times the kernels of a step with 1-bit Adam's codec, and with one codec of each other kind: integers in blocks, random
+# levels, largest elements.
 kernels() {
   local codec
   figures kernels 60 "${on_gpu[@]}" bin/onebit bench kernels --devices cuda --json
@@ -166,7 +167,7 @@ kernels() {
   done
 }
 
-# step NAME SECONDS DEVICES OPTIONS...: a step of 1-bit Adam's compression stage next to its floor
+# step NAME SECONDS DEVICES OPTIONS...: times a step of 1-bit Adam's compression stage and its floor
 step() {
   local name=$1 limit=$2 devices=$3
   shift 3
@@ -190,7 +191,7 @@ steps() {
   step bert-large-32 60 cuda --model bert-large "${text[@]}" --workers 32 --batch 1 --rounds 3
 }
 
-# same NAME GRAPHS OPTIONS...: two runs leave the same weights, the second with --graphs GRAPHS
+# same NAME GRAPHS OPTIONS...: checks that two runs, the second with --graphs GRAPHS, give the same weights
 same() {
   local name=$1 graphs=true turn status=0
   local -a options=("${@:3}")
@@ -232,7 +233,7 @@ run() {
   local gpu tool program library_path
   gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | sed -n 1p) || gpu=
   if [[ -z "$gpu" ]]; then
-    echo "gpu-check.sh: no GPU here: nvidia-smi names none"
+    echo "gpu-check.sh: no GPU: nvidia-smi lists none"
     exit 2
   fi
   [[ -x $1/bin/onebit ]] || fail "no bundle in $1: make one with scripts/gpu-check.sh bundle"
@@ -243,7 +244,7 @@ run() {
     commit "$(cat COMMIT)" >"$work/facts.tsv"
 
   library_path=$PWD/lib:$(cuda_folders | paste -s -d :)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  # Not for python3, whose packages have libraries of their own. A test that finds no GPU has to fail.
+  # Not for python3, whose packages have their own libraries. A test that finds no GPU must fail.
   on_gpu=(env "LD_LIBRARY_PATH=$library_path" "ONEBIT_SHARED=$PWD/shared" "ONEBIT_SOURCE_DIR=$PWD" ONEBIT_REQUIRE=cuda)
   check_device
   for program in "${programs[@]}"; do tests "$program"; done
@@ -268,5 +269,5 @@ case "$#:${1:-}" in
   *) fail "usage: scripts/gpu-check.sh bundle|run [DIR]" ;;
 esac
 folder="gpu-check"
-if [[ -f COMMIT ]]; then folder=$PWD; fi # this script stands in a bundle
+if [[ -f COMMIT ]]; then folder=$PWD; fi # this script is part of a bundle
 "$1" "${2:-$folder}"

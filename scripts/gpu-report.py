@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints one table of what gpu-check.sh found and writes it to OUT with the figures behind it. Usage: gpu-report.py
-FOLDER OUT, where FOLDER holds facts.tsv (name, value), parts.tsv (part, result, detail) and, of parts that measured,
-PART.log (JSON)."""
+"""Prints a table of the results of gpu-check.sh, and writes it to OUT together with all figures. Usage: gpu-report.py
+FOLDER OUT, where FOLDER holds facts.tsv (name, value), parts.tsv (part, result, detail) and, for parts that measured
+something, PART.log (JSON)."""
 import json
 import pathlib
 import re
@@ -33,7 +33,7 @@ def milliseconds(value):
 
 
 def details(figures):
-    """Rows for the figures of those parts that gave some."""
+    """Rows of the table for parts that have figures."""
     for part, figure in figures.items():
         if not part.startswith("kernels") or not figure:
             continue

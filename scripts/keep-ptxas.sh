@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# keep-ptxas.sh COMPILER... -o OBJECT: compiles CUDA. What ptxas -v says of registers and spills goes to OBJECT.ptxas
-# (scripts/check-registers reads it), all else where it went. A compiler launcher, so that it sees what ccache replays.
+# keep-ptxas.sh COMPILER... -o OBJECT: compiles CUDA. What ptxas -v prints about registers and spills goes to OBJECT.ptxas,
+# which scripts/check-registers reads; all other messages still go to stderr. It is a compiler launcher, so that it also
+# sees messages that ccache replays.
 set -euo pipefail
 object='' before=''
 for word; do

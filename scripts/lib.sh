@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What the scripts share: messages, and getting the packages that they need.
+# What the scripts share: messages, and the installation of packages.
 # shellcheck disable=SC2034 # the lists are for the scripts that include this
 
 build_packages=(build-essential cmake ninja-build ccache libeigen3-dev libboost-program-options-dev libhdf5-dev
   zlib1g-dev librandom123-dev gnuplot-nox)
 test_packages=(catch2 libsimgrid-dev libopenmpi-dev openmpi-bin clang clang-format libomp-dev python3-h5py python3-numpy hdf5-tools git shellcheck)
-page_packages=(chromium chromium-driver python3-selenium python3-html5lib) # by these names on Debian alone
+page_packages=(chromium chromium-driver python3-selenium python3-html5lib) # named like this on Debian only
 build_headers=(Eigen/Core boost/program_options.hpp hdf5.h zlib.h Random123/philox.h)
 
 say() { printf '== %s\n' "$*"; }
@@ -15,7 +15,7 @@ fail() {
   exit 1
 }
 
-# quietly LOG COMMAND...: output goes to LOG; the end of it is shown if the command fails, whose status is returned.
+# quietly LOG COMMAND...: writes the output to LOG, shows its end if the command fails, and returns the command's status.
 quietly() {
   local log=$1 status=0
   shift
@@ -23,14 +23,14 @@ quietly() {
   "$@" >"$log" 2>&1 </dev/null || status=$?
   if ((status)); then
     tail -n 40 -- "$log" >&2
-    printf 'failed with status %d: %s (all of its output: %s)\n' "$status" "$*" "$log" >&2
+    printf 'failed with status %d: %s (full output: %s)\n' "$status" "$*" "$log" >&2
   fi
   return "$status"
 }
 
 cores() { getconf _NPROCESSORS_ONLN; }
 
-# Those of the named packages that dpkg does not know as installed.
+# Prints those of the named packages that are not installed, according to dpkg.
 missing_packages() {
   local package
   for package; do
@@ -38,7 +38,7 @@ missing_packages() {
   done
 }
 
-# Tools and headers that the build needs and that are not there, however they were installed.
+# Prints tools and headers that the build needs and that are missing, no matter how they would be installed.
 missing_tools() {
   local tool header
   for tool in cmake ninja c++; do command -v "$tool" >/dev/null || printf '%s\n' "$tool"; done
@@ -54,12 +54,12 @@ as_root() {
 
 apt_install() {
   as_root DEBIAN_FRONTEND=noninteractive apt-get update -qq >/dev/null ||
-    say "apt-get update failed: going on with the package lists that are there"
+    say "apt-get update failed: using the existing package lists"
   quietly build/apt.log as_root DEBIAN_FRONTEND=noninteractive \
     apt-get install -qq -y --no-install-recommends -o Acquire::Retries=3 "$@"
 }
 
-# ensure_packages PACKAGE...: installs what is missing where there is apt; elsewhere looks for the tools themselves.
+# ensure_packages PACKAGE...: installs missing packages if there is apt; otherwise looks for the tools themselves.
 ensure_packages() {
   local -a packages=() tools=()
   if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -71,9 +71,9 @@ ensure_packages() {
     fi
   fi
   mapfile -t tools < <(missing_tools)
-  ((${#tools[@]} == 0)) || fail "missing: ${tools[*]}; install what provides them (on Debian and Ubuntu, as root:" \
+  ((${#tools[@]} == 0)) || fail "missing: ${tools[*]}; install the packages that provide them (on Debian and Ubuntu, as root:" \
     "apt-get install $*)"
-  say "going on without ${packages[*]:-apt}: compiler, CMake and headers are there"
+  say "continuing without ${packages[*]:-apt}: compiler, CMake and headers were found"
 }
 
 # Presets and junit reports need CMake 3.24.

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Asks whether the tests would notice a wrong formula. Draws single-token changes of formulas in analysis/ and in sim's
-probes from a seed (an operator or a bound for its like, a number for another one), builds each in a copy of the tree,
-and runs the tests of its room, those of the changed file first. Prints a line a change, and at the end every one that no
-test noticed.
+"""Checks whether the tests would notice a wrong formula. Draws random single-token changes of formulas in analysis/ and in
+sim's probes (an operator or a bound is exchanged for a similar one, a number for another one), builds each in a copy of
+the tree, and runs the tests of its room, beginning with those of the changed file. Prints one line per change, and at the
+end all changes that no test noticed.
 
-mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--only 3,17] [--jobs N] [--list]: the copy, of what is committed,
-and its build are in FOLDER, which is made where it is not there. The number of a change is its place in the order drawn;
-one that does not compile keeps its number, is none of the count, and another one is drawn. --from goes on after so many
-changes of a run that was broken off, --only makes the ones of these numbers alone. Data of tests are in ONEBIT_SHARED, or
-in ../shared of this tree: a test that is skipped for lack of them notices nothing, and the script says so.
-A change under which the tests run ten times as long as they do, or take more than MEMORY, is noticed too: "hangs".
-Exits 0 whatever survives: some changes are of no consequence, which only a reader can say."""
+mutations.py FOLDER [--count 100] [--seed 1] [--from 0] [--only 3,17] [--jobs N] [--list]: FOLDER holds the copy of the
+committed tree and its build, and is created if necessary. Changes are numbered in the order in which they are drawn. A
+change that does not compile keeps its number but is not counted, and another one is drawn. --from continues an
+interrupted run after that many changes; --only makes only the changes with these numbers. The tests' data are in
+ONEBIT_SHARED, or in ../shared of this tree. A test that is skipped because its data are missing notices nothing; the
+script reports such tests. A change that makes the tests run ten times as long, or take more than MEMORY, counts as
+noticed ("hangs"). The exit status is 0 even if changes survive: some have no effect, which only a reader can tell."""
 import argparse
 import dataclasses
 import os
@@ -23,12 +23,12 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Of sim all but what takes minutes and is of no probe.
+# Of sim, all tests except slow ones that do not concern probes.
 TESTS = {"analysis": ("test_analysis", ("~[.]",)), "sim": ("test_sim", ('~[.]~"plan:*"~"checkpoint:*"~"debug:*"',))}
 SOURCES = ["analysis/**/*.cpp", "sim/probe/probe.cpp", "sim/probe/probe_kernels.hpp", "sim/probe/theory_probe.cpp",
            "sim/probe/theory_kernels.hpp"]
-UNMUTATED = {"plot.cpp", "gnuplot.cpp"}  # they draw
-# Tests of a file, where they have another name.
+UNMUTATED = {"plot.cpp", "gnuplot.cpp"}  # they draw pictures
+# Tests of a file, if they have another name.
 FIRST = {"loss_window": "diagnosis", "recorded_phases": "exchanges", "stages": "timeline", "probe": "theory_probe",
          "theory_kernels": "theory_probe", "probe_kernels": "theory_probe", "job": "pricing",
          "job_price": "pricing", "price_sweep": "pricing", "stage_traffic": "pricing"}
@@ -54,7 +54,7 @@ class Change:
         return self.path.split("/")[0]
 
     def own_test(self):
-        """Arguments of the tests: those of the changed file, none where it has none."""
+        """Arguments that select the tests of the changed file; if it has none, no test runs."""
         stem = pathlib.Path(self.path).stem
         return "--filenames-as-tags", f"[#{FIRST.get(stem, stem)}_test]"
 
@@ -102,7 +102,7 @@ def all_changes(root):
 
 
 def run(command, limit, **more):
-    """Exit status, None for none within limit, and output."""
+    """Exit status (None if the limit was reached) and output."""
     def bounded():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
@@ -117,7 +117,7 @@ def run(command, limit, **more):
 class Copy:
     def __init__(self, folder, jobs):
         self.tree, self.build_folder, self.jobs = folder / "tree", folder / "build", str(jobs)
-        self.seconds = {}  # of a room's tests by their names, as they are
+        self.seconds = {}  # duration of a room's tests without a change, by names of tests
         folder.mkdir(parents=True, exist_ok=True)
         if not self.tree.exists():
             subprocess.run(["git", "clone", "-q", ROOT, self.tree], check=True)
@@ -132,7 +132,7 @@ class Copy:
                         f"-DONEBIT_SHARED={shared}"], check=True, stdout=subprocess.DEVNULL)
         for room in sorted({change.room() for change in changes}):
             if self.build(room) != 0:
-                sys.exit(f"mutations: {TESTS[room][0]} does not build as it is")
+                sys.exit(f"mutations: {TESTS[room][0]} does not build without a change")
             self.measure(room, TESTS[room][1])
         for room, own in sorted({(change.room(), change.own_test()) for change in changes}):
             self.measure(room, own)
@@ -142,7 +142,7 @@ class Copy:
         status, output = self.tests(room, names, 3600)
         self.seconds[room, names] = time.monotonic() - began
         if status != 0:
-            sys.exit(f"mutations: tests of {room} ({names[-1]}) do not pass as they are\n{output[-2000:]}")
+            sys.exit(f"mutations: tests of {room} ({names[-1]}) do not pass without a change\n{output[-2000:]}")
         for skipped in re.findall("ONEBIT-SKIPPED: .*", output):
             print(f"mutations: a test of {room} notices nothing: {skipped}", flush=True)
 
@@ -177,9 +177,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--only", type=lambda text: {int(number) for number in text.split(",")}, default=set(),
-                        help="numbers of changes, as they are printed")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="of the build")
-    parser.add_argument("--list", action="store_true", help="the changes, unbuilt")
+                        help="numbers of changes, as printed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel jobs of the build")
+    parser.add_argument("--list", action="store_true", help="print the changes without building them")
     options = parser.parse_args()
     if options.list:
         root = ROOT

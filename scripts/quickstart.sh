@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# From a fresh clone to a first comparison: installs packages, builds, runs. Arguments go to the program.
+# From a fresh clone to a first comparison: installs packages, builds, runs. Arguments are passed to the program.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
 . scripts/lib.sh
 
-cpu_minutes=17 # what the release build takes on one core, with nvcc
+cpu_minutes=17 # processor time of the release build, with nvcc
 
 say "installing packages where they are missing"
 ensure_packages "${build_packages[@]}"
 check_cmake
 
 say "building (about $(((cpu_minutes + $(cores) - 1) / $(cores))) minutes on $(cores) cores)"
-quietly build/quickstart-configure.log cmake --preset release --fresh # fresh: an old build folder does no harm
+quietly build/quickstart-configure.log cmake --preset release --fresh # --fresh ignores an old cache
 build=(cmake --build --preset release --parallel "$(cores)")
 if [[ -t 1 ]]; then "${build[@]}"; else quietly build/quickstart-build.log "${build[@]}"; fi
 

@@ -1,6 +1,6 @@
-// Proves that the race check can fail, and that it does not cry wolf: sums over the threads of a CPU queue and over the
-// ranks of a team. With the argument "kernel" or "team" all of them update one sum, which is a race; without it each
-// has its own. scripts/test.sh runs all three where it checks for races.
+// Checks that the race check finds races and gives no false alarms. Sums over the threads of a CPU queue and over the
+// ranks of a team. With the argument "kernel" or "team", the threads or ranks update one sum, which is a race;
+// otherwise each has its own. scripts/test.sh runs all three variants before it checks for races.
 #include <atomic>
 #include <cstdio>
 #include <numeric>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   device::DeviceGroup group(device::parse_devices("cpu:4", 1), 16);
   std::atomic<Index> started = 0;
   group.run([&](Index rank) {
-    // A rank that starts after another has finished would be ordered after it by the group's locks.
+    // All ranks have to run at the same time: the group's locks would order a rank after one that has finished.
     started.fetch_add(1, std::memory_order_relaxed);
     while (started.load(std::memory_order_relaxed) < 4) std::this_thread::yield();
     ranks[race == "team" ? 0 : static_cast<std::size_t>(rank)] += rank;

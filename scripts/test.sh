@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Everything that has to hold before a commit lands: walls, kernel lists, format, scripts, tests with gcc, tests with
-# clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases tagged [.long]. At the end stand the
-# time that each part took and the slowest tests; the last line counts. A check that cannot run is a skip, and a failure
-# where ONEBIT_REQUIRE (comma-separated) names it.
+# Runs everything that has to pass before a commit lands: checks of the sources (rooms, includes, kernel lists, format,
+# scripts), tests with gcc, tests with clang and sanitizers, a race check, a minute of fuzzing. --long adds the test cases
+# tagged [.long]. At the end it prints the slowest tests, the time of each part, and in the last line the counts. A check
+# that cannot run is skipped, or fails if ONEBIT_REQUIRE (comma-separated) names it.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/lib.sh
@@ -15,9 +15,9 @@ case "$#:${1:-}" in
   *) fail "usage: scripts/test.sh [--long]" ;;
 esac
 
-passed=0 failed=0 skipped=0 # test cases, and the checks and jobs that failed or could not run
+passed=0 failed=0 skipped=0 # counts of test cases, and of checks and jobs that failed or could not run
 summary=()
-took=()  # what each part took
+took=()  # time of each part
 slow=()  # the slowest tests of each job
 
 pass() { summary+=("passed   $*"); }
@@ -46,7 +46,7 @@ read_cpu() {
   cpu=$((um * 60 + ${us%.*} + sm * 60 + ${ss%.*}))
 }
 
-# timed NAME COMMAND...: notes the wall and processor time of the command, whose status is returned
+# timed NAME COMMAND...: records the wall and processor time of the command, and returns its status
 timed() {
   local name=$1 status=0 wall=$SECONDS cpu before
   read_cpu
@@ -72,7 +72,7 @@ check_format() {
   version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p') || true
   mapfile -t files < <(git ls-files '*.hpp' '*.cpp' '*.cu' '*.cuh' 2>/dev/null)
   if [[ "$version" != 14 ]]; then
-    skip clang-format "version 14 decides, found ${version:-none}"
+    skip clang-format "version 14 is needed, found ${version:-none}"
   elif ((${#files[@]} == 0)); then
     skip clang-format "git lists no files here"
   else
@@ -142,42 +142,43 @@ long_tests() {
   done
 }
 
-# Links with every run-time library that the sanitized job needs?
+# Whether clang links with every run-time library that the sanitized job needs.
 clang_works() {
   echo 'int main() {}' | clang++ -x c++ -fsanitize=address,undefined -fopenmp -o /dev/null - 2>/dev/null
 }
 
-# Where clang's OpenMP tells the race detector of its barriers; without it every parallel loop looks like a race.
+# Prints the path of the library through which clang's OpenMP tells the race detector about barriers. Without it every
+# parallel loop looks like a race.
 find_archer() {
   local folder
   folder=$(clang++ -print-resource-dir 2>/dev/null) || return 0
   realpath -qe -- "$folder/../../libarcher.so" || true
 }
 
-# Links and starts? The detector refuses some kernels' address space layouts.
+# Whether the race detector links and starts. It refuses the address space layouts of some kernels.
 tsan_works() {
   mkdir -p build
   echo 'int main() {}' | clang++ -x c++ -fsanitize=thread -fopenmp -o build/tsan-works - 2>/dev/null &&
     build/tsan-works >/dev/null 2>&1
 }
 
-# A race check that cannot fail is none: it has to see planted races, and nothing where there are none.
+# Checks the race check itself: it must report planted races, and nothing without them.
 planted_races() {
   local probe=build/ci-tsan/tests/race_probe log=build/ci-tsan/race_probe.log race
   for race in kernel team; do
     if "$probe" "$race" >"$log" 2>&1 || ! grep -q "ThreadSanitizer: data race" "$log"; then
-      echo "race_probe $race: the race that it plants was not seen ($log)" >&2
+      echo "race_probe $race: the planted race was not reported ($log)" >&2
       return 1
     fi
   done
   if ! ARCHER_OPTIONS=verbose=1 "$probe" >"$log" 2>&1 || ! grep -q "Archer detected" "$log"; then
     cat -- "$log"
-    echo "race_probe: libarcher is not used, or a race was seen where there is none" >&2
+    echo "race_probe: libarcher is not used, or a race was reported where there is none" >&2
     return 1
   fi
 }
 
-# Links with libFuzzer?
+# Whether clang links with libFuzzer.
 fuzzer_works() {
   echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
     clang++ -x c++ -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null
@@ -190,12 +191,12 @@ race_job() {
   if ! tsan_works; then
     skip tsan "clang++ -fsanitize=thread does not work here"
   elif [[ -z "$archer" ]]; then
-    skip tsan "no libarcher.so beside clang++'s libraries (Debian: libomp-dev)"
+    skip tsan "no libarcher.so next to clang++'s libraries (Debian: libomp-dev)"
   else
-    # What libraries without instrumentation do to their own memory looks like races.
+    # Accesses of libraries without instrumentation to their own memory look like races.
     local -x TSAN_OPTIONS=ignore_noninstrumented_modules=1 OMP_TOOL_LIBRARIES=$archer
     if ! timed "ci-tsan: build" build ci-tsan 2; then return 0; fi
-    check "ci-tsan: planted races are seen" planted_races
+    check "ci-tsan: planted races are reported" planted_races
     timed "ci-tsan: tests" run_tests ci-tsan 2
   fi
 }
@@ -206,11 +207,11 @@ install_packages() {
   ensure_packages "${page_packages[@]}" # without them tests of pages are skipped
   if command -v apt-get >/dev/null && command -v clang >/dev/null; then
     clang_major=$(clang -dumpversion)
-    ensure_packages "libclang-rt-${clang_major%%.*}-dev" # clang's sanitizers; no release-independent name on Ubuntu
+    ensure_packages "libclang-rt-${clang_major%%.*}-dev" # clang's sanitizers; on Ubuntu the name depends on the release
   fi
 }
 
-# What needs no build.
+# Checks that need no build.
 check_sources() {
   check check-rooms scripts/check-rooms
   check check-includes scripts/check-includes
@@ -222,7 +223,7 @@ check_sources() {
   check_shell
 }
 
-# report: what held and what did not, and where the time went
+# report: prints what passed and what failed, and the time of each part
 report() {
   printf '\n'
   printf '%s\n' "${slow[@]}"

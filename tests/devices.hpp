@@ -1,5 +1,5 @@
 #pragma once
-// The backends that tests run on: the CPU, the debug device, and a GPU where there is one.
+// The backends on which tests run: the CPU, the debug device, and a GPU if there is one.
 
 #include <string>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace onebit::tests {
 
-/// One device of every backend that is here, as option values.
+/// Returns one device of every available backend, as option values.
 inline const std::vector<std::string>& backends() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> found;
     for (const auto& [name, doc] : device::list_devices()) {
-      if (name != "cuda") found.push_back(name);  // "cuda" says why there is no "cuda:0"
+      if (name != "cuda") found.push_back(name);  // "cuda" explains why there is no "cuda:0"
       if (name == "cuda:0") break;
     }
     return found;

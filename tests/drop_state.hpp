@@ -1,5 +1,5 @@
 #pragma once
-// What a bug does that loses a part of the state.
+// Simulates a bug that loses a part of the state.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace onebit::tests {
 
-/// Zeroes the floats that are called `name`, in whatever group.
+/// Zeroes all floats with the name `name`, in any group.
 class DropState final : public device::StateVisitor {
  public:
   DropState(const device::Shard& shard, std::string name) : StateVisitor(shard), name_(std::move(name)) {}

@@ -1,5 +1,5 @@
 #pragma once
-// A temporary folder, and files whole.
+// A temporary folder, and whole files.
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace onebit::tests {
 
-/// A new folder, removed at the end.
+/// A new folder, which is removed at the end.
 class Folder {
  public:
   Folder() {
@@ -26,7 +26,7 @@ class Folder {
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   std::string path(const std::string& name = "") const { return name.empty() ? path_ : *this / name; }
 
-  /// Writes a file, with the folders above it; returns its path.
+  /// Writes a file and the folders above it. Returns its path.
   std::string write(const std::string& name, const std::string& content) const {
     std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
     std::ofstream(*this / name, std::ios::binary) << content;

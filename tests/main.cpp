@@ -1,4 +1,4 @@
-// The test program's main, built once and linked to every test file of every room.
+// The main function of all test programs, compiled once.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_session.hpp>
 #else

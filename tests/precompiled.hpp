@@ -1,5 +1,5 @@
 #pragma once
-// What every test includes, compiled once for all test programs.
+// What every test includes. It is compiled once for all test programs.
 
 #include "cmake/standard.hpp"
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a sanitizer is part of this build: it takes memory and threads of its own.
+// Whether this build contains a sanitizer, which takes memory and threads of its own.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -21,7 +21,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Under AddressSanitizer freed memory stays resident for a while: what is measured next would count it.
+/// Returns freed memory to the system. AddressSanitizer keeps it resident for a while, and measurements would count it.
 inline void release_freed_memory() {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -1,5 +1,5 @@
 #pragma once
-// A state in memory: what an object of the only device of a run saves, and loads again.
+// Saves the state of an object to memory, and loads it again; for runs on one device.
 
 #include <cstring>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// A file system that is soon full.
+// A file system that fills up quickly.
 
 #include <cstdlib>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace onebit::tests {
 
-/// A tmpfs of its own, where the user may mount one; size as mount takes it: 520k, 1m.
+/// A tmpfs, if the user may mount one; size as mount takes it: 520k, 1m.
 class SmallDisk {
  public:
   explicit SmallDisk(const std::string& size) {

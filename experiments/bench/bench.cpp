@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
 }
 
 std::unique_ptr<sim::VirtualCluster> steady_cluster(sim::RunConfig config, Index rounds) {
-  constexpr Index warmup = 4;  // steps; the optimizer leaves its dense stage after the first
+  constexpr Index warmup = 4;  // in steps; the optimizer leaves its dense stage after the first one
   config = sim::with_short_stages(config, warmup + rounds + 1);
   config.optimizer.lr = 1e-12;  // with a variance frozen this early, the weights must not blow up
   std::unique_ptr<sim::VirtualCluster> cluster(new sim::VirtualCluster(sim::prepare(config).start()));

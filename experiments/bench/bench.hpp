@@ -1,6 +1,6 @@
 #pragma once
-// Measurements of `onebit bench`. Times are medians over rounds; a round runs everything that is compared once, so that
-// a slow moment of the machine affects all alike.
+// Measurements of `onebit bench`. Times are medians over rounds. Each round runs everything that is compared once, so
+// that a slow moment of the machine affects all candidates alike.
 
 #include <functional>
 #include <memory>
@@ -38,8 +38,8 @@ struct Limits {
 struct KernelRow {
   std::string kernel;
   Index elements = 0;
-  double floor_bytes = 0;  ///< per element: each operand read once, each result written once
-  double seconds = 0;      ///< median
+  double floor_bytes = 0;  ///< bytes per element if each operand is read once and each result is written once
+  double seconds = 0;      ///< median time
   double bytes_per_second() const { return static_cast<double>(elements) * floor_bytes / seconds; }
 };
 
@@ -51,30 +51,31 @@ struct KernelReport {
   std::vector<KernelRow> rows;
 };
 
-/// The least that is copied to measure the rate of memory, in bytes.
+/// Smallest size in bytes of a copy that measures the rate of memory.
 inline constexpr Index kCopyBytes = 256 * 1000 * 1000;
 
-/// Measures the kernels. elements: of the largest operand; 0: four times the last-level cache, and at least kCopyBytes.
-/// copy_bytes: least size of the buffers that are copied; caches must not hold them where the rate is to be believed.
+/// Measures the kernels. elements: size of the largest operand; 0: four times the last-level cache, but at least
+/// kCopyBytes. copy_bytes: smallest size of the buffers that are copied; it must exceed the caches for a realistic
+/// rate.
 KernelReport bench_kernels(const device::Device& device, const sim::RunConfig& config, Index elements, Index rounds,
                            Index copy_bytes = kCopyBytes);
 
 /// A part of logging that happens after some of the steps.
 struct LogPart {
   std::string name;
-  double every = 1;    ///< number of steps between two of them
-  double seconds = 0;  ///< median
+  double every = 1;    ///< number of steps from one to the next
+  double seconds = 0;  ///< median time
   double of_a_step() const { return seconds / every; }
 };
 
-/// One step of all workers in the run's lasting stage, by parts, next to its floor and to one step of the plain
-/// optimizer on one batch of the same size.
+/// Times of one step of all workers in the run's longest stage, by part. To compare with: the step's floor, and one
+/// step of plain Adam on one batch of the same total size.
 struct StepBench {
   double step = 0;
   std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step
-  std::vector<LogPart> log;                           ///< in addition to the step, at the configured cadences
+  std::vector<LogPart> log;                           ///< logging in addition to the step, at the configured cadences
   double big_batch = 0;
-  double flops = 0;  ///< of one step
+  double flops = 0;  ///< floating-point operations of one step
   double bytes = 0;  ///< bytes that a step must move
   Limits limits;
   Index rounds = 0;

@@ -15,7 +15,7 @@ namespace {
 using device::Buffer;
 using device::Device;
 
-/// A kernel with its operands: what is timed, and the bytes per element that it must move.
+/// A kernel with its operands, and the bytes per element that it must move.
 struct Subject {
   Candidate candidate;
   Index elements = 0;
@@ -94,8 +94,7 @@ Subject worker_encode(Operands& o) {
   return {{"worker encode", run}, o.elements, 12 + 8 + o.sent_bytes()};
 }
 
-/// The servers' work on a vector: read what the workers sent, read and write the error; read and write it again, write
-/// what is sent.
+/// The servers' work on a vector: read what the workers sent, read and write the error twice, write what is sent.
 Subject server_side(Operands& o) {
   const auto run = [&o] {
     o.codec->serve(o.device, o.vector.server(), *o.codec, o.arrived, {}, {o.b.data(), o.elements}, o.server_payload);
@@ -103,7 +102,7 @@ Subject server_side(Operands& o) {
   return {{"server side", run}, o.elements, (static_cast<double>(o.workers) + 1) * o.sent_bytes() + 8 + 8};
 }
 
-/// Every worker's work on the servers' answer: read it, write the values.
+/// Every worker's work on the servers' answer: read the answer, write the values.
 Subject decode(Operands& o) {
   const auto run = [&o] { o.codec->decode(o.device, o.vector.server(), o.server_payload, 0, o.d.data()); };
   return {{"decode", run}, o.elements, o.sent_bytes() + 4};
@@ -133,7 +132,7 @@ Subject packed_update(Operands& o, const optim::MoveKernel& kernel) {
   return {{"packed update", run}, o.elements, o.sent_bytes() + 16};
 }
 
-/// Throws where a result is not finite: timings of kernels on NaN or infinities would be useless.
+/// Throws if a result is not finite, because timings of kernels on NaN or infinities would be useless.
 void require_finite(Operands& o) {
   double total = 0;
   for (const Buffer<float>* values : {&o.a, &o.b, &o.c, &o.d, &o.variance}) {

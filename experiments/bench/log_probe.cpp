@@ -14,7 +14,8 @@ namespace {
 std::string temporary_path() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) throw ConfigError("no folder for temporary files: " + error.message(), "TMPDIR", "name one that is there");
+  if (error)
+    throw ConfigError("no folder for temporary files: " + error.message(), "TMPDIR", "set it to an existing folder");
   return (folder / ("onebit-bench-" + std::to_string(getpid()) + ".h5")).string();
 }
 

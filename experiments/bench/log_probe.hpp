@@ -1,5 +1,5 @@
 #pragma once
-// The cost of a run's log: its rows and flushes, each timed separately.
+// Measures the cost of a run's log: its rows and flushes, each timed separately.
 
 #include "experiments/bench/bench.hpp"
 #include "sim/log/writer.hpp"
@@ -9,14 +9,14 @@ namespace onebit::experiments {
 /// Writes the rows that a run would write after a step, to an unlinked log in the folder for temporary files.
 class LogProbe {
  public:
-  /// Opens the log. steps: outcomes of the cluster's steps, the newest last. Both arguments outlive the probe. Throws
-  /// ConfigError, IoError.
+  /// Opens the log. steps: outcomes of the cluster's steps, the newest last. Both arguments must outlive the probe.
+  /// Throws ConfigError, IoError.
   LogProbe(sim::VirtualCluster& cluster, const std::vector<sim::StepOutcome>& steps);
 
-  /// Returns the parts of logging, to be timed in a round that has taken a step.
+  /// Returns the parts of logging as candidates. A round must take a step before it runs them.
   std::vector<Candidate> candidates();
 
-  /// Returns their shares of a step, given the seconds of each part in each round, and the seconds of a step.
+  /// Returns each part's cost, given the seconds of each part in each round, and the seconds of a step.
   static std::vector<LogPart> parts(const std::vector<std::vector<double>>& seconds, const sim::LogConfig& config,
                                     double step);
 

@@ -22,7 +22,7 @@ double slowest(device::ProcessGroup& processes, Index rounds, const std::functio
   const auto exchange = processes.communicator();
   std::vector<double> seconds;
   for (Index round = 0; round <= rounds; ++round) {
-    exchange->all_gather({});  // a barrier: all begin together
+    exchange->all_gather({});  // a barrier, so that all ranks begin together
     const auto start = Clock::now();
     work();
     const double own = std::chrono::duration<double>(Clock::now() - start).count();
@@ -38,11 +38,11 @@ std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, In
   if (processes.size() == 1) throw ConfigError("a single process has no peer", "bench mpi", "give --ranks 4");
   const Index width = processes.size() / processes.hosts();
   if (processes.any(processes.neighbours() != width)) {
-    throw ConfigError("machines hold different numbers of ranks", "bench mpi", "start as many on each");
+    throw ConfigError("machines hold different numbers of ranks", "bench mpi", "start the same number on each machine");
   }
   std::vector<netmodel::Measurement> rows;
   for (const Index asked : kElements) {
-    const Index count = asked / processes.size() * processes.size();  // an equal part for each rank
+    const Index count = asked / processes.size() * processes.size();  // so that each rank has an equal part
     std::vector<float> own(static_cast<std::size_t>(count)), other(own.size());
     std::vector<float> all(static_cast<std::size_t>(count * processes.size()));
     const std::pair<Collective, std::function<void()>> kinds[] = {

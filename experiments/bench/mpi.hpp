@@ -1,5 +1,5 @@
 #pragma once
-// Times of MPI's collectives between the processes of this run: rows to calibrate the network model with.
+// Times MPI's collectives between the processes of this run, to calibrate the network model.
 
 #include <iosfwd>
 
@@ -9,7 +9,7 @@
 namespace onebit::experiments {
 
 /// Measures all-reduces, all-to-alls and all-gathers of 4 KiB to 16 MiB in host memory: medians over `rounds` of the
-/// slowest rank. Throws ConfigError where there is only one process, or machines hold different numbers of them.
+/// slowest rank. Throws ConfigError if there is only one process, or if machines hold different numbers of them.
 /// Collective.
 std::vector<netmodel::Measurement> bench_mpi(device::ProcessGroup& processes, Index rounds);
 

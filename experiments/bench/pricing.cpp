@@ -50,7 +50,7 @@ double median_seconds(Index rounds, const std::function<void()>& work) {
   return seconds[static_cast<std::size_t>(rounds / 2)];
 }
 
-/// A compressed stage in which every step sends a different volume than the one before, as sparse codecs do.
+/// A compression stage in which every step sends a different volume from the last, as with sparse codecs.
 Job varying_job(Index steps) {
   Job job;
   job.name = "varying";

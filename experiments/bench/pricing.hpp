@@ -1,5 +1,5 @@
 #pragma once
-// The running time of the network model's estimates.
+// Measures the running time of the network model's estimates.
 
 #include <string>
 #include <vector>

@@ -5,7 +5,7 @@
 namespace onebit::experiments {
 namespace {
 
-/// A run with one number of workers, and the seconds of its gradients.
+/// A run with some number of workers, and the times of its gradients.
 struct Entry {
   std::unique_ptr<sim::VirtualCluster> cluster;
   std::vector<double> seconds;
@@ -16,7 +16,7 @@ struct Entry {
 sim::RunConfig with_workers(sim::RunConfig config, Index workers, Index global_batch) {
   if (workers < 1 || global_batch % workers != 0) {
     throw ConfigError(std::to_string(workers) + " workers cannot share " + std::to_string(global_batch) + " examples",
-                      "sweep", "numbers that divide --global-batch");
+                      "sweep", "give numbers of workers that divide --global-batch");
   }
   config.workers = workers;
   config.batch = global_batch / workers;

@@ -1,5 +1,5 @@
 #pragma once
-// The cost of the number of workers at a constant number of examples per step.
+// Measures how the time of a step depends on the number of workers, with a constant number of examples per step.
 
 #include "experiments/bench/bench.hpp"
 
@@ -7,7 +7,7 @@ namespace onebit::experiments {
 
 struct ScalingRow {
   Index workers = 0;
-  double gradient = 0;        ///< seconds: sample, forward, backward
+  double gradient = 0;        ///< seconds of sampling, forward and backward passes
   double step = 0;            ///< seconds of a whole step
   double gradient_bytes = 0;  ///< workers x parameters x 4
 };
@@ -15,15 +15,15 @@ struct ScalingRow {
 struct ScalingReport {
   Index global_batch = 0;
   Index rounds = 0;
-  std::vector<ScalingRow> rows;  ///< in the order of the sweep
+  std::vector<ScalingRow> rows;  ///< rows in the order of the sweep
 };
 
-/// Measures medians over rounds in which each number of workers takes a step. Throws ConfigError where one of them does
+/// Measures medians over rounds in which each number of workers takes a step. Throws ConfigError if one of them does
 /// not divide the examples of a step.
 ScalingReport bench_scaling(const sim::RunConfig& config, const std::vector<Index>& sweep, Index global_batch,
                             Index rounds);
 
-/// Returns 1, 2, 4, ..., 64, as far as they divide the examples of a step.
+/// Returns those of 1, 2, 4, ..., 64 that divide the examples of a step, up to the first that does not.
 std::vector<Index> default_sweep(Index global_batch);
 
 }  // namespace onebit::experiments

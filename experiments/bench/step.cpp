@@ -9,7 +9,7 @@ namespace {
 using device::Buffer;
 using device::Device;
 
-/// One worker whose batch is that of all workers, with plain Adam, on one device.
+/// Returns a run of plain Adam with one worker on one device, whose batch has the examples of all workers.
 sim::RunConfig big_batch(sim::RunConfig config) {
   config.device = device::parse_devices(config.device, config.threads).front().name();
   config.batch *= config.workers;
@@ -19,7 +19,8 @@ sim::RunConfig big_batch(sim::RunConfig config) {
   return config;
 }
 
-/// Measures a product large enough for the device's best rate, and a copy between two buffers larger than its caches.
+/// Runs a matrix product large enough for the device's best rate, and a copy between two buffers larger than its
+/// caches.
 class LimitProbe {
  public:
   explicit LimitProbe(const Device& device)
@@ -89,8 +90,7 @@ double median_of(const Part& part, const std::vector<sim::StepOutcome>& outcomes
 
 StepBench bench_step(const sim::RunConfig& config, Index rounds) {
   const auto cluster = steady_cluster(config, rounds), plain = steady_cluster(big_batch(config), rounds);
-  // The limits are those of all devices together: a logical device has its share of the threads, a GPU is one of
-  // several.
+  // The limits are those of all devices together. The probe runs on a CPU with all threads, or on one of the GPUs.
   const Device device = device::parse_devices(big_batch(config).device, config.threads).front();
   const double gpus = device.is_gpu() ? static_cast<double>(cluster->replicas().size()) : 1.0;
   StepBench bench;

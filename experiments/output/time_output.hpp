@@ -14,7 +14,7 @@ namespace onebit::experiments {
 Table communication_table(const std::vector<analysis::ArmFigures>& arms);
 /// Returns the time of the whole run: computing, communication, codec and update.
 Table times_table(const std::vector<analysis::ArmFigures>& arms);
-/// Returns the computing times behind these tables, one line per group.
+/// Returns the computing times that times_table includes, one line per group.
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups);
 
 /// Returns an object with one member per cluster.

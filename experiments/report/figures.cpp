@@ -24,7 +24,7 @@ analysis::Curve curve_of(const std::string& label, const analysis::LossCurve& cu
 
 /// Returns a figure with captions and labels, but without curves.
 Figure empty_loss_figure(const analysis::LossCurve& curve) {
-  const char* const band = "Mean over the seeds; band: 95% interval by Student's t.";
+  const char* const band = "Mean over the seeds; the band is the 95% interval (Student's t).";
   Figure figure{.name = "loss-steps", .caption = band};
   figure.plot = {.title = "Evaluated loss", .x_label = "step", .y_label = "evaluated loss", .curves = {}};
   switch (curve.axis) {
@@ -98,9 +98,9 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison) {
 Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views) {
   Figure figure{.name = "variance",
                 .caption =
-                    "min(r, 1/r), r = ||v||_1 of the variance that preconditions now over its value a lag before; one "
-                    "run of each arm, dashed: its freeze step. After the freeze: the shadow variance, where the run "
-                    "was probed."};
+                    "min(r, 1/r), where r is ||v||_1 of the variance that preconditions, divided by its value one lag "
+                    "earlier. One run of each arm; dashed lines mark freeze steps. Curves continue after the freeze "
+                    "with the shadow variance if the run was probed."};
   figure.plot = {.title = "Stability of the variance",
                  .x_label = "step",
                  .y_label = "stability ratio",
@@ -118,7 +118,7 @@ Figure stability_figure(std::span<const std::string> arms, std::span<const analy
 
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view) {
   Figure figure{.name = "tensors-" + arm,
-                .caption = "Stability ratio of every tensor's variance until the freeze; bright: stable."};
+                .caption = "Stability ratio of every tensor's variance until the freeze; bright means stable."};
   figure.map = {.title = "Stability by tensor, " + arm,
                 .x_label = "step",
                 .rows = {},
@@ -137,8 +137,8 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
   constexpr std::size_t shown = 6;
   Figure figure{.name = "steps-" + arm,
                 .caption =
-                    "How far one bit at its tensor's scale would move the coordinate with the least denominator, in "
-                    "learning rates; where this is large, compressed steps explode."};
+                    "How far one bit at its tensor's scale would move the coordinate with the smallest denominator, in "
+                    "learning rates. If this is large, compressed steps explode."};
   figure.plot = {.title = "Longest steps of one bit, " + arm,
                  .x_label = "step",
                  .y_label = "learning rates",
@@ -161,8 +161,8 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view) {
   Figure figure{.name = "bound-" + arm,
                 .caption =
-                    "Sums over the steps after the freeze. A left side that is not positive is not drawn: at such a "
-                    "learning rate the theorem says nothing."};
+                    "Sums over the steps after the freeze. The left side is drawn only where it is positive; elsewhere "
+                    "the theorem says nothing at this learning rate."};
   figure.plot = {.title = "Both sides of the bound of 1-bit Adam, " + arm,
                  .x_label = "step",
                  .y_label = "sum",
@@ -192,7 +192,7 @@ std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const ana
   const auto& [row_option, row_values] = *options.begin();
   const auto& [column_option, column_values] = *std::next(options.begin());
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  Figure figure{.name = "sweep", .caption = "Mean final loss; blank: not run, or diverged."};
+  Figure figure{.name = "sweep", .caption = "Mean final loss; a blank cell was not run, or diverged."};
   figure.map = {.title = "Final loss over " + row_option + " (rows) and " + column_option,
                 .x_label = column_option,
                 .rows = row_values,

@@ -13,15 +13,15 @@
 
 namespace onebit::experiments {
 
-/// A picture: either the plot or the map is drawn.
+/// A picture, which is either a plot or a heat map.
 struct Figure {
-  std::string name;  ///< name of its files, which begins with what it shows
+  std::string name;  ///< name of its files; it begins with the kind of figure
   std::string caption;
   analysis::Plot plot = {};
   analysis::HeatMap map = {};
 };
 
-/// Returns loss against steps, samples (where arms take different numbers of them per step), bytes and the time on each
+/// Returns loss against steps, samples (if arms take different numbers of them per step), bytes and the time on each
 /// cluster, with a curve and its band for each arm.
 std::vector<Figure> loss_figures(const analysis::Comparison& comparison);
 
@@ -29,7 +29,7 @@ std::vector<Figure> loss_figures(const analysis::Comparison& comparison);
 /// length.
 Figure stability_figure(std::span<const std::string> arms, std::span<const analysis::VarianceView> views);
 
-/// Returns the stability of every tensor's variance over the steps of a run; without values where the log has no rows
+/// Returns the stability of every tensor's variance over the steps of a run; without values if the log has no rows
 /// of tensors.
 Figure tensor_figure(const std::string& arm, const analysis::VarianceView& view);
 
@@ -39,7 +39,7 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes);
 /// Returns both sides of 1-bit Adam's bound over the steps of a run, and the terms of the right side.
 Figure bound_figure(const std::string& arm, const analysis::TheoryView& view);
 
-/// Returns mean final losses over two options, where only these distinguish the arms and each has several values.
+/// Returns a map of mean final losses over two options, if exactly two options distinguish the arms; otherwise nothing.
 std::vector<Figure> sweep_figures(std::span<const analysis::Arm> arms, const analysis::Comparison& comparison);
 
 }  // namespace onebit::experiments

@@ -1,5 +1,5 @@
 #pragma once
-// An HTML page in one file: text, tables, figures. It is readable on a small screen, in print and without a network.
+// Writes an HTML page in one file, with text, tables and figures, readable on small screens, in print and offline.
 
 #include <string>
 #include <vector>
@@ -8,17 +8,17 @@
 
 namespace onebit::experiments::html {
 
-/// Escapes the characters that have a meaning in HTML; control characters become spaces.
+/// Escapes characters that are special in HTML; control characters become spaces.
 std::string text(const std::string& plain);
 
 std::string heading(int level, const std::string& plain);
 std::string paragraph(const std::string& plain);
 std::string list(const std::vector<std::string>& items);
-/// Returns text of fixed width with its line breaks.
+/// Returns text in a fixed-width font that keeps its line breaks.
 std::string preformatted(const std::string& plain);
-/// Returns a table that scrolls horizontally where the screen is too narrow. Empty for a table without rows.
+/// Returns a table that scrolls horizontally if the screen is too narrow. Empty for a table without rows.
 std::string table(const Table& table);
-/// Returns an <svg> element with a caption; empty where there is no picture.
+/// Returns an <svg> element with a caption; empty if there is no picture.
 std::string figure(const std::string& svg, const std::string& caption);
 
 /// Returns the whole document.

@@ -19,14 +19,14 @@ namespace {
 using analysis::Arm;
 using analysis::Run;
 
-/// Returns the run that represents an arm where only one log is examined.
+/// Returns the run that represents an arm in views of a single log.
 const Run& example_of(const Arm& arm) {
   const auto finished =
       std::ranges::find_if(arm.runs, [](const Run& run) { return outcome_of(run) == analysis::Outcome::finished; });
   return finished == arm.runs.end() ? arm.runs.front() : *finished;
 }
 
-/// Returns the step sizes; none where the log predates their columns or has no rows of tensors.
+/// Returns the step sizes, or nothing if the log predates their columns or has no rows of tensors.
 std::optional<analysis::StepSizes> step_sizes_of(const sim::LogReader& log) {
   try {
     return analysis::view_step_sizes(log);
@@ -102,7 +102,7 @@ std::string summary_html(const Report& report) {
   std::string body = html::heading(2, "Summary") + html::table(arms_table(comparison.arms)) +
                      html::paragraph(baselines_of(comparison.arms));
   body += verdicts_html(comparison);
-  if (!report.problems.empty()) body += html::heading(3, "What went wrong") + html::list(report.problems);
+  if (!report.problems.empty()) body += html::heading(3, "Problems of single runs") + html::list(report.problems);
   if (!report.left_out.empty()) body += html::heading(3, "Logs that were left out") + html::list(report.left_out);
   return body;
 }
@@ -121,7 +121,7 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
       body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));
   }
   if (!report.without_variance.empty()) {
-    body += html::heading(3, "Arms that have no such view") + html::list(report.without_variance);
+    body += html::heading(3, "Arms without this view") + html::list(report.without_variance);
   }
   return body;
 }
@@ -142,8 +142,8 @@ std::string network_html(const Report& report, const std::vector<Figure>& figure
                      html::table(network_table(report));
   if (!comparison.arms.front().seconds.empty()) {
     body += html::paragraph(
-                "Estimated for clusters: communication as it was recorded; the whole run with computing, codec and "
-                "update.") +
+                "Estimates for clusters: the first table prices the recorded communication alone, the second the whole "
+                "run with computing, codec and update.") +
             html::table(communication_table(comparison.arms)) + html::table(times_table(comparison.arms)) +
             html::list(computing_lines(comparison.computing));
   }
@@ -151,7 +151,7 @@ std::string network_html(const Report& report, const std::vector<Figure>& figure
   return body + figures_html(figures, "loss-time");
 }
 
-/// Returns the theory of the arms whose example was probed.
+/// Returns the theory section, for arms whose example run was probed.
 std::string theory_html(const Report& report, const std::vector<Figure>& figures) {
   if (report.theories.empty() && report.without_theory.empty()) return "";
   std::string body = html::heading(2, "Theory");
@@ -198,7 +198,7 @@ std::string repeat_html(const Report& report) {
       logs[header.command_line + "\n  by " + by].push_back(run.summary.path);
     }
   }
-  std::string body = html::heading(2, "To repeat it");
+  std::string body = html::heading(2, "How to repeat the runs");
   for (const auto& [command, paths] : logs) body += html::preformatted(command + "\n  " + join(paths, "\n  "));
   return body;
 }

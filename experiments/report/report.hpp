@@ -1,5 +1,5 @@
 #pragma once
-// A report on many logs: one page with embedded pictures, or their numbers as one tidy table.
+// A report on many logs: one page with embedded pictures, or all evaluations in one table.
 
 #include <iosfwd>
 #include <optional>
@@ -21,15 +21,15 @@ struct ReportRequest {
 /// The contents of a report, read once.
 struct Report {
   std::vector<analysis::Arm> arms;
-  std::vector<std::string> left_out;  ///< unusable logs, one line each
+  std::vector<std::string> left_out;  ///< unusable logs, one line for each
   std::vector<std::string> problems;  ///< problems of single runs, one line each
   analysis::Comparison comparison;
-  /// Results of one run of each arm, the first that finished; arms without a variance are left out.
+  /// Views of one run of each arm, the first that finished. Arms without a variance are left out.
   std::vector<std::string> variance_arms;
   std::vector<analysis::VarianceView> variances;
-  std::vector<std::optional<analysis::StepSizes>> step_sizes;  ///< [variances]
+  std::vector<std::optional<analysis::StepSizes>> step_sizes;  ///< step sizes, one entry per element of variances
   std::vector<std::string> without_variance;  ///< arms without a variance, one line each with the reason
-  /// Results of the same runs, where they were probed.
+  /// Views of the same runs, if they were probed.
   std::vector<std::string> theory_arms;
   std::vector<analysis::TheoryView> theories;
   std::vector<std::string> without_theory;  ///< probed runs without such a view, one line each with the reason
@@ -41,7 +41,7 @@ Report make_report(const std::vector<std::string>& paths, const ReportRequest& r
 
 std::vector<Figure> figures_of(const Report& report);
 
-/// Returns the document with its figures (figures_of). Without gnuplot it has no pictures, and says so.
+/// Returns the document with its figures (figures_of). Without gnuplot the page says that it has no pictures.
 std::string html_of(const Report& report, const std::vector<Figure>& figures);
 
 /// Writes one row per evaluation: arm, seed, log, status, step, samples, bytes, loss, accuracy.

@@ -28,7 +28,7 @@ Index parameters_of(const sim::PreparedRun& run) {
   return sim::make_model(counting, run.config.model, *run.resources.data)->parameters();
 }
 
-/// Trains one arm. Returns false where a signal stopped it.
+/// Trains one arm. Returns false if a signal stopped it.
 bool run_arm(const Study& study, const Arm& arm, Index examples, analysis::Arm& result) {
   for (Index s = 0; s < study.seeds; ++s) {
     sim::RunConfig config = with_seed(make_config(arm.settings), s);
@@ -55,7 +55,8 @@ Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices&
   for (const Arm& arm : arms) {
     const sim::RunConfig config = make_config(arm.settings);
     if (study.seeds > 1 && config.seed > std::numeric_limits<std::uint32_t>::max() - (study.seeds - 1)) {
-      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed), "4294967295");
+      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(config.seed),
+                        "the largest seed is 4294967295");
     }
     const sim::PreparedRun run = sim::prepare(config);
     if (config.eval.examples == 0) examples = std::min(examples, run.config.eval.examples);

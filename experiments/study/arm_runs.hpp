@@ -10,9 +10,9 @@
 
 namespace onebit::experiments {
 
-/// Checks every configuration, and that every output is free, before anything is trained. Warns of options without
-/// effect. Returns the number of examples per evaluation for the arms that leave it open: that of the logs being
-/// resumed, else one that all of them can afford, so that they are compared on the same examples. Throws ConfigError.
+/// Checks every configuration and every output path before anything is trained. Warns of options without effect.
+/// Returns the number of examples per evaluation for the arms that do not set it: the number in the logs being resumed,
+/// or else the smallest of the arms' defaults, so that all arms are compared on the same examples. Throws ConfigError.
 Index check_arms(const Study& study, const std::vector<Arm>& arms, const Prices& prices);
 
 struct ArmResults {
@@ -20,7 +20,7 @@ struct ArmResults {
   bool complete = true;  ///< false: a signal asked to stop, and the last run is incomplete
 };
 
-/// Trains all arms. examples: the return value of check_arms. Throws what runs throw.
+/// Trains all arms. examples: the return value of check_arms. Throws whatever training throws.
 ArmResults run_arms(const Study& study, const std::vector<Arm>& arms, Index examples);
 
 }  // namespace onebit::experiments

@@ -70,7 +70,7 @@ std::vector<Arm> arms_of(const RunSettings& common, const ArmTexts& texts) {
   for (const std::string& text : texts.arms) arms.push_back(parse_arm(text, common.settings));
   std::set<std::string> names;
   for (const Arm& arm : arms) {
-    if (!names.insert(arm.name).second) throw ConfigError("two arms of one name", arm.name, "give each its own");
+    if (!names.insert(arm.name).second) throw ConfigError("duplicate arm name", arm.name, "give each arm its own name");
     const sim::RunConfig config = make_config(arm.settings);
     if (common.deepspeed) check_batch(*common.deepspeed, config, "arm " + arm.name);
   }

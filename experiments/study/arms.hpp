@@ -11,7 +11,7 @@ namespace onebit::experiments {
 
 struct Arm {
   std::string name;
-  Settings settings;  ///< the common ones, then the arm's own
+  Settings settings;  ///< common settings, followed by the arm's own
 };
 
 /// Parses 'key=value,key=value'. A part without '=' belongs to the preceding value, because lists of layers contain
@@ -19,11 +19,11 @@ struct Arm {
 Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
                         const std::string& form);
 
-/// Returns the arms of the optimizers and the texts; without either, one of the common options' optimizer, or else adam
-/// and onebit-adam. Throws ConfigError for malformed or duplicate arms.
+/// Returns one arm per optimizer and one per text. Without either, returns one arm for the optimizer that the common
+/// options name, or else the arms adam and onebit-adam. Throws ConfigError for malformed or duplicate arms.
 std::vector<Arm> arms_of(const RunSettings& common, const ArmTexts& texts);
 
-/// Returns the arms' runs, each with the names of the options that its arm gave.
+/// Returns one run per arm, with the names of the options that the arm sets itself.
 std::vector<GivenRun> given_runs(const RunSettings& common, const std::vector<Arm>& arms);
 
 }  // namespace onebit::experiments

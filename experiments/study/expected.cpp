@@ -17,7 +17,7 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr const char* kWanted = "it is the runs.csv of 'onebit compare'";
+constexpr const char* kWanted = "the file must be a runs.csv of 'onebit compare'";
 
 /// One row of a file, with cells accessed by the names in its header.
 class Row {
@@ -27,9 +27,9 @@ class Row {
 
   const std::string& text(const std::string& column) const {
     const auto found = std::ranges::find(header_, column);
-    if (found == header_.end()) throw ConfigError("expected runs without a column", where_ + ": " + column, kWanted);
+    if (found == header_.end()) throw ConfigError("missing column", where_ + ": " + column, kWanted);
     const auto place = static_cast<std::size_t>(found - header_.begin());
-    if (place >= cells_.size()) throw ConfigError("a row that is too short", where_, kWanted);
+    if (place >= cells_.size()) throw ConfigError("row with too few cells", where_, kWanted);
     return cells_[place];
   }
 
@@ -39,7 +39,7 @@ class Row {
     Number value{};
     const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (code != std::errc() || end != digits.data() + digits.size())
-      throw ConfigError("no number", where_ + ": " + column + " " + digits, kWanted);
+      throw ConfigError("not a number", where_ + ": " + column + " " + digits, kWanted);
     return value;
   }
 
@@ -67,20 +67,21 @@ bool moved_freeze(const ExpectedRun& expected, const analysis::Summary& run) {
          static_cast<double>(moved) <= share * static_cast<double>(expected.freeze_step);
 }
 
-/// Describes a difference that rounding cannot explain; empty: there is none. Where a run diverges is chance.
+/// Describes a difference that rounding cannot explain; empty if there is none. The step at which a run diverges is
+/// a matter of chance and is not compared.
 std::string other_run(const ExpectedRun& expected, const analysis::Summary& run) {
   const std::string seed = "seed " + std::to_string(run.seed) + ": ";
   const std::string status(sim::run_status_names[static_cast<std::size_t>(run.status)]);
   const auto counted = [&](const std::string& what, Index before, Index now) {
-    return seed + std::to_string(now) + " " + what + ", not " + std::to_string(before);
+    return seed + what + " " + std::to_string(now) + ", expected " + std::to_string(before);
   };
-  if (status != expected.status) return seed + status + ", not " + expected.status;
+  if (status != expected.status) return seed + status + ", expected " + expected.status;
   if (run.status == sim::RunStatus::diverged) return "";
   if (run.steps != expected.steps) return counted("steps", expected.steps, run.steps);
   if (moved_freeze(expected, run)) return "";
-  if (run.freeze_step != expected.freeze_step)
-    return counted("as its freeze step", expected.freeze_step, run.freeze_step);
-  if (run.bytes != expected.bytes) return seed + shortest(run.bytes) + " bytes, not " + shortest(expected.bytes);
+  if (run.freeze_step != expected.freeze_step) return counted("freeze step", expected.freeze_step, run.freeze_step);
+  if (run.bytes != expected.bytes)
+    return seed + "bytes " + shortest(run.bytes) + ", expected " + shortest(expected.bytes);
   return "";
 }
 
@@ -94,9 +95,9 @@ double relative_difference(double expected, double value) {
   return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }
 
-/// Whether rounding, which training amplifies, can explain how losses differ. They may be too small to matter; or have
-/// no consistent sign over the seeds (three times the 95% interval, because among several arms one in twenty would be
-/// flagged by chance) and lie within the recorded interval.
+/// Whether rounding, which training amplifies, can explain how losses differ. It can if the differences are too small
+/// to matter, or if they have no consistent sign over the seeds and the mean loss lies within the recorded interval.
+/// The test of the sign uses three times the 95% interval, because chance alone would flag one arm in twenty.
 bool by_rounding(const ArmAgreement& arm, const std::vector<double>& expected, const std::vector<double>& now) {
   constexpr double negligible = 1e-3;
   if (arm.largest <= negligible) return true;
@@ -130,8 +131,9 @@ class ArmCheck {
     result_.measured = analysis::mean_interval(now_);
     if (!by_rounding(result_, before_, now_))
       differs(std::isfinite(result_.expected.half_width)
-                  ? "losses are shifted by " + percent_text(analysis::paired_relative_difference(before_, now_).mean)
-                  : "another loss, and one seed cannot tell whether by rounding");
+                  ? "the losses are shifted by " +
+                        percent_text(analysis::paired_relative_difference(before_, now_).mean)
+                  : "the loss differs; one seed cannot show whether by rounding alone");
     if (!result_.reason.empty()) {
       result_.agreement = Agreement::differs;
     } else {
@@ -171,14 +173,14 @@ ArmAgreement agreement(const std::string& arm, const std::vector<ExpectedRun>& e
 }  // namespace
 
 std::vector<ExpectedRun> read_expected(const std::string& path) {
-  std::istringstream file(files::read_text(path, "the runs that are expected", kWanted));
+  std::istringstream file(files::read_text(path, "expected runs", kWanted));
   const auto next = [&](std::string& line) {
     if (!std::getline(file, line)) return false;
     if (line.ends_with('\r')) line.pop_back();
     return true;
   };
   std::string line;
-  if (!next(line)) throw ConfigError("no runs are expected", path, kWanted);
+  if (!next(line)) throw ConfigError("no runs in the file", path, kWanted);
   const std::vector<std::string> header = split(line, ',');
   std::vector<ExpectedRun> runs;
   for (Index number = 2; next(line); ++number) {
@@ -186,7 +188,7 @@ std::vector<ExpectedRun> read_expected(const std::string& path) {
     const std::vector<std::string> cells = split(line, ',');
     runs.push_back(run_of(Row(header, cells, path + ":" + std::to_string(number))));
   }
-  if (runs.empty()) throw ConfigError("no runs are expected", path, kWanted);
+  if (runs.empty()) throw ConfigError("no runs in the file", path, kWanted);
   return runs;
 }
 

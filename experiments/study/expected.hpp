@@ -10,39 +10,40 @@
 
 namespace onebit::experiments {
 
-/// A recorded run: the columns that do not depend on time.
+/// The columns of a recorded run that do not depend on time.
 struct ExpectedRun {
   std::string arm;
   std::uint32_t seed = 0;
   std::string status;
   Index steps = 0, freeze_step = 0;
-  double final_loss = 0;  ///< NaN: it diverged
+  double final_loss = 0;  ///< NaN if the run diverged
   double bytes = 0;       ///< bytes sent by one worker
 };
 
 /// Reads the rows of a file with the columns arm, seed, status, steps, freeze_step, final_loss and bytes_per_worker, in
-/// any order and among others. Throws ConfigError, with the line, for a missing file or column and for malformed
-/// numbers.
+/// any order; other columns are ignored. Throws ConfigError, with the line, for a missing file or column and for
+/// malformed numbers.
 std::vector<ExpectedRun> read_expected(const std::string& path);
 
 enum class Agreement {
   same,  ///< every run has the recorded final loss, bit by bit
-  /// Within what rounding on other compilers and devices explains: losses differ by at most 0.1%, or without a
-  /// consistent sign over the seeds and within the recorded interval; a rule may freeze a few steps earlier or later.
+  /// Rounding on other compilers and devices can explain the differences: losses differ by at most 0.1%, or their
+  /// differences have no consistent sign over the seeds and the mean loss lies within the recorded interval. A rule may
+  /// freeze a few steps earlier or later.
   close,
-  differs  ///< beyond that, or with different seeds, outcomes, steps or bytes
+  differs  ///< larger differences, or different seeds, outcomes, steps or bytes
 };
 
-/// An arm against its record.
+/// Comparison of an arm with its record.
 struct ArmAgreement {
   std::string arm;
   analysis::Interval expected, measured;  ///< intervals of the final losses
   double largest = 0;                     ///< largest relative difference of a run's final loss
   Agreement agreement = Agreement::same;
-  std::string reason;  ///< reason for `differs`
+  std::string reason;  ///< why the agreement is `differs`; otherwise empty
 };
 
-/// Compares every arm of the record and of the runs.
+/// Compares every arm that is in the record or in the runs.
 std::vector<ArmAgreement> agreements(const std::vector<ExpectedRun>& expected, const std::vector<analysis::Arm>& arms);
 
 }  // namespace onebit::experiments

@@ -20,7 +20,7 @@ using analysis::FreezeVerdict;
 constexpr double kNearEnough = 1.25;               ///< the search stops between two steps whose ratio is at most this
 constexpr double kEarliest = 0.02, kLatest = 0.9;  ///< range of the search, as shares of the run
 
-/// Searches the next step to try: between the latest step that failed and the earliest that passed.
+/// Chooses the next step to try, between the latest step that failed and the earliest that passed.
 class Search {
  public:
   explicit Search(Index steps) : steps_(steps) {}
@@ -31,7 +31,7 @@ class Search {
     if (passed_ < failed_) passed_ = 0;
   }
 
-  /// Returns the next step; none where the bracket is narrow enough, or nothing is left to try.
+  /// Returns the next step, or nothing if the bracket is narrow enough or no step is left to try.
   std::optional<Index> next() const {
     const auto total = static_cast<double>(steps_), low = static_cast<double>(failed_);
     double step = 0;
@@ -46,7 +46,7 @@ class Search {
     return static_cast<Index>(std::llround(step));
   }
 
-  /// Returns the earliest step that passed; 0: none.
+  /// Returns the earliest step that passed; 0 if none did.
   Index passed() const { return passed_; }
 
  private:
@@ -67,7 +67,7 @@ class Laboratory {
 
   FreezeAnswer answer;
 
-  /// Runs the experiment. Returns false where a signal stopped it.
+  /// Runs the experiment. Returns false if a signal stopped it.
   bool run() {
     std::vector<Arm> all = arms_;
     all.push_back({kFloorArm, {}});
@@ -133,7 +133,7 @@ class Laboratory {
   bool choose(SeedRuns& first, const sim::LogReader& log) {
     Search search(answer.steps);
     std::optional<Index> step = first_step(log);
-    const Index most = answer.verdict_runs / 2 - 2;  // leaves room for the dense run, and a frozen one if all fail
+    const Index most = answer.verdict_runs / 2 - 2;  // room for the dense run, and a frozen one if all tries fail
     while (step && static_cast<Index>(answer.tried.size()) < most) {
       if (!run_at(first, *step, {&compressed()})) return false;
       analysis::FreezeTrial trial{.seed = first.seed(), .freeze_step = *step, .frozen = {}, .compressed = {}};
@@ -163,7 +163,7 @@ class Laboratory {
     return true;
   }
 
-  /// Adds the arm that tries the advice which the output gives.
+  /// Adds the arm that tries the variance floor which the output recommends.
   void add_floor_arm() {
     if (!answer.floor_is_left || std::ranges::find(arms_, kFloorArm, &Arm::name) != arms_.end()) return;
     arms_.push_back(compressed());
@@ -190,7 +190,8 @@ class Laboratory {
     return true;
   }
 
-  /// A safe verdict ends the experiment once two thirds of all runs judge, so that the cost of choosing is justified.
+  /// A safe verdict ends the experiment once two thirds of all runs belong to the judging seeds, so that the runs spent
+  /// on choosing stay a minor share.
   bool is_decided(const analysis::FreezeRow& row, std::size_t seeds) const {
     const auto is_safe = [](FreezeVerdict verdict) {
       return verdict == FreezeVerdict::safe || verdict == FreezeVerdict::safe_but_worse;

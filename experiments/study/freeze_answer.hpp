@@ -10,10 +10,10 @@
 
 namespace onebit::experiments {
 
-/// A freeze that the first seed tried.
+/// A freeze step that the first seed tried.
 struct TriedFreeze {
   Index step = 0;
-  double together = 0;  ///< cost of the compressed run relative to the dense one; infinite: it diverged
+  double together = 0;  ///< cost of the compressed run relative to the dense one; infinite if it diverged
 };
 
 /// Time that freezing saves on a cluster: means over the judging seeds.
@@ -24,32 +24,33 @@ struct SavedTime {
 
 struct FreezeAnswer {
   Index steps = 0;                 ///< steps of the run
-  std::uint32_t choosing = 0;      ///< the seed that chose
-  std::vector<TriedFreeze> tried;  ///< freezes that it tried, in order
-  Index freeze_step = 0;           ///< the chosen step; 0: none was found
+  std::uint32_t choosing = 0;      ///< seed that chose the freeze step
+  std::vector<TriedFreeze> tried;  ///< freeze steps that this seed tried, in order
+  Index freeze_step = 0;           ///< chosen step; 0: none was found
   std::string option;              ///< option that freezes at this step
-  bool floor_is_left = false;      ///< the optimizer takes a floor of the variance, but was given none
-  /// Verdict of the judging seeds that were run, at freeze_step. Where that is 0: of the choosing seed at the latest
-  /// step tried, with one more arm, kFloorArm, if floor_is_left.
+  bool floor_is_left = false;      ///< the optimizer has an option for a variance floor, but it was not set
+  /// Verdict at freeze_step from the judging seeds that were run. If freeze_step is 0, it is the verdict at the latest
+  /// step tried from the choosing seed, with the additional arm kFloorArm if floor_is_left.
   analysis::FreezeValidation judged;
-  std::string reference;  ///< measure loss: the loss from which excess is counted, in words
+  std::string reference;  ///< describes the loss from which excess is counted (measure loss)
   Index looks = 1;        ///< largest number of looks at the verdict; the intervals of all looks hold jointly
-  Index runs = 0, verdict_runs = 0;  ///< number of all runs, and of those that judge
-  double ratio_fp16 = 0;             ///< bytes of dense fp16 all-reduces over those sent
+  Index runs = 0, verdict_runs = 0;  ///< numbers of all runs and of the judging seeds' runs
+  double ratio_fp16 = 0;             ///< bytes of dense fp16 all-reduces divided by the bytes sent
   std::vector<SavedTime> times;
   double wall_seconds = 0;
-  bool complete = true;  ///< false: a signal asked to stop, and there is no answer
+  bool complete = true;  ///< false: a signal stopped the command, and there is no answer
 };
 
-/// Name of the arm that tries a floor of the variance where no freeze was found.
+/// Name of the arm that tries a floor of the variance if no freeze step was found.
 inline constexpr const char* kFloorArm = "floor";
 
-/// Answers the question of `onebit freeze`. The first seed tries freezes: the one that `freeze auto` gives, then
-/// earlier ones while the compressed run costs at most half of the margin, later ones otherwise; the tries are limited
-/// to about half of the runs of a whole verdict. The other seeds, each with a dense, a frozen and a compressed run,
-/// judge the earliest freeze that passed, until the verdict is that it costs too much, or both verdicts are safe and
-/// two thirds of all runs judge. Their intervals hold jointly over all looks (Bonferroni). Runs are those of SeedRuns.
-/// Throws ConfigError, before anything is trained, for what `analyze --validate` refuses.
+/// Answers the question of `onebit freeze`. The first seed tries freeze steps: the one that `freeze auto` gives, then
+/// earlier ones while the compressed run costs at most half of the margin, later ones otherwise. The number of tries is
+/// limited to about half of the runs of a whole verdict. The other seeds, each with a dense, a frozen and a compressed
+/// run, judge the earliest step that passed. They stop once the verdict is that it costs too much, or once both
+/// verdicts are safe and two thirds of all runs are theirs. Their intervals hold jointly over all looks (Bonferroni).
+/// SeedRuns describes the runs. Throws ConfigError, before anything is trained, for everything that `analyze
+/// --validate` refuses.
 FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request, const Prices& prices);
 
 }  // namespace onebit::experiments

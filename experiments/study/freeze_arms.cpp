@@ -19,15 +19,16 @@ constexpr const char* kCompressed = "compressed";
 void check_frozen_options(const Study& study, const std::string& command) {
   if (study.seeds < 3)
     throw ConfigError("too few seeds", "seeds " + std::to_string(study.seeds),
-                      "give --seeds 5: some choose where to freeze, at least two others judge");
+                      "give --seeds 5: some seeds choose the freeze step, and at least two others judge it");
   if (study.folder.empty()) throw ConfigError("no output folder", command, "give -o DIR");
   for (const auto& [name, value] : study.run.settings) {
     if (name == "freeze" || name == "freeze.threshold" || name == "optimizer.var-freeze-step")
-      throw ConfigError("the freeze is what " + command + " varies", name,
-                        "leave it out; --thresholds or --freeze-at says where to freeze");
+      throw ConfigError(command + " sets the freeze step itself", name,
+                        command == "freeze" ? "leave this option out"
+                                            : "leave it out; --thresholds or --freeze-at sets where to freeze");
     if (name == "freeze.scope" && value != "run")
-      throw ConfigError("tensors that freeze one by one have no step of the run to try", name,
-                        "compare it with 'onebit compare', --arm tensor:freeze=auto,freeze.scope=tensor");
+      throw ConfigError(command + " needs one freeze step for all tensors", name + " " + value,
+                        "use 'onebit compare' with --arm tensor:freeze=auto,freeze.scope=tensor");
   }
 }
 
@@ -35,12 +36,13 @@ void check_frozen_run(const Study& study, const std::vector<Index>& steps) {
   sim::RunConfig config = make_config(study.run.settings);
   const std::string name = config.optimizer.name;
   if (optim::uncompressed_twin_of(name).empty())
-    throw ConfigError("optimizer has no variance that is frozen once", name,
-                      "take onebit-adam, onebit-lamb or zeroone-adam");
-  if (config.log.every != 1) throw ConfigError("thresholds are sought at every step", "log.every", "leave it at 1");
+    throw ConfigError("a freeze cannot be judged with this optimizer", name,
+                      "use onebit-adam, onebit-lamb or zeroone-adam");
+  if (config.log.every != 1)
+    throw ConfigError("the search for a freeze step needs every step in the log", "log.every", "leave it at 1");
   if (config.optimizer.semantics != optim::Semantics::paper)
-    throw ConfigError("freezes are validated in paper semantics", "optimizer.semantics deepspeed",
-                      "DeepSpeed's freeze_step is one more than the step that is found");
+    throw ConfigError("freezes are judged with paper semantics only", "optimizer.semantics deepspeed",
+                      "use --optimizer.semantics paper; DeepSpeed's freeze_step is the step found plus 1");
   config.optimizer.freeze.policy = "auto";
   if (!steps.empty()) config.optimizer = optim::frozen_after(std::move(config.optimizer), steps.back());
   if (steps.empty() && !optim::is_dense_until_freeze(name))
@@ -58,11 +60,11 @@ std::vector<Arm> arms_to_try(const Study& study) {
       const std::string& name = arm.settings[i].first;
       const bool later = name.starts_with("optimizer.") || name.starts_with("codec") || name.starts_with("feedback");
       if (!later)
-        throw ConfigError("an arm changes what is done after the freeze alone", arm.name + ": " + name,
+        throw ConfigError("an arm may only set options that act after the freeze", arm.name + ": " + name,
                           "options of the optimizer, the codec and the feedback");
     }
     if (arm.name == kFrozen || arm.name == kCompressed || arm.name == "dense")
-      throw ConfigError("two arms of one name", arm.name);
+      throw ConfigError("reserved arm name", arm.name, "choose a name other than dense, frozen and compressed");
     arms.push_back(std::move(arm));
   }
   return arms;
@@ -88,12 +90,12 @@ std::pair<double, std::string> reference_of(const std::string& text, const std::
       best = std::fmin(best, trial.frozen.loss);
       for (const analysis::FreezeOutcome& outcome : trial.compressed) best = std::fmin(best, outcome.loss);
     }
-    return {best, "the best final loss seen, " + shortest(best)};
+    return {best, "the best final loss of these runs, " + shortest(best)};
   }
   if (!text.empty() && text != "known") return {parse_real("reference", text), text};
   const bool known = constants && !std::isnan(constants->optimum_loss);
   if (known) return {constants->optimum_loss, "the known minimum, " + shortest(constants->optimum_loss)};
-  return {0, "0, no minimum being known"};
+  return {0, "0, as no minimum is known"};
 }
 
 }  // namespace onebit::experiments

@@ -15,24 +15,24 @@
 
 namespace onebit::experiments {
 
-/// Throws ConfigError for too few seeds, a missing output folder, and a freeze that the user has set. command: its name
-/// in error messages.
+/// Throws ConfigError for too few seeds, a missing output folder, and freeze options that the user has set. command:
+/// the command's name, for error messages.
 void check_frozen_options(const Study& study, const std::string& command);
 
 /// Throws ConfigError, before anything is trained, for a run whose freeze cannot be tried: an optimizer without an
-/// uncompressed twin, a rule that could never freeze, DeepSpeed's semantics. steps: where to freeze; empty: by the
-/// rule. Warns of options without effect.
+/// uncompressed twin, a rule that could never freeze, DeepSpeed's semantics. steps: where to freeze; if empty,
+/// the rule decides. Warns of options without effect.
 void check_frozen_run(const Study& study, const std::vector<Index>& steps);
 
-/// Returns the arms of a continuation: `frozen`, which does not compress, `compressed`, and every --arm of the user's,
-/// which may change options of the optimizer, the codec and the feedback. Throws ConfigError.
+/// Returns the arms of a continuation: `frozen`, which does not compress, `compressed`, and every --arm that the user
+/// gave, which may change options of the optimizer, the codec and the feedback. Throws ConfigError.
 std::vector<Arm> arms_to_try(const Study& study);
 
 /// Returns the outcomes of a seed's continuations in the order of the arms, the first of which is `frozen`.
 analysis::FreezeTrial trial_of(const SeedRuns& runs, const std::vector<Arm>& arms, Index step);
 
-/// Returns the loss from which excess is counted, and words for it: `known` (or empty) is the model's minimum, else 0;
-/// `best` is the best final loss of the runs; otherwise the text is a number.
+/// Returns the loss from which excess is counted, and its description: `known` (or empty) is the model's minimum, else
+/// 0; `best` is the best final loss of the runs; otherwise the text is a number.
 std::pair<double, std::string> reference_of(const std::string& text, const std::optional<sim::Constants>& constants,
                                             std::span<const analysis::DenseTrial> dense,
                                             std::span<const analysis::FreezeTrial> trials);

@@ -17,7 +17,8 @@ Prices prices_of(const PriceConfig& config) {
   std::set<std::string> names;
   for (const netmodel::Cluster& cluster : prices.clusters) {
     if (!names.insert(cluster.name).second)
-      throw ConfigError("two clusters of one name", cluster.name, "pictures are called by it");
+      throw ConfigError("duplicate cluster name", cluster.name,
+                        "give each cluster its own name; output files are named after it");
   }
   return prices;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The options of pricing as objects: their clusters, workload and cost model are loaded.
+// The objects that pricing options name: loaded clusters, workload and cost model.
 
 #include <memory>
 #include <vector>
@@ -9,21 +9,21 @@
 
 namespace onebit::experiments {
 
-/// Clusters on which runs are priced, and the rules.
+/// What runs are priced with: clusters, a cost model and rules.
 struct Prices {
   std::vector<netmodel::Cluster> clusters;
   std::unique_ptr<netmodel::CostModel> model;
   analysis::PriceRules rules;
 };
 
-/// Loads what a configuration names, reading its files. Throws ConfigError.
+/// Loads everything that a configuration names. Throws ConfigError.
 Prices prices_of(const PriceConfig& config);
 
 /// Loads the clusters of a configuration. Throws ConfigError.
 std::vector<netmodel::Cluster> clusters_of(const PriceConfig& config);
 
 /// Returns the rules of pricing. gradient_bytes: bytes per element in a dense all-reduce, unless the options set them.
-/// Throws what load_workload throws.
+/// Throws whatever load_workload throws.
 analysis::PriceRules rules_of(const PriceConfig& config, double gradient_bytes = sizeof(float));
 
 }  // namespace onebit::experiments

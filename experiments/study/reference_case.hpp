@@ -17,10 +17,10 @@ struct Deviation {
   void take(double difference, Index at_step);
 };
 
-/// The deviations of a replay from a case.
+/// Deviations of a replay from a case.
 struct CaseDeviation {
-  Deviation first;  ///< of params, worker 0
-  Deviation all;    ///< of params_all_workers, for the worst worker
+  Deviation first;  ///< deviation of worker 0 from the dataset params
+  Deviation all;    ///< deviation of the worst worker from the dataset params_all_workers
   bool has_all = false;
 };
 
@@ -28,13 +28,13 @@ struct CaseDeviation {
 void compare_step(const sim::GradientTrace& trace, const std::string& name, Index step, const std::vector<float>& x,
                   CaseDeviation& deviation);
 
-/// Combines the hyper-parameters and random numbers of the case, if one is named, with options, which override them.
-/// Throws ConfigError, also where the program does not have the case's method.
+/// Combines the hyper-parameters and random numbers of the case, if one is named, with the options `more`, which take
+/// precedence. Throws ConfigError, also if the program does not have the case's method.
 ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name, const Settings& more,
                        std::optional<double> penalty = {});
 
-/// Replays a trace and compares it with the case, if one is named; the parameters are written to `out`, if that is a
-/// path. Throws what Replay throws, and IoError where nothing can be written.
+/// Replays a trace and compares it with the case, if one is named; the parameters are written to `out`, unless
+/// it is empty. Throws what Replay throws, and IoError if the file cannot be written.
 CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& plan, const std::string& name,
                           const std::string& out = "", bool overwrite = false);
 

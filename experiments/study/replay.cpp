@@ -46,7 +46,7 @@ Replay::Seat Replay::make_seat(const device::Shard& shard) const {
   auto optimizer = make_optimizer(problem, config_.optimizer);
   if (optimizer->wants_extra_gradients()) {
     throw ConfigError("the optimizer cannot be replayed", config_.optimizer.name,
-                      "it needs gradients at points of its own choice, which no trace holds");
+                      "it needs gradients at points that it chooses itself, which no trace holds");
   }
   const Index rows = optimizer->local_weights() ? shard.own().count : 1;
   return {.shard = shard,

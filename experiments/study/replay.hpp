@@ -9,22 +9,22 @@
 
 namespace onebit::experiments {
 
-/// What is replayed, and how.
+/// How to replay a trace.
 struct ReplayPlan {
-  sim::RunConfig config;  ///< with one worker, it gets the mean of the recorded gradients
-  double penalty = 0;     ///< multiple of the weights added to every gradient, as a penalty of the loss
+  sim::RunConfig config;  ///< configuration of the run; with one worker, it gets the mean of the recorded gradients
+  double penalty = 0;     ///< multiple of the weights added to every gradient (an L2 penalty)
 };
 
 class Replay {
  public:
-  /// Prepares a replay. Throws ConfigError for an optimizer that needs gradients which no trace holds.
+  /// Prepares a replay. Throws ConfigError for an optimizer that needs gradients at points that it chooses itself.
   Replay(const sim::GradientTrace& trace, const ReplayPlan& plan);
 
   /// Whether workers have parameters of their own.
   bool local_weights() const { return seats_.front().optimizer->local_weights(); }
 
   /// Takes all steps of the trace. After each step, counted from 1, `use` gets the parameters: one row, or one per
-  /// worker where workers have their own. Throws NumericError where an update is not finite, and Error where an
+  /// worker if workers have their own. Throws NumericError if an update is not finite, and Error if an
   /// expectation of the optimizer failed.
   void run(const std::function<void(Index step, const std::vector<float>& x)>& use);
 

@@ -22,14 +22,14 @@ struct Difference {
   std::string option, there, now;
 };
 
-/// Throws where the configuration logs rows of a group that the log was created without.
+/// Throws if the configuration logs rows of a kind that the log was created without.
 void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, const std::string& log) {
   const bool workers = config.log.workers_every > 0 && !header.per_worker;
   const bool tensors = config.log.tensors_every > 0 && !header.per_tensor;
   const bool probes = config.probe.every > 0 && !header.probed;
   if (!workers && !tensors && !probes) return;
   const std::string option = workers ? "log.workers-every" : tensors ? "log.tensors-every" : "probe.every";
-  throw ConfigError("the log was created without these rows", log, "resume with --" + option + " 0");
+  throw ConfigError("the log was created without the rows of " + option, log, "resume with --" + option + " 0");
 }
 
 /// Returns the options that differ from the log's. An option that the log does not know had its default.
@@ -60,14 +60,14 @@ void check_allowed(const std::vector<std::string>& allowed) {
   }
 }
 
-/// Whether a run can continue with another value: not where that would make it another problem.
+/// Whether a run can continue with another value of an option. It cannot if the option defines the problem.
 bool can_differ(const std::string& option) {
   const std::string kind = option.substr(0, option.find('.'));
   return kind != "model" && kind != "data" && kind != "workers";
 }
 
-/// Says what to do about options that differ: those that were left out should be given as they were; those that were
-/// given are meant to differ, where they can. All options of a comparison's arms count as given.
+/// Says what to do about options that differ. An option that was left out should be given its value in the log; one
+/// that was given is meant to differ, if it can. All options of a comparison's arms count as given.
 std::string hint_for(const std::vector<Difference>& list, const OutputPolicy& policy, const sim::LogReader& log) {
   std::vector<std::string> meant;
   for (const Difference& difference : list) {
@@ -76,16 +76,16 @@ std::string hint_for(const std::vector<Difference>& list, const OutputPolicy& po
     if (given && can_differ(difference.option)) meant.push_back(difference.option);
   }
   const std::string allow = "--resume.allow " + join(meant, ",");
-  if (meant.size() == list.size()) return "resume with the same ones, or give " + allow;
+  if (meant.size() == list.size()) return "resume with the same options, or give " + allow;
   const std::string command = policy.given ? command_to_resume(log) : "";
-  const std::string same = command.empty() ? "resume with the same ones" : "the run goes on with `" + command + "`";
-  return meant.empty() ? same : same + "; another value of " + join(meant, ", ") + " takes " + allow;
+  const std::string same = command.empty() ? "resume with the same options" : "continue the run with `" + command + "`";
+  return meant.empty() ? same : same + "; to change " + join(meant, ", ") + ", give " + allow;
 }
 
 void refuse(const std::vector<Difference>& list, const OutputPolicy& policy, const sim::LogReader& log) {
   std::vector<std::string> texts;
   for (const Difference& difference : list) {
-    texts.push_back(difference.option + " '" + difference.there + "' there, '" + difference.now + "' now");
+    texts.push_back(difference.option + " '" + difference.there + "' in the log, '" + difference.now + "' now");
   }
   throw ConfigError("options differ from those of the log: " + join(texts, "; "), log.path(),
                     hint_for(list, policy, log));
@@ -117,8 +117,8 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, policy, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
-    throw ConfigError("no checkpoint from which a run with other options could continue", log,
-                      "--overwrite begins it anew");
+    throw ConfigError("no checkpoint, which a run needs to continue with other options", log,
+                      "give --overwrite to start the run again");
   }
   const bool changed = granted > 0 || allowed(kBits);
   const bool written = policy.weights_out.empty() || std::filesystem::exists(policy.weights_out);
@@ -131,7 +131,7 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   const std::vector<sim::EvaluationRow> rows =
       there.eval.every > 0 ? std::vector<sim::EvaluationRow>() : reader.evaluations();
   const auto later = std::ranges::find_if(rows, [](const auto& row) { return row.step > 0; });
-  decision.eval_every = later == rows.end() ? there.eval.every : later->step;  // 0 in an old log: a twentieth
+  decision.eval_every = later == rows.end() ? there.eval.every : later->step;  // old logs have 0
   decision.eval_examples = there.eval.examples;
   return decision;
 }
@@ -154,7 +154,7 @@ ResumeDecision agreed_decision(const OutputPolicy& policy, const sim::RunConfig&
     if (processes.any(own.existing == existing)) agreed.existing = existing;
   }
   const double evaluations[] = {static_cast<double>(own.eval_every), static_cast<double>(own.eval_examples)};
-  const std::vector<double> all = processes.communicator()->all_gather(evaluations);  // the log's are those of rank 0
+  const std::vector<double> all = processes.communicator()->all_gather(evaluations);  // rank 0's come first
   agreed.eval_every = static_cast<Index>(all[0]);
   agreed.eval_examples = static_cast<Index>(all[1]);
   return agreed;

@@ -8,15 +8,15 @@ namespace onebit::experiments {
 struct ResumeDecision {
   sim::Existing existing = sim::Existing::refuse;
   bool done = false;                        ///< the log is complete: nothing is left to train
-  Index eval_every = 0, eval_examples = 0;  ///< evaluations of the log that is continued
+  Index eval_every = 0, eval_examples = 0;  ///< how the log that is continued was evaluated
 };
 
-/// Returns the configuration with the log's evaluations where it leaves them open: evaluations continue as they began,
-/// even where a run is made longer.
+/// Returns the configuration, with eval.every and eval.examples taken from the log if it does not set them. So
+/// evaluations continue as they began, even if the run is made longer.
 sim::RunConfig continued(sim::RunConfig config, const ResumeDecision& decision);
 
-/// Decides by --overwrite, --resume and --resume.allow. Throws ConfigError, naming all of them, where options differ
-/// from the log's and may not.
+/// Decides by --overwrite, --resume and --resume.allow. Throws ConfigError if options differ from the log's without
+/// being allowed to; the message names all of them.
 ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig& config, const std::string& log);
 
 /// Decides for a run that may consist of several processes: rank 0 reads the log and tells the others. Collective.

@@ -105,7 +105,7 @@ bool SeedRuns::run_dense() {
   if (result.status == sim::RunStatus::stopped) return false;
   if (!std::isfinite(dense().outcome.loss))
     throw NumericError("the dense run has no final loss: " + result.reason, dense_,
-                       "freezes are held against one that trains and is evaluated");
+                       "frozen runs are compared with it, so it must finish and be evaluated");
   return true;
 }
 
@@ -182,7 +182,8 @@ bool SeedRuns::run_branches(const Branches& missing) {
       if (study_.training.watcher.stop_requested()) return false;
       const sim::StepOutcome outcome = prefix.advance();
       if (outcome.loss != logged[static_cast<std::size_t>(outcome.step - 1)].loss)
-        throw Error("the same steps gave another loss", dense_, "does the model draw numbers of its own?");
+        throw Error("repeating the dense steps gave a different loss", dense_,
+                    "check that the model draws no random numbers of its own");
     }
     const Branching branching(study_.folder + "/dense-prefix-" + std::to_string(config_.seed), prefix);
     for (const Arm* arm : arms) {

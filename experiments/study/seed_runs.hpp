@@ -16,31 +16,31 @@ namespace onebit::experiments {
 /// Returns the configuration of the settings, with `seed` added to its seed.
 sim::RunConfig config_of(const Settings& settings, Index seed);
 
-/// Returns the same configuration with the variance frozen after `step` steps.
+/// Returns the configuration of config_of with the variance frozen after `step` steps.
 sim::RunConfig frozen_config(const Settings& settings, Index seed, Index step);
 
 /// Makes the study's folder. Logs of an earlier experiment, whose freeze steps may differ, must not be mistaken for
-/// those of this one: they are removed where output may be overwritten, kept where runs are resumed, and else refused
+/// those of this one: they are removed if output may be overwritten, kept if runs are resumed, and otherwise refused
 /// (ConfigError).
 void make_room(const Study& study, const std::vector<Arm>& arms);
 
 /// Runs in the study's folder: dense-SEED.h5, and ARM-STEP-SEED.h5 for those that freeze after STEP. Where the
 /// optimizer is dense until its freeze, these are continuations of the dense run, bit-identical to a whole run with
-/// `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. Where runs are resumed, complete logs are kept. The study
-/// outlives it.
+/// `--freeze fixed:STEP`; for 0/1 Adam they are whole runs. When runs are resumed, complete logs are kept. The study
+/// must outlive this object.
 class SeedRuns {
  public:
   /// Arms that branch off from the dense run, by their freeze step.
   using Branches = std::map<Index, std::vector<const Arm*>>;
 
-  /// seed: offset to the seed of the settings; target: the loss to which FreezeOutcome::steps counts.
+  /// seed: offset from the seed of the settings. target: FreezeOutcome::steps counts the steps to this loss.
   SeedRuns(const Study& study, Index seed, double target);
 
-  /// Trains the dense run. Returns false where a signal stopped it. Throws NumericError where it has no final loss.
+  /// Trains the dense run. Returns false if a signal stopped it. Throws NumericError if it has no final loss.
   bool run_dense();
 
-  /// Trains what is missing of the branches, after run_dense; for continuations it computes the dense steps once more,
-  /// up to the last one before each freeze. Returns false where a signal stopped it.
+  /// Trains those of the branches that do not exist yet; run_dense comes first. For continuations it computes the dense
+  /// steps again, up to the last one before each freeze. Returns false if a signal stopped it.
   bool run(const Branches& branches);
 
   std::uint32_t seed() const { return config_.seed; }
@@ -56,7 +56,7 @@ class SeedRuns {
   std::string label_of(const Arm& arm, Index step) const;
   bool run_branches(const Branches& missing);
   bool run_whole(const Branches& missing);
-  /// Returns false where the run was asked to stop. Throws Error where it failed.
+  /// Returns false if the run was asked to stop. Throws Error if it failed.
   static bool went_on(const sim::RunResult& result, const std::string& path);
   bool branch(const Arm& arm, Index step, const std::string& checkpoint) const;
 

@@ -9,7 +9,7 @@
 
 namespace onebit::experiments {
 
-/// Arms as texts; see arms_of.
+/// Arms as the user wrote them; see arms_of.
 struct ArmTexts {
   std::vector<std::string> optimizers;
   std::vector<std::string> arms;  ///< 'name:key=value,key=value'
@@ -19,11 +19,11 @@ struct Study {
   RunSettings run;  ///< what all runs have in common
   ArmTexts arms;
   Index seeds = 1;     ///< paired seeds per arm: seed, seed + 1, ...
-  std::string folder;  ///< for the logs
+  std::string folder;  ///< folder for the logs
   Training training;
 };
 
-/// Warns of options of the study that none of the runs reads.
+/// Warns of options of the study that no run reads.
 void warn_of_idle_options(const Study& study, const std::vector<GivenRun>& runs);
 
 }  // namespace onebit::experiments

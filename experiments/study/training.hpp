@@ -1,5 +1,5 @@
 #pragma once
-// How a command's runs are trained: what becomes of existing logs, what their headers say, and who watches.
+// How a command's runs are trained: the treatment of existing logs, the origin in log headers, and progress callbacks.
 
 #include <functional>
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace onebit::experiments {
 
-/// What a command does with output that exists, and what it writes besides logs.
+/// How a command treats existing output, and what it writes besides logs.
 struct OutputPolicy {
   bool overwrite = false;
   bool resume = false;                         ///< continues existing logs
   std::vector<std::string> resume_allow = {};  ///< options that may differ from the log's
   std::string weights_out = {};                ///< file for the final weights of the only run; empty: none
-  std::optional<Settings> given = {};          ///< settings of the only run; none: arms have settings of their own
+  std::optional<Settings> given = {};          ///< settings of the only run; not set where arms have their own
 };
 
 /// What the header of a log says about its origin.
@@ -26,11 +26,11 @@ struct Origin {
   std::string program_version, git_commit, command_line;
 };
 
-/// Who watches the runs of a command. Every function may be replaced; the default ones do nothing.
+/// Functions that observe the runs of a command. Each may be replaced; the default ones do nothing.
 struct Watcher {
   using OnStep = std::function<void(const sim::Progress&)>;
-  /// Called at the start of a run with a name for it. What it returns is called after every step and is destroyed at
-  /// the end of the run.
+  /// Called at the start of a run with a name for it. The function that it returns is called after every step and is
+  /// destroyed at the end of the run.
   std::function<OnStep(const std::string& name)> watch = [](const std::string&) { return [](const sim::Progress&) {}; };
   /// Called once everything has been checked, before the first run.
   std::function<void()> on_start = [] {};
@@ -47,7 +47,7 @@ struct Training {
 /// Makes a folder unless it exists. Throws ConfigError.
 void make_folder(const std::string& path);
 
-/// Result of a run, and the shares of its devices in the work.
+/// Result of a run, and how its devices shared the work.
 struct TrainedRun {
   sim::RunResult result;
   std::vector<sim::RankShare> shares;

@@ -32,7 +32,7 @@ std::vector<std::string> names_in_order() {
   return names;
 }
 
-/// Returns the fewest settings that reproduce the values of a log; none where no settings do.
+/// Returns the fewest settings that reproduce the values of a log, or nothing if no settings do.
 std::optional<Settings> settings_of(const sim::LogHeader& header) {
   const std::map<std::string, std::string> there(header.config.begin(), header.config.end());
   Settings settings;
@@ -91,11 +91,11 @@ std::string Unfinished::state_text() const {
 std::string Unfinished::text() const {
   if (state == State::running) return "running";
   std::string text = "interrupted at step " + std::to_string(step);
-  if (state == State::unknown) text = "running on " + host + ", or " + text + ": this machine cannot tell";
+  if (state == State::unknown) text = "running on " + host + " or " + text + " (this machine cannot tell which)";
   text += checkpoint ? "; the newest checkpoint is of step " + std::to_string(*checkpoint)
                      : "; there is no checkpoint; a resumed run starts at step 0";
-  if (command.empty()) return text + "; go on with the same options and --resume";
-  return text + "; go on with `" + command + "`";
+  if (command.empty()) return text + "; continue with the same options and --resume";
+  return text + "; continue with `" + command + "`";
 }
 
 std::optional<Unfinished> unfinished_run(const std::string& path) {

@@ -8,8 +8,8 @@
 
 namespace onebit::experiments {
 
-/// Returns the command that continues the run of a log, ready for a shell, with every option whose value in the log
-/// differs from what it would be without it. Empty where this version of the program cannot express the log's options.
+/// Returns the command that continues the run of a log, quoted for a shell. It gives every option that would otherwise
+/// have another value than in the log. Empty if this version of the program cannot express the log's options.
 std::string command_to_resume(const sim::LogReader& log);
 
 /// A run whose log has the status running.
@@ -26,9 +26,9 @@ struct Unfinished {
   std::string text() const;
 };
 
-/// Returns the unfinished run of a log; none where the log says how it ended. The lock that a writer holds tells
-/// whether it still runs; on another machine than the run's, a missing lock proves nothing. Throws what LogReader
-/// throws.
+/// Returns the unfinished run of a log, or nothing if the log says how the run ended. A lock held by a writer shows
+/// that the run is still going; if the run began on another machine, a missing lock proves nothing. Throws what
+/// LogReader throws.
 std::optional<Unfinished> unfinished_run(const std::string& path);
 
 }  // namespace onebit::experiments

@@ -27,7 +27,7 @@ Candidates chosen_steps(const ValidationRequest& request, const std::string& den
   return steps;
 }
 
-/// Runs the trials of a seed whose dense run exists, at every candidate that it reaches. Returns false where a signal
+/// Runs the trials of a seed whose dense run exists, at every candidate that the run reaches. Returns false if a signal
 /// stopped it.
 bool run_trials(SeedRuns& runs, const ValidationRequest& request, const std::vector<Arm>& arms,
                 std::vector<analysis::FreezeTrial>& trials) {

@@ -1,6 +1,6 @@
 #pragma once
-// analyze --validate: for every seed a dense run, and from it continuations at each candidate for the freeze: frozen
-// without compression, and frozen and compressed.
+// analyze --validate: trains a dense run for every seed, and at each candidate for the freeze two runs that freeze
+// there: one without compression and one with it.
 
 #include <string>
 #include <vector>
@@ -12,27 +12,28 @@ namespace onebit::experiments {
 
 /// Where to freeze, and how a freeze is judged.
 struct ValidationRequest {
-  std::vector<double> thresholds;  ///< thresholds of `freeze auto`, ascending; or
-  std::vector<Index> steps;        ///< numbers of dense updates, ascending
+  std::vector<double> thresholds;  ///< thresholds of `freeze auto`, ascending; empty if steps are given
+  std::vector<Index> steps;        ///< numbers of dense updates, ascending; empty if thresholds are given
   analysis::FreezeMeasure measure = analysis::FreezeMeasure::loss;
   double margin = analysis::default_margin;
   std::string reference;  ///< known, best or a number; empty: known
-  double target = 0;      ///< measure steps: the loss to reach
+  double target = 0;      ///< loss to reach (measure steps)
 };
 
 struct ValidationResult {
-  analysis::FreezeValidation validation;  ///< of the seeds whose runs all ended
-  std::string reference;                  ///< measure loss: the loss from which excess is counted, in words
-  bool complete = true;                   ///< false: a signal asked to stop
-  std::string problem;                    ///< why a seed, and those after it, could not be run; empty: all could
+  analysis::FreezeValidation validation;  ///< verdicts from the seeds whose runs all ended
+  std::string reference;                  ///< describes the loss from which excess is counted (measure loss)
+  bool complete = true;                   ///< false: a signal stopped the command
+  std::string problem;                    ///< why the runs of a seed failed and no later seed was run; empty if all ran
 };
 
 /// Runs dense-SEED.h5, frozen-STEP-SEED.h5, compressed-STEP-SEED.h5 and ARM-STEP-SEED.h5 for every other arm, in the
 /// study's folder.
-/// Every continuation is bit-identical to a whole run with its `--freeze fixed:STEP`, as far as its options agree with
-/// the dense run's; the dense steps before it are computed once more. Where runs are resumed, complete logs are kept.
-/// Throws ConfigError, before anything is trained, for an optimizer without an uncompressed twin, a rule that could
-/// never freeze, options that it varies itself, too few seeds, and existing output.
+/// Runs that freeze are continuations of the dense run, whose steps before the freeze are computed again. A
+/// continuation is bit-identical to a whole run with `--freeze fixed:STEP`, as far as its options agree with the dense
+/// run's. For 0/1 Adam they are whole runs. When runs are resumed, complete logs are kept. Throws ConfigError, before
+/// anything is trained, for an optimizer without an uncompressed twin, a rule that could never freeze, options that it
+/// sets itself, too few seeds, and existing output.
 ValidationResult run_validation(const Study& study, const ValidationRequest& request);
 
 }  // namespace onebit::experiments

@@ -13,7 +13,7 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr const char* kForms = "write key=a,b,c, key=a;b where values have commas, or key=low:high:log:count";
+constexpr const char* kForms = "write key=a,b,c, key=low:high:log:count, or key=a;b if values contain commas";
 constexpr std::size_t kMostPoints = 100'000;
 
 std::vector<std::string> range_of(const std::string& text, const std::vector<std::string>& parts) {
@@ -21,7 +21,7 @@ std::vector<std::string> range_of(const std::string& text, const std::vector<std
   const Index count = parse_integer("axis " + text, parts[3]);
   const bool logarithmic = parts[2] == "log";
   if (!(high > low) || count < 2 || count > static_cast<Index>(kMostPoints) || (logarithmic && low <= 0)) {
-    throw ConfigError("bad range of an axis", text,
+    throw ConfigError("bad range on an axis", text,
                       logarithmic ? "0 < low < high, count at least 2" : "low < high, count at least 2");
   }
   std::vector<std::string> values;
@@ -66,11 +66,12 @@ void check_zips(const std::vector<Axis>& axes, const std::vector<std::string>& z
   for (const std::string& zip : zips) {
     std::size_t length = 0;
     const std::vector<std::string> keys = split(zip, ',');
-    if (keys.size() < 2) throw ConfigError("a zip of one axis", zip, "write --zip key,key");
+    if (keys.size() < 2) throw ConfigError("zip of one axis only", zip, "write --zip key,key");
     for (const std::string& key : keys) {
       const auto axis = std::find_if(axes.begin(), axes.end(), [&](const Axis& each) { return each.key == key; });
-      if (axis == axes.end()) throw ConfigError("a zip of something that is no axis", zip + ": " + key);
-      if (!seen.insert(key).second) throw ConfigError("an axis is zipped twice", key);
+      if (axis == axes.end())
+        throw ConfigError("zip names an option that is not an axis", zip + ": " + key, "add it with --axis");
+      if (!seen.insert(key).second) throw ConfigError("axis zipped twice", key);
       if (length != 0 && axis->values.size() != length) {
         throw ConfigError("zipped axes have different lengths", zip + ": " + std::to_string(length) + " and " +
                                                                     std::to_string(axis->values.size()) + " values");
@@ -83,7 +84,8 @@ void check_zips(const std::vector<Axis>& axes, const std::vector<std::string>& z
 void check_axes(const std::vector<Axis>& axes) {
   std::set<std::string> keys;
   for (const Axis& axis : axes) {
-    if (!keys.insert(axis.key).second) throw ConfigError("two axes of one option", axis.key, "give all values in one");
+    if (!keys.insert(axis.key).second)
+      throw ConfigError("two axes for the same option", axis.key, "give all values in one --axis");
   }
 }
 
@@ -111,9 +113,9 @@ Axis parse_axis(const std::string& text) {
   for (const std::string& value : values_in(text, text.substr(equals + 1))) {
     axis.values.push_back(canonical(axis.key, value));
   }
-  if (axis.values.empty()) throw ConfigError("an axis without values", text, kForms);
+  if (axis.values.empty()) throw ConfigError("axis without values", text, kForms);
   if (std::set<std::string>(axis.values.begin(), axis.values.end()).size() != axis.values.size()) {
-    throw ConfigError("a value stands twice on an axis", text);
+    throw ConfigError("axis with the same value twice", text);
   }
   return axis;
 }

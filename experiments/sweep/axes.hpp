@@ -7,14 +7,14 @@ namespace onebit::experiments {
 
 struct Axis {
   std::string key;                  ///< option of a run
-  std::vector<std::string> values;  ///< in the option's own notation
+  std::vector<std::string> values;  ///< values in the option's own notation
 };
 
 /// Returns a value in the option's own notation, so that 1e-3 and 0.001 are equal. Throws ConfigError for an unknown
 /// option or a bad value.
 std::string canonical(const std::string& key, const std::string& value);
 
-/// Parses 'key=a,b,c', 'key=a;b;c' where values have commas, 'key=low:high:log:count' or 'key=low:high:lin:count'. The
+/// Parses 'key=a,b,c', 'key=a;b;c' if values contain commas, 'key=low:high:log:count' or 'key=low:high:lin:count'. The
 /// values of a range are rounded to six significant digits. Throws ConfigError for malformed text, an unknown option or
 /// a repeated value.
 Axis parse_axis(const std::string& text);

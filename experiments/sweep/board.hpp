@@ -12,7 +12,7 @@ namespace onebit::experiments {
 struct Standing {
   Index points = 0, ended = 0, failed = 0, running = 0;
   double best = 0;         ///< smallest loss of a done point
-  std::string best_label;  ///< label of that point; empty: none is done
+  std::string best_label;  ///< label of that point; empty if no point is done
 };
 
 class Board {
@@ -24,7 +24,7 @@ class Board {
 
   /// Shows the progress, at most ten times a second.
   void show(const Standing& standing);
-  /// Prints a permanent line above the progress line, also where no progress is shown.
+  /// Prints a permanent line above the progress line, even if no progress is shown.
   void tell(const std::string& line);
 
  private:

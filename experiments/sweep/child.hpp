@@ -12,21 +12,21 @@ namespace onebit::experiments {
 
 /// How a child ended.
 struct ChildEnd {
-  int status = 0;  ///< exit status; 0 where a signal ended it
-  int signal = 0;  ///< the signal that ended it; 0: none
+  int status = 0;  ///< exit status; 0 if a signal ended the child
+  int signal = 0;  ///< signal that ended the child; 0: none
 };
 
 class Child {
  public:
   /// Starts this program again with `arguments`. Its output, including errors, replaces the file `output`; a threads
-  /// library in it sleeps while it waits. The child is killed where this process dies. Throws IoError.
+  /// library in it sleeps while it waits. The child is killed if this process dies. Throws IoError.
   Child(const std::vector<std::string>& arguments, const std::string& output);
   /// Kills the child if it still runs.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Returns how the child ended; none as long as it runs.
+  /// Returns how the child ended, or nothing while it runs.
   std::optional<ChildEnd> end();
   void send(int signal) const;
   /// Returns the seconds from its start to its end, or to now.
@@ -42,7 +42,7 @@ class Child {
 /// From now on the end of a child wakes wait_for_children. Call this before this process starts threads.
 void watch_children();
 
-/// Sleeps until a child ends, a signal arrives, or the time is up.
+/// Sleeps until a child ends, a signal arrives, or `longest` has passed.
 void wait_for_children(std::chrono::milliseconds longest);
 
 }  // namespace onebit::experiments

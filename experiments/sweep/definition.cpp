@@ -12,7 +12,7 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr const char* kTitle = "# Definition of a sweep, as `onebit sweep --config` takes it\n";
+constexpr const char* kTitle = "# Definition of a sweep; `onebit sweep --config` reads it\n";
 
 constexpr Index kTunePoints = 8;
 
@@ -41,7 +41,7 @@ std::string first_lacking(const std::vector<std::string>& lines, const std::vect
 
 std::optional<Tuning> tuning_of(const SweepOptions& options) {
   if (options.tune.empty() && options.tune_points > 0)
-    throw ConfigError("nothing is tuned", "tune-points", "it goes with --tune key=low:high");
+    throw ConfigError("--tune-points without --tune", "tune-points", "give --tune key=low:high too");
   if (options.tune.empty()) return std::nullopt;
   return parse_tuning(options.tune, options.tune_points > 0 ? options.tune_points : kTunePoints);
 }
@@ -53,7 +53,7 @@ void require_storable(const std::string& key, const std::string& value) {
   const bool cut = !value.empty() && (blank(value.front()) || blank(value.back()));
   if (!cut && value.find_first_of("#\n\r") == std::string::npos) return;
   throw ConfigError("the sweep's files cannot hold this value", key + " '" + value + "'",
-                    "it must not contain '#' or line ends, nor begin or end with a blank");
+                    "a value must not contain '#' or line ends, nor begin or end with a blank");
 }
 
 SweepDefinition definition_of(const SweepOptions& options) {
@@ -107,8 +107,8 @@ std::string text_of(const SweepDefinition& definition) {
 std::string difference(const std::string& asked, const std::string& stored) {
   const std::vector<std::string> ours = lines_of(asked), theirs = lines_of(stored);
   const std::string more = first_lacking(ours, theirs), less = first_lacking(theirs, ours);
-  if (more.empty() && less.empty()) return "the order of the same lines";
-  if (more.empty()) return "no '" + less + "'";
+  if (more.empty() && less.empty()) return "the same lines in another order";
+  if (more.empty()) return "'" + less + "' is missing";
   return "'" + more + "' instead of " + (less.empty() ? "nothing" : "'" + less + "'");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The request of a sweep, apart from how it is executed.
+// What a sweep computes, regardless of how it is executed.
 
 #include <optional>
 
@@ -30,7 +30,7 @@ void require_storable(const std::string& key, const std::string& value);
 /// Returns the definition as an INI file that `sweep --config` reads; two definitions are equal if their texts are.
 std::string text_of(const SweepDefinition& definition);
 
-/// Returns the first line in which two texts differ, from both: "x = 1 instead of x = 2".
+/// Describes the first difference between two definitions' texts, e.g. "'x = 1' instead of 'x = 2'".
 std::string difference(const std::string& asked, const std::string& stored);
 
 }  // namespace onebit::experiments

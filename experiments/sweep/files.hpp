@@ -9,13 +9,13 @@
 
 namespace onebit::experiments {
 
-/// Returns the whole file; empty where there is none. Throws ConfigError where it cannot be read.
+/// Returns the whole file; empty if it does not exist. Throws ConfigError if it cannot be read.
 std::string file_text(const std::string& path);
 
 /// Writes a table (sim::write_table) atomically, as files::write() does for texts. Throws IoError.
 void write_table_file(const std::string& path, std::string_view format, const std::vector<sim::TableColumn>& columns);
 
-/// Creates a file with its whole text atomically. Returns false where a file of that name exists. Throws IoError.
+/// Creates a file with its whole text atomically. Returns false if a file of that name exists. Throws IoError.
 bool create_file(const std::string& path, const std::string& text);
 
 /// Removes temporary files of programs on this host that were killed.

@@ -20,7 +20,7 @@ SweepDefinition read_definition(const std::string& path) {
 [[noreturn]] void refuse(const std::string& folder, const std::string& text) {
   const std::string stored = file_of(folder, 1);
   throw ConfigError("the folder holds another sweep: " + difference(text, file_text(stored)), stored,
-                    "--extend adds the points, or give another -o DIR");
+                    "give --extend to add the points, or another -o DIR");
 }
 
 }  // namespace

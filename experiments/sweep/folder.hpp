@@ -8,7 +8,7 @@
 namespace onebit::experiments {
 
 /// Returns all definitions of the folder in order, with the requested one added if it is new: as the first of an empty
-/// folder, or with `extend`. write: false leaves the files unchanged. Throws ConfigError where the folder belongs to
+/// folder, or with `extend`. write: false leaves the files unchanged. Throws ConfigError if the folder belongs to
 /// another sweep (naming the difference), or not to a sweep.
 std::vector<SweepDefinition> definitions_in(const std::string& folder, const SweepDefinition& asked, bool extend,
                                             bool write);

@@ -56,7 +56,7 @@ std::vector<TableColumn> point_columns(const std::vector<Point>& points) {
   return columns;
 }
 
-/// Returns the columns of their results, times last.
+/// Returns the columns of the results, times last.
 std::vector<TableColumn> result_columns(const std::vector<PointResult>& results) {
   Texts statuses;
   std::vector<Index> steps;
@@ -69,13 +69,14 @@ std::vector<TableColumn> result_columns(const std::vector<PointResult>& results)
     for (const PointResult& result : results) values.push_back(result.*member);
     return values;
   };
-  return {{"status", "", "waiting, done, diverged, failed or timeout", statuses},
-          {"last_step", "1", "the last one that was logged", steps},
-          {"train_loss", "1", "loss of the last logged step", numbers(&PointResult::train_loss)},
-          {"eval_loss", "1", "loss of the last evaluation, none where it diverged", numbers(&PointResult::eval_loss)},
-          {"accuracy", "1", "of the last evaluation, none where it diverged", numbers(&PointResult::accuracy)},
-          {"bytes_per_worker", "byte", "sent by one worker over the run", numbers(&PointResult::bytes)},
-          {"wall_seconds", "s", "of the steps", numbers(&PointResult::wall_seconds)}};
+  return {
+      {"status", "", "waiting, done, diverged, failed or timeout", statuses},
+      {"last_step", "1", "last logged step", steps},
+      {"train_loss", "1", "loss of the last logged step", numbers(&PointResult::train_loss)},
+      {"eval_loss", "1", "loss of the last evaluation; NaN if the run diverged", numbers(&PointResult::eval_loss)},
+      {"accuracy", "1", "accuracy of the last evaluation; NaN if the run diverged", numbers(&PointResult::accuracy)},
+      {"bytes_per_worker", "byte", "bytes sent by one worker over the run", numbers(&PointResult::bytes)},
+      {"wall_seconds", "s", "wall time of the steps", numbers(&PointResult::wall_seconds)}};
 }
 
 std::vector<TableColumn> all_columns(const std::vector<Point>& points, const std::vector<PointResult>& results) {

@@ -17,8 +17,8 @@ namespace {
 
 using files::host_name;
 
-/// Returns the text of a file; empty where there is none, or it cannot be read at this moment: a process may end, a
-/// file system may fail temporarily.
+/// Returns the text of a file. Empty if there is no such file or it cannot be read now: a process may end, and a file
+/// system may fail temporarily.
 std::string text_or_nothing(const std::string& path) {
   try {
     return file_text(path);
@@ -27,7 +27,8 @@ std::string text_or_nothing(const std::string& path) {
   }
 }
 
-/// Returns the kernel's start time of a process, which tells apart processes that reuse a number. Empty: it has ended.
+/// Returns the kernel's start time of a process, which distinguishes processes that reuse a number. Empty if the
+/// process has ended.
 std::string start_of(long process) {
   const std::string text = text_or_nothing("/proc/" + std::to_string(process) + "/stat");
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
@@ -67,12 +68,12 @@ bool is_stale(const std::string& path, const Holder& holder) {
   return silence_of(path) > std::chrono::duration<double>(FolderLock::kSilence).count();
 }
 
-/// Removes a stale lock; puts it back where another program was faster and has replaced it.
+/// Removes a stale lock; puts the file back if another program has replaced it in the meantime.
 void remove_stale(const std::string& path, const std::string& text) {
   const std::string aside = path + ".stale-" + host_name() + "-" + std::to_string(getpid());
   if (rename(path.c_str(), aside.c_str()) != 0) return;
   if (text_or_nothing(aside) != text && link(aside.c_str(), path.c_str()) != 0) {
-    throw ConfigError("two sweeps take one folder at once", path, "start one of them again");
+    throw ConfigError("two sweeps tried to take the folder at the same time", path, "start one of them again");
   }
   unlink(aside.c_str());
 }
@@ -88,9 +89,9 @@ FolderLock::FolderLock(const std::string& folder, const std::string& shard)
     if (other.empty() && access(path_.c_str(), F_OK) != 0) continue;  // just released
     const Holder holder = parse_holder(other);
     if (!is_stale(path_, holder)) {
-      throw ConfigError("another sweep is at work in this folder",
+      throw ConfigError("another sweep is running in this folder",
                         path_ + ": process " + std::to_string(holder.process) + " on " + holder.host,
-                        "wait for it, stop it, or give another --shard; if it is long dead, remove the file");
+                        "wait for it, stop it, or give another --shard; if it no longer runs, remove the file");
     }
     remove_stale(path_, other);
   }
@@ -106,7 +107,7 @@ void FolderLock::beat() {
   last_ = now;
   const std::string text = text_or_nothing(path_);
   const bool unreadable = text.empty() && access(path_.c_str(), F_OK) == 0;
-  if (text != text_ && !unreadable) throw ConfigError("another sweep has taken this folder over", path_);
+  if (text != text_ && !unreadable) throw ConfigError("another sweep has taken over this folder", path_);
   utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);
 }
 

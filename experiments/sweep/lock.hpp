@@ -10,14 +10,14 @@ namespace onebit::experiments {
 class FolderLock {
  public:
   /// Takes the lock of a shard, given as "i/n"; each shard has its own lock. A lock whose process is gone is taken
-  /// over: from this host at once, from another host after kSilence without a heartbeat. Throws ConfigError where
+  /// over: from this host at once, from another host after kSilence without a heartbeat. Throws ConfigError if
   /// another sweep is running.
   FolderLock(const std::string& folder, const std::string& shard);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// Touches the file when a heartbeat is due. Throws ConfigError where another program has taken over the lock.
+  /// Touches the file when a heartbeat is due. Throws ConfigError if another program has taken over the lock.
   void beat();
 
   static constexpr std::chrono::seconds kHeartbeat{10};

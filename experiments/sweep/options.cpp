@@ -13,13 +13,14 @@ Rows point_rows() {
   using Row = Option<SweepOptions>;
   Row tune = field<SweepOptions>(
       "tune", "find the best value of an option for each arm by golden section: key=low:high", ONEBIT_PLACE(tune));
-  tune.twice = "two options to tune: one is tuned at a time, sweep the other by --axis";
-  Row tune_points = between<SweepOptions>("tune-points", "values that --tune tries for each arm; not given: 8", 2, 24,
-                                          ONEBIT_PLACE(tune_points));
+  tune.twice = "only one option can be tuned at a time; sweep the other with --axis";
+  Row tune_points = between<SweepOptions>(
+      "tune-points", "number of values that --tune tries for each arm; not given: 8", 2, 24, ONEBIT_PLACE(tune_points));
   tune_points.get = [](const SweepOptions&) { return std::string(); };
   return {
-      repeated<SweepOptions>("axis", "key=a,b,c or key=low:high:log:count or ...:lin:count, for any option of a run",
-                             ONEBIT_PLACE(axes)),
+      repeated<SweepOptions>(
+          "axis", "values of an option of a run: key=a,b,c, key=low:high:log:count or key=low:high:lin:count",
+          ONEBIT_PLACE(axes)),
       repeated<SweepOptions>("zip", "axes that advance together: key,key", ONEBIT_PLACE(zips)),
       repeated<SweepOptions>("skip", "leave out points where all of 'key=value,key=value' hold", ONEBIT_PLACE(skips)),
       tune, tune_points};
@@ -43,10 +44,11 @@ Rows execution_rows() {
                             ONEBIT_PLACE(retries)),
       time_limit_row(),
       field<SweepOptions>(
-          "shard", "i/n: only points p with p % n == i; not given: by SLURM_PROCID and SLURM_NTASKS if set, else all",
+          "shard", "i/n: run only points p with p % n == i; not given: SLURM_PROCID/SLURM_NTASKS if set, else all",
           ONEBIT_PLACE(shard)),
-      flag<SweepOptions>("extend", "add the points to those of the folder", ONEBIT_PLACE(extend)),
-      flag<SweepOptions>("retry-failed", "try points again that failed or ran out of time", ONEBIT_PLACE(retry_failed)),
+      flag<SweepOptions>("extend", "add the points to the sweep that is already in the folder", ONEBIT_PLACE(extend)),
+      flag<SweepOptions>("retry-failed", "run points again that failed or exceeded the time limit",
+                         ONEBIT_PLACE(retry_failed)),
       json_row<SweepOptions>(),
       dry_run_row<SweepOptions>(),
       progress_row<SweepOptions>()};
@@ -64,7 +66,7 @@ Rows sweep_rows() {
 
 Command sweep_syntax() {
   return {.name = "sweep",
-          .doc = "train a grid of runs, each a process of its own: resumes, retries, several machines",
+          .doc = "train a grid of runs, each in its own process; resumes, retries, shares work among machines",
           .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true},
           .own = own_options(sweep_rows())};
 }

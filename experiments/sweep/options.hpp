@@ -1,5 +1,5 @@
 #pragma once
-// What `onebit sweep` is asked for.
+// The options of `onebit sweep`.
 
 #include <string>
 #include <vector>
@@ -18,16 +18,16 @@ struct SweepOptions : CommandInput {
   std::vector<std::string> zips;   ///< 'key,key': axes that advance together
   std::vector<std::string> skips;  ///< 'key=value,key=value'
   std::string tune;                ///< 'key=low:high'; empty: nothing is tuned
-  Index tune_points = 0;           ///< values to try for each arm; 0: not given, then 8
+  Index tune_points = 0;           ///< number of values to try for each arm; 0: the default, 8
   Index jobs = 0;                  ///< runs at a time; 0: as many as fit the cores
   Index retries = 1;               ///< restarts after a failure other than a divergence
   double time_limit = 0;           ///< seconds a run may take; 0: unlimited
-  std::string shard;               ///< 'i/n'; empty: SLURM's, else all
+  std::string shard;               ///< 'i/n'; empty: Slurm's if set, else all points
   bool extend = false, retry_failed = false;
   bool json = false, dry_run = false, progress = false;
 };
 
-/// Returns the command without its function.
+/// Returns the syntax of the command, without the function that runs it.
 Command sweep_syntax();
 std::vector<Option<SweepOptions>> sweep_rows();
 

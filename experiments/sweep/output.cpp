@@ -17,7 +17,7 @@ bool has_arms(const std::vector<Point>& points) {
   return std::any_of(points.begin(), points.end(), [](const Point& point) { return !point.arm.empty(); });
 }
 
-/// Column headings of the settings that distinguish points, and a point's cells below them.
+/// Returns the column headings of the settings that distinguish points.
 std::vector<std::string> point_head(const std::vector<Point>& points) {
   std::vector<std::string> head = {"point"};
   if (has_arms(points)) head.emplace_back("arm");
@@ -114,11 +114,11 @@ void print_grids(const std::vector<Grid>& grids, std::ostream& out) {
     }
     out << "\n" << (grid.label.empty() ? "all runs" : grid.label) << "\n";
     table.print(out);
-    if (!grid.found) out << "no value has a loss\n";
+    if (!grid.found) out << "no value gave a finite loss\n";
     if (!grid.complete) out << "the search is not finished\n";
     if (grid.at_edge) {
       out << "warning: the best " << grid.key << " is the " << (grid.best == 0 ? "smallest" : "largest")
-          << " that was tried: widen the range of --tune\n";
+          << " value tried: widen the range of --tune\n";
     }
   }
 }

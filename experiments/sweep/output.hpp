@@ -1,5 +1,5 @@
 #pragma once
-// The output of a sweep when it ends.
+// What a sweep prints when it ends.
 
 #include <iosfwd>
 #include <map>
@@ -19,7 +19,7 @@ void print_points(const std::vector<Point>& points, const std::vector<PointResul
 struct Grid {
   struct Row {
     std::string value;
-    double loss = 0;  ///< mean over the seeds; infinite where a seed has none
+    double loss = 0;  ///< mean over the seeds; infinite if a seed has no loss
     Index ended = 0, seeds = 0;
   };
   std::string label;
@@ -27,7 +27,7 @@ struct Grid {
   std::vector<Row> rows;  ///< ascending by value
   std::size_t best = 0;   ///< row with the smallest loss
   bool found = false;     ///< whether some row has a loss
-  bool at_edge = false;   ///< no value was tried on one side of the best: the range may be too short
+  bool at_edge = false;   ///< no value was tried on one side of the best one, so the range may be too narrow
   bool complete = false;  ///< every value has been tried
 };
 std::vector<Grid> grids_of(const std::vector<TunedArm>& arms, const LossOfPoint& loss);

@@ -1,5 +1,5 @@
 #pragma once
-// The memory that a point will take, known before it starts; planning also checks all of its options.
+// Plans the memory of a point before it starts; planning also checks all of its options.
 
 #include <map>
 #include <optional>
@@ -12,14 +12,14 @@ namespace onebit::experiments {
 
 struct PointPlan {
   Index bytes = 0;         ///< memory while it runs
-  Index worker_group = 0;  ///< group size that this assumes
+  Index worker_group = 0;  ///< group size that `bytes` assumes
   Index train_size = 0;    ///< examples per epoch
-  std::string unfit;       ///< why it can never run (it does not fit in memory); empty: it can
+  std::string unfit;       ///< why the point can never run (it does not fit in memory); empty if it can
 };
 
 class PointPlanner {
  public:
-  /// memory: bytes that all running points may take together; 0: nine tenths of what the system has.
+  /// memory: bytes that all running points may take together; 0: nine tenths of the free memory.
   explicit PointPlanner(Index memory) : memory_(memory) {}
 
   /// Returns the plan of a point. Points that differ only in their seed share a plan. Throws ConfigError naming the
@@ -40,10 +40,10 @@ class PointPlanner {
   const sim::RunResources& resources_of(const sim::RunConfig& config);
 
   Index memory_;
-  std::map<std::string, PointPlan> plans_;     ///< by the configuration without its seed
-  std::map<std::string, std::string> hashes_;  ///< by the options that decide what is read
+  std::map<std::string, PointPlan> plans_;     ///< plans by configuration without the seed
+  std::map<std::string, std::string> hashes_;  ///< hashes by the options that decide which data are read
   std::string resources_key_;
-  std::optional<sim::RunResources> resources_;  ///< the last ones: neighbouring points mostly read the same data
+  std::optional<sim::RunResources> resources_;  ///< kept for the next point, which mostly reads the same data
 };
 
 }  // namespace onebit::experiments

@@ -20,7 +20,7 @@ struct Combination {
   std::string arm;
   Settings varied;
   Settings settings;
-  std::size_t common = 0;  ///< number of settings, the first ones, that come from the definition
+  std::size_t common = 0;  ///< the first `common` settings come from the definition
 };
 
 std::string words_of(const std::string& arm, const Settings& varied) {
@@ -52,26 +52,25 @@ std::vector<Arm> arms_in(const SweepDefinition& definition) {
   return arms_of({.settings = definition.common}, definition.arms);
 }
 
-/// Throws where an arm sets an option that an axis varies. Common settings give way to axes, an arm's own settings do
-/// not.
+/// Throws if an arm sets an option that an axis varies. Axes override common settings, but not an arm's own.
 void check_arm(const Arm& arm, const std::set<std::string>& open, std::size_t common) {
   for (std::size_t i = common; i < arm.settings.size(); ++i) {
     const std::string& key = arm.settings[i].first;
-    if (open.count(key) != 0) throw ConfigError("an option of an arm that an axis varies", arm.name + ": " + key);
+    if (open.count(key) != 0) throw ConfigError("an arm sets an option that the sweep varies", arm.name + ": " + key);
   }
 }
 
 void check_keys(const SweepDefinition& definition, const std::set<std::string>& axes) {
   if (definition.seeds > 1 && axes.count("seed") != 0) {
-    throw ConfigError("seeds are given twice", "seeds, axis seed", "give one of them");
+    throw ConfigError("seeds given twice", "seeds, axis seed", "give one of them");
   }
   if (definition.tuning && axes.count(definition.tuning->key) != 0) {
-    throw ConfigError("an option is an axis and tuned", definition.tuning->key, "give one of them");
+    throw ConfigError("option both on an axis and tuned", definition.tuning->key, "give one of them");
   }
   for (const std::string& text : definition.skips) {
     for (const auto& [key, value] : parse_skip(text)) {
       const bool open = (definition.tuning && key == definition.tuning->key) || (key == "seed" && axes.count(key) == 0);
-      if (open) throw ConfigError("a skip names an option that is not an axis", text + ": " + key);
+      if (open) throw ConfigError("skip names an option that is not an axis", text + ": " + key);
     }
   }
 }
@@ -94,9 +93,9 @@ std::vector<Combination> combinations_of(const SweepDefinition& definition) {
     const Settings skip = parse_skip(text);
     const std::size_t before = result.size();
     std::erase_if(result, [&](const Combination& combination) { return matches(skip, combination); });
-    if (result.size() == before) throw ConfigError("a skip matches no point", text);
+    if (result.size() == before) throw ConfigError("skip matches no point", text);
   }
-  if (result.empty()) throw ConfigError("a sweep without points", "skip", "every point is left out");
+  if (result.empty()) throw ConfigError("sweep without points", "skip", "the skips leave out every point");
   return result;
 }
 
@@ -111,16 +110,16 @@ Settings last_of_each(const Settings& settings) {
   return result;
 }
 
-/// Returns the combination with a value of the tuned option.
+/// Returns the combination with the tuned option set to a value.
 Combination at(const Combination& combination, const std::string& key, const std::string& value) {
   Combination result = combination;
   for (Settings* settings : {&result.varied, &result.settings}) settings->emplace_back(key, value);
   return result;
 }
 
-/// Puts the execution's settings before the combination's, which override them, except for devices: common settings may
-/// name a backend, as definitions do, and the execution chooses which of its devices to use. Devices of another backend
-/// are ignored.
+/// Puts the execution's settings before the combination's, which override them. Devices are an exception: a
+/// definition's common settings name only a backend, and the execution chooses which of its devices to use. Devices of
+/// another backend are ignored.
 Settings with_execution(const Settings& execution, const Combination& combination) {
   const auto is_devices = [](const auto& setting) { return setting.first == "devices"; };
   std::string backend;
@@ -148,7 +147,8 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
   try {
     const Index first = make_config(combination.settings).seed;
     if (first + seeds - 1 > std::numeric_limits<std::uint32_t>::max()) {
-      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(first), "4294967295");
+      throw ConfigError("seeds run past the largest seed", "seed " + std::to_string(first),
+                        "the largest seed is 4294967295");
     }
     for (Index s = 0; s < seeds; ++s) {
       Point point;
@@ -168,7 +168,7 @@ std::vector<Point> seeds_of(const Combination& combination, Index seeds, const S
   return points;
 }
 
-/// Returns a value's loss: the mean over the seeds; infinite where a seed has none; nothing while one waits.
+/// Returns a value's loss: the mean over the seeds, infinite if a seed has no loss, or nothing while a seed waits.
 std::optional<double> mean_loss(const std::vector<Point>& points, const LossOfPoint& loss) {
   double sum = 0;
   for (const Point& point : points) {
@@ -179,7 +179,7 @@ std::optional<double> mean_loss(const std::vector<Point>& points, const LossOfPo
   return sum / static_cast<double>(points.size());
 }
 
-/// Returns a combination's runs at each value that the losses known so far call for.
+/// Returns a combination's runs at each value that the losses known so far determine.
 std::vector<std::vector<Point>> tuned_points(const Combination& combination, const SweepDefinition& definition,
                                              const Settings& execution, const LossOfPoint& loss) {
   const std::string& key = definition.tuning->key;

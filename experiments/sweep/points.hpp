@@ -1,5 +1,5 @@
 #pragma once
-// The points of a sweep: one run each, named after what it computes.
+// The points of a sweep: each is one run, named after what it computes.
 
 #include <functional>
 #include <optional>
@@ -12,7 +12,7 @@ struct Point {
   Index unit = 0;     ///< unit of sharding: the point, or all points of an arm that is tuned
   std::string name;   ///< name_of its configuration
   std::string arm;    ///< empty: the sweep has no arms
-  Settings varied;    ///< the settings that distinguish it: axes, the tuned option
+  Settings varied;    ///< settings that distinguish the point: axes, the tuned option
   Settings settings;  ///< all settings, as `run` takes them
   sim::RunConfig config;
 };
@@ -22,32 +22,33 @@ struct Point {
 /// backend counts). A run has the same name in every sweep.
 std::string name_of(const Settings& values);
 
-/// Whether a run whose log has these values may have this name: where the options left the evaluations open, the log
+/// Whether a run whose log has these values may have this name. If the options did not set the evaluations, the log
 /// records the values that were chosen.
 bool is_named(const Settings& values, const std::string& name);
 
-/// Returns the number of examples per evaluation that all points which leave it open can afford
+/// Returns the number of examples per evaluation for all points that do not set it: the smallest of their defaults
 /// (sim::planned_evaluations), so that their losses are over the same examples. train_size: the examples of an epoch,
-/// queried where a point's length is in epochs.
+/// queried if a point's length is in epochs.
 Index common_examples(const std::vector<Point>& points, const std::function<Index(const Point&)>& train_size);
 
 /// Returns a label such as "arm adam, optimizer.lr 0.001, seed 2".
 std::string label_of(const Point& point);
 
-/// Returns the loss of a point that has ended, by name, infinite where it has none; nothing as long as the point waits.
+/// A function that returns the loss of a named point that has ended (infinite if it has no loss), or nothing while the
+/// point waits.
 using LossOfPoint = std::function<std::optional<double>(const std::string& name)>;
 
-/// Returns the points of a folder's definitions in order; a point of several definitions occurs once. Of tuned arms it
-/// includes the points that the losses known so far call for. execution: options that cannot change results, for all
-/// points. Throws ConfigError naming the point: bad value, two points that are the same run, a skip that matches
-/// nothing, no point.
+/// Returns the points of a folder's definitions in order; a point of several definitions occurs once. For tuned arms,
+/// only the points that the losses known so far determine are included. execution: options that cannot change results,
+/// for all points. Throws ConfigError, naming the point, for a bad value and for two points that are the same run; also
+/// for a skip that matches nothing and a sweep without points.
 std::vector<Point> points_of(const std::vector<SweepDefinition>& definitions, const Settings& execution,
                              const LossOfPoint& loss);
 
 /// Returns the options that distinguish the points, in order of appearance.
 std::vector<std::string> varied_keys(const std::vector<Point>& points);
 
-/// Returns what the index shows for a point: the value of one of the options that distinguish points.
+/// Returns what the index shows for a point: its value of one of the options that distinguish points.
 std::string value_of(const Point& point, const std::string& key);
 
 /// A combination of arm and axes with a tuned option, and the values of that option in the order tried.

@@ -32,12 +32,12 @@ struct ForeignLog : ConfigError {
 
 void check_identity(const sim::LogReader& log, const std::string& name) {
   if (is_named(log.header().config, name)) return;
-  throw ForeignLog("the log is of another run than its name says", log.path(),
-                   "was it moved, or written by another version? remove it, or take another -o DIR");
+  throw ForeignLog("the log does not belong to the run that its name says", log.path(),
+                   "it may have been moved, or written by another version; remove it, or give another -o DIR");
 }
 
-/// Returns the bytes that one worker sent over the run. The last evaluation of a finished run records them; reading the
-/// exchanges takes long.
+/// Returns the bytes that one worker sent over the run. The last evaluation of a finished run records them, and
+/// reading the exchanges takes long.
 double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRow>& evaluations) {
   if (log.status() == sim::RunStatus::finished && !evaluations.empty()) return evaluations.back().bytes;
   netmodel::TrafficList exchanges;
@@ -45,7 +45,7 @@ double sent_bytes(const sim::LogReader& log, const std::vector<sim::EvaluationRo
   return netmodel::sent_bytes(exchanges).value;
 }
 
-/// Returns the result of a closed log; waiting where the run was stopped or failed.
+/// Returns the result of a closed log; its status is waiting if the run was stopped or failed.
 PointResult result_of(const sim::LogReader& log, const std::string& name) {
   PointResult result;
   check_identity(log, name);
@@ -68,7 +68,7 @@ PointResult result_of(const sim::LogReader& log, const std::string& name) {
   return result;
 }
 
-/// Returns the result of a log that looks closed; none where it cannot be read, because it is damaged or another
+/// Returns the result of a log that looks closed, or nothing if it cannot be read because it is damaged or another
 /// program has just opened it.
 std::optional<PointResult> read_result(const std::string& path, const std::string& name) {
   try {

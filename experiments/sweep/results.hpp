@@ -1,5 +1,5 @@
 #pragma once
-// The results of the points, from the folder's files alone.
+// The results of points, read from the folder's files alone.
 
 #include <cstdint>
 #include <ctime>
@@ -20,21 +20,21 @@ struct PointResult {
 
   PointStatus status = PointStatus::waiting;
   std::string reason;  ///< reason of a failure or a divergence
-  // The following describe a run that is done or diverged; else they are empty.
+  // The following describe a run that is done or diverged; otherwise they are empty.
   Index steps = 0;
   double train_loss = kNone;  ///< loss of the last logged step
-  double eval_loss = kNone;   ///< loss of the last evaluation; none where the run diverged
-  double accuracy = kNone;    ///< accuracy of the last evaluation; none where the run diverged
+  double eval_loss = kNone;   ///< loss of the last evaluation; NaN if the run diverged
+  double accuracy = kNone;    ///< accuracy of the last evaluation; NaN if the run diverged
   double bytes = kNone;       ///< bytes sent by one worker
   double wall_seconds = kNone;
   std::string data_hash;
 
   bool ended() const { return status != PointStatus::waiting; }
-  /// Returns the last evaluation's loss, else the last step's; infinite where the run is not done.
+  /// Returns the last evaluation's loss, or else the last step's; infinite if the run is not done.
   double loss() const;
 };
 
-/// The files of points in a folder: NAME.ini, NAME.h5, NAME.out, NAME.failed. They are read again where they may have
+/// The files of points in a folder: NAME.ini, NAME.h5, NAME.out, NAME.failed. They are read again if they may have
 /// changed, because another program may be writing them.
 class Results {
  public:
@@ -42,15 +42,15 @@ class Results {
 
   std::string path(const std::string& name, const std::string& suffix) const { return folder_ + "/" + name + suffix; }
 
-  /// Returns the result of a point. Throws ConfigError where the log of that name belongs to another run.
+  /// Returns the result of a point. Throws ConfigError if the log of that name belongs to another run.
   const PointResult& of(const std::string& name);
 
-  /// Returns the examples per evaluation that the point's log records; none where there is no readable log.
+  /// Returns the examples per evaluation that the point's log records, or nothing if there is no readable log.
   std::optional<Index> eval_examples(const std::string& name) const;
 
   /// Records that a point has failed or exceeded its time limit.
   void note_failure(const std::string& name, PointStatus status, const std::string& reason);
-  /// Removes such a record. A log that cannot be read is renamed to NAME.damaged, with its checkpoints.
+  /// Removes the record of a failure. A log that cannot be read is renamed to NAME.damaged, with its checkpoints.
   void forgive(const std::string& name);
   /// Removes the checkpoints of a point that no longer needs them.
   void remove_checkpoints(const std::string& name);

@@ -12,9 +12,9 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::chrono::seconds kLookAgain{1};  // interval of looking at a log that another program is writing
+constexpr std::chrono::seconds kLookAgain{1};  // between two looks at a log that another program is writing
 
-/// Returns the last error message of the program; empty: none.
+/// Returns the last error message in a program's output; empty if there is none.
 std::string last_error(const std::string& output) {
   static const std::string start = "onebit: error: ";
   std::istringstream lines(output);
@@ -105,7 +105,7 @@ void Runner::watch_time(Running& run, double limit) const {
   run.killed = true;
 }
 
-/// Handles the end of a run. Returns false where the point is still open.
+/// Handles the end of a run. Returns false if the point has to run again.
 bool Runner::conclude(const Running& run, const ChildEnd& end, Index retries) {
   const std::string& name = run.job.name;
   if (results_.of(name).ended()) {
@@ -132,7 +132,7 @@ std::string Runner::reason_of(const Running& run, const ChildEnd& end) const {
   const std::string said = last_error(file_text(results_.path(run.job.name, ".out")));
   if (!said.empty()) return said;
   if (end.signal == 0) return "it ended with status " + std::to_string(end.status) + " and an unfinished log";
-  return "signal " + std::to_string(end.signal) + " ended it (" + strsignal(end.signal) + ")";
+  return "it was killed by signal " + std::to_string(end.signal) + " (" + strsignal(end.signal) + ")";
 }
 
 }  // namespace onebit::experiments

@@ -23,18 +23,18 @@ struct RunnerLimits {
 /// A point to run.
 struct RunJob {
   std::string name;   ///< name of the point
-  std::string label;  ///< label for people
-  Index bytes = 0;    ///< memory that it takes
+  std::string label;  ///< label for messages
+  Index bytes = 0;    ///< memory that the point takes
 };
 
-/// Starts points in the order in which they were added; where one has to wait for memory, so do those after it. A point
-/// whose log another program is writing waits until that ends, and lets others pass.
+/// Starts points in the order in which they were added. If one has to wait for memory, all points after it wait too. A
+/// point whose log another program is writing waits until that program ends; later points may start before it.
 class Runner {
  public:
-  /// tell: prints one line that people should see.
+  /// tell: prints a line for the user.
   Runner(Results& results, std::function<void(const std::string&)> tell) : results_(results), tell_(std::move(tell)) {}
 
-  /// Asks the running ones to end, and gives them kGrace to write their checkpoints.
+  /// Asks running points to end, and gives them kGrace to write their checkpoints.
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -42,11 +42,11 @@ class Runner {
   /// Adds a point. Its NAME.ini must exist.
   void add(RunJob job) { waiting_.push_back({std::move(job), 1, {}, false}); }
 
-  /// Registers runs that have ended and starts others. Returns the names of the points that are finished with: done,
+  /// Registers runs that have ended and starts others. Returns the names of the points that are over: done,
   /// diverged, or recorded as failed. Throws ConfigError, IoError.
   std::vector<std::string> advance(const RunnerLimits& limits);
 
-  /// Asks the running ones to end and starts no others.
+  /// Asks running points to end and starts no others.
   void stop();
 
   bool idle() const { return running_.empty() && (stopping_ || waiting_.empty()); }
@@ -54,7 +54,7 @@ class Runner {
   /// Returns the summed wall time of the children so far.
   double child_seconds() const { return child_seconds_; }
 
-  static constexpr std::chrono::seconds kGrace{10};  ///< between SIGTERM and SIGKILL
+  static constexpr std::chrono::seconds kGrace{10};  ///< time between SIGTERM and SIGKILL
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -62,7 +62,7 @@ class Runner {
     RunJob job;
     Index attempt;
     Clock::time_point not_before;
-    bool told;  ///< whether people were told that it waits for another program
+    bool told;  ///< whether the user was told that the point waits for another program
   };
   struct Running {
     RunJob job;

@@ -14,7 +14,8 @@
 namespace onebit::experiments {
 namespace {
 
-constexpr std::chrono::seconds kIndexEvery{2};  // shortest interval; an index that takes long is written less often
+constexpr std::chrono::seconds kIndexEvery{
+    2};  // shortest interval; an index that takes long to write is written less often
 
 }  // namespace
 
@@ -88,7 +89,7 @@ void SweepSession::submit_new_points() {
   while (submit_once()) find_points();
 }
 
-/// Returns true where a point failed at once, which may decide what is tuned next.
+/// Returns true if a point failed at once, which may decide the next value to tune.
 bool SweepSession::submit_once() {
   std::vector<std::size_t> waiting;
   for (std::size_t p = 0; p < points_.size(); ++p) {
@@ -111,7 +112,7 @@ bool SweepSession::submit_once() {
   return failed;
 }
 
-/// Returns false where the point can never run.
+/// Returns false if the point can never run.
 bool SweepSession::submit(const Point& point) {
   const PointPlan& plan = planner_.plan(point);
   if (plan.unfit.empty()) {
@@ -125,8 +126,8 @@ bool SweepSession::submit(const Point& point) {
   return false;
 }
 
-/// Returns the examples per evaluation where points leave them open: those of existing logs, else what all points can
-/// afford.
+/// Returns the examples per evaluation for points that do not set them: the number in existing logs, or else
+/// common_examples.
 Index SweepSession::open_examples() {
   for (auto point = points_.begin(); !open_examples_ && point != points_.end(); ++point) {
     if (point->config.eval.examples == 0) open_examples_ = results_.eval_examples(point->name);
@@ -137,13 +138,13 @@ Index SweepSession::open_examples() {
   return *open_examples_;
 }
 
-/// Writes the point's own file, anew at each start of a sweep.
+/// Writes the point's own file; each start of a sweep rewrites it.
 void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   std::string text = "# " + label_of(point) + "\n";
   for (const auto& [name, value] : point.settings) {
     if (name != "memory" && name != "worker-group") text += name + " = " + value + "\n";
   }
-  const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // else evaluations continue as begun
+  const bool begins = !std::filesystem::exists(results_.path(point.name, ".h5"));  // others continue as they began
   if (point.config.eval.examples == 0 && begins) {
     text += "eval.examples = " + std::to_string(open_examples()) + "\n";
   }
@@ -152,7 +153,7 @@ void SweepSession::write_run_file(const Point& point, const PointPlan& plan) {
   files::write(results_.path(point.name, ".ini"), text);
 }
 
-/// Refuses a log of other data than would be read now: it must not count as done.
+/// Refuses a log whose data differ from those that would be read now; it must not count as done.
 void SweepSession::check_data() {
   for (const Point& point : points_) {
     const PointResult& result = results_.of(point.name);
@@ -160,7 +161,7 @@ void SweepSession::check_data() {
     if (!hash || result.data_hash.empty() || result.data_hash == *hash) continue;
     throw ConfigError("the data has changed since a point was run",
                       results_.path(point.name, ".h5") + ": hash " + result.data_hash + ", now " + *hash,
-                      "bring the data back, or take another -o DIR");
+                      "restore the data, or give another -o DIR");
   }
 }
 

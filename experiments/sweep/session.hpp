@@ -1,5 +1,5 @@
 #pragma once
-// The execution of a sweep: one shard of it, from the folder as found to the end or a stop.
+// Executes one shard of a sweep: continues from what the folder holds until the shard is done or stopped.
 
 #include <map>
 
@@ -16,7 +16,7 @@ struct SweepSetup {
   std::vector<SweepDefinition> definitions;
   Settings execution;  ///< options that cannot change results
   Shard shard;
-  RunnerLimits limits;  ///< memory 0: as much as the system has
+  RunnerLimits limits;  ///< memory 0: nine tenths of the free memory
   bool retry_failed = false;
   bool board = false;
 };
@@ -28,7 +28,7 @@ class SweepSession {
   SweepSession(const SweepSession&) = delete;
   SweepSession& operator=(const SweepSession&) = delete;
 
-  /// Plans and runs every waiting point of the shard and keeps the index up to date. Returns false where a signal
+  /// Plans and runs every waiting point of the shard and keeps the index up to date. Returns false if a signal
   /// stopped it.
   bool run();
 
@@ -40,7 +40,7 @@ class SweepSession {
   double child_seconds() const { return runner_.child_seconds(); }
 
   /// Returns the plan of each waiting point of the shard. Changes nothing in the folder. Throws ConfigError naming the
-  /// point, or the log that was written from other data.
+  /// point, or a log that was written with other data.
   std::map<std::string, PointPlan> plans();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The part of a sweep that one of several programs runs.
+// A shard: the part of a sweep that one of several programs runs.
 
 #include <string>
 
@@ -15,7 +15,7 @@ struct Shard {
   std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
 };
 
-/// Parses 'i/n'; an empty text means SLURM_PROCID and SLURM_NTASKS, or else everything. Throws ConfigError.
+/// Parses 'i/n'. Empty text means SLURM_PROCID/SLURM_NTASKS if they are set, or else all points. Throws ConfigError.
 Shard parse_shard(const std::string& text);
 
 }  // namespace onebit::experiments

@@ -19,11 +19,12 @@ struct Tuning {
 /// Parses 'key=low:high'. Throws ConfigError for malformed text or an unknown option.
 Tuning parse_tuning(const std::string& text, Index evaluations);
 
-/// Returns the loss of a tried value, infinite where it diverged or failed; none as long as it is unknown.
+/// A function that returns the loss of a tried value (infinite if a run diverged or failed), or nothing while it is
+/// unknown.
 using LossOfValue = std::function<std::optional<double>(const std::string& value)>;
 
 /// Returns the values to try, in order, as far as the known losses determine them: the first two at once, then one at a
-/// time. They depend on nothing but the losses. Of two equal losses, the one at the lower value counts as better.
+/// time. They depend only on the losses. Of two equal losses, the one at the lower value counts as better.
 std::vector<std::string> tuned_values(const Tuning& tuning, const LossOfValue& loss);
 
 }  // namespace onebit::experiments

@@ -110,7 +110,7 @@ TEST_CASE("arm figures: a curve has the steps that all runs evaluated, at the me
   CHECK(result.curves[0].points[1].loss.mean == 2.5);
 }
 
-TEST_CASE("arm figures: runs that did not finish are counted and named, and stand in no mean") {
+TEST_CASE("arm figures: runs that did not finish are counted and named, but no mean contains them") {
   Arm arm = two_seeds();
   arm.runs.push_back(diverged(make_run({}, 3, {10, 50})));
   arm.runs.push_back(make_run({}, 4, {10, 50}));

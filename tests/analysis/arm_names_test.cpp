@@ -39,7 +39,7 @@ TEST_CASE("arm names: the whole option where its last part is not clear, unset w
   CHECK(names({{{"optimizer", "adam"}}, {{"optimizer", "adam"}, {"batch", "4"}}}) == Names{"batch unset", "batch 4"});
 }
 
-TEST_CASE("arm names: one arm is called by its optimizer") {
+TEST_CASE("arm names: a single arm is named after its optimizer") {
   CHECK(names({{{"optimizer", "adam"}, {"batch", "8"}}}) == Names{"adam"});
   CHECK(names({{{"batch", "8"}}}) == Names{"run"});
   CHECK(names({}).empty());

@@ -1,4 +1,4 @@
-// Logs on disk, good and bad ones, and the arms that they make.
+// Good and bad logs on disk, and the arms that they form.
 
 #include "analysis/compare/arms.hpp"
 
@@ -38,7 +38,7 @@ std::string write_log(const std::string& path, const Written& what) {
   return path;
 }
 
-/// A log that says that it is of the next version of the format.
+/// Writes a log that claims to have the next version of the format.
 std::string write_newer(const std::string& path) {
   sim::write_table(path, sim::log_format, 2, {{"x", "1", "", std::vector<double>{1}}});
   return path;
@@ -218,7 +218,7 @@ TEST_CASE("arms: another backend is another arm, for it rounds differently") {
   CHECK(names_of(arms_in(folder.path())) == Names{"devices cpu", "devices cuda"});
 }
 
-TEST_CASE("arms: called as compare called them, in order of appearance") {
+TEST_CASE("arms: named as compare named them, in order of appearance") {
   const Folder folder;
   const OptionValues slow = {{"optimizer", "adam"}, {"optimizer.lr", "1e-3"}};
   for (std::uint32_t seed : {1U, 2U, 12U}) {
@@ -230,7 +230,7 @@ TEST_CASE("arms: called as compare called them, in order of appearance") {
   CHECK(arms[1].runs.back().summary.seed == 12);
 }
 
-TEST_CASE("arms: called by their options where files are not called by arms, and sorted by them") {
+TEST_CASE("arms: named by their options where files are not named after arms, and sorted by them") {
   const OptionValues fast = {{"optimizer", "onebit-adam"}, {"optimizer.lr", "0.01"}};
   const OptionValues slow = {{"optimizer", "onebit-adam"}, {"optimizer.lr", "0.001"}};
   const OptionValues adam = {{"optimizer", "adam"}, {"optimizer.lr", "0.001"}};

@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// What require_comparable says of the first run and this one; empty: nothing.
+/// Returns what require_comparable objects to in the first run and this one; empty if nothing.
 std::string objection(
     const OptionValues& first, const OptionValues& second, void (*change)(sim::LogHeader&) = [](sim::LogHeader&) {}) {
   std::vector<Run> runs = {make_run(first, 1, {2, 1}), make_run(first, 2, {2, 1}), make_run(second, 3, {2, 1})};
@@ -32,7 +32,7 @@ TEST_CASE("comparable: runs of one problem, whatever is done to it") {
                   {{"data.path", "/b"}, {"data.read", "/b: 5 bytes"}, {"data.mmap", "auto"}, {"model.timeout", "6"}})
             .empty());
   CHECK(objection({{"eval.every", "5"}, {"workers", "4"}}, {{"eval.every", "6"}, {"workers", "8"}}).empty());
-  CHECK(objection({{"model.tied", "true"}}, {{"model.later", "1"}}).empty());  // of two versions of the program
+  CHECK(objection({{"model.tied", "true"}}, {{"model.later", "1"}}).empty());  // logs of two versions of the program
   require_comparable(std::span<const Run>());
 }
 

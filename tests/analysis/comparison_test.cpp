@@ -21,8 +21,8 @@ double normal(Index step, Index worker, Index element) {
   return static_cast<double>(device::normal({7, device::Purpose::data}, {step, worker, element}));
 }
 
-/// Final losses of one arm: those of the seeds, which arms share, have a deviation of 5%, and what an arm makes of a
-/// seed one of 0.5% more. Those are the seeds' scales; of a difference of two arms the deviation is 0.7%.
+/// Returns the final losses of one arm: a factor per seed, shared by all arms, with a deviation of 5%, times a factor
+/// per arm and seed with a deviation of 0.5%. The difference of two arms then has a deviation of 0.7%.
 std::vector<double> losses(Index resampling, Index arm, Index seeds, double shift) {
   std::vector<double> result;
   for (Index seed = 0; seed < seeds; ++seed) {
@@ -146,7 +146,7 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
   CHECK((best.baseline == "adam-0.01" && best.arm == "onebit-0.1"));
   CHECK(best.judgement == Judgement::worse);
   CHECK(best.criterion.comparisons == 1);
-  CHECK(result.target == 1.32);  // of the worst run at the best rates: the others need not reach it
+  CHECK(result.target == 1.32);  // the worst run at the best rates; the others need not reach it
   CHECK(result.arms[0].to_target.reached == 0);
   CHECK_THAT(best.sentence,
              StartsWith("at the best learning rate of each, onebit-0.1 is worse than adam-0.01: final loss "
@@ -177,8 +177,8 @@ TEST_CASE("comparison: a parent at its best rate judges its own children, and th
   CHECK(result.verdicts[0].judgement == Judgement::equivalent);
   CHECK((result.verdicts[1].arm == "lamb-0.1" && result.verdicts[1].baseline == "adam-0.1"));
   CHECK((result.verdicts[2].arm == "onebit-lamb-0.1" && result.verdicts[2].baseline == "lamb-0.1"));
-  CHECK_THAT(result.verdicts[0].sentence, StartsWith("at the best learning rate of each, "));  // of two and of one
-  CHECK_THAT(result.verdicts[2].sentence, !Contains("at the best learning rate"));             // of one and of one
+  CHECK_THAT(result.verdicts[0].sentence, StartsWith("at the best learning rate of each, "));  // two rates against one
+  CHECK_THAT(result.verdicts[2].sentence, !Contains("at the best learning rate"));             // one rate against one
   CHECK(result.notes.empty());
 }
 

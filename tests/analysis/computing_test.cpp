@@ -12,7 +12,7 @@ namespace {
 
 struct Written {
   std::uint32_t seed = 1;
-  double seconds = 1;  ///< that each of ten steps computed; of the first two, which warm up, 100 more
+  double seconds = 1;  ///< computing time of each of ten steps; the first two, a warm-up, take 100 more
   Index every = 1;     ///< steps between rows
   Index workers = 4;
   bool compressed = false;
@@ -58,7 +58,7 @@ OptionValues with(const std::string& option, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("computing: of a run the median of its steps, a worker's share") {
+TEST_CASE("computing: the time of a run is the median of its steps, divided by the workers") {
   CHECK(logged(base, {.seconds = 8}).summary.compute_seconds == Approx(2));
   CHECK(logged(base, {.seconds = 8, .every = 5}).summary.compute_seconds == Approx(2));  // rows cover several steps
   CHECK(logged(base).summary.batch == 16);

@@ -29,7 +29,7 @@ sim::RunConfig config(Index freeze = 40) {
   return result;
 }
 
-/// What is found in the log of a run that loses the state `lost` after each step; empty: that loses nothing.
+/// Returns the findings for the log of a run that loses the state `lost` after each step; empty: it loses nothing.
 std::vector<Finding> findings(const sim::RunConfig& run, const std::string& lost = "") {
   const Folder folder;
   VirtualCluster cluster(run);
@@ -126,22 +126,23 @@ TEST_CASE("how a run ended is told") {
   CHECK(found[0].text.find("before anything was frozen or compressed; the learning rate was 1e+30") !=
         std::string::npos);
   run.optimizer.lr = 2e-3;
-  CHECK(findings(run).empty());  // what is advised helps
+  CHECK(findings(run).empty());  // the advice helps
 }
 
 namespace {
 
-/// Of a log written by hand: 200 steps, the loss is the number of the step up to 100 and 300 from there on. Of 16
-/// coordinates 7 are masked: an update of norm 3 is one learning rate in the root mean square over the others.
+/// Parameters of a log written by hand. It has 200 steps; the loss is the number of the step up to step 100, and 300
+/// higher after that. 7 of 16 coordinates are masked: an update of norm 3 has a root mean square of one learning rate
+/// over the others.
 struct Written {
   Index freeze = 40;
-  double update_after = 1;  ///< norm of updates after the freeze; before it 1
+  double update_after = 1;  ///< norm of updates after the freeze; before, it is 1
   double codec_error = 0.5;
   std::string feedback = "none";
   std::vector<sim::ProbeRow> probes = {};
   std::string optimizer = "onebit-adam";
   Index masked = 7;
-  double error_norm = 1;  ///< of the workers
+  double error_norm = 1;  ///< norm of the workers' errors
   std::function<double(Index step)> loss = [](Index step) { return step <= 100 ? static_cast<double>(step) : 300.0; };
 };
 
@@ -207,7 +208,7 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
         "more than it keeps (delta -1.25: the elements of its vectors differ widely in size); the loss goes from 40.5 "
         "to 300");
   CHECK(both.hint.find("--freeze-at 50 --arm floor:optimizer.variance-floor=mean:0.01") != std::string::npos);
-  // The momentum is not compressed: no codec is blamed. The loss falls: a warning.
+  // The momentum is not compressed, so no codec is blamed. The loss falls, so this is a warning.
   const Finding alone = finding(findings_of({.freeze = 50,
                                              .update_after = 600,
                                              .codec_error = 0,
@@ -232,7 +233,7 @@ TEST_CASE("a loss has risen from a tenth of what it was on, whatever its sign") 
   CHECK_FALSE(rises(-10, -9.01));
 }
 
-TEST_CASE("more than half of the coordinates masked are many") {
+TEST_CASE("more than half of the coordinates masked is too many") {
   CHECK(finding(findings_of({.masked = 9}), Cause::many_masked).text.starts_with("56.2% of the coordinates are"));
   CHECK_FALSE(has(findings_of({.masked = 8}), Cause::many_masked));
 }

@@ -16,7 +16,7 @@ namespace {
 struct WrittenStep {
   Index step;
   TrafficList exchanges = {};
-  std::optional<Phase> phase = {};  ///< of its row; none: it has no row
+  std::optional<Phase> phase = {};  ///< phase in the step's row; not set if it has no row
 };
 
 std::vector<StepRange> written(const std::vector<WrittenStep>& steps, const std::string& optimizer = "onebit-adam",
@@ -37,7 +37,7 @@ std::vector<StepRange> written(const std::vector<WrittenStep>& steps, const std:
   return exchanges_of(sim::LogReader(folder / "run.h5"));
 }
 
-/// "1-2 warmup dense, 3-4 compression compressed"
+/// Returns a text such as "1-2 warmup dense, 3-4 compression compressed".
 std::string text_of(const std::vector<StepRange>& ranges) {
   std::string text;
   for (const StepRange& range : ranges) {
@@ -69,7 +69,7 @@ TEST_CASE("exchanges: steps in a row that exchange the same in one stage are one
 }
 
 TEST_CASE("exchanges: the stage is what the optimizer reported, whatever crossed the wire") {
-  // PowerSGD's factors are float32 all-reduces; CADA uploads by all-to-all what it does not compress.
+  // PowerSGD's factors are float32 all-reduces; CADA uploads uncompressed vectors by all-to-all.
   CHECK(text_of(written({{1, dense, Phase::compression}}, "ef-momentum-sgd")) == "1-1 compression compressed");
   CHECK(text_of(written({{1, packed, Phase::dense}}, "cada1")) == "1-1 dense dense");
   CHECK(text_of(written({{1, {}, Phase::local}, {2, dense, Phase::local}}, "local-sgd")) ==

@@ -1,4 +1,4 @@
-// Power laws, and the rates of convergence that they are fitted for.
+// Power laws, and the rates of convergence to which they are fitted.
 
 #include "analysis/theory/fit.hpp"
 
@@ -72,10 +72,10 @@ TEST_CASE("a point of a fit is the mean over the probes after the freeze") {
 
 namespace {
 
-/// Logs of probed runs in a folder, read as those of a fit.
+/// A folder with logs of probed runs, and fits to them.
 class ProbedRuns {
  public:
-  /// A run of ten steps whose squared gradient is the same at every probe. errors: of the servers.
+  /// Writes a run of ten steps whose squared gradient is the same at every probe. errors: norm of the servers' errors.
   void add(const OptionValues& options, Index workers, double gradient_square, double errors = 0) {
     sim::LogHeader header = sample_header();
     header.probed = true;

@@ -25,7 +25,8 @@ std::vector<DenseTrial> dense_trials() {
   return dense;
 }
 
-/// Trials of a candidate in which freezing and compressing cost these, in units of the dense excess; NaN: diverged.
+/// Adds trials of a candidate in which freezing and compressing have these costs, in units of the dense excess; NaN:
+/// diverged.
 void add(std::vector<FreezeTrial>& trials, std::size_t candidate, const std::vector<double>& freeze,
          const std::vector<double>& compression) {
   const std::vector<DenseTrial> dense = dense_trials();
@@ -130,10 +131,10 @@ TEST_CASE("freeze validation: what the frozen run lost is not the compression's"
 TEST_CASE("freeze validation: the earliest candidate that the choosing seeds found safe is judged by the others") {
   std::vector<FreezeTrial> trials;
   add(trials, 0, kNothing, {0, 0, 0, 0, 0});         // safe, but a later one is not
-  add(trials, 1, kNothing, {0, 0.06, 0, 0, 0});      // a choosing seed lies beyond
+  add(trials, 1, kNothing, {0, 0.06, 0, 0, 0});      // a choosing seed exceeds the margin
   add(trials, 2, kNothing, {0, 0.04, 0.2, 0.2, 0});  // the judging seeds do not count here
   add(trials, 3, kNothing, kNothing);
-  const FreezeValidation validation = validate({"a", "b", "c", "d", "e"}, trials);  // e: nobody reached it
+  const FreezeValidation validation = validate({"a", "b", "c", "d", "e"}, trials);  // no seed reached e
   REQUIRE(validation.choice);
   CHECK(validation.choice->row == 2);
   CHECK(validation.choice->freeze.verdict == FreezeVerdict::safe);
@@ -155,7 +156,7 @@ TEST_CASE("freeze validation: accuracy in shares, steps to a target as shares of
     trials.push_back({0, seed, 10, frozen, {compressed}});
   }
   const FreezeCriterion accuracy{.measure = FreezeMeasure::accuracy, .margin = 0.01, .reference = 2, .choosing = 2};
-  // A reference that the dense runs' loss lies below is of no account here.
+  // It does not matter here that the dense runs' loss is below the reference.
   const FreezeRow points = validate_freeze({"a"}, {"compressed"}, dense_trials(), trials, accuracy).rows[0];
   CHECK(points.freeze.interval.mean == Approx(0.005));
   CHECK(points.freeze.verdict == FreezeVerdict::safe_but_worse);

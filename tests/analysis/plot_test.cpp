@@ -30,7 +30,7 @@ Plot sample() {
                      {.label = "two", .x = {1, 2, 3}, .y = {1, std::nan(""), 1}}}};
 }
 
-/// Sets an environment variable for a while.
+/// Sets an environment variable during its lifetime.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {

@@ -13,7 +13,7 @@ Arm arm(const std::string& optimizer, const std::string& rate, const std::vector
   return make_arm(optimizer + ", lr " + rate, losses, {{"optimizer", optimizer}, {"optimizer.lr", rate}});
 }
 
-/// A grid of so many rates, the best one at a place.
+/// Returns a grid with this number of rates, of which `best` is the index of the best one.
 RateGrid grid(const std::string& name, std::size_t rates, std::size_t best) {
   RateGrid result{name, {}, {}, best};
   for (std::size_t i = 0; i < rates; ++i) result.rates.push_back(static_cast<double>(i + 1) / 8);
@@ -36,7 +36,7 @@ TEST_CASE("rate grid: arms that differ in their learning rate alone, by rising r
   CHECK_FALSE(grids[0].best_at_edge());
   CHECK(grids[1].name == "lamb, lr 0.01");
   CHECK(grids[1].best == 0);
-  CHECK_FALSE(grids[1].best_at_edge());  // of one rate nothing can be said
+  CHECK_FALSE(grids[1].best_at_edge());  // one rate has no edge
 }
 
 TEST_CASE("rate grid: the best rate is one that did not diverge with any seed") {
@@ -52,7 +52,7 @@ TEST_CASE("rate grid: the best rate is one that did not diverge with any seed") 
   CHECK_FALSE(rate_grids(arms)[0].best_at_edge());
 }
 
-TEST_CASE("rate grid: a run that stopped early has no say") {
+TEST_CASE("rate grid: a run that stopped early does not count") {
   std::vector<Arm> arms = {arm("adam", "1", {2, 3}), arm("adam", "2", {2, 9})};
   arms[1].runs[1].summary.status = sim::RunStatus::stopped;
   CHECK(rate_grids(arms)[0].best == 1);

@@ -48,7 +48,7 @@ TEST_CASE("references: the parent at its best rate, whatever the order") {
   const std::vector<Arm> arms = {arm("onebit-lamb", "0.1", 1), arm("onebit-adam", "0.1", 1), arm("lamb", "0.1", 3),
                                  arm("lamb", "0.2", 2),        arm("adam", "0.1", 2),        arm("adam", "0.2", 3)};
   const References references = of(arms);
-  CHECK(references.baseline == 3);  // of the first that has no parent
+  CHECK(references.baseline == 3);  // the parent of the first arm
   CHECK(references.of == Places{3, 4, 3, std::nullopt, 3, 3});
   CHECK(references.notes.empty());
 }
@@ -57,7 +57,7 @@ TEST_CASE("references: of several parents the one whose options differ least, co
   const std::vector<Arm> arms = {arm("adam", "0.1", 1, {{"batch", "8"}, {"clip", "1"}, {"eps", "1"}}),
                                  arm("adam", "0.1", 1, {{"batch", "16"}}),
                                  arm("onebit-adam", "0.1", 1, {{"batch", "8"}})};
-  CHECK(of(arms).of[2] == 1);  // one option differs; of the first two are missing here
+  CHECK(of(arms).of[2] == 1);  // its options differ in one; two of the options of the first are missing here
 }
 
 TEST_CASE("references: a parent that is not there is named with what stands in for it") {

@@ -9,13 +9,13 @@
 
 namespace onebit::tests {
 
-/// Of four workers and 80 parameters: 480 bytes a worker in a dense step.
+/// Returns the exchange of a dense step with four workers and 80 parameters: 480 bytes per worker.
 inline netmodel::TrafficList dense_exchange() {
   using namespace netmodel;
   return {{Collective::all_reduce, Direction::both, WireType::fp32, 4, 6, 320, -1, false}};
 }
 
-/// 3/4 * 20 + 3 * 5 = 30 bytes a worker.
+/// Returns the exchange of a compressed step: 3/4 * 20 + 3 * 5 = 30 bytes per worker.
 inline netmodel::TrafficList compressed_exchange() {
   using namespace netmodel;
   return {{Collective::all_to_all, Direction::up, WireType::bits, 4, 3, 20, -1, false},
@@ -32,7 +32,7 @@ inline sim::LogHeader run_header(const analysis::OptionValues& options, std::uin
   return header;
 }
 
-/// Ten steps, evaluated at the losses given, evenly spread over the steps and beginning with step 0; finished.
+/// Returns a finished run of ten steps. The evaluations with these losses are evenly spread, beginning with step 0.
 inline analysis::Run make_run(const analysis::OptionValues& options, std::uint32_t seed,
                               const std::vector<double>& losses) {
   analysis::Run run;
@@ -66,7 +66,7 @@ inline analysis::Run diverged(analysis::Run run) {
   return run;
 }
 
-/// An arm whose seeds 1, 2, ... end with these losses, after a loss of 10.
+/// Returns an arm whose seeds 1, 2, ... end with these losses, after a loss of 10.
 inline analysis::Arm make_arm(const std::string& name, const std::vector<double>& losses,
                               const analysis::OptionValues& options = {}) {
   analysis::Arm arm{name, options, {}};

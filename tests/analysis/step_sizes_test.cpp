@@ -1,4 +1,4 @@
-// Steps that one bit would take, and what the codec did after the freeze, of logs that were written by hand.
+// Step sizes of one bit, and the codec's effect after the freeze, in logs written by hand.
 
 #include "analysis/freeze/step_sizes.hpp"
 

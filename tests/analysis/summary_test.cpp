@@ -63,7 +63,7 @@ netmodel::Cluster cluster() {
 
 }  // namespace
 
-TEST_CASE("summary: what a run came to") {
+TEST_CASE("summary: the final figures of a run") {
   const Folder folder;
   write_log(folder / "run.h5", RunStatus::finished);
   const Summary summary = summarize(sim::LogReader(folder / "run.h5"), {});

@@ -1,4 +1,4 @@
-// Seconds by hand: 1 ms for each message, 1 GB/s, a worker a node.
+// Times computed by hand: 1 ms for each message, 1 GB/s, one worker per node.
 
 #include "analysis/log/timeline.hpp"
 
@@ -22,7 +22,7 @@ netmodel::Cluster ring_cluster() {
   return cluster;
 }
 
-/// Four workers, 80 parameters, 3 ms of computing a step; the update takes no time.
+/// Returns rules for four workers and 80 parameters: a step computes for 3 ms, and the update takes no time.
 Timeline timeline(const std::vector<StepRange>& ranges, PriceRules rules = {}) {
   if (std::isnan(rules.optimizer.value)) rules.optimizer = netmodel::Seconds(0);
   netmodel::CostModelConfig config;

@@ -1,4 +1,4 @@
-// Stability, thresholds and drift of logs that were written by hand.
+// Stability, thresholds and drift in logs written by hand.
 
 #include "analysis/freeze/variance.hpp"
 
@@ -147,7 +147,7 @@ TEST_CASE("without lags asked for, they go up to the run's own, or to a tenth of
   CHECK(lags_of(0) == std::vector<Index>{1, 4});
 }
 
-TEST_CASE("after the freeze the shadow speaks, at the steps of its probes") {
+TEST_CASE("after the freeze ratios are those of the shadow variance, at the steps of its probes") {
   const Folder folder;
   write_log(folder / "run.h5", true);
   const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.thresholds = {0.25, 0.64, 0.75}});
@@ -165,7 +165,7 @@ TEST_CASE("after the freeze the shadow speaks, at the steps of its probes") {
   CHECK(view.drift.moved_share.back() == 0.5);
 }
 
-TEST_CASE("tensors by themselves: from when on they are stable, and how far they drifted") {
+TEST_CASE("single tensors: when they become stable, and how far they drift") {
   const Folder folder;
   write_log(folder / "run.h5", true);
   const VarianceView view = view_variance(sim::LogReader(folder / "run.h5"), {.tensor_threshold = 0.6});
@@ -278,7 +278,8 @@ TEST_CASE("logs without a variance or without steps are refused in a line") {
 
 namespace {
 
-/// Of a run frozen after step 4 of 8, with other options besides beta2 0.9: the shadow is 3 in all, 3 of 2 in a tensor.
+/// Returns the view of a run that is frozen after step 4 of 8, with beta2 0.9 and more options. The norm of the shadow
+/// is 3; in a tensor it is 3 after 2.
 VarianceView drifted(const std::vector<std::pair<std::string, std::string>>& options) {
   const Folder folder;
   sim::LogHeader slow = header();

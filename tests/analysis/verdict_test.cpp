@@ -163,7 +163,7 @@ TEST_CASE("verdict: too few seeds") {
   CHECK_THAT(of(make_arm("a", {2}), other).sentence, Contains("no seed finished in both (two are needed)"));
 }
 
-TEST_CASE("verdict: where a run diverged, those that did not are no judges") {
+TEST_CASE("verdict: if a run diverged, those that did not cannot judge") {
   Arm a = make_arm("a", {1, 1, 1, 1}), b = make_arm("b", {0.5, 0.5, 0.5, 0.5});
   b.runs[1] = diverged(b.runs[1]);
   b.runs[3] = diverged(b.runs[3]);

@@ -1,4 +1,4 @@
-// Errors that go over from one exchange to another, which keeps fewer tensors dense.
+// Errors that move from one exchange to another, which keeps fewer tensors dense.
 #include <deque>
 
 #include "compress/channels/compressed_mean.hpp"
@@ -34,7 +34,7 @@ ExchangeConfig config_of(const std::string& codec, const std::vector<char>& dens
   return config;
 }
 
-/// An exchange on every device of a team.
+/// One exchange on every device of a team.
 class Seats {
  public:
   Seats(device::DeviceGroup& group, const ExchangeConfig& config) : group_(group) {

@@ -1,4 +1,4 @@
-// The guarantees that codecs declare, on rows of every kind. Whatever is in the table is tested.
+// The guarantees that codecs declare, on rows of every kind, for every codec of the table.
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 
@@ -56,7 +56,7 @@ TEST_CASE("an unbiased codec keeps its omega, and its mean over keys is the row"
       RowCodec codec(config, n);
       if (!codec.codec().traits().unbiased) continue;
       const std::optional<double> omega = codec.codec().omega(n);
-      CHECK((omega.has_value() || codec.codec().traits().shared_max));  // another worker's scale knows no bound
+      CHECK((omega.has_value() || codec.codec().traits().shared_max));  // another worker's scale has no bound
       for (const NamedRow& row : kinds_of_rows(n)) {
         const KeyMean mean = over_keys(codec, row.values, kKeys);
         CAPTURE(config.name, n, row.name, omega.value_or(-1), mean.variance, mean.bias_square);

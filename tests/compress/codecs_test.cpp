@@ -1,4 +1,4 @@
-// What holds for every codec of the table.
+// Properties of every codec of the table.
 #include <cmath>
 
 #include "compress/codecs/codec.hpp"
@@ -29,7 +29,7 @@ std::vector<Setting> settings() {
           {Granularity::tensor, Padding::as_data}};
 }
 
-/// kWorkers rows of gradients with a momentum before them, encoded in groups.
+/// kWorkers rows of gradients, added to a shared vector and encoded in groups.
 struct Encoding {
   Encoding(const Codec& codec, const Setting& setting, int threads, Index group, const std::string& backend = "cpu")
       : device(device_of(backend, threads)),
@@ -57,7 +57,7 @@ struct Encoding {
     errors = state.to_host();
   }
 
-  /// What was encoded at a real element, in double.
+  /// Returns what was encoded at a real element, in double.
   double y(Index worker, const Segment& segment, Index i) const {
     const auto parameter = static_cast<std::size_t>(segment.parameter + i);
     const auto row = static_cast<std::size_t>(worker * layout.parameters()) + parameter;

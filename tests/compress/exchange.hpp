@@ -28,11 +28,11 @@ struct ExchangeOptions {
   int threads = 1;
   Index group = 0;  ///< workers encoded at once; 0: all
   std::string devices = "cpu";
-  /// Stands between a device and its exchange.
+  /// Wraps the communicator of a device.
   std::function<std::shared_ptr<device::Communicator>(std::shared_ptr<device::Communicator>)> wrap = {};
 };
 
-/// What one device holds of an exchange.
+/// One device's part of an exchange.
 struct Seat {
   Seat(const ExchangeOptions& options, device::Shard own_shard)
       : shard(std::move(own_shard)),
@@ -83,7 +83,7 @@ struct Seat {
   Index step = 0;
 };
 
-/// The members without a rank are those of the first device.
+/// A whole exchange. Members without a rank belong to the first device.
 class Exchange {
  public:
   explicit Exchange(ExchangeOptions exchange_options)
@@ -95,7 +95,7 @@ class Exchange {
         worker_errors(seats.front().worker_errors.floats()),
         server_error(seats.front().server_error) {}
 
-  /// The result, which must be the same on every device.
+  /// Exchanges the rows and returns the result, which must be the same on every device.
   std::vector<float> operator()(const FloatRows& rows) {
     const FloatRows results = on_each_device(rows);
     for (std::size_t rank = 1; rank < seats.size(); ++rank) {

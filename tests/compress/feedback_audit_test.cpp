@@ -1,4 +1,4 @@
-// The balance of error feedback: it closes for every codec and meeting, and names who lost errors.
+// The balance of error feedback: it closes for every codec and channel, and shows which errors were lost.
 #include <limits>
 
 #include "compress/channels/compressed_mean.hpp"
@@ -21,7 +21,7 @@ std::vector<compress::Tensor> tensors() {
   return {{"a", 20 * 10, 20}, {"b", 70}, {"empty", 0}, {"c", 30}};
 }
 
-/// Exchanges on one or several devices, with a hand in between.
+/// Exchanges on one or several devices, whose state tests may change in between.
 class Run {
  public:
   explicit Run(compress::ExchangeConfig config, const std::string& devices = "cpu")
@@ -33,7 +33,7 @@ class Run {
     }
   }
 
-  /// The balance of the next exchange, the same on all devices; none where it is not audited.
+  /// Returns the balance of the next exchange, the same on all devices, or nothing if it is not audited.
   std::optional<FeedbackBalance> operator()() {
     ++step_;
     std::vector<std::optional<FeedbackBalance>> balances(means_.size());
@@ -187,7 +187,7 @@ TEST_CASE("steps without an exchange do not confuse the audit") {
   config.audit_every = 4;
   Run run(config);
   for (int step = 1; step <= 3; ++step) run();
-  run.skip();  // what was remembered for step 4 is of no use any more
+  run.skip();  // what was saved for step 4 is no longer valid
   for (int step = 5; step <= 6; ++step) run();
   run.skip();
   const auto balance = run();

@@ -1,4 +1,4 @@
-// The compressed mean with its errors: what holds for every codec on the way up with every codec on the way down.
+// The compressed mean with its errors: properties of every pair of codecs, one up and one down.
 #include <deque>
 
 #include "compress/channels/compressed_mean.hpp"
@@ -51,7 +51,7 @@ class Rounds {
     return results[0];
   }
 
-  /// Mean of the workers' errors, and the servers', at the places of their parameters.
+  /// Returns the mean of the workers' errors, and the servers' errors, in the order of the parameters.
   oracle::Vector mean_worker_error() const {
     oracle::Vector mean(static_cast<std::size_t>(kParameters));
     for (const CompressedMean& seat : seats_) {

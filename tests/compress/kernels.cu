@@ -1,3 +1,3 @@
 #include "device/cuda/instantiate.cuh"
-// The list follows the words that it is written in.
+// The list uses macros of the header above.
 #include "tests/compress/kernels.inl"

@@ -1,4 +1,4 @@
-// PowerSGD: its bytes as published, and its factors against plain ones.
+// PowerSGD: its bytes as published, and its factors compared with a plain computation.
 #include "compress/channels/power_sgd.hpp"
 
 #include "compress/channels/compressed_mean.hpp"

@@ -16,7 +16,7 @@ struct Case {
   oracle::Coins coins;
 };
 
-/// Where values are clipped at `clip` root mean squares.
+/// Returns the magnitude at which values are clipped: `clip` root mean squares.
 double limit_of(const std::vector<float>& row, double clip) {
   return clip * oracle::norm(row) / std::sqrt(static_cast<double>(row.size()));
 }
@@ -64,8 +64,8 @@ TEST_CASE("random rounding throws the coins that the paper names, on every backe
   }
 }
 
-// Each mean lies within 5 of its standard errors: 1 of 1.7 million would not. A coin of a small chance is skewed, so
-// that half of one throw is granted.
+// Each mean lies within 5 standard errors; 1 in 1.7 million would not. A coin with a small chance is skewed, so half of
+// one throw is allowed in addition.
 TEST_CASE("the mean over many keys is the row, or the clipped row") {
   constexpr Index kKeys = 4000;
   const std::vector<float> row = oracle::normals(40, 51);

@@ -6,7 +6,7 @@
 
 namespace onebit::tests {
 
-/// What another program might have recorded.
+/// Random numbers that another program might have recorded.
 class Recording final : public compress::RecordedDraws {
  public:
   explicit Recording(std::map<std::string, compress::RecordedArray> arrays) : arrays_(std::move(arrays)) {}

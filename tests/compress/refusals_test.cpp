@@ -59,7 +59,7 @@ TEST_CASE("refusals: a segment that is not finite is encoded as zeros, all other
   }
 }
 
-TEST_CASE("refusals: of several the first is told, workers before what is no worker's own") {
+TEST_CASE("refusals: of several the first is reported, those of workers before others") {
   std::vector<float> rows = oracle::normals(kRows * 100, 5);
   for (const auto at : std::vector<std::size_t>{105, 143, 217}) rows[at] = -std::numeric_limits<float>::infinity();
   for (const CodecConfig& config : refusing()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Rows that codecs are tried on, and one row through a codec.
+// Rows on which codecs are tested, and one row through a codec.
 
 #include "compress/codecs/codec.hpp"
 #include "compress/codecs/refusals.hpp"
@@ -30,7 +30,7 @@ inline std::vector<NamedRow> kinds_of_rows(Index n) {
           {"negative zero", std::vector<float>(normal.size(), -0.0f)}};
 }
 
-/// Every codec of the table with its defaults, and with other values of what its row names.
+/// Every codec of the table with its defaults, and with other values of the options that its row names.
 inline std::vector<compress::CodecConfig> all_codecs() {
   std::vector<compress::CodecConfig> configs;
   for (const compress::CodecEntry& entry : compress::codecs()) {
@@ -53,7 +53,7 @@ inline std::vector<compress::CodecConfig> all_codecs() {
   return configs;
 }
 
-/// One row as one segment through a codec: encoded as the only worker's, decoded.
+/// Encodes one row, as one segment of the only worker, and decodes it.
 struct RowOutcome {
   std::vector<float> decoded, error;
   std::optional<compress::Refused> refused;
@@ -72,7 +72,7 @@ class RowCodec {
   const compress::Codec& codec() const { return *codec_; }
   compress::Codec& codec() { return *codec_; }
   Index room() const { return payload_.wire_bytes(); }
-  /// The body that the last row left.
+  /// Returns the body of the last payload.
   std::vector<std::uint8_t> body() const { return payload_.body.to_host(); }
 
   RowOutcome operator()(const std::vector<float>& row, Index step = 1, Index worker = 0) {

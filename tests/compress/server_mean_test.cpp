@@ -38,7 +38,7 @@ FloatRows normal_rows(const Exchange& exchange, std::uint32_t seed, Index call) 
   return rows;
 }
 
-/// Runs some calls together with the oracle and compares results, errors and scales after each.
+/// Runs some calls together with the oracle, and compares results, errors and scales after each of them.
 void check_against_oracle(const ExchangeOptions& options, int calls) {
   Exchange exchange(options);
   std::vector<oracle::CompressedMean> oracles = oracles_of(exchange);

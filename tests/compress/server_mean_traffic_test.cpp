@@ -80,7 +80,7 @@ TEST_CASE("what is recorded is what was planned and what the payloads occupy, fo
           const Index up_bytes = payload_bytes(exchange.channel.plan(), Direction::up);
           const Index down_bytes = payload_bytes(exchange.channel.plan(), Direction::down) * workers;
           const Index vectors = exchange.layout.worker().count();
-          const Index agreed = worker.shared_max.size() > 0 ? 4 * vectors : 0;  // on scales, before
+          const Index agreed = worker.shared_max.size() > 0 ? 4 * vectors : 0;  // to agree on scales first
           CHECK(up_bytes == worker.wire_bytes() + agreed);
           CHECK(down_bytes >= server.wire_bytes());
           CHECK(down_bytes < server.wire_bytes() + vectors * workers);

@@ -1,5 +1,5 @@
-// The compressed exchange over several devices: the same bits as on one, nothing moved that need not be, and no copy
-// that could be left out unnoticed.
+// The compressed exchange over several devices: the same bits as on one device, no unnecessary transfer, and every
+// missing copy is noticed.
 #include "tests/catch.hpp"
 #include "tests/compress/exchange.hpp"
 #include "tests/oracle/random.hpp"
@@ -21,7 +21,7 @@ struct Outcome {
   std::vector<double> measures;
 };
 
-/// Some calls on the devices; what was measured must be the same on every device.
+/// Runs some calls on the devices; what was measured must be the same on every device.
 Outcome run(ExchangeOptions options, const std::string& devices) {
   options.devices = devices;
   Exchange exchange(options);
@@ -40,7 +40,7 @@ Outcome run(ExchangeOptions options, const std::string& devices) {
   return outcome;
 }
 
-/// Lets every copy through but one: block `block` from rank `peer` in the `call`-th all_to_all goes nowhere.
+/// Passes on every copy except one: block `block` from rank `peer` in the `call`-th all_to_all is dropped.
 class Forgetful final : public device::Communicator {
  public:
   struct Copy {

@@ -22,7 +22,7 @@ struct Encoded {
   std::vector<std::uint8_t> bytes;
 };
 
-/// One row through a codec, one worker and no padding but that to whole bytes.
+/// Encodes one row of one worker; the only padding is that to whole bytes.
 Encoded encode_on(const std::string& backend, ScaleNorm norm, const std::vector<float>& row) {
   const device::Device device = device_of(backend);
   const SignCodec codec(norm);
@@ -40,7 +40,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// On the CPU; every other backend must give the same bits.
+/// Encodes on the CPU, and checks that every other backend gives the same bits.
 Encoded encode(ScaleNorm norm, const std::vector<float>& row) {
   const Encoded first = encode_on("cpu", norm, row);
   for (const std::string& backend : backends()) {
@@ -48,7 +48,7 @@ Encoded encode(ScaleNorm norm, const std::vector<float>& row) {
     CAPTURE(backend);
     CHECK(other.bytes == first.bytes);
     CHECK(std::isnan(other.scales[0]) == std::isnan(first.scales[0]));
-    if (std::isnan(first.scales[0])) continue;  // a NaN's own bits are nobody's promise
+    if (std::isnan(first.scales[0])) continue;  // the bits of a NaN are unspecified
     CHECK(same_bits(other.scales, first.scales));
     CHECK(same_bits(other.decoded, first.decoded));
     CHECK(same_bits(other.error, first.error));

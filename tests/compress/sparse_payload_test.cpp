@@ -1,4 +1,4 @@
-// How sparse codecs write their elements: by hand, and read again by a plain reader.
+// How sparse codecs write their elements: computed by hand, and read back by a plain reader.
 #include "tests/catch.hpp"
 #include "tests/compress/rows.hpp"
 #include "tests/oracle/sparse.hpp"
@@ -22,7 +22,7 @@ Bytes message(const CodecConfig& config, const std::vector<float>& row) {
 }  // namespace
 
 // -4 is C0800000 and 3 is 40400000.
-TEST_CASE("values stand before indices of as few bits as the length needs") {
+TEST_CASE("values come before indices of as few bits as the length needs") {
   const std::vector<float> row = {1, -4, 2, 0, 3};
   // 1 and 4 in 3 bits: 001 | 100 << 3
   CHECK(message({.name = "top-k", .k = 2}, row) == Bytes{0, 0, 0x80, 0xC0, 0, 0, 0x40, 0x40, 33});

@@ -1,4 +1,4 @@
-// Errors that are kept in fewer bytes: what comes back, on every backend, and what an exchange makes of it.
+// Errors that are stored in fewer bytes: the values read back, on every backend, and their effect on an exchange.
 #include "compress/feedback/stored_errors.hpp"
 
 #include <cstring>
@@ -26,7 +26,7 @@ void set(StoredErrors& errors, const device::Device& device, Range range, const 
   });
 }
 
-/// A row that was kept, and is used again.
+/// A row that was stored and read back.
 std::vector<float> kept(ErrorType type, const std::vector<float>& row, const std::string& backend = "cpu") {
   const device::Device device = device_of(backend);
   StoredErrors errors(device, 1, static_cast<Index>(row.size()), type);

@@ -9,7 +9,7 @@ using namespace onebit::device;
 
 namespace {
 
-/// Runs the shards' stacks and the plan on texts: "(ab)" is the sum of a and b. Blocks are letters from A on.
+/// Runs the shards' stacks and the plan on texts: "(ab)" is the sum of a and b. Blocks are letters, beginning with A.
 std::string order_of(const std::vector<Index>& shard_blocks) {
   std::vector<BlockTree> shards;
   std::vector<std::string> nodes;

@@ -28,7 +28,7 @@ TEST_CASE("a buffer copies both ways, on every backend") {
   }
 }
 
-TEST_CASE("what is fetched is as it was then, whatever becomes of the buffer, on every backend") {
+TEST_CASE("fetched values are those of that time, whatever happens to the buffer, on every backend") {
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
     const Device device = device_of(backend);

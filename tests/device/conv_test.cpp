@@ -35,7 +35,7 @@ const std::vector<ConvShape>& shapes() {
   return all;
 }
 
-/// Numbers of a pass: rows of filters with gaps, a bias after the filters of each row.
+/// Random numbers for a pass: rows of filters with gaps, and a bias after the filters of each row.
 struct Problem {
   ConvShape shape;
   Index workers, images;
@@ -84,7 +84,7 @@ Values run_input_gradient(const Device& device, const Problem& problem) {
   return result.to_host();
 }
 
-/// Rows of gradients that begin as the canary, or as `before`.
+/// Returns rows of gradients, initialized with the canary or with `before`.
 Values run_weight_gradient(const Device& device, const Problem& problem, bool add) {
   ConvPlan plan(problem.shape);
   plan.reserve(device, problem.sets());
@@ -241,7 +241,7 @@ TEST_CASE("convolution: a worker's bits depend on neither its neighbours nor the
   }
 }
 
-TEST_CASE("convolution: sizes that are none are refused") {
+TEST_CASE("convolution: invalid sizes are refused") {
   const ConvShape good = shapes().front();
   for (Index ConvShape::*size : {&ConvShape::height, &ConvShape::width, &ConvShape::channels, &ConvShape::filters,
                                  &ConvShape::kernel, &ConvShape::stride}) {

@@ -1,4 +1,4 @@
-// Where there is a GPU, every test over backends() runs on it too. This one says whether there was.
+// If there is a GPU, every test over backends() runs on it too. This test shows whether there is one.
 
 #include "tests/catch.hpp"
 #include "tests/devices.hpp"

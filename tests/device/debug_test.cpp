@@ -18,7 +18,7 @@ using namespace onebit::tests;
 
 namespace {
 
-/// Whether the action kills a process of its own by a bad memory access.
+/// Whether an action, run in a process of its own, dies of a bad memory access.
 bool faults(const std::function<void()>& action) {
   const pid_t child = ::fork();
   if (child == 0) {

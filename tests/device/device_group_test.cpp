@@ -87,7 +87,7 @@ TEST_CASE("blocks reach their rank, on the CPU and on debug devices, and are cou
 
 namespace {
 
-/// Option values of several devices, on every backend that is here.
+/// Option values with several devices, for every backend that is available.
 std::vector<std::string> groups() {
   std::vector<std::string> found = {"cpu:2", "debug:2"};
   if (backends().back() == "cuda:0") found.emplace_back("cuda:0,0");
@@ -141,7 +141,7 @@ TEST_CASE("numbers are gathered in rank order, also where ranks have none") {
   }
 }
 
-TEST_CASE("a rank that fails frees the others, and the first rank's error is the group's") {
+TEST_CASE("a rank that fails releases the others, and the first rank's error is the group's") {
   DeviceGroup group(parse_devices("cpu:3", 3), 12);
   std::atomic<int> after = 0;
   const auto failing = [&](Index rank) {

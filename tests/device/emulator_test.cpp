@@ -14,7 +14,7 @@ using namespace onebit::tests;
 
 namespace {
 
-/// out[block] = sum of the block's threads' numbers, by way of shared memory.
+/// Computes out[block], the sum of the block's numbers, through shared memory.
 __global__ void add_up(const int* numbers, int* out) {
   __shared__ int shared[96];
   shared[threadIdx.x] = numbers[blockIdx.x * blockDim.x + threadIdx.x];
@@ -25,14 +25,14 @@ __global__ void add_up(const int* numbers, int* out) {
   if (threadIdx.x == blockIdx.x) out[blockIdx.x] = sum;
 }
 
-/// What threads tell each other in a warp, half of the warp for itself.
+/// Exchanges values within each half of a warp.
 __global__ void whisper(unsigned* ballots, unsigned* neighbours) {
   const unsigned mask = threadIdx.x % 32 < 16 ? 0xFFFFu : 0xFFFF0000u;
   if (threadIdx.x % 32 < 16) ballots[threadIdx.x] = __ballot_sync(mask, threadIdx.x % 3 == 0);
   neighbours[threadIdx.x] = __shfl_xor_sync(mask, threadIdx.x, 1);
 }
 
-/// Some threads return before the others meet.
+/// Lets some threads return before the others synchronize.
 __global__ void leave_early(int* met) {
   if (threadIdx.x >= 40) return;
   __syncthreads();
@@ -80,7 +80,7 @@ TEST_CASE("emulated GPU: threads of half a warp exchange values") {
   }
 }
 
-TEST_CASE("emulated GPU: who has returned is not waited for") {
+TEST_CASE("emulated GPU: threads that have returned are not waited for") {
   const Device device = gpu();
   auto met = Buffer<int>::zeros(device, 40);
   for (int launch = 0; launch < 2; ++launch) {
@@ -116,7 +116,7 @@ TEST_CASE("the host waits for no exchange between GPUs") {
   for (const auto& own : received) CHECK(own.to_host() == std::vector<float>{1, 2});
 }
 
-TEST_CASE("emulated GPU: no memory is std::bad_alloc, and what is freed can be had again") {
+TEST_CASE("emulated GPU: a lack of memory is std::bad_alloc, and freed memory can be allocated again") {
   const Device device = gpu(1);
   emulator::set_memory(1, 1000);
   CHECK_THROWS_AS(Buffer<float>(device, 300), std::bad_alloc);

@@ -1,4 +1,4 @@
-// Files that a user names: what is read whole, and what an output may replace.
+// Files that a user names: which files are read, and which an output may replace.
 
 #include "device/base/files.hpp"
 

@@ -23,7 +23,7 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// op(A) op(B) in double, element by element, and how large the sum of its absolute terms is.
+/// Returns one element of op(A) op(B) in double, and the sum of the absolute values of its terms.
 struct Element {
   double value = 0;
   double magnitude = 0;
@@ -42,8 +42,8 @@ Element element(const GemmShape& shape, const float* a, Index lda, const float* 
 
 constexpr Precision kLess[] = {Precision::tf32, Precision::bf16};
 
-/// Largest error of a product, of operands in the device's precision or one that they are said to have, relative to the
-/// sum of absolute terms; leading dimensions are wider than the matrices.
+/// Returns the largest error of a product relative to the sum of absolute terms. precision: that of the operands.
+/// Leading dimensions exceed the matrices' widths.
 double worst_error(const Device& device, const GemmShape& shape, Precision precision) {
   const Index lda = (shape.transpose_a ? shape.m : shape.k) + 2;
   const Index ldb = (shape.transpose_b ? shape.k : shape.n) + 3;
@@ -164,7 +164,7 @@ TEST_CASE("products of rounded operands agree with sums in double for all transp
 
 namespace {
 
-/// Numbers between and beyond those of the formats, and what is none.
+/// Numbers that the formats cannot hold exactly, numbers beyond their range, infinities and NaN.
 Values special_numbers() {
   constexpr float inf = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
   Values values = {0.0f,
@@ -308,13 +308,13 @@ TEST_CASE("a row among other rows keeps its bits") {
 
 namespace {
 
-/// How a batch of two levels lies: the inner matrices next to each other in the same rows, as heads do in their
-/// example's, or all one after the other; or one for all of a level.
+/// Layout of a batch with two levels: the inner matrices side by side in the same rows, as the heads of an example are,
+/// or one after the other; or one matrix shared by all of a level.
 enum class Lie { beside, in_line, outer_shared, inner_shared };
 
 constexpr Lie kLies[] = {Lie::beside, Lie::in_line, Lie::outer_shared, Lie::inner_shared};
 
-/// Matrices [rows][columns], with gaps between their rows.
+/// Returns matrices [rows][columns] with gaps between their rows.
 template <class T>
 Matrices<T> lay(Lie lie, T* data, Index rows, Index columns, Batch batch) {
   const Index wide = batch.inner * columns + 3, narrow = columns + 1;
@@ -330,10 +330,10 @@ Matrices<T> lay(Lie lie, T* data, Index rows, Index columns, Batch batch) {
   }
 }
 
-/// Operands and a result that lie so.
+/// Operands and a result with such layouts.
 class TwoLevels {
  public:
-  /// Of whole numbers: their products are exact on every device.
+  /// Draws whole numbers, whose products are exact on every device.
   TwoLevels(const GemmShape& shape, Batch batch, Lie a, Lie b, Lie c)
       : TwoLevels(shape, batch, a, b, c,
                   [](Index count, std::uint32_t seed) { return oracle::whole_numbers(count, 30, seed); }) {}
@@ -353,7 +353,7 @@ class TwoLevels {
     return result.to_host();
   }
 
-  /// The same, gaps as they were, by a function for one product.
+  /// Computes every product by a function for one product. The gaps keep their values.
   template <class Multiply>
   Values one_by_one(const Multiply& multiply) const {
     Values result = c_;
@@ -386,7 +386,7 @@ class TwoLevels {
   Values a_, b_, c_;
 };
 
-/// By plain loops.
+/// Computes a product by plain loops in double.
 void multiply_in_double(const GemmShape& shape, MatrixIn a, MatrixIn b, MatrixOut c) {
   for (Index i = 0; i < shape.m; ++i) {
     for (Index j = 0; j < shape.n; ++j) {

@@ -24,22 +24,22 @@ const std::vector<Index> kSizes = {1, 7, 8, 15, 16, 17, 31, 33, 511, 512, 513, 2
 
 using Values = std::vector<double>;
 
-/// Items of these sizes, for groups of as many members as a device has: launches take sizes at their word.
+/// Sizes for which groups have as many members as a device has; launches do not check sizes.
 constexpr ItemSizes shared_out(Index items) {
   constexpr Index huge = Index{1} << 30;
   return {.count = items, .longest = huge, .total = huge};
 }
-/// Items for several groups of several members each.
+/// Sizes for which several groups have several members each.
 constexpr ItemSizes in_crews(Index items) {
   constexpr Index huge = Index{1} << 30;
   return {.count = items, .longest = huge, .total = items * huge};
 }
-/// Items for groups of one.
+/// Sizes for which every group has one member.
 constexpr ItemSizes alone(Index items) {
   return {.count = items, .longest = 1, .total = items};
 }
 
-/// Devices with one thread, with a few, and, which are more, as many as an emulated GPU has blocks.
+/// One device of every backend, and CPUs with one thread and with a few.
 std::vector<Device> group_devices() {
   std::vector<Device> devices;
   for (const std::string& backend : backends()) devices.push_back(device_of(backend));
@@ -54,7 +54,8 @@ double halves(Values values) {
   return values[0];
 }
 
-/// The documented order: so many interleaved partial sums, halves of each warp's added up, then halves of the warps'.
+/// The documented order: interleaved partial sums; the halves of each warp's are added up, then the halves of the
+/// warps' sums.
 double documented_sum(const Values& terms, std::size_t lanes) {
   Values partial(lanes, 0.0);
   for (std::size_t i = 0; i < terms.size(); ++i) partial[i % lanes] += terms[i];
@@ -66,7 +67,7 @@ double documented_sum(const Values& terms, std::size_t lanes) {
   return halves(warps);
 }
 
-/// Of a large item: of the sums of its tiles.
+/// The documented sum of a large item: that of its tiles' sums.
 double documented_large_sum(const Values& terms) {
   Values tiles;
   for (std::size_t first = 0; first < terms.size(); first += kTile) {
@@ -103,7 +104,7 @@ void check_rows(const Device& device, Index n, const Launch& launch, const Sum& 
   }
 }
 
-/// What SelectKernel finds in bytes.
+/// The results of SelectKernel for some bytes.
 struct Selection {
   const std::vector<std::uint8_t>& bytes;
   int least;
@@ -248,8 +249,8 @@ TEST_CASE("groups are as large as an item's share of the work") {
   CHECK(group_size({.count = 8, .longest = 10 * kTile, .total = 80 * kTile}, 8) == 1);
   CHECK(group_size({.count = 1, .longest = 100 * kTile, .total = 100 * kTile}, 8) == 8);
   CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 8) == 2);
-  CHECK(group_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one next to small ones
-  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // not worth more
+  CHECK(group_size({.count = 9, .longest = 100 * kTile, .total = 200 * kTile}, 8) == 4);      // one is large
+  CHECK(group_size({.count = 1, .longest = 2 * kTile + 1, .total = 2 * kTile + 1}, 8) == 2);  // more do not pay
   CHECK(group_size({.count = 1, .longest = kTile, .total = kTile}, 8) == 1);
   CHECK(group_size({.count = 9, .longest = 70 * kTile, .total = 100 * kTile}, 8) == 8);  // 5 would leave 3 without work
   CHECK(group_size({.count = 3, .longest = 100 * kTile, .total = 300 * kTile}, 7) == 2);

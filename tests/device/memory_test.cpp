@@ -1,4 +1,4 @@
-// Memory that is counted: blocks that come back, scratch that stays, and devices that only plan.
+// Memory accounting: blocks that are reused, scratch that is kept, and devices that only plan.
 
 #include "device/base/system.hpp"
 #include "device/launch/launch.hpp"
@@ -46,7 +46,7 @@ TEST_CASE("buffers that come and go ask the system once, on the CPU and in a pla
   }
 }
 
-TEST_CASE("a buffer that went is counted on every backend") {
+TEST_CASE("a freed buffer is no longer counted, on every backend") {
   for (const std::string& backend : backends()) {
     CAPTURE(backend);
     const Device device = device_of(backend);

@@ -1,4 +1,4 @@
-// Exchanges between processes. This program starts itself by mpirun: the hidden cases run in every rank.
+// Exchanges between processes. This program starts itself with mpirun; the hidden cases run in every rank.
 
 #include <array>
 #include <cstdio>
@@ -38,14 +38,14 @@ mpi::MpiProcessGroup& ranks() {
   return dynamic_cast<mpi::MpiProcessGroup&>(*processes());
 }
 
-/// What rank `from` sends to rank `to`: two blocks, the first of rows that lie apart.
+/// Returns what rank `from` sends to rank `to`: two blocks, the first of which has rows with gaps.
 std::vector<std::uint8_t> message(Index from, Index to) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(3 * (to + 2) + 5));
   std::iota(bytes.begin(), bytes.end(), static_cast<std::uint8_t>(50 * from + 10 * to));
   return bytes;
 }
 
-/// Where a message lies in memory: rows of `width` bytes, `pitch` apart, and five bytes after them.
+/// Layout of a message in memory: rows of `width` bytes at a distance of `pitch`, and five bytes after them.
 Blocks blocks_at(Buffer<std::uint8_t>& memory, Index at, Index width, Index pitch) {
   return {{memory.data() + at, 3, width, pitch}, {memory.data() + at + 3 * pitch, 1, 5, 5}};
 }
@@ -66,7 +66,7 @@ TEST_CASE("mpi: what processes exchange, in three ranks") {
   const bool there = *ONEBIT_MPI_LIBRARY != 0 && std::system("mpirun --version >/dev/null 2>&1") == 0;
   ONEBIT_SKIP_UNLESS(there, "mpi", "not in this build, or no mpirun: MPI is not installed");
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  // Open MPI unloads its parts with what they hold: nobody could name them in a list of known leaks.
+  // Open MPI unloads its modules without freeing their memory, so a list of known leaks could not name them.
   const Output run = output_of("ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 ONEBIT_MPI_PLUGIN=" ONEBIT_MPI_LIBRARY
                                " OMP_NUM_THREADS=1 mpirun --allow-run-as-root --oversubscribe --bind-to none -n 3 " +
                                self + " '[.mpi-rank]'");

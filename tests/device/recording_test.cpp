@@ -1,4 +1,4 @@
-// Launches that are recorded and replayed. Where there is a GPU, emulated or not, it is under test too.
+// Launches that are recorded and replayed, also on a GPU, emulated or not, if there is one.
 #include <numeric>
 
 #include "device/base/error.hpp"
@@ -24,7 +24,7 @@ std::vector<float> numbers(float first) {
   return values;
 }
 
-/// out = (a b) b, by way of a buffer that comes and goes.
+/// Computes out = (a b) b with a temporary buffer.
 void multiply_twice(const Device& device, const Buffer<float>& a, const Buffer<float>& b, Buffer<float>& out) {
   constexpr GemmShape shape{.m = kSize, .n = kSize, .k = kSize};
   Buffer<float> room(device, kSize * kSize);
@@ -87,7 +87,7 @@ TEST_CASE("a recording is made anew where the device's own memory has moved") {
     sums.zero();
     recording->start();
     CHECK(recording->valid());
-    add_up(300000, 1);  // wants more room
+    add_up(300000, 1);  // needs more room
     CHECK_FALSE(recording->valid());
     CHECK(sums.to_host() == std::vector<double>{10000, 600000});
   }

@@ -54,7 +54,7 @@ Bytes pack(const Device& device, const Cut& cut, const std::vector<float>& value
   return packed.bytes.to_host();
 }
 
-/// Means of every element; where `sums` is given, through the launcher that sums them by segment too.
+/// Computes the mean of every element. If `sums` is given, it uses the launcher that also sums them by segment.
 std::vector<float> mean_of(const Device& device, const Cut& cut, const Bytes& bytes, const std::vector<float>& scales,
                            Index rows, Index segments_per_scale = 1, std::vector<double>* sums = nullptr) {
   const Packed packed(device, cut, bytes, rows);
@@ -73,7 +73,7 @@ std::vector<float> mean_of(const Device& device, const Cut& cut, const Bytes& by
   return mean.to_host();
 }
 
-/// The same, a bit at a time.
+/// Computes the same means, one bit at a time.
 Bytes naive(const Cut& cut, const std::vector<float>& values, Index rows) {
   Bytes bytes(static_cast<std::size_t>(rows * cut.bytes), 0xA5);
   for (Index row = 0; row < rows; ++row) {

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels that test the launchers. They are compiled once for each backend, as a room's are.
+// Kernels that test the launchers. They are compiled once for each backend, like a room's kernels.
 
 #include "device/launch/lanes.hpp"
 #include "device/math/math.hpp"
@@ -8,7 +8,7 @@
 
 namespace onebit::tests {
 
-/// An element of a row of segments.
+/// Computes an element of a row of segments.
 struct ValueTerm {
   const float* values;
   Index stride;
@@ -18,7 +18,7 @@ struct ValueTerm {
   }
 };
 
-/// The same with a lookup once a chunk.
+/// Computes the same with one lookup per chunk.
 struct BoundValueTerm {
   ValueTerm plain;
   struct Element {
@@ -103,7 +103,7 @@ struct StoreTerm {
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {store.bind(segment).target}; }
 };
 
-/// Stores the number that it takes and sums those.
+/// Stores the numbers that it takes, and sums them.
 struct TakeTerm {
   StoreKernel store;
   struct Element {
@@ -126,7 +126,7 @@ struct MathKernel {
   }
 };
 
-/// Rows of numbers, an item each, and what lanes find in one.
+/// Rows of numbers, one item each, and what lanes find in a row.
 struct LanesKernel {
   const float* values;
   Index n;
@@ -151,16 +151,16 @@ struct LanesKernel {
   }
 };
 
-/// What lanes select of a row: the bytes from `least` on.
+/// What lanes select from a row: the bytes that are at least `least`.
 struct SelectKernel {
   const std::uint8_t* bytes;
   Index n;
   std::uint8_t least;
-  Index rank;           ///< of those, from 0
+  Index rank;           ///< rank among the selected bytes, from 0
   Index* side_by_side;  ///< [n]
   Index* in_order;      ///< [n]
-  Index* numbers;  ///< of the selected, the same, the selected one of that rank; the byte of that rank from above, its
-                   ///< rank among equal ones, and how many these are
+  Index* numbers;  ///< number selected, by either way; index of the selected byte of that rank; the byte with that rank
+                   ///< from the top, its rank among equal bytes, and their number
 
   template <class Lanes>
   ONEBIT_DEVICE void operator()(Index, const Lanes& lanes) const {
@@ -182,7 +182,7 @@ struct SelectKernel {
   }
 };
 
-/// What lanes find in pieces of a row: how large each is in all, its largest number, and how often one lane wrote.
+/// What lanes find in pieces of a row: the total size of each piece, its largest number, and how often one lane wrote.
 struct PiecesKernel {
   const float* values;
   Index n, size;

@@ -270,7 +270,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
   if (!exists(ordinal)) return report(cudaErrorInvalidDevice);
   switch (attribute) {
     case cudaDevAttrMaxPitch:
-      *value = 1 << 20;  // small: rectangles beyond it are copied row by row
+      *value = 1 << 20;  // small, because larger rectangles are copied row by row
       return cudaSuccess;
     case cudaDevAttrMultiProcessorCount:
       *value = kProcessors;

@@ -1,4 +1,4 @@
-// Analyses through the program: one log, many logs, logs that are of no use.
+// Analyses through the program: one log, many logs, unusable logs.
 
 #include "tests/experiments/program.hpp"
 
@@ -118,7 +118,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
   const Outcome result = analyze(folder, {"arms"});
   CAPTURE(result.out, result.err);
   REQUIRE(result.status == 0);
-  for (const Outcome* shown : {&run, &result}) {  // compare says what analyze says of its logs
+  for (const Outcome* shown : {&run, &result}) {  // compare prints the same about its logs as analyze
     CHECK_THAT(shown->out,
                Contains("at the best learning rates: 2 comparisons, each by its 97.5% interval") &&
                    Contains("at other learning rates: 1 comparison") &&
@@ -131,7 +131,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
              Contains("note: the baseline adam-low is not at the best of its learning rates: adam-high is"));
 }
 
-TEST_CASE("analyze: a damaged log is left out, and it is said") {
+TEST_CASE("analyze: a damaged log is left out, and named") {
   const Folder folder;
   run_arms(folder);
   write_file(folder / "arms/adam-2.h5", "no log");
@@ -141,7 +141,7 @@ TEST_CASE("analyze: a damaged log is left out, and it is said") {
              Contains("left out") && Contains("adam-2.h5") && Contains("2/2") && Contains("2 paired seeds"));
 }
 
-TEST_CASE("analyze: what cannot be is refused in a line") {
+TEST_CASE("analyze: impossible requests are refused in one line") {
   const Folder folder;
   run_arms(folder);
   const auto refused = [&](const Arguments& arguments, const std::string& why) {
@@ -177,7 +177,7 @@ TEST_CASE("analyze: --validate runs a dense run a seed, and from it what each ca
   REQUIRE(result.status == 0);
   CHECK_THAT(result.out, Contains("freeze cost") && Contains("compression cost") && Contains("wide") &&
                              Contains("means over seeds 1, 2, 3") && Contains("0/3") &&
-                             Contains("verdicts hold together") && Contains("above 0, no minimum being known"));
+                             Contains("verdicts hold together") && Contains("above 0, as no minimum is known"));
   Index branches = 0;
   for (const std::string& path : entries(folder)) {
     CHECK(path.find("prefix") == std::string::npos);
@@ -259,8 +259,9 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"-o", "out"}, "adam");
   const std::string own = "onebit-adam";
   refused({"--optimizer", own}, "no output folder");
-  refused({"--optimizer", own, "-o", "out", "--freeze", "fixed:3"}, "is what analyze --validate varies");
-  refused({"--optimizer", own, "-o", "out", "--freeze.threshold", "0.5"}, "is what analyze --validate varies");
+  refused({"--optimizer", own, "-o", "out", "--freeze", "fixed:3"}, "analyze --validate sets the freeze step itself");
+  refused({"--optimizer", own, "-o", "out", "--freeze.threshold", "0.5"},
+          "analyze --validate sets the freeze step itself");
   refused({"--optimizer", own, "-o", "out", "--thresholds", "0.5,0.5"}, "twice");
   refused({"--optimizer", own, "-o", "out", "--seeds", "2"}, "too few seeds");
   refused({"--optimizer", own, "-o", "out", "--freeze-at", "5,5"}, "twice");
@@ -270,8 +271,8 @@ TEST_CASE("analyze: --validate refuses what it cannot vary") {
   refused({"--optimizer", own, "-o", "out", "--measure", "height"}, "loss, accuracy or steps");
   refused({"--optimizer", own, "-o", "out", "--measure", "steps"}, "no loss to reach");
   refused({"--optimizer", own, "-o", "out", "--target", "1"}, "does not use");
-  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--arm", "x:workers=2"}, "after the freeze alone");
-  refused({"--optimizer", "onebit-adam-32", "-o", "out"}, "frozen once");
+  refused({"--optimizer", own, "-o", "out", "--freeze-at", "5", "--arm", "x:workers=2"}, "act after the freeze");
+  refused({"--optimizer", "onebit-adam-32", "-o", "out"}, "cannot be judged");
   refused({"--optimizer", own, "-o", "out"}, "never");
   refused({"--optimizer", own, "-o", "out", "--log.every", "2"}, "log.every");
   refused({"--optimizer", own, "-o", "out", "--lags", "3"}, "other analyses");

@@ -102,7 +102,7 @@ TEST_CASE("bench: a step by parts beside its floor and a big-batch step", "[once
   CHECK(checked(small_step("adam", "cpu"), "step") == expected("cpu", dense, "True\n"));
 }
 
-TEST_CASE("bench: more and more workers share the same examples") {
+TEST_CASE("bench: growing numbers of workers share the same examples") {
   ONEBIT_SKIP_UNLESS(!find_python("json").empty(), "python3", "no python3");
   const Arguments scaling = {"bench", "scaling", "--model", "mlp", "--model.layers", "6,5,3", "--rounds", "2"};
   // 53 parameters

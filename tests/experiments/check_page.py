@@ -1,8 +1,8 @@
-"""Opens a page as a reader does: check_page.py html|browser PAGE [PICTURE-STEM]. Exits with 1 and says what is wrong;
-with 77 where what it needs is not installed.
+"""Opens a page as a reader would: check_page.py html|browser PAGE [PICTURE-STEM]. Exits with 1 and says what is wrong, or
+with 77 if something that it needs is not installed.
 
 html:    html5lib finds no parse error, and the page loads nothing from elsewhere.
-browser: in headless Chromium at 1280 and 400 pixels nothing is on the console and nothing scrolls sideways.
+browser: in headless Chromium, 1280 and 400 pixels wide, the console is empty and nothing scrolls sideways.
 """
 import pathlib
 import re
@@ -41,7 +41,7 @@ def check_browser(path, stem):
     errors = []
     try:
         for width in (1280, 400):
-            # Chromium makes no window narrower than 500 pixels; a device may be.
+            # Chromium makes no window narrower than 500 pixels, but an emulated device can be.
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
             driver.get(path.absolute().as_uri())

@@ -1,4 +1,4 @@
-// Options of commands: a struct, its rows, and where their values come from.
+// Options of commands: a struct, its rows, and the sources of their values.
 
 #include "experiments/cli/command_line.hpp"
 #include "device/base/error.hpp"

@@ -1,4 +1,4 @@
-// DeepSpeed's configuration as options: what is mapped, what is named as ignored, what is refused, and what wins.
+// DeepSpeed's configuration as options: what is mapped, reported as ignored or refused, and what takes precedence.
 
 #include "experiments/options/deepspeed_config.hpp"
 
@@ -41,7 +41,7 @@ std::string reason_for(const DeepspeedConfig& config, const std::string& key) {
   return "absent";
 }
 
-/// Refused in one line that names the file.
+/// Expects an error of one line that names the file.
 void check_refused(const std::string& json, const std::vector<std::string>& needles) {
   CAPTURE(json);
   try {
@@ -69,7 +69,7 @@ const char* const kOnebit = R"({
   "wall_clock_breakdown": false
 })";
 
-/// The option's value in the log of a run.
+/// Returns the option's value in the log of a run.
 std::string logged(const std::string& path, const std::string& option) {
   const sim::LogReader log(path);
   for (const auto& [name, value] : log.header().config) {
@@ -363,7 +363,7 @@ TEST_CASE("deepspeed: a train_batch_size that does not fit the run is refused in
   refused(short_run({}), {"batch 1 x accumulation 1 x workers 2"});
 }
 
-TEST_CASE("deepspeed: sizes of batches that are no sizes are refused") {
+TEST_CASE("deepspeed: invalid batch sizes are refused") {
   check_refused(sizes({R"("train_batch_size": 0)"}), {"train_batch_size 0", "at least 1"});
   check_refused(sizes({R"("train_batch_size": 2.5)"}), {"train_batch_size", "a whole number"});
   check_refused(sizes({R"("train_batch_size": [8])"}), {"train_batch_size", "a single value"});

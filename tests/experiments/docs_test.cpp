@@ -1,5 +1,5 @@
-// Commands in the documentation run as they are written: those in fenced blocks marked `console`, after "$ ". A page is
-// played in one folder, with the sample data as data/ and the scripts of docs/ next to it.
+// Runs the commands in the documentation as they are written: those after "$ " in fenced blocks marked `console`. All
+// commands of a page run in one folder, with the sample data as data/ and the scripts of docs/ next to it.
 
 #include <optional>
 #include <sstream>
@@ -17,7 +17,7 @@ bool begins(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-/// Commands of `onebit`, `mpirun` and `python3` on a page. A backslash at the end of a line continues it.
+/// Returns the commands of `onebit`, `mpirun` and `python3` on a page. A backslash at the end of a line continues it.
 std::vector<std::string> commands_of(const std::string& page) {
   std::vector<std::string> commands;
   std::stringstream lines(page);
@@ -55,7 +55,7 @@ std::vector<fs::path> pages() {
   return result;
 }
 
-/// The folder of a page: data/, the scripts, and bin/ with the program and a Python that has h5py.
+/// Makes the folder of a page: data/, the scripts, and bin/ with the program and a Python that has h5py.
 class Terminal {
  public:
   explicit Terminal(const std::string& python) : path_("PATH", (tools_ / "") + ":" + std::getenv("PATH")) {
@@ -113,7 +113,7 @@ TEST_CASE("docs: a command that fails is seen") {
 
 namespace {
 
-/// Every fourth page from one on: tests run at the same time, and none takes long.
+/// Checks every fourth page, beginning with page `from`, so that tests run in parallel and none takes long.
 void check_pages(std::size_t from) {
   const std::string python = find_python("h5py");
   std::size_t count = 0, without_data = 0, without_python = 0, without_mpi = 0;

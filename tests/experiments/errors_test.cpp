@@ -1,4 +1,4 @@
-// Whatever goes wrong is one line that says what and where, an exit status, and no file left behind.
+// Every error gives one line that says what is wrong and where, an exit status, and leaves no file behind.
 
 #include "tests/experiments/program.hpp"
 
@@ -25,7 +25,7 @@ void check_line(const Outcome& run, int status, const std::vector<std::string>& 
   for (const std::string& needle : needles) CHECK_THAT(run.err, Contains(needle));
 }
 
-/// Runs it and expects one line with all of `needles`, nothing on stdout, and the folder as it was.
+/// Runs the program and expects one line with all of `needles`, nothing on stdout, and an unchanged folder.
 void check_error(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
                  int status = kUsage) {
   const auto before = entries(folder);
@@ -180,7 +180,7 @@ TEST_CASE("errors: damaged files of every source") {
               {"damaged, offset 10", "no piece [UNK]"});
 }
 
-TEST_CASE("errors: a split of the data that cannot be") {
+TEST_CASE("errors: an impossible split of the data") {
   check_error(run_with({"--data.split", "dirichlet:0"}), {"--data.split dirichlet:0", "A from 1e-6"});
   check_error(run_with({"--data.split", "labels"}), {"--data.split labels", "label"});
   check_error(run_with({"--data.split", "label", "--workers", "500"}), {"500 workers", "--data.split label"});
@@ -213,7 +213,7 @@ TEST_CASE("errors: options of other models and data sources") {
   CHECK(run_onebit(Folder(), run_with({"--model.norm", "group", "--data.mmap", "auto"})).status == 0);
 }
 
-TEST_CASE("errors: a number of workers that cannot be") {
+TEST_CASE("errors: an impossible number of workers") {
   check_error(run_with({"--workers", "0"}), {"workers 0", "from 1"});
   check_error(run_with({"--workers", "-1"}), {"workers", "-1"});
   check_error(run_with({"--workers=-1"}), {"workers -1"});
@@ -222,7 +222,7 @@ TEST_CASE("errors: a number of workers that cannot be") {
   check_error(run_with({"--accumulation", "0"}), {"accumulation 0", "from 1"});
 }
 
-TEST_CASE("errors: whole numbers that are none") {
+TEST_CASE("errors: malformed whole numbers") {
   for (const std::string value : {"", "2.5", "1e3", "two", "2 ", "0x10", "nan"}) {
     CAPTURE(value);
     check_error(run_with({"--workers=" + value}), {"workers", value});
@@ -232,7 +232,7 @@ TEST_CASE("errors: whole numbers that are none") {
   check_error(run_with({"--threads", "-1"}), {"threads"});
 }
 
-TEST_CASE("errors: a learning rate that is no number") {
+TEST_CASE("errors: a learning rate that is not a number") {
   for (const std::string value : {"nan", "NaN", "inf", "-inf", "abc", "1e-3x", "", "1e999"}) {
     CAPTURE(value);
     check_error(run_with({"--optimizer.lr=" + value}), {"optimizer.lr", value});
@@ -241,7 +241,7 @@ TEST_CASE("errors: a learning rate that is no number") {
   check_error(run_with({"--optimizer.beta1=1"}), {"optimizer.beta1"});
 }
 
-TEST_CASE("errors: booleans and words that are none") {
+TEST_CASE("errors: malformed booleans and unknown words") {
   check_error(run_with({"--optimizer.bias-correction", "maybe"}), {"optimizer.bias-correction", "maybe", "true"});
   check_error(run_with({"--optimizer.bias-correction="}), {"optimizer.bias-correction"});
   check_error(run_with({"--optimizer.semantics", "papers"}), {"optimizer.semantics", "papers", "deepspeed"});
@@ -249,7 +249,7 @@ TEST_CASE("errors: booleans and words that are none") {
   check_error(run_with({"--model.precision", "fp16"}), {"(model.precision 'fp16'); wanted: bf16, fp32, tf32"});
 }
 
-TEST_CASE("errors: hyper-parameters of optimizers and codecs that are no numbers") {
+TEST_CASE("errors: hyper-parameters of optimizers and codecs that are not numbers") {
   for (const std::string option :
        {"optimizer.momentum", "optimizer.max-coeff", "optimizer.min-coeff", "optimizer.coeff-beta",
         "optimizer.factor-max", "optimizer.factor-min", "optimizer.factor-threshold", "optimizer.outer-lr",
@@ -269,7 +269,7 @@ TEST_CASE("errors: hyper-parameters of optimizers and codecs that are no numbers
   }
 }
 
-TEST_CASE("errors: choices and patterns of optimizers, codecs and channels that are none") {
+TEST_CASE("errors: unknown choices and malformed patterns of optimizers, codecs and channels") {
   for (const std::string option : {"optimizer.nesterov", "codec.scaled", "codec.shared", "codec.warm-start"}) {
     CAPTURE(option);
     check_error(run_with({"--" + option, "maybe"}), {option, "maybe", "true or false"});
@@ -354,7 +354,7 @@ TEST_CASE("errors: every hyper-parameter out of its range, whatever the optimize
                                     [&](const auto& entry) { return entry.first == option.name; });
     const bool word = std::find(words.begin(), words.end(), option.name) != words.end();
     CAPTURE(option.name);
-    CHECK((found != out_of_range.end()) != word);  // none is forgotten
+    CHECK((found != out_of_range.end()) != word);  // no option is forgotten
   }
   for (const auto& [option, values] : out_of_range) {
     for (const std::string& value : values) check_error(run_with({"--" + option, value}), {option});
@@ -507,7 +507,7 @@ TEST_CASE("errors: a malformed arm") {
   check_error(compare("..:optimizer=adam"), {"arm name", ".."});
   check_error(compare("a:optimizr=adam"), {"optimizr", "did you mean optimizer?"});
   check_error(compare("a:batch=x"), {"batch", "x"});
-  check_error(tiny_run("compare", {"-o", "out", "--optimizers", "adam,adam"}), {"two arms of one name", "adam"});
+  check_error(tiny_run("compare", {"-o", "out", "--optimizers", "adam,adam"}), {"duplicate arm name", "adam"});
 }
 
 TEST_CASE("errors: an arm that cannot be built stops the comparison before it leaves anything") {

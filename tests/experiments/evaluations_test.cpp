@@ -1,4 +1,4 @@
-// What a run says and records of the evaluations that its options leave open.
+// What a run reports and records about evaluations that its options do not set.
 
 #include "sim/log/reader.hpp"
 #include "tests/experiments/program.hpp"
@@ -57,7 +57,7 @@ TEST_CASE("arms that train on different numbers of examples are evaluated on the
   CHECK(run_onebit(folder, {"analyze", "out"}).status == 0);
 }
 
-TEST_CASE("arms that go on are evaluated as they began, and so are those that are new") {
+TEST_CASE("resumed arms are evaluated as they began, and so are new ones") {
   const Folder folder;
   const Arguments few = {"--arm", "few:batch=2", "-o", "out"};
   REQUIRE(run_onebit(folder, tiny_run("compare", few)).status == 0);

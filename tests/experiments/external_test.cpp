@@ -1,5 +1,5 @@
-// A model in a program of the user's: the same run as with the model that is built in, and whatever such a program does
-// wrong is one line, a complete log and no process left behind.
+// A model in a user's program: the run equals that of the built-in model, and every error of such a program gives one
+// line, a complete log and leaves no process behind.
 
 #include <numeric>
 
@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// docs/numpy_worker.py that at step 3 does what its first argument says, and counts its starts in a file.
+/// docs/numpy_worker.py, changed so that at step 3 it does what its first argument says. It counts its starts in a
+/// file.
 constexpr const char* kWorker = R"(
 import os, signal, sys, time
 import numpy, numpy_worker, onebit_worker
@@ -81,7 +82,7 @@ class Bench {
   const Folder& folder() const { return folder_; }
   bool available() const { return !python_.empty(); }
 
-  /// The folder's name is in it, so that its processes can be told.
+  /// Contains the folder's name, by which its processes are found.
   std::string command(const std::string& what = "") const {
     return python_ + " -B " + (folder_ / "worker.py") + " " + what;
   }
@@ -89,7 +90,7 @@ class Bench {
     return {"--model", "external", "--model.command", command(what)};
   }
 
-  /// Processes that were started for this folder and still run.
+  /// Returns the number of processes that were started for this folder and still run.
   int processes() const {
     int count = 0;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -113,7 +114,7 @@ class Bench {
     return run_onebit(folder_, joined(joined(run, freezes ? Arguments{"--freeze", "fixed:3"} : Arguments{}), more));
   }
 
-  /// Of a run that is fine.
+  /// Returns the losses of a run without errors.
   std::vector<double> losses(const Arguments& more, const std::string& column = "steps/loss") const {
     const Outcome outcome = run(more, "run.h5");
     CAPTURE(more, outcome.err);
@@ -137,7 +138,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
       [](double x, double y) { return std::fabs(x - y); });
 }
 
-/// Softmax of zeros, for the model that is built in.
+/// Returns options for the built-in softmax model, beginning with zeros.
 Arguments softmax_from_zeros(const Bench& bench, int features, int classes) {
   const std::string script =
       "import h5py, numpy as n\nwith h5py.File('zeros.h5', 'w') as f:\n  f['weights'] = n.zeros(" +
@@ -148,7 +149,7 @@ Arguments softmax_from_zeros(const Bench& bench, int features, int classes) {
   return {"--model", "softmax", "--model.init", "zeros.h5"};
 }
 
-/// One line on stderr with all of `needles`, and nobody left.
+/// Expects one line on stderr with all of `needles`, and no process left.
 void check_failure(const Bench& bench, const Outcome& run, int status, const std::vector<std::string>& needles) {
   CAPTURE(run.err, run.out);
   CHECK(run.status == status);
@@ -158,14 +159,14 @@ void check_failure(const Bench& bench, const Outcome& run, int status, const std
   CHECK(bench.processes() == 0);
 }
 
-/// Before the run: nothing is written.
+/// Expects an error before the run, which writes nothing.
 void check_refused(const Bench& bench, const Arguments& more, const std::vector<std::string>& needles) {
   CAPTURE(more);
   check_failure(bench, bench.run(more, "refused.h5"), 2, needles);
   CHECK_FALSE(fs::exists(bench.folder() / "refused.h5"));
 }
 
-/// In the run: the log is complete and says why.
+/// Expects an error during the run; the log is complete and gives the reason.
 void check_failed(const Bench& bench, const Arguments& more, const std::vector<std::string>& needles,
                   sim::RunStatus status = sim::RunStatus::failed, std::size_t steps = 2) {
   CAPTURE(more);
@@ -184,7 +185,7 @@ TEST_CASE("external: a program's softmax makes the run of the one that is built 
   const Bench bench;
   NEEDS_NUMPY(bench);
   const Arguments softmax = softmax_from_zeros(bench, 8, 3);
-  // A sign that only rounding decides would part 1-bit runs: so few numbers have none.
+  // A sign that depends on rounding would make 1-bit runs differ; with so few numbers there is none.
   for (const std::string optimizer : {"adam", "onebit-adam", "local-sgd"}) {
     for (const std::string devices : {"cpu", "cpu:2", "debug"}) {
       CAPTURE(optimizer, devices);
@@ -198,7 +199,7 @@ TEST_CASE("external: a program's softmax makes the run of the one that is built 
   }
 }
 
-TEST_CASE("external: the same on images, evaluations and hits included", "[once]") {
+TEST_CASE("external: the same run on images, evaluations and hits included", "[once]") {
   const Bench bench;
   NEEDS_NUMPY(bench);
   ONEBIT_SKIP_UNLESS(fs::exists(shared_path("data/mnist")), "shared", "no MNIST");
@@ -359,7 +360,7 @@ TEST_CASE("external: the plan is within a tenth of the peak that the system repo
   }
 }
 
-TEST_CASE("external: what is no worker program is refused before the run", "[once]") {
+TEST_CASE("external: a program that is not a worker is refused before the run", "[once]") {
   const Bench bench;
   const auto external = [](const std::string& command, const Arguments& more = {}) {
     return joined({"--model", "external", "--optimizer", "adam", "--model.command", command}, more);
@@ -442,7 +443,7 @@ TEST_CASE("external: gradients and losses that are no numbers are a divergence t
 TEST_CASE("external: whatever ends the program, its worker programs end too") {
   const Bench bench;
   NEEDS_NUMPY(bench);
-  // A shell that stays between, and a worker that does not look at its input.
+  // A shell in between, and a worker that does not read its input.
   const std::vector<std::pair<std::string, int>> ends = {
       {"slow", SIGINT}, {"slow", SIGKILL}, {"hang", SIGKILL}, {"hang", SIGABRT}};
   for (const auto& [what, signal] : ends) {
@@ -454,7 +455,7 @@ TEST_CASE("external: whatever ends the program, its worker programs end too") {
                         "--data", "synthetic", "--workers", "8", "--steps", "100000", "--devices", "cpu:2",
                         "--optimizer", "adam", "--overwrite", "-o", "run.h5"}));
     REQUIRE(process.poll([&] { return bench.processes() >= 4 && fs::exists(bench.folder() / "run.h5"); }));
-    usleep(300'000);  // the third step has begun, or not: it must end either way
+    usleep(300'000);  // the third step may have begun or not; the run must end in either case
     process.send(signal);
     const Outcome run = process.finish();
     CHECK(run.status == (signal == SIGINT ? 130 : 128 + signal));

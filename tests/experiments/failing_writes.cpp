@@ -1,6 +1,6 @@
-// A library to preload (LD_PRELOAD): counts writes to regular files and lets one of them fail with EIO, as a bad disk
-// does. ONEBIT_FAIL_WRITE=N: the Nth, from 1; unset: none. ONEBIT_WRITE_COUNT=FILE: the count stands in the first 8
-// bytes of FILE, and goes on over all processes that share it.
+// A library for LD_PRELOAD that counts writes to regular files and lets one of them fail with EIO, as on a bad disk.
+// ONEBIT_FAIL_WRITE=N: the Nth write fails, counted from 1; unset: none. ONEBIT_WRITE_COUNT=FILE: the first 8 bytes of
+// FILE hold the count, which all processes that use FILE share.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ Count& shared_count() {
   return *static_cast<Count*>(place);
 }
 
-/// Whether this write is the one.
+/// Whether this write has to fail.
 bool fails(int file) {
   static Count& count = shared_count();
   static const char* chosen = std::getenv("ONEBIT_FAIL_WRITE");

@@ -1,4 +1,4 @@
-// A disk that fails to write once: nothing is lost in silence.
+// A disk on which one write fails: nothing is lost without an error.
 
 #include <fstream>
 
@@ -11,9 +11,9 @@ using Catch::Matchers::EndsWith;
 
 namespace {
 
-/// What scripts/failing-writes.py says of every `every`th write of the cases.
+/// Runs scripts/failing-writes.py on every `every`th write of the cases.
 Outcome with_failing_writes(const Folder& folder, const std::string& cases, int every) {
-  const NoLeakCheck lasting;  // an aborted write leaves a file of HDF5 open on purpose
+  const NoLeakCheck lasting;  // an aborted write leaves a file open in HDF5 on purpose
   Process process(folder / "",
                   {find_python("h5py"), source_path("scripts/failing-writes.py"), ONEBIT_PROGRAM, ONEBIT_FAILING_WRITES,
                    folder / "work", "--every", std::to_string(every), "--cases", cases});

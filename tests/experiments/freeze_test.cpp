@@ -1,4 +1,4 @@
-// `onebit freeze`: what it tries, whom it asks, and what it says.
+// `onebit freeze`: what it tries, which seeds judge, and what it prints.
 
 #include "tests/experiments/program.hpp"
 
@@ -8,7 +8,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Without noise all seeds but for their first weights are alike, and the compressed steps explode where d is small.
+/// Without noise, seeds differ only in their initial weights, and compressed steps explode where d is small.
 Arguments quadratic(const Arguments& more) {
   return joined({"freeze",      "--model",          "quadratic", "--model.dimension",
                  "256",         "--model.spectrum", "power:2",   "--data",
@@ -52,7 +52,7 @@ TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one 
   CHECK_THAT(json.out, Contains("\"runs\": " + std::to_string(dense + frozen + compressed)) &&
                            Contains("\"verdict_runs\": " + std::to_string(3 * frozen)) &&
                            Contains("\"choosing_seed\": 1") && Contains("\"verdict\": \"safe"));
-  CHECK(2 * (dense + frozen + compressed) <= 3 * 9);  // of a whole verdict by three seeds
+  CHECK(2 * (dense + frozen + compressed) <= 3 * 9);  // compared with a whole verdict by three seeds
 }
 
 TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes nothing") {
@@ -75,7 +75,7 @@ TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes no
   CHECK_THAT(own.out, Contains("next: try a larger"));
 }
 
-TEST_CASE("freeze: of 0/1 Adam it is the step that ends its variance updates") {
+TEST_CASE("freeze: for 0/1 Adam it is the step that ends the variance updates") {
   const Folder folder;
   const Outcome result = run_onebit(
       folder, quadratic({"--model.condition", "2", "--margin", "0.9", "--optimizer", "zeroone-adam", "--seeds", "3"}));

@@ -1,4 +1,4 @@
-// DeepSpeed's, PyTorch's and other projects' own trajectories, reproduced by the program.
+// Trajectories of DeepSpeed, PyTorch and other projects, reproduced by the program.
 
 #include <algorithm>
 #include <charconv>
@@ -21,9 +21,9 @@ namespace {
 constexpr double kLimit = 1e-4;
 
 struct Suite {
-  std::string file;  ///< in golden/
+  std::string file;  ///< name of the file in golden/
   std::string semantics;
-  std::size_t least;  ///< cases that there must be
+  std::size_t least;  ///< smallest number of cases in it
 };
 
 const std::vector<Suite>& suites() {
@@ -64,7 +64,8 @@ Arguments explicit_options(const std::string& path, const std::string& name) {
   return options;
 }
 
-/// Largest relative difference of the displacement over all steps; independent of the program's own count.
+/// Returns the largest relative difference of the displacement over all steps, independently of the program's own
+/// figure.
 constexpr const char* kCompare = R"(
 import sys, h5py, numpy
 trace, name, replayed = sys.argv[1:4]
@@ -88,23 +89,23 @@ double number(const std::string& digits) {
   return value;
 }
 
-/// Files of other projects' code, where a case says itself how far a float32 implementation may be.
+/// Files with other projects' code, whose cases say how far a float32 implementation may deviate.
 const std::vector<std::string>& other_files() {
   static const std::vector<std::string> all = {"powersgd_hook.h5", "federated.h5", "compressed_sgd.h5", "optax_n4.h5"};
   return all;
 }
 
-/// Methods, by their recorded names, that the program has.
+/// Whether the program has a method, given its recorded name.
 bool is_ours(const std::string& recorded) {
   static const std::set<std::string> names = {"powersgd", "powersgd-paper", "ef21", "ef-sgd", "true-topk", "lamb"};
   return names.contains(recorded);
 }
 
-/// Relative difference of the displacement that a float32 implementation is granted at every step: what
-/// golden/README.md says, or, where the case magnifies every rounding, what rounding to float32 makes of the difference
-/// between two implementations in float64.
+/// Returns the relative difference of the displacement that is allowed for a float32 implementation at every step: the
+/// limit in golden/README.md or, if the case magnifies every rounding, the difference between two implementations in
+/// float64, scaled to float32.
 std::vector<double> granted(const sim::GradientTrace& trace, const std::string& name) {
-  constexpr double kRoundings = 0x1p29;  // of float32 to float64
+  constexpr double kRoundings = 0x1p29;  // ratio of float32's roundings to float64's
   const double check = trace.attributes(name).at("check_error").numbers.at(0);
   const double least = std::max(1e-5, 4 * kRoundings * check);
   std::vector<double> limits(static_cast<std::size_t>(trace.steps()), least);
@@ -114,7 +115,7 @@ std::vector<double> granted(const sim::GradientTrace& trace, const std::string& 
   return limits;
 }
 
-/// Of every step of what a replay wrote from what was recorded.
+/// Returns the relative difference of the displacement at every step between a replay's output and the record.
 std::vector<double> differences(const sim::GradientTrace& trace, const std::string& name, const std::string& replayed) {
   const sim::h5::Object file = sim::h5::open_file(replayed, false);
   std::vector<float> x(static_cast<std::size_t>(trace.parameters()));
@@ -285,7 +286,7 @@ TEST_CASE("golden: wrong hyper-parameters and semantics are told apart") {
     const Outcome run = run_onebit(folder, joined({"replay", path, "--reference", "onebit_adam", "--json"}, more));
     CHECK(run.status == 0);
     const std::string worst_text = json_value(run.out, "worst_relative_difference");
-    return worst_text == "null" ? INFINITY : number(worst_text);  // moved where the reference stands still
+    return worst_text == "null" ? INFINITY : number(worst_text);  // it moved although the reference did not
   };
   CHECK(worst({}) > 100 * kLimit);
   CHECK(worst({"--optimizer.semantics", "deepspeed", "--optimizer.lr", "1.1e-3"}) > 100 * kLimit);

@@ -1,4 +1,4 @@
-// Options without effect: an option warns where it changes no bit of what is computed and sent, and only there.
+// Options without effect: an option causes a warning if and only if it changes no bit of what is computed and sent.
 
 #include "experiments/options/idle_options.hpp"
 
@@ -27,7 +27,7 @@ Settings operator+(Settings first, const Settings& second) {
   return first;
 }
 
-/// A run in which every option that an optimizer reads is of some consequence.
+/// A run in which every option that an optimizer reads has an effect.
 const Settings kTiny = {{"model", "mlp"},
                         {"model.layers", "6,16,3"},
                         {"data", "synthetic"},
@@ -57,7 +57,7 @@ const Settings kTiny = {{"model", "mlp"},
                         {"codec.clip", "1"},
                         {"codec.sample", "1"}};
 
-/// For each option another value than that of kTiny.
+/// For each option, another value than in kTiny.
 const std::map<std::string, std::string> kOther = {{"optimizer.lr", "0.03"},
                                                    {"optimizer.beta1", "0.8"},
                                                    {"optimizer.beta2", "0.9"},
@@ -129,7 +129,7 @@ void put(std::ostringstream& out, double value) {
   out << std::bit_cast<std::uint64_t>(value) << ' ';
 }
 
-/// All that a run computes and sends, bit by bit.
+/// Returns everything that a run computes and sends, bit by bit.
 std::string bits_of(const sim::RunConfig& config) {
   sim::VirtualCluster cluster(config);
   std::ostringstream out;
@@ -156,7 +156,7 @@ std::string bits_of(const sim::RunConfig& config) {
   return out.str();
 }
 
-/// The bits of a run; none where the options are refused.
+/// Returns the bits of a run, or nothing if its options are refused.
 std::optional<std::string> bits_of(const Settings& settings) {
   try {
     return bits_of(make_config(settings));
@@ -165,7 +165,7 @@ std::optional<std::string> bits_of(const Settings& settings) {
   }
 }
 
-/// What is refused is said; of the rest, what warns and what changes a bit is not the same.
+/// Checks that an option which is not refused either warns or changes a bit, but not both.
 void check_option(const Settings& settings, const std::string& base, const std::string& option,
                   const std::string& value) {
   const Settings changed = settings + Settings{{option, value}};
@@ -256,7 +256,7 @@ TEST_CASE("idle options: for every schedule and freeze policy") {
   }
 }
 
-TEST_CASE("idle options: of models and data") {
+TEST_CASE("idle options: options of models and data") {
   const Settings images = {{"data", "synthetic"}, {"data.image", "1x8x8"}, {"data.features", "0"},
                            {"workers", "1"},      {"model.layers", ""},    {"steps", "2"},
                            {"batch", "1"},        {"data.examples", "20"}};
@@ -324,7 +324,7 @@ Command all_options() {
   return all;
 }
 
-TEST_CASE("idle options: a preset does not nag, nor do DeepSpeed's defaults") {
+TEST_CASE("idle options: presets and DeepSpeed's defaults cause no warnings") {
   const Variable own("ONEBIT_PRESETS", (std::filesystem::path(ONEBIT_PROGRAM).parent_path() / "presets").string());
   const Command every_option = all_options();
   for (const Preset& preset : presets()) {
@@ -375,7 +375,7 @@ TEST_CASE("idle options: arms and points of a sweep warn once, of what none of t
   CHECK(sweep(joined(codecs, {"--skip", "optimizer=sgd,codec=qsgd"})).empty());
 }
 
-TEST_CASE("idle options: of a price") {
+TEST_CASE("idle options: options of price") {
   const auto price = [](const Arguments& more) {
     return warning_of(joined({"price", "--workload", "resnet18", "--workers", "8", "--cluster", "eth10"}, more));
   };

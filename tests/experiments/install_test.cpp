@@ -1,4 +1,4 @@
-// What `cmake --install` puts in place works from there.
+// What `cmake --install` installs works from its new place.
 
 #include "tests/experiments/program.hpp"
 
@@ -8,7 +8,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Installs into `folder`; path of the program there.
+/// Installs into `folder`, and returns the path of the installed program.
 std::string install(const Folder& folder) {
   const Outcome run = run_in(folder, {ONEBIT_CMAKE, "--install", ONEBIT_BUILD_DIR, "--prefix", folder / "prefix"});
   CAPTURE(run.out, run.err);

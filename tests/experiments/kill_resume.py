@@ -1,4 +1,4 @@
-"""Kills a checkpointing run with SIGKILL again and again, resumes it, and compares with a run that was left alone.
+"""Kills a checkpointing run with SIGKILL repeatedly, resumes it, and compares it with an uninterrupted run.
 
     kill_resume.py PROGRAM FOLDER [--kills 200] [--seed 1]
 
@@ -22,7 +22,7 @@ import numpy as np
 
 EVERY = 7  # steps between checkpoints
 STEPS = 63
-FLUSH_POINTS = {"log.rows": 30, "log.flushed": 30, "log.counts": 210}  # with how often a run passes them
+FLUSH_POINTS = {"log.rows": 30, "log.flushed": 30, "log.counts": 210}  # and how often a run passes them
 CHECKPOINT_POINTS = {"checkpoint.data": 60, "checkpoint.written": 8, "checkpoint.named": 8}
 GROUPS = ["steps", "workers", "tensors", "probes", "evaluations", "events", "traffic"]
 
@@ -40,7 +40,7 @@ def count_path(group):
 
 
 def columns(file, group, rows):
-    """Committed rows by name, but for times."""
+    """Committed rows by name, except times."""
     item = file[group]
     if isinstance(item, h5py.Dataset):
         return {group: item[:rows]}
@@ -61,7 +61,7 @@ def training_events(data):
 
 
 def mismatches(data, whole):
-    """Groups whose rows are not the first ones of the undisturbed log."""
+    """Groups whose rows are not the first rows of the uninterrupted log."""
     bad = []
     for group in GROUPS:
         if group == "events":
@@ -76,7 +76,7 @@ def mismatches(data, whole):
 
 
 def read_checkpoint(log):
-    """Everything in the last checkpoint that is state."""
+    """The state in the last checkpoint."""
     state = {}
     with h5py.File(f"{log}.checkpoint-{STEPS}", "r") as file:
         file.visititems(lambda name, item: state.update({name: item[()].tobytes()})
@@ -105,7 +105,7 @@ class Tally:
 
 
 def live_once(args, log, pause, wait, tally):
-    """Starts or resumes the run and kills it. True: it had ended before."""
+    """Starts or resumes the run and kills it. Returns True if it ended before that."""
     environment = dict(os.environ, OMP_WAIT_POLICY="passive")
     if pause:
         environment["ONEBIT_PAUSE_AT"] = pause
@@ -113,7 +113,7 @@ def live_once(args, log, pause, wait, tally):
         process = subprocess.Popen(command(args.program, args.optimizer, log), stdout=out, stderr=out, env=environment)
     if pause:
         _, status = os.waitpid(process.pid, os.WUNTRACED)
-        if not os.WIFSTOPPED(status):  # it came to its end before the K-th passage
+        if not os.WIFSTOPPED(status):  # it ended before the K-th passage
             process.returncode = os.waitstatus_to_exitcode(status)
             return process.returncode
     else:
@@ -129,8 +129,8 @@ def live_once(args, log, pause, wait, tally):
 
 
 def check_killed(log, before, whole, tally):
-    """What a kill left behind; the counts of committed rows."""
-    if not os.path.exists(log):  # before it had its name
+    """Checks what a kill left behind. Returns the counts of committed rows."""
+    if not os.path.exists(log):  # killed before the log had its name
         tally.early += 1
         return before
     try:

@@ -11,7 +11,7 @@ inline Arguments checkpointing(const Arguments& more = {}) {
                                 more));
 }
 
-/// Killed where ONEBIT_PAUSE_AT stops it.
+/// Runs the program, and kills it where ONEBIT_PAUSE_AT stops it.
 inline Outcome killed_at(const Folder& folder, const std::string& point, const Arguments& arguments) {
   const Variable pause("ONEBIT_PAUSE_AT", point);
   Process process(folder / "", onebit_command(arguments));

@@ -1,5 +1,5 @@
-// The program's memory plan against what the operating system saw, its choice of the worker group, and weights in
-// files.
+// The program's memory plan compared with the operating system's figures, its choice of the worker group, and weights
+// in files.
 
 #include "sim/run/weights_file.hpp"
 #include "tests/experiments/program.hpp"
@@ -19,7 +19,7 @@ Arguments large_run(const std::string& optimizer, const std::string& layers, con
       more);
 }
 
-/// Of any model, its data and what else is said of it.
+/// Returns the arguments of a small run. model: options of the model, its data and anything else.
 Arguments small_run(const Arguments& model, const std::string& optimizer, int workers, int batch) {
   return joined(
       {"run", "--steps", "4", "--freeze", "fixed:2", "--threads", "1", "--json", "-o", "run.h5", "--eval.examples",
@@ -27,7 +27,7 @@ Arguments small_run(const Arguments& model, const std::string& optimizer, int wo
       model);
 }
 
-/// `least`: bytes without which it is no test.
+/// Checks that a run takes the memory that was planned. least: bytes that the plan must exceed for a meaningful test.
 void check_plan(const Arguments& run, double least) {
   const Folder folder;
   write_file(folder / "text", std::string(100'000, 'a'));
@@ -115,7 +115,7 @@ TEST_CASE("memory: the plan knows how many workers a model has") {
   CHECK(run.status == 0);
 }
 
-TEST_CASE("memory: sizes that are none are refused") {
+TEST_CASE("memory: invalid sizes are refused") {
   const Folder folder;
   for (const std::string size : {"8G", "GB", "-1", "-1MB", "nanGB", "1e30TB", "1.5"}) {
     const Outcome run = run_onebit(folder, tiny_run("run", {"--dry-run", "--memory", size}));

@@ -1,4 +1,4 @@
-// One run over several processes: the same log and weights as in one, and an end that is told once.
+// One run over several processes: the same log and weights as in one process, and an end that is reported once.
 
 #include <sched.h>
 
@@ -42,7 +42,7 @@ bool is_time(std::string_view column) {
   return column.ends_with("_seconds");
 }
 
-/// Every number of a log but the times and the events, which stops and resumptions are among.
+/// Returns every number of a log except times and events, which include stops and resumptions.
 std::vector<std::pair<std::string, std::vector<double>>> numbers_of(const sim::LogReader& log) {
   std::vector<std::pair<std::string, std::vector<double>>> columns;
   for (const sim::Column& column : sim::log_columns()) {
@@ -87,7 +87,7 @@ bool same_weights(const Folder& folder, const std::string& one, const std::strin
   return !a.empty() && a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// The member `key` of every rank in the JSON of a run.
+/// Returns the member `key` of every rank in the JSON output of a run.
 std::vector<Index> of_ranks(const std::string& json, const std::string& key) {
   std::vector<Index> values;
   std::size_t at = json.find("\"ranks\"");
@@ -100,22 +100,22 @@ std::vector<Index> of_ranks(const std::string& json, const std::string& key) {
 constexpr Index kParameters = 4 * 5 + 5 + 5 * 3 + 3;
 const std::vector<Index> kHeld = {4, 4, 4, 2};  ///< workers of four ranks
 
-/// Bytes that a rank of four receives in a dense step: of every other rank its node's share of the columns in double,
-/// and its share of the mean.
+/// Bytes that a rank of four receives in a dense step: from every other rank its node's part of this rank's columns, in
+/// double, and its part of the mean.
 Index dense_bytes(Index rank) {
   const auto columns = [](Index r) { return kParameters * (r + 1) / 4 - kParameters * r / 4; };
   return 3 * columns(rank) * 8 + (kParameters - columns(rank)) * 4;
 }
 
-/// In a compressed step: of every worker of others the bits of our servers' chunks with a scale, and of every server of
-/// others its chunk with a scale.
+/// Bytes in a compressed step: from every worker of other ranks the bits of our servers' chunks with a scale, and from
+/// every server of other ranks its chunk with a scale.
 Index compressed_bytes(Index rank) {
   const Index chunk = round_up(kParameters, compress::padding_quantum(14)) / 14 / 8;
   const Index own = kHeld[static_cast<std::size_t>(rank)], others = 14 - own;
   return others * (own * chunk + 4) + others * (chunk + 4);
 }
 
-/// State of two checkpoints, what is about their logs aside.
+/// Compares the states of two checkpoints, except what concerns their logs.
 constexpr const char* kCompareCheckpoints = R"(
 import sys, h5py
 def state(path):
@@ -149,7 +149,7 @@ Index committed(const std::string& path) {
   }
 }
 
-/// The process that is a rank of the run in `folder`; 0 where there is none.
+/// Returns the process that is a rank of the run in `folder`; 0 if there is none.
 pid_t find_rank(const Folder& folder, int rank) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::error_code ignored;
@@ -180,7 +180,7 @@ TEST_CASE("mpi: the same log and weights in one, two and four ranks as in one pr
     CAPTURE(optimizer, one.err);
     REQUIRE(one.status == 0);
     for (const Index ranks : {1, 2, 4}) {
-      if (ranks == 1 && optimizer != "onebit-adam") continue;  // one process, whoever has started it
+      if (ranks == 1 && optimizer != "onebit-adam") continue;  // one process, no matter what started it
       const std::string name = std::to_string(ranks);
       const Outcome several = run_in(folder, mpirun(ranks, blocks_run(optimizer, name, more)));
       CAPTURE(ranks, several.out, several.err);
@@ -331,17 +331,10 @@ TEST_CASE("mpi: errors over ranks are one line and leave nothing behind", "[once
     CHECK(entries(folder).empty());
   };
   const Arguments run = tiny_run("run", {"-o", "run.h5", "--workers", "8"});
-<<<<<<< HEAD
   check(mpirun(3, run), "too many devices for the number of workers");
   check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "each of several processes can use only one device");
-  check(mpirun(2, joined(run, {"--ranks", "3"})), "another number of ranks");
-  check(mpirun(2, tiny_run("compare", {"-o", "out"})), "a command that runs in one");
-=======
-  check(mpirun(3, run), "more devices than shards of workers");
-  check(mpirun(2, joined(run, {"--devices", "cpu:2"})), "several devices in each of several processes");
   check(mpirun(2, joined(run, {"--ranks", "3"})), "differs from the number of processes");
   check(mpirun(2, tiny_run("compare", {"-o", "out"})), "this command runs in a single one");
->>>>>>> edit-exp1
   check(mpirun(2, {"bench", "step"}), "only bench mpi runs over ranks");
   check(onebit_command(joined(run, {"--ranks", "3"})), "too many devices for the number of workers");
   check(onebit_command(joined(run, {"--ranks", "2", "--memory", "1MB"})), "does not fit in memory");

@@ -1,4 +1,4 @@
-// Where options come from, what the program lists and prints, and that its numbers do not depend on how they are made.
+// The sources of options, what the program lists and prints, and that its numbers do not depend on their notation.
 
 #include "compress/codecs/codec.hpp"
 #include "experiments/cli/command_line.hpp"
@@ -14,7 +14,7 @@ using Catch::Matchers::EndsWith;
 
 namespace {
 
-/// Final value of an option, as --dry-run shows it.
+/// Returns the final value of an option, as --dry-run shows it.
 std::string shown(const Outcome& run, const std::string& option) {
   const std::string line = line_of(run.out, option + " ");
   return line.substr(std::min(line.size(), line.find_last_of(' ') + 1));
@@ -29,7 +29,7 @@ void check_listed(const std::string& output, const Entries& entries) {
   }
 }
 
-/// Exits with 0 for one JSON value on stdin's stand-in, argument 1; not even NaN is let through.
+/// Exits with 0 if argument 1 is one JSON value; NaN is not accepted.
 constexpr const char* kParse = R"(
 import json, sys
 def refuse(name): raise ValueError(name)

@@ -1,4 +1,4 @@
-// What commands write: names are names, never commands, and nothing but a regular file is replaced.
+// What commands write: file names are never taken for commands, and only regular files are replaced.
 
 #include <sys/stat.h>
 
@@ -89,7 +89,7 @@ TEST_CASE("outputs: a FIFO, a device and a folder stay, whichever command writes
 TEST_CASE("outputs: what leads to an open file, as /dev/stdout does, stays what it is") {
   Folder folder;
   prepare(folder);
-  std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");  // as /dev/stdout is, which nothing may harm
+  std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");  // like /dev/stdout, which must not be harmed
   const std::string program = std::string("'") + ONEBIT_PROGRAM + "' ";
   for (const char* out : {"stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
     for (const Arguments& command : writers(out)) {

@@ -111,7 +111,7 @@ TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
   const Arguments job = bert({"--workers", "8", "--optimizer", "onebit-adam", "--cluster", "eth10"});
   REQUIRE(run_onebit(folder, joined(job, {"--goal", "step.goal"})).status == 0);
   CHECK_THAT(read_file(folder / "step.goal"), StartsWith("num_ranks 8\n\nrank 0 {\nl1: calc ") && Contains("send"));
-  CHECK(run_onebit(folder, joined(job, {"--goal", "step.goal"})).status == 2);  // it is there
+  CHECK(run_onebit(folder, joined(job, {"--goal", "step.goal"})).status == 2);  // the file exists
   const Outcome sweep = run_onebit(
       folder, joined(job, {"--sweep.bandwidth", "1Mb/s:10Gb/s:5", "--sweep.gpus-per-node", "1,4", "-o", "sweep"}));
   CAPTURE(sweep.out, sweep.err);
@@ -137,7 +137,7 @@ TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
 
 TEST_CASE("price: a table of all-reduces knows that GPUs share a network link, and says where it is extended") {
   const Folder folder;
-  // Table 1 of 1-bit Adam: what paper-ethernet is fitted to.
+  // Table 1 of 1-bit Adam, to which paper-ethernet is fitted.
   write_file(folder / "rows.csv", "nodes,gpus,bytes,seconds\n16,4,672452216,2.206\n");
   const auto price = [&](const Arguments& more) {
     return run_onebit(

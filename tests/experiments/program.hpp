@@ -25,12 +25,12 @@ namespace onebit::tests {
 using Arguments = std::vector<std::string>;
 
 struct Outcome {
-  int status = -1;  ///< exit status; 128 + signal where one ended it
+  int status = -1;  ///< exit status; 128 + signal if a signal ended it
   std::string out, err;
-  double peak_bytes = 0;  ///< its most resident memory by the system (VmHWM), asked every few milliseconds
+  double peak_bytes = 0;  ///< its largest resident memory according to the system (VmHWM), read every few milliseconds
 };
 
-/// A program that runs in `folder`. Killed at the end if it still runs.
+/// A program that runs in `folder`. It is killed at the end of the scope if it still runs.
 class Process {
  public:
   Process(const std::string& folder, const Arguments& command) {
@@ -51,7 +51,7 @@ class Process {
     if (pid_ > 0) kill(pid_, signal);
   }
 
-  /// It has stopped itself (SIGSTOP).
+  /// Whether the program has stopped itself (SIGSTOP).
   bool stopped() const {
     siginfo_t info = {};
     return pid_ > 0 && waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT | WNOHANG) == 0 &&
@@ -67,7 +67,7 @@ class Process {
     return false;
   }
 
-  /// Polls until `done`, the end of the program, or a minute has passed. What `done` said last.
+  /// Polls until `done` returns true, the program ends, or a minute has passed. Returns the last result of `done`.
   bool poll(const std::function<bool()>& done, std::chrono::seconds limit = std::chrono::seconds(60)) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!done()) {
@@ -77,14 +77,15 @@ class Process {
     return true;
   }
 
-  /// Waits for the end. Fails the test where it does not come.
+  /// Waits until the program ends. Fails the test if it does not.
   Outcome finish() {
     if (!poll([this] { return !running(); }, std::chrono::seconds(240))) FAIL("the program does not end");
     return {status_, read_file(streams_ / "out"), without_hwloc(read_file(streams_ / "err")), peak_bytes_};
   }
 
  private:
-  /// The system's own figure, which ends with the process: that of wait4 begins with this program's memory.
+  /// Reads the system's figure, which disappears with the process. The figure of wait4 would include this program's
+  /// memory.
   void watch_memory() {
     const std::string process = "/proc/" + std::to_string(pid_);
     std::error_code gone;
@@ -95,7 +96,7 @@ class Process {
     }
   }
 
-  /// What the program wrote, without the lines of MPI's hwloc, which complains by itself where there is no /sys.
+  /// Returns the program's output without the lines of MPI's hwloc, which complains if there is no /sys.
   static std::string without_hwloc(const std::string& text) {
     std::string kept;
     std::stringstream lines(text);
@@ -119,7 +120,7 @@ class Process {
     _exit(127);
   }
 
-  Folder streams_;  ///< what it prints goes here, so that the working folder shows what it leaves behind
+  Folder streams_;  ///< for the output, so that the working folder shows only files that the program leaves
   pid_t pid_ = 0;
   int status_ = -1;
   double peak_bytes_ = 0;
@@ -134,7 +135,7 @@ inline Outcome run_in(const Folder& folder, const Arguments& command) {
   return Process(folder / "", command).finish();
 }
 
-/// `onebit` with arguments, in a folder.
+/// Runs `onebit` with arguments in a folder.
 inline Arguments onebit_command(const Arguments& arguments) {
   return joined({ONEBIT_PROGRAM}, arguments);
 }
@@ -142,7 +143,7 @@ inline Outcome run_onebit(const Folder& folder, const Arguments& arguments) {
   return run_in(folder, onebit_command(arguments));
 }
 
-/// Options of a run that takes an instant.
+/// Returns the options of a run that takes an instant.
 inline Arguments tiny_run(const std::string& command, const Arguments& more = {}) {
   return joined(
       {command, "--model",         "mlp", "--model.layers", "4,5,3", "--data",          "synthetic", "--threads",
@@ -151,7 +152,7 @@ inline Arguments tiny_run(const std::string& command, const Arguments& more = {}
       more);
 }
 
-/// Everything in a folder.
+/// Returns the names of everything in a folder.
 inline std::set<std::string> entries(const Folder& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "")) {
@@ -160,7 +161,7 @@ inline std::set<std::string> entries(const Folder& folder) {
   return names;
 }
 
-/// Value of `"key": <number or text>` in JSON; empty where there is none.
+/// Returns the value of `"key": <number or text>` in JSON; empty if there is none.
 inline std::string json_value(const std::string& json, const std::string& key) {
   const std::string name = "\"" + key + "\": ";
   const std::size_t start = json.find(name);
@@ -169,7 +170,7 @@ inline std::string json_value(const std::string& json, const std::string& key) {
   return json.substr(begin, json.find_first_of(",}]", begin) - begin);
 }
 
-/// The first line that begins with `start`, spaces before it left out; empty where there is none.
+/// Returns the first line that begins with `start` after leading spaces; empty if there is none.
 inline std::string line_of(const std::string& text, const std::string& start) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -181,7 +182,7 @@ inline std::string line_of(const std::string& text, const std::string& start) {
   return "";
 }
 
-/// A Python that can `import <module>`; empty where there is none.
+/// Returns a Python that can `import <module>`; empty if there is none.
 inline std::string find_python(const std::string& module) {
   for (const std::string program : {"python3", "/usr/bin/python3"}) {
     if (std::system((program + " -c 'import " + module + "' 2>/dev/null").c_str()) == 0) return program;
@@ -189,7 +190,7 @@ inline std::string find_python(const std::string& module) {
   return "";
 }
 
-/// Whether runs can be started over MPI: the plugin lies next to the program, and there is an mpirun.
+/// Whether runs can be started over MPI: the plugin is next to the program, and there is an mpirun.
 inline bool mpi_is_here() {
   static const bool here =
       std::filesystem::exists(std::filesystem::path(ONEBIT_PROGRAM).parent_path() / "libonebit_mpi.so") &&
@@ -197,7 +198,7 @@ inline bool mpi_is_here() {
   return here;
 }
 
-/// An environment variable of this process and the programs that it starts, for a while.
+/// Sets an environment variable of this process, and of the programs that it starts, during its lifetime.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -219,7 +220,7 @@ class Variable {
   std::string before_;
 };
 
-/// The first line of a file under /proc; empty where the process has ended, also while it is read.
+/// Returns the first line of a file under /proc; empty if the process has ended, even while the file is read.
 inline std::string line_of_process(const std::filesystem::path& path) {
   std::string line;
   std::ifstream file(path);
@@ -227,8 +228,8 @@ inline std::string line_of_process(const std::filesystem::path& path) {
   return line;
 }
 
-/// Lets no sanitizer look for leaks: Open MPI unloads its parts with what they hold, and nobody could name them in a
-/// list of known leaks.
+/// Turns off the search for leaks: Open MPI unloads its modules without freeing their memory, so a list of known leaks
+/// could not name them.
 class NoLeakCheck {
  public:
   NoLeakCheck() : options_("ASAN_OPTIONS", given() + ":detect_leaks=0") {}

@@ -1,5 +1,5 @@
-// Files that commands read: a read that fails, a file that never ends or that nobody writes is one line, never the end
-// of the file.
+// Files that commands read: a read that fails, or a file that never ends or has no writer, gives one line of error, and
+// is never taken for the end of the file.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,14 +14,14 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-/// A command that reads the file "input", and what it holds.
+/// A command that reads the file "input", and the contents of the file.
 struct Reader {
   std::string what;
   Arguments command;
   std::string text;
 };
 
-/// Longer than what a stream reads at a time, so that another read follows.
+/// Longer than one read of a stream, so that another read follows.
 const std::string kLong(20'000, '#');
 
 Arguments run_with(const Arguments& more) {

@@ -1,5 +1,5 @@
-// Traces that docs/onebit_recorder.py writes: they replay as computed by hand, and in little memory however long they
-// are.
+// Traces written by docs/onebit_recorder.py: they replay as computed by hand, and recording takes little memory however
+// long they are.
 
 #include "tests/experiments/program.hpp"
 #include "tests/sanitized.hpp"

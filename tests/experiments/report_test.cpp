@@ -1,4 +1,4 @@
-// Reports through the program: what is in the page, that it is HTML that browsers take, its table and its pictures.
+// Reports through the program: the contents of the page, its validity as HTML in browsers, its table and its pictures.
 
 #include "tests/experiments/program.hpp"
 
@@ -39,17 +39,17 @@ Outcome report(const Folder& folder, const Arguments& more = {}) {
   return run_onebit(folder, joined({"report", "arms", "-o", "report.html"}, more));
 }
 
-/// Exit status of tests/experiments/check_page.py, and what it said.
+/// Returns the exit status of tests/experiments/check_page.py and its output.
 Outcome check_page(const Folder& folder, const std::string& kind, const std::string& page) {
   Outcome result;
-  for (const std::string python : {"python3", "/usr/bin/python3"}) {  // the system's has what its packages brought
+  for (const std::string python : {"python3", "/usr/bin/python3"}) {  // the system's has modules of packages
     result = run_in(folder, {python, source_path("tests/experiments/check_page.py"), kind, page});
     if (result.status != 77) break;
   }
   return result;
 }
 
-/// Skipped where what the check needs is not installed.
+/// Checks a report; skips the test if what the check needs is not installed.
 void check_report(const std::string& kind, const std::string& capability) {
   const Folder folder;
   run_arms(folder);
@@ -74,7 +74,7 @@ TEST_CASE("report: one page with everything in it") {
   for (const char* part :
        {"Summary", "vs fp16:", "paired seeds", "Verdicts", "comparison", "Loss", "Variance and freeze",
         "DeepSpeed freeze_step", "Network", "ib100", "Theory", "sigma of a worker", "Both sides of the bound",
-        "telescoping of errors", "Runs", "diverged", "To repeat it", "onebit compare"}) {
+        "telescoping of errors", "Runs", "diverged", "How to repeat the runs", "onebit compare"}) {
     INFO(part);
     CHECK_THAT(page, Contains(part));
   }
@@ -94,11 +94,11 @@ TEST_CASE("report: the page is without a parse error and loads nothing", "[once]
   check_report("html", "html5lib");
 }
 
-TEST_CASE("report: a browser has nothing to say, wide and narrow, and nothing scrolls sideways", "[once]") {
+TEST_CASE("report: a browser reports nothing, wide and narrow, and nothing scrolls sideways", "[once]") {
   check_report("browser", "chromium");
 }
 
-TEST_CASE("report: its curves as one tidy table, its pictures as files", "[once]") {
+TEST_CASE("report: curves as one table, pictures as files", "[once]") {
   const Folder folder;
   run_arms(folder);
   const Outcome table = run_onebit(folder, {"report", "arms", "-o", "report.csv", "--csv"});

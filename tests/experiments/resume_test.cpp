@@ -1,4 +1,4 @@
-// Runs that are broken off and continued, as a user does it.
+// Runs that are interrupted and continued, as a user would do it.
 
 #include <fstream>
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One line with all of `needles`, and the folder as it was.
+/// Expects one line with all of `needles`, and an unchanged folder.
 void check_refused(const Folder& folder, const Arguments& arguments, const std::vector<std::string>& needles,
                    int status = 2) {
   const auto before = entries(folder);
@@ -81,7 +81,7 @@ TEST_CASE("resume: a run whose tensors are frozen one by one goes on with some o
     }
     return result;
   };
-  CHECK(freezes(alone).size() == 5);  // of the run, and of its tensors
+  CHECK(freezes(alone).size() == 5);  // those of the run and of its tensors
   CHECK(freezes(folder) == freezes(alone));
 }
 
@@ -130,11 +130,11 @@ TEST_CASE("resume: other options are refused with their list, unless they are na
   killed_at(folder, "checkpoint.named:3", checkpointing());
   const Arguments changed = checkpointing({"--resume", "--optimizer.lr", "0.5", "--steps", "60"});
   check_refused(folder, changed,
-                {"options differ", "optimizer.lr", "there, '0.5' now", "steps '40' there, '60' now",
-                 "resume with the same ones, or give --resume.allow steps,optimizer.lr"});
+                {"options differ", "optimizer.lr", "in the log, '0.5' now", "steps '40' in the log, '60' now",
+                 "resume with the same options, or give --resume.allow steps,optimizer.lr"});
   check_refused(folder, joined(changed, {"--resume.allow", "steps"}), {"optimizer.lr"});
   check_refused(folder, checkpointing({"--resume", "--model.precision", "bf16"}),
-                {"model.precision 'fp32' there, 'bf16' now"});
+                {"model.precision 'fp32' in the log, 'bf16' now"});
   check_refused(folder, joined(changed, {"--resume.allow", "step"}), {"unknown option", "resume.allow step", "steps"});
   check_refused(folder, checkpointing({"--resume.allow", "steps"}), {"resume.allow without resume"});
   check_refused(folder, checkpointing({"--resume", "--overwrite"}), {"both --resume and --overwrite"});

@@ -1,4 +1,4 @@
-// The study library without the program: what it trains, who watches, and what becomes of existing logs.
+// The study library without the program: what it trains, who observes it, and what happens to existing logs.
 
 #include "device/base/error.hpp"
 #include "experiments/study/arm_runs.hpp"
@@ -96,7 +96,7 @@ TEST_CASE("study: a resumed log with other options is refused by their names, an
   CHECK_THROWS_WITH(resume_decision(policy, config, log),
                     Contains("optimizer.lr") && Contains("--resume.allow optimizer.lr") && !Contains("onebit run"));
   policy.given = Settings();
-  CHECK_THROWS_WITH(resume_decision(policy, config, log), Contains("the run goes on with `onebit run"));
+  CHECK_THROWS_WITH(resume_decision(policy, config, log), Contains("continue the run with `onebit run"));
   policy.overwrite = true;
   CHECK_THROWS_WITH(resume_decision(policy, config, log), Contains("both --resume and --overwrite"));
 }
@@ -123,7 +123,8 @@ TEST_CASE("study: a freeze is refused before anything is trained") {
     return std::string();
   };
   CHECK_THAT(refused({{"optimizer", "onebit-adam"}}, 2), Contains("too few seeds"));
-  CHECK_THAT(refused({{"optimizer", "onebit-adam"}, {"freeze", "fixed:2"}}, 3), Contains("the freeze is what"));
-  CHECK_THAT(refused({{"optimizer", "sgd"}}, 3), Contains("no variance that is frozen once"));
+  CHECK_THAT(refused({{"optimizer", "onebit-adam"}, {"freeze", "fixed:2"}}, 3),
+             Contains("freeze sets the freeze step itself"));
+  CHECK_THAT(refused({{"optimizer", "sgd"}}, 3), Contains("cannot be judged"));
   CHECK_FALSE(std::filesystem::exists(folder / "out"));
 }

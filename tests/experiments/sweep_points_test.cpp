@@ -1,4 +1,4 @@
-// What a sweep is made of, without starting a run: axes, points, names, definitions, the tuner, the index.
+// The parts of a sweep, without starting a run: axes, points, names, definitions, the tuner, the index.
 
 #include <cmath>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// The message of the ConfigError that `action` throws; empty: none.
+/// Returns the message of the ConfigError that `action` throws; empty if it throws none.
 template <class Action>
 std::string refusal(const Action& action) {
   try {
@@ -60,7 +60,7 @@ PointResult done(double loss) {
   return result;
 }
 
-/// Loss of a value with its smallest at 0.003 on a logarithmic scale.
+/// Returns a loss whose minimum is at 0.003, on a logarithmic scale.
 double bowl(const std::string& value) {
   return std::pow(std::log(std::stod(value) / 0.003), 2);
 }
@@ -295,7 +295,7 @@ TEST_CASE("sweep: what a tuner asks for next follows from the losses that are kn
   Texts asked = tuned_values(tuning, loss);
   REQUIRE(asked.size() == 2);
   known[asked[1]] = bowl(asked[1]);
-  CHECK(tuned_values(tuning, loss) == asked);  // both of the first two decide
+  CHECK(tuned_values(tuning, loss) == asked);  // the choice needs both of the first two losses
   while (asked.size() < 8) {
     for (const std::string& value : asked) known[value] = bowl(value);
     const Texts next = tuned_values(tuning, loss);
@@ -303,7 +303,7 @@ TEST_CASE("sweep: what a tuner asks for next follows from the losses that are kn
     asked = next;
   }
   CHECK(asked == all);
-  // Everything diverged: it goes down, where learning rates diverge last.
+  // If everything diverged, it goes down, where learning rates diverge last.
   const Texts low =
       tuned_values(tuning, [](const auto&) { return std::optional(std::numeric_limits<double>::infinity()); });
   CHECK(std::stod(low.back()) < 2e-4);
@@ -370,7 +370,7 @@ TEST_CASE("sweep: the index has a row per point, times last, in text and in HDF5
                    folder / "index.h5") == 0);
 }
 
-TEST_CASE("sweep: a lock keeps a second sweep out, and falls to it when the first is dead") {
+TEST_CASE("sweep: a lock keeps a second sweep out, which takes it over when the first is dead") {
   const Folder folder;
   {
     const FolderLock lock(folder.path(), "0/1");

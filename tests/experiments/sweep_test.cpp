@@ -48,7 +48,7 @@ Index count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// Files of a folder whose names end so.
+/// Returns the files of a folder whose names have this ending.
 std::vector<std::string> files(const Folder& folder, const std::string& out, const std::string& end) {
   std::vector<std::string> names;
   if (!fs::exists(folder / out)) return names;
@@ -59,7 +59,7 @@ std::vector<std::string> files(const Folder& folder, const std::string& out, con
   return names;
 }
 
-/// Logs of points: all but the index.
+/// Returns the logs of points, which are all logs except the index.
 std::vector<std::string> logs(const Folder& folder, const std::string& out) {
   std::vector<std::string> names = files(folder, out, ".h5");
   std::erase_if(names, [](const std::string& name) { return name.ends_with("/index.h5"); });
@@ -72,8 +72,8 @@ Arguments endless(const Arguments& more = {}) {
                                   more));
 }
 
-/// Starts the sweep again and again and ends it by a signal after a few more points each time; then lets it finish.
-/// Returns how many times it was interrupted before its end.
+/// Starts the sweep repeatedly, and ends it by a signal after a few more points each time; then lets it finish. Returns
+/// how often it was interrupted.
 Index play_interrupted(const Folder& folder, const Arguments& sweep, const std::vector<int>& signals, Index points) {
   Index interrupted = 0;
   for (std::size_t i = 0; i < signals.size(); ++i) {
@@ -93,7 +93,7 @@ Index play_interrupted(const Folder& folder, const Arguments& sweep, const std::
   return interrupted;
 }
 
-/// The runs of the sweep that holds a lock.
+/// Returns the runs of the sweep that holds a lock.
 std::vector<pid_t> children_of(const std::string& lock) {
   std::istringstream words(read_file(lock));
   std::string host, process;
@@ -121,7 +121,7 @@ TEST_CASE("sweep: every point is a run with a log, and the index has them all") 
   const std::string first = lines_of(index)[1].substr(0, 16);
   const sim::LogReader log(folder / ("out/" + first + ".h5"));
   CHECK(log.status() == sim::RunStatus::finished);
-  // The same configuration by itself gives the same losses.
+  // The same configuration in a single run gives the same losses.
   REQUIRE(run_onebit(folder, tiny_run("run", {"--steps", "300", "--optimizer.lr", "1e-3", "--freeze", "fixed:100", "-o",
                                               "alone.h5"}))
               .status == 0);
@@ -164,7 +164,7 @@ TEST_CASE("sweep: runs of other lengths are evaluated on the same examples, and 
   const Outcome analyzed = run_onebit(folder, {"analyze", "out"});
   CAPTURE(analyzed.err);
   CHECK(analyzed.status == 0);
-  CHECK(run_onebit(folder, sweep).status == 0);  // the logs are known by their names
+  CHECK(run_onebit(folder, sweep).status == 0);  // logs are found by their names
 }
 
 TEST_CASE("sweep: points that come later are evaluated on the examples of those that are there") {
@@ -205,7 +205,7 @@ TEST_CASE("sweep: the same command again runs nothing, another one is refused or
   REQUIRE(run_onebit(folder, sweep).status == 0);
   const std::string index = read_file(folder / "out/index.csv");
   REQUIRE(run_onebit(folder, joined(sweep, {"--threads", "2", "--jobs", "2"})).status == 0);
-  CHECK(read_file(folder / "out/index.csv") == index);  // times and all
+  CHECK(read_file(folder / "out/index.csv") == index);  // including times
   const Arguments other = tiny_run("sweep", {"--axis", "optimizer.lr=1e-2,1e-1", "-o", "out"});
   const Outcome refused = run_onebit(folder, other);
   CHECK(refused.status == 2);
@@ -233,8 +233,8 @@ TEST_CASE("sweep: bad values are one line, before anything is written") {
       {{"--zip", "workers,batch"}, "zip"},
       {{"--tune", "optimizer.lr=1:0"}, "bad range"},
       {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune-points", "1"}, "tune-points"},
-      {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune", "optimizer.eps=1e-9:1e-7"}, "two options to tune"},
-      {{"--tune-points", "4"}, "nothing is tuned"},
+      {{"--tune", "optimizer.lr=1e-3:1e-1", "--tune", "optimizer.eps=1e-9:1e-7"}, "only one option can be tuned"},
+      {{"--tune-points", "4"}, "--tune-points without --tune"},
       {{"--shard", "2/2"}, "shard"},
       {{"--time-limit", "-1"}, "time-limit"},
       {{"--jobs", "-1"}, "jobs"}};
@@ -286,14 +286,14 @@ TEST_CASE("sweep: two shards at once share a folder and agree on its index", "[o
   CHECK(index_of(folder, "out") == index_of(folder, "undisturbed"));
 }
 
-TEST_CASE("sweep: a second sweep on a folder at work is refused") {
+TEST_CASE("sweep: a second sweep on a folder in use is refused") {
   const Folder folder;
   Process process(folder / "", onebit_command(endless()));
   REQUIRE(process.poll([&] { return !logs(folder, "out").empty(); }));
   const Outcome second = run_onebit(folder, endless());
   CHECK(second.status == 2);
   CHECK(count(second.err, "\n") == 1);
-  CHECK_THAT(second.err, StartsWith("onebit: error: another sweep is at work in this folder (out/lock-0-1"));
+  CHECK_THAT(second.err, StartsWith("onebit: error: another sweep is running in this folder (out/lock-0-1"));
   process.send(SIGINT);
   const Outcome end = process.finish();
   CHECK(end.status == 130);

@@ -1,4 +1,4 @@
-// One log has one price: run, price, compare, analyze and report name the same stages and give the same seconds.
+// A log has one price: run, price, compare, analyze and report name the same stages and give the same times.
 
 #include "optim/optimizer.hpp"
 #include "tests/experiments/program.hpp"
@@ -15,7 +15,7 @@ struct TestArm {
 };
 
 /// Every optimizer, and ef-momentum-sgd with every channel: matrices and masked values that are summed as float32,
-/// payloads whose size depends on the data, a tree.
+/// payloads whose size depends on the data, and a tree.
 std::vector<TestArm> all_arms() {
   std::vector<TestArm> arms;
   for (const optim::OptimizerEntry& entry : optim::optimizers()) {
@@ -44,7 +44,7 @@ const Arguments common = {"--workers",
                           "4"};
 const Arguments prices = {"--cluster", "eth1", "--step.forward", "1ms", "--step.backward", "2ms"};
 
-/// The log that `compare` wrote, as `run` sums it up.
+/// Returns the summary by `run` of a log that `compare` wrote.
 Outcome summary_of(const Folder& folder, const TestArm& arm) {
   Arguments arguments = tiny_run("run", joined(common, {"-o", "out/" + arm.name + "-1.h5", "--resume", "--json"}));
   for (const std::string& option : arm.options) {
@@ -55,7 +55,7 @@ Outcome summary_of(const Folder& folder, const TestArm& arm) {
   return run_onebit(folder, arguments);
 }
 
-/// "warmup 0.012 compression 0.0063": what the first list of stages says.
+/// Returns the first list of stages, e.g. "warmup 0.012 compression 0.0063".
 std::string stages_in(const std::string& json) {
   const std::size_t begin = json.find("\"stages\": [");
   REQUIRE(begin != std::string::npos);
@@ -74,7 +74,7 @@ std::string behind(const std::string& text, const std::string& mark) {
   return text.substr(at + mark.size());
 }
 
-/// Words of a page: no elements.
+/// Returns the text of a page without its elements.
 std::string words_of(const std::string& html) {
   std::string text;
   bool element = false;
@@ -176,7 +176,7 @@ TEST_CASE("timeline: price and analyze agree on when a loss was reached") {
   REQUIRE(run.status == 0);
   const std::vector<sim::EvaluationRow> rows = sim::LogReader(folder / "logs/a-1.h5").evaluations();
   REQUIRE(rows.size() > 2);
-  const double target = (rows[0].loss + rows[1].loss) / 2;  // half way down between the first two
+  const double target = (rows[0].loss + rows[1].loss) / 2;  // halfway between the first two
   REQUIRE(rows[1].loss < rows[0].loss);
   char text[64];
   std::snprintf(text, sizeof text, "%.17g", target);

@@ -1,4 +1,4 @@
-// Runs that did not come to their end: what `inspect` says of them, and what `run --resume` suggests.
+// Runs that did not finish: what `inspect` says about them, and what `run --resume` suggests.
 
 #include <fstream>
 
@@ -25,7 +25,7 @@ std::string status_of(const Folder& folder, const std::string& log = "run.h5") {
   return line.substr(std::min(line.find_first_not_of(' ', 6), line.size()));
 }
 
-/// The command between backquotes, run as a reader's shell runs it.
+/// Runs the command between backquotes in a shell, as a user would.
 int run_pasted(const Folder& folder, const std::string& text) {
   const std::size_t begin = text.find('`') + 1, end = text.find('`', begin);
   REQUIRE(begin != 0);
@@ -40,7 +40,7 @@ int run_pasted(const Folder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("inspect: a killed run is interrupted, and the command that it prints goes on with it") {
+TEST_CASE("inspect: a killed run is interrupted, and the printed command continues it") {
   const Folder folder;
   fs::create_directory(folder / "it's here");
   const std::string log = "it's here/run 1.h5";
@@ -48,7 +48,7 @@ TEST_CASE("inspect: a killed run is interrupted, and the command that it prints 
             checkpointing({"-o", log, "--log.flush-every", "3", "--weights-out", "w.h5"}));
   const std::string status = status_of(folder, log);
   CHECK_THAT(status,
-             StartsWith("interrupted at step 30; the newest checkpoint is of step 30; go on with `onebit run "));
+             StartsWith("interrupted at step 30; the newest checkpoint is of step 30; continue with `onebit run "));
   CHECK(run_pasted(folder, status) == 0);
   CHECK(status_of(folder, log) == "finished");
   CHECK(sim::LogReader(folder / log).committed_rows() == 40);
@@ -104,8 +104,8 @@ TEST_CASE("inspect: a run on another machine is running, or interrupted") {
   append_samples(*writer, 1, 10);
   writer->flush();
   CHECK(status_of(folder, "live.h5") == "running");
-  fs::copy(folder / "live.h5", folder / "run.h5");  // as it is seen where locks are not
-  CHECK_THAT(status_of(folder), StartsWith("running on elsewhere, or interrupted at step 9: "));
+  fs::copy(folder / "live.h5", folder / "run.h5");  // as it is seen without the lock
+  CHECK_THAT(status_of(folder), StartsWith("running on elsewhere or interrupted at step 9 ("));
   delete writer;
 }
 
@@ -123,12 +123,12 @@ TEST_CASE("resume: options that were left out are not suggested to differ") {
   const Outcome bare = run_onebit(folder, {"run", "-o", "run.h5", "--resume"});
   CAPTURE(bare.err);
   CHECK(bare.status == 2);
-  CHECK_THAT(bare.err, Contains("the run goes on with `onebit run --") && !Contains("resume.allow"));
+  CHECK_THAT(bare.err, Contains("continue the run with `onebit run --") && !Contains("resume.allow"));
   const Outcome longer = run_onebit(folder, {"run", "-o", "run.h5", "--resume", "--steps", "60"});
   CAPTURE(longer.err);
-  CHECK_THAT(longer.err, Contains("; another value of steps takes --resume.allow steps\n"));
+  CHECK_THAT(longer.err, Contains("; to change steps, give --resume.allow steps\n"));
   CHECK(std::count(longer.err.begin(), longer.err.end(), '\n') == 1);
   CHECK(run_pasted(folder, bare.err) == 0);
   const Outcome model = run_onebit(folder, checkpointing({"--resume", "--model.layers", "4,6,3"}));
-  CHECK_THAT(model.err, Contains("the run goes on with `onebit run --") && !Contains("resume.allow"));
+  CHECK_THAT(model.err, Contains("continue the run with `onebit run --") && !Contains("resume.allow"));
 }

@@ -1,4 +1,4 @@
-// What a build gives on this machine against what was recorded: presets and golden traces.
+// The results of a build on this machine compared with the recorded ones: presets and golden traces.
 
 #include <map>
 #include <set>
@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// A preset of an instant, two arms and three seeds, in a folder that the program takes its presets from.
+/// A very short preset with two arms and three seeds, in a folder from which the program takes its presets.
 class OwnPreset {
  public:
   OwnPreset() : variable_("ONEBIT_PRESETS", folder / "presets") {
@@ -23,7 +23,7 @@ class OwnPreset {
                "optimizers = adam,onebit-adam\nthreads = 1\n");
   }
 
-  /// Runs it and keeps what came of it as what is expected.
+  /// Runs the preset, and records the results as the expected ones.
   void record() const {
     const Outcome run = run_onebit(folder, {"compare", "--preset", "mine", "-o", "recorded"});
     CAPTURE(run.err);
@@ -131,17 +131,17 @@ TEST_CASE("verify: what rounding cannot explain is named", "[once]") {
     write_file(preset.folder / "presets/mine.csv", read_file(preset.folder / "recorded/runs.csv"));
   };
   preset.record();
-  differs("bytes_per_worker", "7", "bytes, not 7");
-  differs("steps", "5", "6 steps, not 5");
-  differs("freeze_step", "2", "0 as its freeze step, not 2");
+  differs("bytes_per_worker", "7", ", expected 7");
+  differs("steps", "5", "steps 6, expected 5");
+  differs("freeze_step", "2", "freeze step 0, expected 2");
   const Outcome more = preset.verify({"--seeds", "6"});
   CHECK(more.status == 1);
   CHECK_THAT(more.out, Contains("seed 6 was not recorded"));
-  differs("status", "diverged", "finished, not diverged");
+  differs("status", "diverged", "finished, expected diverged");
   differs("seed", "9", "seed 9 was not run");
 }
 
-TEST_CASE("verify: records that are of no use are refused in a line") {
+TEST_CASE("verify: unusable records are refused in one line") {
   const OwnPreset preset;
   const auto refused = [&](const std::string& csv, const std::string& why) {
     if (!csv.empty()) write_file(preset.folder / "presets/mine.csv", csv);
@@ -154,9 +154,9 @@ TEST_CASE("verify: records that are of no use are refused in a line") {
   };
   const std::string header = "arm,seed,status,steps,freeze_step,final_loss,bytes_per_worker\n";
   refused("", "no recorded runs for this preset");
-  refused(header, "no runs are expected");
+  refused(header, "no runs in the file");
   refused("arm,seed\nadam,1\n", "status");
-  refused(header + "adam,1,finished,6\n", "a row that is too short");
+  refused(header + "adam,1,finished,6\n", "row with too few cells");
   refused(header + "adam,one,finished,6,0,1,1\n", "mine.csv:2: seed one");
   const Outcome two = preset.verify({"--preset", "verify"});
   CHECK(two.status == 2);

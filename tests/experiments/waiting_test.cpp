@@ -1,4 +1,4 @@
-// How threads wait for each other is settled before the program's run-time library starts.
+// How threads wait for each other is decided before the program's run-time library starts.
 
 #include "experiments/cli/waiting.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 const Arguments kPlain = {"env",           "-u", "OMP_WAIT_POLICY", "-u", "GOMP_SPINCOUNT", "-u",
                           "KMP_BLOCKTIME", "-u", "KMP_LIBRARY"};
 
-/// The environment that a run hands to a program of the user's, which leaves it in a file and fails.
+/// Returns the environment that a run passes to a user's program. The program writes it to a file and fails.
 std::string environment_of_run(const Arguments& environment) {
   const Folder folder;
   const Outcome run =

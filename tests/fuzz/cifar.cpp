@@ -7,7 +7,7 @@
 
 using namespace onebit;
 
-/// A record is longer than an input: two bytes say how long the file is, the others are repeated until then.
+/// A record is longer than an input: two bytes give the size of the file, and the others are repeated to fill it.
 ONEBIT_FUZZ(input) {
   const sim::CifarFormat format = input.byte() % 2 == 0 ? sim::cifar10 : sim::cifar100;
   const std::size_t high = input.byte(), low = input.byte();

@@ -1,7 +1,7 @@
 #pragma once
-// What the harnesses share. Each hands bytes in memory to one reader, which either refuses them by ConfigError or
-// returns what holds what it promises. Anything else is a finding: another exception, a trap, a sanitizer's report, too
-// much time or memory.
+// What the harnesses share. Each passes bytes in memory to one reader, which must either refuse them with a ConfigError
+// or return a valid result. Anything else is a finding: another exception, a trap, a report of a sanitizer, too much
+// time or memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace onebit::fuzz {
 
-/// A promise that must hold.
+/// Stops with a trap unless the condition holds.
 inline void require(bool holds) {
   if (!holds) __builtin_trap();
 }
 
-/// The input of a run, from which settings can be taken off.
+/// The input of a run. Settings are taken from its beginning.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
 
-  /// The first byte of what is left, 0 where nothing is.
+  /// Takes the first byte of the rest; 0 if there is none.
   std::uint8_t byte() {
     if (rest_.empty()) return 0;
     const std::uint8_t first = rest_.front();
@@ -32,7 +32,7 @@ class Input {
     return first;
   }
 
-  /// All that is left, as a file. A copy: the sanitizer sees the end of it.
+  /// Returns the rest as a file. It is a copy, so that the sanitizer notices reads beyond its end.
   sim::Bytes file() const { return {"FILE", {rest_.data(), rest_.data() + rest_.size()}}; }
 
   std::span<const std::uint8_t> rest() const { return rest_; }

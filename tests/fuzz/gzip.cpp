@@ -5,7 +5,7 @@
 
 using namespace onebit;
 
-/// What a sound file holds begins as its head does; a damaged head is a damaged file.
+/// The contents of a valid file begin with its head; if the head is damaged, so is the file.
 ONEBIT_FUZZ(input) {
   constexpr Index limit = 1 << 16;
   const sim::Bytes file = input.file();

@@ -38,7 +38,7 @@ constexpr Rows all_rows[] = {
     {"traffic", [](const sim::LogReader& log) { return log.traffic().size(); }},
 };
 
-/// Its header and all rows, or, for time, one group of them.
+/// Reads a log: its header and all rows or, to save time, only one group of rows.
 void read_log(const std::string& path, std::size_t choice) {
   const sim::LogReader reader(path);
   const std::size_t one = choice % (std::size(all_rows) + 2);
@@ -61,19 +61,20 @@ const fuzz::Logs& all_logs() {
 
 }  // namespace
 
-/// HDF5 sleeps between attempts to read what may still be being written. Here nobody writes.
+/// HDF5 sleeps between attempts to read what may still be being written. Here nothing is being written.
 extern "C" int nanosleep(const timespec*, timespec*) {
   return 0;
 }
 
-/// Before any input is timed.
+/// Makes the logs before any input is timed.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   all_logs();
   return 0;
 }
 
-/// Changes to a log: two bytes say which, and what of it is read; then three bytes say where and one what; what is left
-/// over cuts its end off. Nothing of HDF5 is left open.
+/// Changes to a log. Two bytes choose the log and what is read of it. Every next four bytes change one byte: three
+/// choose its place, one is the new value. Bytes that are left over cut off the end of the file. No HDF5 object may
+/// stay open.
 ONEBIT_FUZZ(input) {
   const fuzz::Logs& logs = all_logs();
   static fuzz::ScratchFile file;

@@ -49,9 +49,9 @@ sim::LogHeader header() {
   return header;
 }
 
-/// Every object and attribute of a group and of what is in it, by path.
+/// The paths of all objects and attributes of a group and of everything in it.
 struct Names {
-  std::vector<std::string> objects, attributes;  ///< an attribute's: "object:name"
+  std::vector<std::string> objects, attributes;  ///< attributes as "object:name"
 };
 
 void collect(const sim::h5::Object& file, const std::string& group, Names& names) {
@@ -70,7 +70,7 @@ void collect(const sim::h5::Object& file, const std::string& group, Names& names
   }
 }
 
-/// What may stand where an object was.
+/// Returns edits that remove an object or put another one in its place.
 std::vector<Edit> edits_of_object(const std::string& path) {
   const auto remove = [path](const sim::h5::Object& file) {
     require(H5Ldelete(file.id.get(), path.c_str(), H5P_DEFAULT) >= 0);
@@ -127,7 +127,7 @@ sim::h5::Object open_for_edit(const std::string& path) {
 
 constexpr std::size_t kBlock = 64;
 
-/// One by one: the last one may be smaller.
+/// Compares block by block; the last block may be smaller.
 LogVariant variant_of(const Bytes& first, const Bytes& bytes) {
   static constexpr std::uint8_t zeros[kBlock] = {};
   LogVariant variant{bytes.size(), {}, {}};
@@ -147,7 +147,7 @@ LogVariant variant_of(const Bytes& first, const Bytes& bytes) {
   return variant;
 }
 
-/// Of /steps: most of its columns are alike, and each takes time.
+/// Keeps only a few columns of /steps: most are alike, and each takes time.
 void leave_few_columns(const std::string& path) {
   constexpr std::string_view kept[] = {"step", "samples", "loss", "variance_ratio", "variance_ratio_corrected"};
   const sim::h5::Object file = open_for_edit(path);

@@ -1,5 +1,5 @@
 #pragma once
-// Logs that the harness of the log reader starts from.
+// Logs from which the harness of the log reader starts.
 
 #include <vector>
 
@@ -7,21 +7,21 @@
 
 namespace onebit::fuzz {
 
-/// A log, by its differences from the first.
+/// A log, given by its differences from the first one.
 struct LogVariant {
   std::size_t size = 0;
   std::vector<std::pair<std::size_t, Bytes>> differences;
-  /// The blocks in which anything is written: most of a small log is room for more rows.
+  /// Blocks that contain anything. Most of a small log is empty room for more rows.
   std::vector<std::size_t> blocks;
 
   void apply(Changes& changes) const;
-  /// Of one of the written blocks, for any number.
+  /// Returns a place in one of these blocks, for any number.
   std::size_t place(std::size_t number) const;
 };
 
-/// A finished log, one whose writer was killed, a compressed one; then a small one, `first`, and variants of it with
-/// one thing in it gone, or of another type, shape or value: every dataset, group and attribute that is more than a
-/// description.
+/// A finished log, one whose writer was killed, and a compressed one; then a small log, `first`, and variants of it in
+/// each of which one thing is missing or has another type, shape or value. This covers every dataset, every group, and
+/// every attribute that is not just a description.
 struct Logs {
   Bytes first;
   std::vector<LogVariant> variants;

@@ -4,7 +4,7 @@
 
 using namespace onebit;
 
-/// An INI file, or, by the first byte, the arguments of a command, one a line.
+/// An INI file or, if the first byte says so, the arguments of a command, one per line.
 ONEBIT_FUZZ(input) {
   using namespace onebit::experiments;
   const bool file = input.byte() % 2 == 0;
@@ -31,6 +31,6 @@ ONEBIT_FUZZ(input) {
   try {
     fuzz::require(values_of(make_config(values)) == values);
   } catch (const ConfigError&) {
-    fuzz::require(false);  // its own values, and refused
+    fuzz::require(false);  // it refused its own values
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes under a path, for readers that open files.
+// Bytes in a file, for readers that open files.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,8 +18,8 @@ namespace onebit::fuzz {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A file of at most kMost bytes, in memory where the system has a folder for that, which is gone with this object.
-/// Mapped: an input may change it in many places.
+/// A temporary file of at most kMost bytes, in memory if the system has a folder for that. It is mapped, because an
+/// input may change it in many places.
 class ScratchFile {
  public:
   static constexpr std::size_t kMost = std::size_t{4} << 20;
@@ -68,7 +68,7 @@ class ScratchFile {
   std::size_t size_ = 0;
 };
 
-/// Changes to a file that end with this object.
+/// Changes to a file, which are undone at the end of the scope.
 class Changes {
  public:
   explicit Changes(ScratchFile& file) : file_(file) {}
@@ -94,7 +94,7 @@ class Changes {
 
  private:
   struct Undo {
-    std::size_t size;  ///< of the file before the change
+    std::size_t size;  ///< size of the file before the change
     std::size_t place;
     Bytes bytes;
   };

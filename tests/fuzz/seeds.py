@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the corpora that the fuzz targets start from: corpus/<reader>/<seed>, valid inputs and near misses."""
+"""Writes the corpora from which the fuzz targets start: corpus/<reader>/<seed>, valid inputs and near misses."""
 
 import gzip
 import pathlib
@@ -149,7 +149,7 @@ def deepspeed_seeds():
 
 
 def trace_seeds():
-    """What each byte says: tests/fuzz/trace.cpp."""
+    """tests/fuzz/trace.cpp explains each byte."""
     yield "good", b""
     for which in range(12):
         yield f"dataset-{which}", bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, which, 0, which, 7, 200, which, 11, 3, 1])

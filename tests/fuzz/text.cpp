@@ -5,8 +5,8 @@
 
 using namespace onebit;
 
-/// Windows of a text in two files, with a context, split and target of any kind: drawn ones, and the first and the last
-/// that are held out.
+/// Windows of a text in two files, with any context, split and target: drawn ones, and the first and the last held-out
+/// one.
 ONEBIT_FUZZ(input) {
   sim::DataConfig config{.holdout = static_cast<double>(input.byte()) / 200.0};
   const char* splits[] = {"iid", "size", "size:0", "label"};

@@ -11,14 +11,14 @@ namespace {
 
 using sim::h5::Id, sim::h5::Object;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 16;  // of the values of one thing that is written
+constexpr std::size_t kMostBytes = std::size_t{1} << 16;  // largest size of the values of one object that is written
 
 const std::uint8_t* values() {
   static const std::vector<std::uint8_t> bytes(kMostBytes);
   return bytes.data();
 }
 
-/// A type that a program may have chosen.
+/// Returns a type that a program might have chosen.
 Id type_of(std::uint8_t choice) {
   const hsize_t three = 3;
   switch (choice % 12) {
@@ -52,7 +52,7 @@ Id type_of(std::uint8_t choice) {
   }
 }
 
-/// Sizes as they are wanted, or, by the first byte, others: of up to four dimensions, up to 2^60.
+/// Returns the sizes wanted or, if the first byte says so, others: up to four dimensions, up to 2^60.
 std::vector<hsize_t> sizes_of(fuzz::Input& input, std::vector<hsize_t> wanted) {
   const std::uint8_t choice = input.byte();
   if (choice % 4 != 3) return wanted;
@@ -75,7 +75,7 @@ bool is_small(const Id& type, const std::vector<hsize_t>& sizes) {
   return bytes <= static_cast<double>(kMostBytes);
 }
 
-/// A dataset of type `wanted`, mostly; chunked where its values are too many to be written.
+/// Writes a dataset, in most cases of type `wanted`; it is chunked if it has too many values to write.
 void add_dataset(fuzz::Input& input, const Object& file, const char* name, std::uint8_t wanted,
                  const std::vector<hsize_t>& wanted_sizes) {
   const std::uint8_t choice = input.byte();
@@ -133,7 +133,7 @@ void read_trace(const std::string& path) {
 
 }  // namespace
 
-/// Traces as HDF5 lets any program write them: the input says of which types and sizes datasets and attributes are.
+/// Traces as any program can write them with HDF5: the input decides the types and sizes of datasets and attributes.
 ONEBIT_FUZZ(input) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static const fuzz::ScratchFile file;

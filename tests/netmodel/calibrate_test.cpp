@@ -38,7 +38,7 @@ double predicted(const Cluster& cluster, const Measurement& row) {
   return price(Collective::all_reduce, row.bytes, fabric, *make_cost_model({})).estimate.total.value;
 }
 
-/// What such a cluster would measure.
+/// Returns what a cluster with these constants would measure.
 std::vector<Measurement> planted(const Cluster& truth, const std::vector<Index>& nodes,
                                  const std::vector<double>& sizes) {
   std::vector<Measurement> rows;
@@ -134,7 +134,7 @@ TEST_CASE("measurements are read from CSV and from nccl-tests") {
   CHECK(nccl[1].seconds.value == Approx(201e-6));
 }
 
-TEST_CASE("measurements that are none are refused with file and line") {
+TEST_CASE("malformed measurements are refused with file and line") {
   const Folder folder;
   for (const auto& [text, what] :
        std::vector<std::pair<std::string, std::string>>{{"", "no rows"},

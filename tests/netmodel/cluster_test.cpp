@@ -44,7 +44,7 @@ TEST_CASE("an unknown preset is an error that suggests names") {
   CHECK_THROWS_WITH(find_gpu_link("nvlink9"), Contains("nvlink"));
 }
 
-TEST_CASE("clusters that cannot be are refused by field") {
+TEST_CASE("impossible clusters are refused by field") {
   const std::vector<std::pair<std::string, std::function<void(Cluster&)>>> wrongs = {
       {"nic.effective is not above 0", [](Cluster& c) { c.nic.effective = BytesPerSecond(0); }},
       {"nic.nominal is not above 0", [](Cluster& c) { c.nic.nominal = BytesPerSecond(-1); }},

@@ -1,5 +1,5 @@
 #pragma once
-// Clusters and costs that the tests of the network model share.
+// Clusters and costs that tests of the network model share.
 
 #include "netmodel/plan/selector.hpp"
 
@@ -7,7 +7,8 @@ namespace onebit::tests {
 
 using namespace netmodel;
 
-/// Round numbers: 1 GB/s of a nominal 2 on the network, 10 GB/s of 20 in a node, no time for sums.
+/// Returns a cluster with round numbers: an effective 1 GB/s of a nominal 2 on the network, 10 GB/s of 20 in a node, no
+/// time for sums.
 inline Cluster round_cluster(Index gpus_per_node = 1) {
   Cluster cluster;
   cluster.name = "round";

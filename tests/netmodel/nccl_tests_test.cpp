@@ -100,7 +100,7 @@ TEST_CASE("nccl-tests: a file that does not say its collective is an all-reduce 
       "   134217728      4194304   float   1210.0  110.92   97.06  0e+00   1208.1  111.10   97.21  0e+00\n";
   CHECK_THROWS_WITH(read(ranks(2, 4, true) + kBareHeader + bare), Contains("is not that of all_reduce_perf on 8 GPUs"));
   CHECK_THROWS_WITH(read(ranks(2, 4, true) + bare), Contains("is not that of all_reduce_perf on 8 GPUs"));
-  // Of two GPUs, an all-reduce and a broadcast have the same busbw; a broadcast has a root and no reduction.
+  // On two GPUs, an all-reduce and a broadcast have the same busbw; a broadcast has a root and no reduction.
   const std::string two = ranks(2, 1);
   check_row(read(two + kNewHeader + " 1000000 250000 float sum -1 100.0 10.00 10.00 0 100.0 10.00 10.00 0\n").at(0),
             Collective::all_reduce, 1e6, 1e-4);

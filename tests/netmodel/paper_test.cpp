@@ -1,4 +1,5 @@
-// Published measurements that the model has to give back: Table 1 of 1-bit Adam, DeepSpeed's figures, closed figures.
+// Published measurements that the model has to reproduce: Table 1 of 1-bit Adam and the figures of DeepSpeed; and
+// closed formulas.
 
 #include <cmath>
 
@@ -18,7 +19,7 @@ struct Row {
   const char* cluster;
   Index nodes, batch, accumulation;
   double forward, all_reduce, backward, update;
-  int percent;  ///< all-reduce, as printed
+  int percent;  ///< share of the all-reduce, as printed
 };
 constexpr Row kTable1[] = {
     {"paper-ethernet", 16, 1, 1, 36.65, 2205.86, 33.63, 74.96, 94},
@@ -170,7 +171,7 @@ TEST_CASE("the slowest node keeps all others waiting") {
   compute.backward = Seconds(2);
   const auto step = [&] { return estimate_step(compute, {}, Fabric(cluster, 8), LinkLoad(), {}).step.value; };
   CHECK(step() == 3);
-  cluster.stragglers = {{2, 1.5}, {7, 9}};  // there is no node 7
+  cluster.stragglers = {{2, 1.5}, {7, 9}};  // node 7 does not exist
   CHECK(step() == Approx(4.5));
   cluster.jitter = 0.1;
   CHECK(step() == Approx(4.5 * (1 + 0.1 * std::sqrt(2 * std::log(8.0)))));

@@ -1,4 +1,4 @@
-// Link loads against SimGrid, where it is installed, and against its times on 64 GPUs, which stand here.
+// Link loads compared with SimGrid, if it is installed, and with its times on 64 GPUs, which are recorded here.
 
 #include "netmodel/cost/simgrid/simgrid.hpp"
 

@@ -50,7 +50,8 @@ TEST_CASE("measured times are looked up and interpolated") {
 }
 
 TEST_CASE("GPUs that share a network link slow down what was not measured") {
-  // What link-load itself would measure of all-reduces prices everything else as link-load does, where bytes decide.
+  // A table of all-reduces as link-load prices them gives the prices of link-load for everything else, if bytes
+  // dominate.
   Cluster cluster = round_cluster(8);
   cluster.nic.latency = cluster.gpu_link.latency = Seconds(0);
   cluster.gpu = "h100";

@@ -23,7 +23,7 @@ oracle::AdamOptions oracle_options(const OptimizerConfig& config) {
   return {config.beta1, config.beta2, config.eps, config.weight_decay, config.clip, config.bias_correction};
 }
 
-/// Worst relative difference to the oracle over 60 steps.
+/// Returns the worst relative difference from the oracle over 60 steps.
 double difference(const TrainingOptions& options, std::uint32_t seed) {
   const std::vector<float> x0 = oracle::normals(options.tensors[0], seed);
   Training training(options, x0);

@@ -1,4 +1,4 @@
-// Compressed relatives of SGD against oracles: error feedback at the server and the workers, momentum on either side.
+// Compressed relatives of SGD compared with oracles: error feedback at servers and workers, momentum on either side.
 #include "optim/sgd/compressed_sgd.hpp"
 
 #include "tests/catch.hpp"
@@ -43,7 +43,7 @@ oracle::EfSgd oracle_of(const TrainingOptions& options, const std::vector<float>
           c.name == "dist-ef-sgdm" || c.nesterov};
 }
 
-/// Worst relative difference of the displacement while the learning rate rises and falls.
+/// Returns the worst relative difference of the displacement while the learning rate rises and falls.
 double difference(const TrainingOptions& options, std::uint32_t seed) {
   const std::vector<float> x0 = oracle::normals(kParameters, seed);
   const GradientStream gradients{options.workers, kParameters, seed};

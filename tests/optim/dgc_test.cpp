@@ -22,7 +22,7 @@ TrainingOptions dgc(double k) {
   return options;
 }
 
-/// Worst relative difference to an oracle that sends `k` elements at each step.
+/// Returns the worst relative difference from an oracle that sends `k` elements at each step.
 double difference(const TrainingOptions& options, const std::function<std::size_t(Index)>& k) {
   const OptimizerConfig& c = options.config;
   const std::vector<float> x0 = oracle::normals(400, 1);
@@ -75,7 +75,7 @@ TEST_CASE("DGC refuses a codec that sends everything, and a ramp that ends at a 
   CHECK(contains(refusal([&] { Training{options}; }), "codec.k 20, optimizer.ramp 3"));
 }
 
-TEST_CASE("DGC masks by errors that are kept as bfloat16, and refuses integers, which round small ones to none") {
+TEST_CASE("DGC masks by errors that are kept as bfloat16, and refuses integers, which round small ones to zero") {
   TrainingOptions options = dgc(0.05);
   options.config.exchange.error_type = compress::ErrorType::bf16;
   CHECK(difference(options, [](Index) { return 20; }) < 0.15);

@@ -48,7 +48,7 @@ TEST_CASE("EF21 as feedback on differences follows an oracle that keeps every es
   }
 }
 
-TEST_CASE("EF21 refuses to go without feedback, and codecs under which errors would grow") {
+TEST_CASE("EF21 refuses to run without feedback, and codecs with which errors would grow") {
   TrainingOptions options = ef21("sign-l1", 1);
   options.config.exchange.feedback = compress::Feedback::none;
   CHECK(contains(refusal([&] { Training{options}; }), "ef21 needs error feedback"));

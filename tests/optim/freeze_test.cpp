@@ -13,7 +13,7 @@ namespace {
 
 const double kNone = std::nan("");
 
-/// The same ratio of the stored variance and of the one that preconditions.
+/// Returns stabilities in which the stored variance and the one that preconditions have the same ratio.
 Stability both(double ratio) {
   return {ratio, ratio};
 }
@@ -50,7 +50,7 @@ TEST_CASE("the default freezes after 15 % of the run") {
   CHECK(standard.fixed_updates() == 300);
 }
 
-TEST_CASE("never never freezes") {
+TEST_CASE("the policy never does not freeze") {
   CHECK(policy("never").kind() == FreezePolicy::Kind::never);
   CHECK_FALSE(policy("never").freeze_now(1'000'000, both(1.0)));
 }
@@ -95,7 +95,7 @@ TEST_CASE("the lag is the memory of the variance unless it is given") {
   CHECK(FreezePolicy({.lag = 25}, 100, 0, 0.999).lag() == 25);
 }
 
-TEST_CASE("malformed policies are refused with the forms that exist") {
+TEST_CASE("malformed policies are refused with the valid forms") {
   for (const char* text : {"fixed", "fixed:", "fixed:x", "fixed:5x", "fixed:1.5", "fixed: 5",
                            "fixed:99999999999999999999", "fraction", "fraction:", "fraction:half", "fraction:0.5 "}) {
     CAPTURE(text);

@@ -1,4 +1,4 @@
-// Local SGD, local Adam and DiLoCo against sequential ones in double.
+// Local SGD, local Adam and DiLoCo compared with sequential versions in double.
 #include "optim/sgd/local.hpp"
 
 #include "tests/catch.hpp"
@@ -12,7 +12,7 @@ using namespace onebit::tests;
 namespace {
 
 constexpr Index kParameters = 60;
-constexpr Index kSteps = 23;  // no multiple of the period: the last step meets all the same
+constexpr Index kSteps = 23;  // not a multiple of the period; the last step synchronizes nevertheless
 
 TrainingOptions options_of(const std::string& name, Index workers = 4, Index period = 5) {
   TrainingOptions options;
@@ -26,7 +26,7 @@ TrainingOptions options_of(const std::string& name, Index workers = 4, Index per
   return options;
 }
 
-/// Takes all steps; the largest distance of a worker's parameters from `expected(step, gradients)`, [worker].
+/// Takes all steps. Returns the largest distance of a worker's parameters from `expected(step, gradients)`, [worker].
 template <class Expected>
 double worst(const TrainingOptions& options, const std::vector<float>& x0, Expected expected) {
   Training training(options, x0);
@@ -80,7 +80,7 @@ TEST_CASE("local SGD: heavy ball on every worker, weights averaged every period 
         }) < 1e-5);
 }
 
-TEST_CASE("local SGD without momentum that meets at every step is SGD on the mean gradient") {
+TEST_CASE("local SGD without momentum that synchronizes at every step is SGD on the mean gradient") {
   TrainingOptions options = options_of("local-sgd", 6, 1);
   options.config.momentum = 0;
   const std::vector<float> x0 = oracle::normals(kParameters, 2);
@@ -127,7 +127,7 @@ TEST_CASE("DiLoCo: AdamW on every worker, then a Nesterov step on the mean displ
         }) < 1e-5);
 }
 
-TEST_CASE("local optimizers send dense vectors when they meet, and nothing else") {
+TEST_CASE("local optimizers send dense vectors when they synchronize, and nothing else") {
   const std::vector<std::pair<std::string, std::size_t>> vectors = {{"local-sgd", 1}, {"local-adam", 3}, {"diloco", 1}};
   for (const auto& [name, count] : vectors) {
     Training training(options_of(name), oracle::normals(kParameters, 2));

@@ -152,7 +152,7 @@ TEST_CASE("compressed traffic is the channel's plan") {
   CHECK(report.traffic[8].tensor == 3);
 }
 
-TEST_CASE("the state is there to be looked at") {
+TEST_CASE("the state can be inspected") {
   TrainingOptions options = onebit_adam(3);
   options.config.freeze.policy = "fixed:2";
   Training training(options);

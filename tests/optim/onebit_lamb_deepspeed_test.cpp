@@ -56,11 +56,12 @@ TEST_CASE("the released 1-bit LAMB sends its padding again and again") {
   const StepReport report = training.step(GradientStream{4, 100}(3));
   CHECK(report.traffic[0].payload_bytes == 128 / 8);
   CHECK(training.optimizer->state().exchange->error_stride() == 128);
-  // The first exchange's input is 0 there, so that error is minus the scale, everywhere the same.
+  // There the first exchange's input is 0, so the error is minus the scale, the same everywhere.
   const std::vector<float> first = training.optimizer->state().exchange->worker_errors().to_host();
   CHECK(first[100] < 0);
   CHECK(first[127] == first[100]);
-  // The second's input there is the error and the first one's output: with the error alone it would be negative.
+  // There the second exchange's input is the error plus the output of the first; with the error alone it would be
+  // negative.
   training.step(GradientStream{4, 100}(4));
   const std::vector<float> second = training.optimizer->state().exchange->worker_errors().to_host();
   CHECK(second[127] != first[127]);

@@ -1,4 +1,4 @@
-// What holds for every optimizer of the table.
+// Properties of every optimizer of the table.
 #include "optim/optimizer.hpp"
 
 #include <functional>
@@ -109,12 +109,12 @@ TEST_CASE("every optimizer has the same bits for all groups, threads and backend
 
 TEST_CASE("with zero gradients every parameter shrinks by lr times weight decay, in every stage") {
   for (const OptimizerEntry& entry : optimizers()) {
-    if (entry.name == "signsgd" || entry.name == "signum") continue;  // a bit holds no zero
+    if (entry.name == "signsgd" || entry.name == "signum") continue;  // one bit cannot encode zero
     TrainingOptions options = options_of(entry);
     options.config.lr = 0.125;
     options.config.weight_decay = 0.25;
     options.config.lamb.min_coeff = options.config.lamb.max_coeff = 1;  // LAMB multiplies the rate by its trust ratio
-    options.config.local.outer_lr = 1;                                  // DiLoCo then goes on from the mean
+    options.config.local.outer_lr = 1;                                  // DiLoCo then continues from the mean
     options.config.local.outer_momentum = 0;
     options.tensors = {33};
     Training training(options, std::vector<float>(33, -4.0f));

@@ -1,5 +1,5 @@
-// 1-bit Adam unpacks the exchanged momentum on the way through its update. Steps that are audited need it as numbers
-// before, and so both ways are compared by an audit of every step.
+// 1-bit Adam unpacks the exchanged momentum during its update. Audited steps need it as numbers before that, so
+// auditing every step compares both ways.
 #include "device/comm/device_group.hpp"
 #include "optim/optimizer.hpp"
 #include "tests/catch.hpp"
@@ -27,7 +27,7 @@ struct Setting {
   OptimizerConfig config = {};
 
   Index parameters() const { return std::accumulate(tensors.begin(), tensors.end(), Index{0}); }
-  /// Of every step.
+  /// Returns the gradients of every step.
   std::vector<FloatRows> gradients() const {
     std::vector<FloatRows> steps;
     for (Index step = 1; step <= kSteps; ++step) {
@@ -46,7 +46,7 @@ OptimizerConfig onebit_adam() {
   return config;
 }
 
-/// What every device has in the end. packs: whether the momentum is to stay packed in the compression stage.
+/// Returns the final state of every device. packs: whether the momentum should stay packed in the compression stage.
 std::vector<Outcome> train(Setting setting, const std::vector<FloatRows>& gradients, const std::string& devices,
                            bool packs) {
   setting.config.exchange.audit_every = packs ? 0 : 1;
@@ -81,7 +81,7 @@ std::vector<Outcome> train(Setting setting, const std::vector<FloatRows>& gradie
   return outcomes;
 }
 
-/// One device of every backend, and two where there are workers for them: whole blocks of 4.
+/// One device of every backend, and two if there are enough workers, because a device holds whole blocks of 4.
 std::vector<std::string> all_devices(Index workers) {
   std::vector<std::string> devices = backends();
   if (workers <= 4) return devices;

@@ -1,4 +1,4 @@
-// The variance as it would be if it had not been frozen.
+// The variance as it would be without the freeze.
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 

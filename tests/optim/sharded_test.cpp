@@ -1,4 +1,4 @@
-// What holds for every optimizer of the table when its workers are spread over devices.
+// Properties of every optimizer of the table when its workers are spread over devices.
 #include "device/comm/device_group.hpp"
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
@@ -23,7 +23,8 @@ OptimizerConfig config_of(const OptimizerEntry& entry) {
   return config;
 }
 
-/// Parameters of every worker after a step for each of the gradients: its own, or what its device has for all.
+/// Returns every worker's parameters after a step for each of the gradients: its own, or those that its device has for
+/// all.
 std::vector<std::vector<float>> train(const OptimizerConfig& config, const std::string& devices,
                                       const std::vector<FloatRows>& gradients_of) {
   device::DeviceGroup group(device::parse_devices(devices, 2), kWorkers);

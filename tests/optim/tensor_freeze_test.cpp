@@ -16,7 +16,7 @@ namespace {
 const std::vector<Index> kTensors = {40, 0, 3, 29, 16};
 constexpr Index kParameters = 88, kSteps = 75;
 
-/// Gradients whose tensors come to rest one after the other; the last one grows for ever.
+/// Gradients whose tensors become stable one after the other; the last one grows forever.
 FloatRows restless(Index workers, Index step, const std::vector<Index>& silent = {}) {
   const std::vector<float> slope = oracle::normals(kParameters, 7);
   const auto at = static_cast<float>(step);
@@ -63,7 +63,7 @@ oracle::TensorFreeze oracle_of(const TrainingOptions& options, const std::vector
           {40, 0, 3, 29, 16}};
 }
 
-/// By name, the update that a tensor was frozen by.
+/// Returns the tensors that a report says were frozen, and after which update, by name.
 std::map<std::string, Index> freezes_in(const StepReport& report, Index step) {
   std::map<std::string, Index> result;
   for (const Event& event : report.events) {
@@ -95,7 +95,7 @@ struct Followed {
   std::map<std::string, Index> freezes;
 };
 
-/// Trains together with the oracle, which has to freeze the same tensors at the same steps.
+/// Trains together with the oracle, which must freeze the same tensors at the same steps.
 Followed follow(const TrainingOptions& options, const std::vector<Index>& silent = {}) {
   const std::vector<float> x0 = oracle::normals(kParameters, 3);
   Training training(options, x0);
@@ -120,7 +120,7 @@ Followed follow(const TrainingOptions& options, const std::vector<Index>& silent
   return result;
 }
 
-/// All bits that a run leaves, over several devices or one.
+/// Returns all bits of the final state of a run on one or several devices.
 std::vector<float> bits(const TrainingOptions& options, const std::string& devices) {
   device::DeviceGroup group(device::parse_devices(devices, options.threads), options.workers);
   std::vector<float> result;
@@ -164,7 +164,7 @@ std::vector<std::string> kinds(const StepReport& report) {
   return result;
 }
 
-/// Runs to the step by which a tensor is frozen; its report.
+/// Runs until the step after which a tensor is frozen, and returns that step's report.
 StepReport run_to_freeze(Training& training, Index& step) {
   while (true) {
     const StepReport report = training.step(restless(training.options.workers, ++step));
@@ -448,7 +448,7 @@ TEST_CASE("what cannot be frozen by tensors is refused in one line") {
     c.exchange.pattern = compress::ExchangePattern::server;
   };
   CHECK(contains(message(remembering, adam), "state of its own"));
-  // Where nothing is watched the scope says nothing.
+  // The scope has no effect if the policy does not watch the variance.
   for (const char* policy : {"fixed:3", "fraction:0.1", "never"}) {
     CHECK(message([&](auto& c) { c.freeze.policy = policy; }, "onebit-lamb") == "accepted");
   }

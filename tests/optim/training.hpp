@@ -1,5 +1,5 @@
 #pragma once
-// An optimizer on a stream of gradients, a step at a time.
+// Trains an optimizer on a stream of gradients, one step at a time.
 
 #include <algorithm>
 #include <numeric>
@@ -14,7 +14,7 @@ namespace onebit::tests {
 
 using FloatRows = std::vector<std::vector<float>>;
 
-/// Gradients of a noisy problem: a slope for every coordinate that turns slowly, and noise of every worker's own.
+/// Gradients of a noisy problem: a slowly changing slope for every coordinate, and independent noise for every worker.
 struct GradientStream {
   Index workers = 1;
   Index parameters = 1;
@@ -48,7 +48,7 @@ struct TrainingOptions {
   std::string backend = "cpu";
 };
 
-/// A codec that is not chosen is the optimizer's own, as on the command line.
+/// If no codec is chosen, it is the optimizer's own, as on the command line.
 inline TrainingOptions with_own_codec(TrainingOptions options) {
   std::string& codec = options.config.exchange.up.name;
   codec = optim::codec_of(options.config, codec != compress::CodecConfig{}.name);
@@ -86,13 +86,13 @@ class Training {
     return optimizer->finish(x);
   }
 
-  /// Of worker 0.
+  /// Returns the parameters of worker 0.
   std::vector<float> parameters() const {
     std::vector<float> all = x.to_host();
     all.resize(static_cast<std::size_t>(columns));
     return all;
   }
-  /// Of every worker, one after the other, where they have weights of their own.
+  /// Returns the parameters of every worker, one after the other, if they have their own.
   std::vector<float> all_parameters() const { return x.to_host(); }
 
   TrainingOptions options;
@@ -116,7 +116,7 @@ inline oracle::Rows wide(const FloatRows& rows) {
   return result;
 }
 
-/// Largest relative difference of the displacement from x0 over `steps` steps from an oracle's.
+/// Returns the largest relative difference, over `steps` steps, of the displacement from x0 to an oracle's.
 template <class Oracle>
 double worst_displacement(Training& training, Oracle& oracle, const GradientStream& gradients, Index steps) {
   const std::vector<float> x0 = training.parameters();
@@ -133,7 +133,7 @@ double worst_displacement(Training& training, Oracle& oracle, const GradientStre
   return worst;
 }
 
-/// The message of the ConfigError that an action must throw.
+/// Returns the message of the ConfigError that an action must throw.
 template <class Action>
 std::string refusal(Action action) {
   try {

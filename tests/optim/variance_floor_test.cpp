@@ -31,7 +31,7 @@ TEST_CASE("a floor raises what is below it, and leaves zeros alone") {
   CHECK(count == 2);
 }
 
-TEST_CASE("floors that are none are refused with the forms that exist") {
+TEST_CASE("malformed floors are refused with the valid forms") {
   for (const char* text : {"", "mean", "mean:", "mean:x", "-1", "mean:-0.5", "nan", "1e99", "1 "}) {
     CAPTURE(text);
     CHECK(contains(refusal([&] { parse_variance_floor(text); }), "optimizer.variance-floor " + std::string(text)));

@@ -1,4 +1,4 @@
-// A frozen variance that a dense step refreshes from time to time.
+// A frozen variance that is refreshed by dense steps at intervals.
 #include "tests/catch.hpp"
 #include "tests/optim/training.hpp"
 #include "tests/oracle/adam.hpp"
@@ -28,7 +28,7 @@ bool is_dense(Index update) {
   return update <= kDense || (update - kDense) % kRefresh == 0;
 }
 
-/// Adam whose variance takes dense updates alone.
+/// Adam whose variance uses dense updates only.
 struct Oracle {
   OptimizerConfig config;
   std::vector<double> x, m, v;

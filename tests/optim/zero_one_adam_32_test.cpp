@@ -62,7 +62,7 @@ TEST_CASE("0/1 Adam in 32 bits: Adam whose variance moves in full rounds alone")
   }
 }
 
-TEST_CASE("what a freeze is held against, and how an optimizer is told when") {
+TEST_CASE("what a freeze is compared with, and how an optimizer is told when to freeze") {
   CHECK(is_dense_until_freeze("onebit-adam"));
   CHECK(is_dense_until_freeze("onebit-lamb-32"));
   CHECK_FALSE(is_dense_until_freeze("zeroone-adam"));

@@ -1,4 +1,4 @@
-// 0/1 Adam against the oracle, what it sends, and how its workers come together.
+// 0/1 Adam compared with the oracle, what it sends, and how its workers synchronize.
 #include "optim/zero_one/zero_one_adam.hpp"
 
 #include "tests/catch.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("0/1 Adam sends what its rounds say, and nothing in silent steps") {
     const compress::CompressedMean exchange(device::whole(training.device, workers), compress::unnamed({{100}}), {});
     for (Index step = 1; step <= kSteps; ++step) {
       const StepReport report = training.step(GradientStream{workers, 100}(step));
-      const char round = step == kSteps ? 'S' : kRounds[static_cast<std::size_t>(step - 1)];  // the last step meets
+      const char round = step == kSteps ? 'S' : kRounds[static_cast<std::size_t>(step - 1)];  // the last step syncs
       const netmodel::TrafficList dense = compress::DenseMean::plan(workers, 100);
       CAPTURE(step, round);
       CHECK(report.traffic == (round == 'F' ? dense : round == '.' ? netmodel::TrafficList{} : exchange.plan()));

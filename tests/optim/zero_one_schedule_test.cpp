@@ -1,4 +1,4 @@
-// When 0/1 Adam talks: strings and counts of the released schedule.
+// When 0/1 Adam communicates: strings and counts of the released schedule.
 #include "optim/zero_one/zero_one_schedule.hpp"
 
 #include <map>
@@ -19,7 +19,7 @@ std::string rounds(const ZeroOneConfig& config, Index steps) {
   return text;
 }
 
-/// Steps of each kind of round, which is not printed: a run may have 152,000.
+/// Returns the number of steps of each kind of round. It prints no rounds, because a run may have 152,000.
 std::map<Round, Index> counts(const ZeroOneConfig& config, Index steps, Index last_step = 0) {
   ZeroOneSchedule schedule(config, last_step);
   std::map<Round, Index> result;
@@ -31,7 +31,7 @@ using Counts = std::map<Round, Index>;
 
 }  // namespace
 
-TEST_CASE("0/1 Adam's schedule: full and 1-bit rounds, then local steps with ever rarer meetings") {
+TEST_CASE("0/1 Adam's schedule: full and 1-bit rounds, then local steps with ever rarer sync rounds") {
   const ZeroOneConfig config{
       .var_freeze_step = 20, .var_update_scaler = 2, .local_step_scaler = 4, .local_step_clipper = 4};
   CHECK(rounds(config, 60) == "FFF1F1F111F111F11111SSSSS.S...S...S...S...S...S...S...S...S.");
@@ -40,7 +40,7 @@ TEST_CASE("0/1 Adam's schedule: full and 1-bit rounds, then local steps with eve
 TEST_CASE("0/1 Adam's schedule: the variance is updated at multiples of a doubling interval") {
   const auto updates = [](Index scaler, Index steps) {
     const std::string text = rounds({.var_update_scaler = scaler}, steps);
-    std::vector<Index> found;  // counted with the dry run
+    std::vector<Index> found;  // steps counted with the dry run
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == 'F') found.push_back(static_cast<Index>(i) + 2);
     }

@@ -13,11 +13,11 @@ struct AdamOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0;
-  double clip = 0;  ///< 0: off
+  double clip = 0;  ///< bound of the norm; 0: off
   bool bias_correction = true;
 };
 
-/// The row scaled down to norm `clip` where it is longer.
+/// Returns the row, scaled down to norm `clip` if it is longer.
 inline Vector clipped(Vector row, double clip) {
   const double length = norm(row);
   if (clip <= 0 || length <= clip) return row;
@@ -66,15 +66,15 @@ class Adam {
   }
 };
 
-/// What 1-bit Adam leaves open, and where the released code differs from the paper.
+/// Choices that 1-bit Adam leaves open, and differences between the released code and the paper.
 struct OnebitOptions {
   int dense_updates = 1;
   Norm norm = Norm::l2;
   bool feedback = true;
   bool dry_run = false;         ///< the first gradient is thrown away
-  bool padding_counts = false;  ///< padded elements are elements like others
+  bool padding_counts = false;  ///< padded elements count like others
   bool mask = true;             ///< no momentum where the frozen variance is zero
-  bool exchange_alone = true;   ///< one worker compresses too
+  bool exchange_alone = true;   ///< a single worker compresses too
   bool identity = false;        ///< the exchange loses nothing
 };
 
@@ -142,8 +142,8 @@ class OnebitAdam : public Adam {
   bool dry_run_done = false;
 };
 
-/// "Adam (1-bit Naive)": Adam that takes the error-compensated exchange of the clipped gradients, as one vector, for
-/// the mean gradient.
+/// "Adam (1-bit Naive)": Adam that uses the error-compensated exchange of the clipped gradients, as one vector, as the
+/// mean gradient.
 class AdamNaiveEc : public Adam {
  public:
   AdamNaiveEc(const AdamOptions& adam_options, Vector x0, std::size_t workers, bool padding_counts)
@@ -159,7 +159,7 @@ class AdamNaiveEc : public Adam {
 
  private:
   CompressedMean channel;
-  double bound;  ///< of the workers' own gradients
+  double bound;  ///< clipping bound of the workers' own gradients
 };
 
 }  // namespace onebit::oracle

@@ -31,7 +31,7 @@ class Cada {
         stale(n, x),
         delay(n, 0) {}
 
-  /// One step with this step's samples; `uploads` afterwards says who spoke.
+  /// Takes one step with this step's samples; `uploads` then tells which workers uploaded.
   void step(double lr, const Gradient& gradient) {
     const bool first = moves.empty();
     const bool renew = options.snapshot_rule && static_cast<int>(moves.size()) % options.max_delay == 0;

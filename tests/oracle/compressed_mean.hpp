@@ -1,6 +1,6 @@
 #pragma once
 // The compressed all-reduce of 1-bit Adam (Tang et al. 2021, Algorithm 1; DeepSpeed's compressed_allreduce) on one
-// vector: sequential, in double, with every intermediate result in the open.
+// vector: sequential, in double, with every intermediate result public.
 
 #include <cstdint>
 #include <numeric>
@@ -54,10 +54,10 @@ class CompressedMean {
   Norm norm;
   Rows worker_errors;                                   ///< [workers][padded]; elements from `counted` on are zero
   Vector server_errors;                                 ///< [padded], all servers' chunks
-  Vector worker_scales;                                 ///< of the last call
-  Vector server_scales;                                 ///< of the last call
-  std::vector<std::vector<std::uint8_t>> worker_bytes;  ///< of the last call, MSB first
-  std::vector<std::uint8_t> server_bytes;               ///< of the last call, all chunks
+  Vector worker_scales;                                 ///< workers' scales in the last call
+  Vector server_scales;                                 ///< servers' scales in the last call
+  std::vector<std::vector<std::uint8_t>> worker_bytes;  ///< bytes that workers sent in the last call, MSB first
+  std::vector<std::uint8_t> server_bytes;               ///< bytes that servers sent in the last call, all chunks
 
  private:
   double scale(const Vector& y, std::size_t begin, std::size_t count) const {

@@ -35,7 +35,7 @@ inline Vector convolution(const device::ConvShape& shape, const Vector& image, c
   return result;
 }
 
-/// The gradient by the image, from that by the result.
+/// Returns the gradient with respect to the image, given that with respect to the result.
 inline Vector convolution_input_gradient(const device::ConvShape& shape, const Vector& delta, const Vector& filters) {
   Vector result(static_cast<std::size_t>(shape.inputs()), 0.0);
   for_each_product(shape, [&](auto i, auto w, auto o) { result[i] += delta[o] * filters[w]; });

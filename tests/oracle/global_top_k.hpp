@@ -50,7 +50,7 @@ class GlobalTopK {
     for (const auto& [i, value] : result) mean[i] = value / static_cast<double>(sent.size());
     return mean;
   }
-  /// The k largest, of equal ones the first, and the rest.
+  /// Splits off the k largest elements; of equal ones, the first are taken.
   std::pair<Sparse, Sparse> top(const Sparse& values) const {
     std::vector<std::pair<double, std::size_t>> order;
     for (const auto& [i, value] : values) order.emplace_back(-std::fabs(value), i);

@@ -21,7 +21,7 @@ inline Vector relu(Vector values) {
   return values;
 }
 
-/// The bias is empty where there is none.
+/// Convolves images. The bias is empty if there is none.
 inline Vector convolve(const device::ConvShape& shape, const Vector& images, const Vector& filters,
                        const Vector& bias = {}) {
   Vector result;
@@ -61,11 +61,11 @@ inline Vector average_pool(Index pixels, Index channels, const Vector& images) {
 }
 
 struct MeanAndVariance {
-  double mean = 0, variance = 0;  ///< the biased one
+  double mean = 0, variance = 0;  ///< the variance is the biased one
   double count = 0;
 };
 
-/// Over channels [first, first + count) of all pixels of the images.
+/// Returns the moments of channels [first, first + count) over all pixels of the images.
 inline MeanAndVariance moments(const Vector& images, Index channels, Index first, Index count) {
   const auto in = [&](std::size_t i) {
     const Index channel = static_cast<Index>(i) % channels;
@@ -88,7 +88,8 @@ inline double normalised(double x, const MeanAndVariance& by) {
   return (x - by.mean) / std::sqrt(by.variance + 1e-5);
 }
 
-/// Over all that `images` holds: one image (GroupNorm), or all of a worker's with a channel a group (BatchNorm).
+/// Normalizes over all of `images`: one image (GroupNorm), or all of a worker's, with one channel per group
+/// (BatchNorm).
 inline Vector normalise(const Vector& images, Index channels, Index groups, const Vector& gamma, const Vector& beta) {
   Vector result = images;
   const Index own = channels / groups;

@@ -18,7 +18,7 @@ struct LambOptions {
   std::vector<std::size_t> undecayed;  ///< tensors without weight decay
 };
 
-/// Norm of a slice of a vector.
+/// Returns the norm of a slice of a vector.
 inline double slice_norm(const Vector& values, std::size_t begin, std::size_t size) {
   double squares = 0;
   for (std::size_t i = begin; i < begin + size; ++i) squares += values[i] * values[i];
@@ -87,14 +87,14 @@ class Lamb {
   }
 };
 
-/// What 1-bit LAMB leaves open, and where the released code differs from the paper.
+/// Choices that 1-bit LAMB leaves open, and differences between the released code and the paper.
 struct OnebitLambOptions {
   int dense_updates = 1;
   bool identity = false;         ///< the exchange loses nothing
   bool released = false;         ///< the released code's quirks: see below
   bool fresh_from_zero = false;  ///< its fresh variance with freeze_step 0 or 1
   double floor_of_mean = 0;      ///< least frozen variance, as a share of the tensor's mean over what is not 0
-  int refresh = 0;               ///< every so many steps of the compression stage one is dense; 0: none
+  int refresh = 0;               ///< interval of dense steps in the compression stage; 0: none
 };
 
 class OnebitLamb : public Lamb {
@@ -123,7 +123,7 @@ class OnebitLamb : public Lamb {
     }
   }
 
-  /// c_avg as it is used.
+  /// Returns c_avg as it is used.
   double frozen(std::size_t l) const {
     return average[l] / bias(options.coeff_beta, std::min(updates, onebit.dense_updates));
   }
@@ -133,7 +133,7 @@ class OnebitLamb : public Lamb {
   Vector fresh;
 
  private:
-  /// least[l] is the floor of what preconditions.
+  /// Raises the frozen variance; least[l] is the floor of what preconditions.
   void raise() {
     least.assign(scaling.size(), 0.0);
     for_each_tensor([&](std::size_t l, std::size_t begin, std::size_t size) {
@@ -245,8 +245,8 @@ class OnebitLamb : public Lamb {
   }
 
   bool dry_run_done = false;
-  std::vector<CompressedMean> channel;  ///< of the fused vector, once it exists
-  Vector tail;                          ///< padding that is input again
+  std::vector<CompressedMean> channel;  ///< exchange of the fused vector, once it exists
+  Vector tail;                          ///< padding that is an input of the next exchange
   Vector least;                         ///< [tensors]
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Logistic regression once more: plain loops in double precision, and its minimum by Newton's method.
+// An independent logistic regression: plain loops in double precision, and its minimum by Newton's method.
 
 #include <cstdint>
 #include <string>
@@ -33,7 +33,7 @@ struct Logistic {
     return sum / static_cast<double>(x.size()) + lambda * charge;
   }
 
-  /// By central differences.
+  /// Returns the gradient by central differences.
   Vector gradient(Vector w) const {
     Vector result;
     for (double& each : w) {
@@ -47,7 +47,7 @@ struct Logistic {
     return result;
   }
 
-  /// Weights at the minimum, with the l2 regulariser: ten Newton steps from zero.
+  /// Returns the weights at the minimum, with the l2 regularizer: ten Newton steps from zero.
   Vector minimum() const {
     Vector w(x.front().size(), 0.0);
     for (int round = 0; round < 10; ++round) {
@@ -79,7 +79,7 @@ struct Logistic {
     }
   }
 
-  /// By Cholesky's decomposition of the lower triangle.
+  /// Solves by a Cholesky decomposition of the lower triangle.
   static Vector solve(Rows a, Vector b) {
     const std::size_t n = b.size();
     for (std::size_t i = 0; i < n; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// Softmax regression, multi-layer perceptron and n-gram model once more: one example after the other, plain loops,
-// double precision. Parameters are one flat vector: the embedding table [vocabulary x embedding] where there is a
+// Independent softmax regression, multi-layer perceptron and n-gram model: one example after the other, plain loops,
+// double precision. Parameters are one flat vector: the embedding table [vocabulary x embedding] if there is a
 // vocabulary, then weights [inputs x outputs] and biases [outputs] of every layer.
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace onebit::tests::oracle {
 using Vector = std::vector<double>;
 
 struct Network {
-  std::vector<Index> widths;  ///< from input to logits
+  std::vector<Index> widths;  ///< widths of all layers, from input to logits
   bool gelu = false;          ///< hidden layers; else ReLU
   Index vocabulary = 0;       ///< 0: the input is features
   Index embedding = 0;
@@ -92,7 +92,7 @@ inline double mean_loss(const Network& network, const Vector& parameters, const 
   return evaluate(network, parameters, examples).loss / static_cast<double>(examples.labels.size());
 }
 
-/// Parameters without influence: embeddings of tokens that no example holds.
+/// Returns the parameters without influence: embeddings of tokens that no example contains.
 inline std::vector<bool> unused(const Network& network, std::size_t parameters, const Examples& examples) {
   std::vector<bool> result(parameters, false);
   const auto embedding = static_cast<std::size_t>(network.embedding);
@@ -104,7 +104,7 @@ inline std::vector<bool> unused(const Network& network, std::size_t parameters, 
   return result;
 }
 
-/// Gradient of the mean loss by central differences.
+/// Returns the gradient of the mean loss by central differences.
 inline Vector gradient(const Network& network, Vector parameters, const Examples& examples) {
   constexpr double step = 1e-5;
   const std::vector<bool> zero = unused(network, parameters.size(), examples);

@@ -1,5 +1,5 @@
 #pragma once
-// The quadratic model once more, with H as a full matrix put together from its eigenvectors, in double precision.
+// An independent quadratic model, in double precision, with H as a full matrix composed from its eigenvectors.
 
 #include <cmath>
 
@@ -78,7 +78,7 @@ struct Quadratic {
     return sum;
   }
 
-  /// By central differences, which are exact for a quadratic.
+  /// Returns the gradient by central differences, which are exact for a quadratic.
   Vector gradient(Vector x, const Vector& linear) const {
     Vector result;
     for (double& each : x) {

@@ -8,7 +8,7 @@
 
 namespace onebit::oracle {
 
-/// 0 .. largest.
+/// Returns the integers from 0 to largest.
 inline Vector integers(int largest) {
   Vector levels;
   for (int i = 0; i <= largest; ++i) levels.push_back(i);
@@ -57,7 +57,7 @@ inline Vector scaled(const std::vector<float>& y, std::size_t block, const Vecto
 struct Coin {
   double usual;
   double other;
-  double chance;  ///< of `other`
+  double chance;  ///< probability of `other`
   double mean() const { return usual + chance * (other - usual); }
   double variance() const { return chance * (1 - chance) * (other - usual) * (other - usual); }
   double thrown(double uniform) const { return uniform < chance ? other : usual; }
@@ -85,7 +85,7 @@ inline Coins qsgd(const std::vector<float>& y, std::size_t block, int levels, bo
   return result;
 }
 
-/// `limit`: where values are clipped.
+/// `limit`: magnitude at which values are clipped.
 inline Coins terngrad(const std::vector<float>& y, double scale, double limit) {
   Coins result;
   for (const float value : y) {

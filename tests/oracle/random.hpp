@@ -8,7 +8,7 @@
 
 namespace onebit::oracle {
 
-/// Standard normal numbers that depend on nothing but the arguments.
+/// Returns standard normal numbers that depend only on the arguments.
 inline std::vector<float> normals(Index count, std::uint32_t seed, Index step = 0, Index worker = 0) {
   std::vector<float> values;
   for (Index i = 0; i < count; ++i) {

@@ -9,12 +9,12 @@
 
 namespace onebit::oracle {
 
-/// Bits of the mantissa that are stored.
+/// Returns the number of mantissa bits that are stored.
 inline int mantissa_bits(device::Precision precision) {
   return precision == device::Precision::fp32 ? 23 : precision == device::Precision::tf32 ? 10 : 7;
 }
 
-/// The nearest number with float32's exponents and so many bits, ties to even; beyond the largest: infinity.
+/// Returns the nearest number with float32's exponents and this many bits, ties to even; beyond the largest: infinity.
 inline double rounded(device::Precision precision, float value) {
   const auto exact = static_cast<double>(value);
   if (!std::isfinite(exact) || exact == 0) return exact;

@@ -14,7 +14,7 @@ struct SgdOptions {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  double clip = 0;  ///< 0: off
+  double clip = 0;  ///< bound of the norm; 0: off
 };
 
 /// torch.optim.SGD (buf = mu buf + g) with decoupled weight decay.

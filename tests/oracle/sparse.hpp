@@ -1,5 +1,5 @@
 #pragma once
-// Sparse vectors in plain words: which elements are the largest, and a payload read bit by bit.
+// Sparse vectors by plain code: which elements are the largest, and a payload read bit by bit.
 
 #include <algorithm>
 #include <cmath>
@@ -75,11 +75,11 @@ class Bits {
 struct SparseMessage {
   std::vector<std::size_t> indices;
   std::vector<float> values;
-  std::size_t bytes = 0;  ///< read
+  std::size_t bytes = 0;  ///< bytes read
   bool padded_with_zeros = false;
 };
 
-/// Reads what SparsePayload describes; `known`: the number of elements where it is not in the message.
+/// Reads what SparsePayload describes. known: the number of elements, if the message does not contain it.
 inline SparseMessage read_sparse(const std::vector<std::uint8_t>& body, std::size_t n, bool counted, std::size_t known,
                                  bool gaps) {
   std::size_t number_bytes = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What is left of errors that are kept in fewer bytes, in double.
+// Errors after storage in fewer bytes, computed in double.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace onebit::oracle {
 
-/// Eight bits of a number, ties to the even one; the largest bfloat16 where that is beyond it.
+/// Rounds a number to bfloat16, ties to even; numbers beyond the largest bfloat16 become that.
 inline double bfloat(double value) {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
@@ -17,7 +17,7 @@ inline double bfloat(double value) {
   return std::clamp(rounded, -0x1.FEp127, 0x1.FEp127);
 }
 
-/// One row in steps of a 127th of the largest magnitude of each 256 elements.
+/// Rounds one row to steps of a 127th of the largest magnitude of each 256 elements.
 inline Vector bytes(const std::vector<float>& row) {
   Vector result;
   for (std::size_t first = 0; first < row.size(); first += 256) {

@@ -14,9 +14,9 @@ struct TensorFreezeOptions {
   double threshold = 0.96;
   int dwell = 1;
   int after = 0;
-  bool stored = false;    ///< the ratio of the stored variance decides, bias and all
+  bool stored = false;    ///< the ratio of the stored variance decides, with its bias
   bool identity = false;  ///< the exchange loses nothing
-  double floor = 0;       ///< of a frozen variance, a share of the tensor's mean over what is not 0
+  double floor = 0;       ///< floor of a frozen variance: a share of the tensor's mean over elements that are not 0
 };
 
 class TensorFreeze {
@@ -24,7 +24,7 @@ class TensorFreeze {
   struct Tensor {
     std::size_t first = 0, size = 0;
     std::vector<double> norms = {};
-    int stays = 0;      ///< steps on which the ratio has been at the threshold
+    int stays = 0;      ///< number of steps on which the ratio has been at the threshold
     int frozen_by = 0;  ///< 0: not frozen
     std::optional<CompressedMean> channel = {};
   };
@@ -54,7 +54,7 @@ class TensorFreeze {
     }
   }
 
-  /// What the momentum of a coordinate is divided by, squared and without eps.
+  /// Returns what divides the momentum of a coordinate, squared and without eps.
   double preconditioner(const Tensor& tensor, std::size_t i) const {
     return tensor.frozen_by > 0 ? frozen[i] : v[i] / weight(t);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The layers of a transformer once more, and a whole one: one example after the other, plain loops, double precision.
+// Independent layers of a transformer, and a whole one: one example after the other, plain loops, double precision.
 
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace onebit::oracle {
 using Vector = std::vector<double>;
 using Tokens = std::vector<std::int32_t>;
 
-/// What dropout multiplies an element of an example with.
+/// Returns the factor by which dropout multiplies an element of an example.
 using Mask = std::function<double(Index element)>;
 
 inline double keep(Index) {
@@ -107,7 +107,7 @@ inline Vector attention(const Vector& qkv, Index positions, Index width, Index h
   return y;
 }
 
-/// The first `context` tokens' embeddings plus those of their positions, where there are such.
+/// Returns the first `context` tokens' embeddings plus those of their positions, if there are any.
 inline Vector embed(const Tokens& tokens, Index width, const double* table, const double* positions) {
   Vector y;
   for (std::size_t p = 0; p < tokens.size(); ++p) {

@@ -1,5 +1,5 @@
 #pragma once
-// Plain vectors of double, and how two of them are compared.
+// Plain vectors of double, and their comparison.
 
 #include <cmath>
 #include <cstddef>

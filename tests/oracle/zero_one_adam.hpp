@@ -1,6 +1,6 @@
 #pragma once
-// 0/1 Adam (Lu et al. 2023) on rows of gradients: sequential, in double. The kind of every step's round comes as a
-// letter: F full, 1 one bit, S meeting, . silent.
+// 0/1 Adam (Lu et al. 2023) on rows of gradients: sequential, in double. A letter gives the kind of every step's round:
+// F full, 1 one bit, S synchronization, . local.
 
 #include "tests/oracle/adam.hpp"
 

@@ -1,5 +1,4 @@
-// A run that is stopped and resumed, on the same devices or on others, ends with the bits of one that was not
-// disturbed.
+// A run that is stopped and resumed, on the same devices or on others, ends with the bits of an uninterrupted one.
 #include "sim/run/checkpoint.hpp"
 
 #include <filesystem>
@@ -23,7 +22,7 @@ RunConfig on_devices(RunConfig config, const std::string& devices, int threads) 
   return config;
 }
 
-/// Stops a run after 0, 1, ... steps on one device, goes on on two, and on poisoned memory.
+/// Stops a run after 0, 1, ... steps on one device, and continues it on two, and on poisoned memory.
 void check_resumes(const RunConfig& config, std::initializer_list<Index> stops) {
   const Folder folder;
   const Ended whole = run(config, folder / "whole.h5", Existing::refuse);
@@ -50,7 +49,7 @@ TEST_CASE("checkpoint: every optimizer goes on as if nothing had happened, on ot
     check_resumes(staged_run(std::string(entry.name)), {2, 5, 8});
 }
 
-TEST_CASE("checkpoint: so it is in deepspeed semantics") {
+TEST_CASE("checkpoint: runs in deepspeed semantics continue as if nothing had happened") {
   for (const char* optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam"}) {
     RunConfig config = staged_run(optimizer);
     config.optimizer.clip = 0;
@@ -59,7 +58,7 @@ TEST_CASE("checkpoint: so it is in deepspeed semantics") {
   }
 }
 
-TEST_CASE("checkpoint: so it is with every codec, and whatever it keeps from step to step") {
+TEST_CASE("checkpoint: runs with any codec continue with everything that it keeps from step to step") {
   for (const compress::CodecEntry& entry : compress::codecs()) {
     RunConfig config = staged_run("ef-momentum-sgd");
     config.optimizer.exchange.up.name = entry.name;
@@ -69,7 +68,7 @@ TEST_CASE("checkpoint: so it is with every codec, and whatever it keeps from ste
   }
 }
 
-TEST_CASE("checkpoint: so it is with errors that are kept in fewer bytes") {
+TEST_CASE("checkpoint: runs with errors that are kept in fewer bytes continue as if nothing had happened") {
   for (const auto type : {compress::ErrorType::bf16, compress::ErrorType::int8}) {
     for (const char* optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam", "ef-sgd", "ef21"}) {
       RunConfig config = staged_run(optimizer);
@@ -92,7 +91,7 @@ TEST_CASE("checkpoint: errors of another type than the run's are refused by name
       Catch::Matchers::Contains("it has no optimizer/worker_error: the run that wrote it had other options"));
 }
 
-TEST_CASE("checkpoint: so it is with running statistics, dropout and sparse rows of the log") {
+TEST_CASE("checkpoint: runs with running statistics, dropout and sparse rows of the log continue as well") {
   const Folder folder;
   RunConfig network = staged_run("onebit-adam");
   network.model = {.name = "resnet20", .layers = {}, .norm = "batch"};
@@ -165,7 +164,7 @@ TEST_CASE("checkpoint: a run that is stopped before its first step, and again, e
   check_same_log(LogReader(folder / "whole.h5"), LogReader(path));
 }
 
-TEST_CASE("checkpoint: those of later steps that are of no use do not drive out new ones") {
+TEST_CASE("checkpoint: useless ones of later steps do not displace new ones") {
   const Folder folder;
   RunConfig config = staged_run("adam");
   config.checkpoint = {.every = 2, .keep = 2};
@@ -283,7 +282,7 @@ TEST_CASE("checkpoint: other data, another model and the checkpoints of another 
   CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it belongs to another run"));
 }
 
-TEST_CASE("checkpoint: those of a log that is gone are in the way of a new one") {
+TEST_CASE("checkpoint: those of a removed log prevent a new log") {
   const Folder folder;
   const RunConfig config = staged_run("adam");
   const std::string path = folder / "run.h5";

@@ -1,4 +1,4 @@
-// Runs as a whole: the same bits whatever computes them, and an ending that the log tells.
+// Whole runs: the same bits whatever computes them, and an end that the log records.
 
 #include "sim/cluster/virtual_cluster.hpp"
 
@@ -22,7 +22,7 @@ RunConfig with_optimizer(RunConfig config, const std::string& optimizer) {
   return config;
 }
 
-/// Everything that must not depend on what computes it.
+/// Everything that must not depend on the devices and groups that compute it.
 struct Trained {
   std::vector<double> losses, worker_losses;
   std::vector<float> weights;
@@ -94,7 +94,7 @@ RunConfig diverging(RunConfig config, double lr) {
   return config;
 }
 
-/// The log of a run that ended early is complete, and says why.
+/// Expects that the log of a run that ended early is complete and gives the reason.
 void check_end(const Logged& run, RunStatus status, const std::string& kind) {
   CHECK(run.result.status == status);
   CHECK(run.log.status() == status);
@@ -338,7 +338,7 @@ TEST_CASE("cluster: a run that diverges names the first bad tensor, and its log 
   CHECK(run.log.committed_rows() == 1);
 
   const Logged late =
-      logged(diverging(mlp_config(), 1e25), folder / "gradients.h5");  // finite weights, their product not
+      logged(diverging(mlp_config(), 1e25), folder / "gradients.h5");  // finite weights whose product is not finite
   check_end(late, RunStatus::diverged, "divergence");
   CHECK_THAT(late.result.reason, Contains("tensor layer") && Contains("became non-finite first"));
   CHECK(late.log.committed_rows() == late.log.events().back().step - 1);

@@ -1,4 +1,4 @@
-// CIFAR's binary files: known answers, and damage.
+// CIFAR's binary files: known results, and damage.
 
 #include "sim/data/features/cifar.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 using Catch::Matchers::Contains;
 using tests::Folder;
 
-/// An image whose colours are three constants.
+/// Returns an image each of whose three colors is constant.
 std::string image(int red, int green, int blue) {
   std::string pixels;
   for (const int value : {red, green, blue}) pixels += std::string(1024, static_cast<char>(value));

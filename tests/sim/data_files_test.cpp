@@ -1,4 +1,4 @@
-// How files come into memory.
+// How files are loaded into memory.
 
 #include <unistd.h>
 #include <zlib.h>
@@ -119,7 +119,7 @@ TEST_CASE("text: a folder that cannot be read is named") {
   for (const auto& [path, error] : {std::pair(folder.path(), &above), std::pair(locked, &itself)}) {
     try {
       make_data({.name = "text", .paths = {path}});
-    } catch (const std::exception& refused) {  // root again before anything fails
+    } catch (const std::exception& refused) {  // become root again before anything fails
       *error = refused.what();
     }
   }

@@ -1,4 +1,4 @@
-// IDX files: known answers, and damage of every kind.
+// IDX files: known results, and damage of every kind.
 
 #include <zlib.h>
 
@@ -112,7 +112,7 @@ TEST_CASE("idx: damage is refused with file name and reason") {
   const std::string packed = gzip(good, folder);
   std::string broken = packed, checksum = packed, header = packed;
   std::fill(broken.begin() + 12, broken.begin() + 30, '\xff');
-  checksum[checksum.size() - 6] = static_cast<char>(checksum[checksum.size() - 6] ^ 1);  // of the CRC
+  checksum[checksum.size() - 6] = static_cast<char>(checksum[checksum.size() - 6] ^ 1);  // a byte of the CRC
   header[2] = 9;                                                                         // not "deflate"
   const std::string pixels = good.substr(16);
   const struct {

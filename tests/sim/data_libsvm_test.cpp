@@ -1,4 +1,4 @@
-// LIBSVM's text format: known answers, and damage of every kind.
+// LIBSVM's text format: known results, and damage of every kind.
 
 #include "sim/data/features/libsvm.hpp"
 
@@ -174,7 +174,7 @@ TEST_CASE("libsvm: a9a and mushrooms") {
   CHECK(source->holdout_size() == 16281);
   Batch out;
   source->holdout(0, source->holdout_size(), out);
-  CHECK(std::count(out.labels.begin(), out.labels.end(), 1) == 3846);  // of UCI Adult's test set: >50K
+  CHECK(std::count(out.labels.begin(), out.labels.end(), 1) == 3846);  // UCI Adult's test set: >50K
 
   const auto mushrooms = make_data(libsvm(tests::shared_path("data/libsvm/mushrooms")));
   CHECK(mushrooms->feature_count() == 112);

@@ -1,4 +1,4 @@
-// What the sources are built of: the hash, the split, the limit on sizes.
+// The parts of data sources: the hash, the split, the limit on sizes.
 
 #include <cmath>
 #include <cstdint>

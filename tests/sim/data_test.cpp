@@ -1,4 +1,4 @@
-// What all data sources promise, and the sources that need no special files: text and synthetic.
+// What all data sources guarantee, and the sources that need no special files: text and synthetic.
 
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ using Catch::Matchers::Contains;
 
 using tests::Folder;
 
-/// Bytes first, first + 1, ...: a byte tells where it stood.
+/// Returns bytes first, first + 1, ..., so that a byte tells its position.
 std::string ramp(int first, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += static_cast<char>(first + i);

@@ -1,4 +1,4 @@
-// Training examples divided among workers.
+// Division of training examples among workers.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ using tests::Folder;
 
 constexpr device::RandomKey key{1, device::Purpose::sampling};
 
-/// All examples of a worker, by drawing until each must have come.
+/// Returns all examples of a worker, by drawing until each must have occurred.
 std::set<Index> examples_of(const WorkerSplit& split, Index worker, Index train) {
   std::set<Index> seen;
   for (Index i = 0; i < 25 * std::max<Index>(8, split.size(worker)); ++i) {
@@ -95,7 +95,7 @@ TEST_CASE("splits: sizes follow the power law") {
   CHECK((*own.begin() == 22003 && *own.rbegin() == 25003));
 }
 
-/// Mean over workers of the total variation distance between a worker's labels and all labels.
+/// Returns the mean over workers of the total variation distance between a worker's labels and all labels.
 double skew(const std::string& rule, Index workers, const std::vector<std::int32_t>& labels, Index classes) {
   const auto train = static_cast<Index>(labels.size());
   const WorkerSplit split = split_among(rule, workers, train, labels);

@@ -1,5 +1,5 @@
-// The debug device, whose memory only kernels and copies may touch, gives the CPU's runs bit for bit: whatever stands
-// in a registry, so that a new row is tested by standing there.
+// The debug device, whose memory only kernels and copies may touch, gives the same runs as the CPU, bit for bit. The
+// tests cover every row of the registries, so that a new row is tested automatically.
 #include "compress/codecs/codec.hpp"
 #include "device/base/error.hpp"
 #include "tests/sim/same_runs.hpp"

@@ -1,4 +1,4 @@
-// What an optimizer divides by, tensor by tensor, on every backend.
+// The denominators of an optimizer, tensor by tensor, on every backend.
 
 #include "sim/probe/denominators.hpp"
 
@@ -12,7 +12,7 @@ using namespace onebit::sim;
 using namespace onebit::tests;
 
 TEST_CASE("denominators: the least of all coordinates that move, quantiles by tensor") {
-  constexpr Index kMany = 200'000;  // of which a sample is ranked
+  constexpr Index kMany = 200'000;  // too many to rank all of them: a sample is ranked
   std::vector<float> variance = {4, 0, 1, 9, 16};
   variance.resize(7);  // a tensor of zeros
   for (Index i = 0; i < kMany; ++i) {

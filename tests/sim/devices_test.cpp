@@ -27,7 +27,7 @@ RunConfig uneven(RunConfig config) {
   return config;
 }
 
-/// What a run leaves behind: every number that a log would hold but the times, the events and the weights.
+/// The results of a run: every number that a log would hold except times, and the events and the weights.
 struct Trained {
   std::vector<double> numbers;
   std::vector<std::string> events;

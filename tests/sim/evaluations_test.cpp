@@ -1,4 +1,4 @@
-// How often a run is evaluated, and on how many examples, where its options leave that open.
+// How often a run is evaluated, and on how many examples, if its options do not set it.
 
 #include "sim/run/config.hpp"
 #include "tests/catch.hpp"
@@ -34,7 +34,7 @@ TEST_CASE("evaluations that are left open cost at most a quarter of the training
               const EvalConfig eval = planned_evaluations(config, steps, size);
               CAPTURE(workers, batch, accumulation, steps, size, every, eval.every, eval.examples);
               const Index evaluated = times(eval, steps) * std::min(eval.examples, size);
-              const double share = 0.5 * static_cast<double>(evaluated) /  // of a trained example
+              const double share = 0.5 * static_cast<double>(evaluated) /  // as a share of a trained example
                                    static_cast<double>(steps * workers * batch * accumulation);
               const bool least = eval.examples == 1 || size == 1;
               CHECK((share <= 0.25 || least));

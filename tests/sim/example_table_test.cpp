@@ -1,4 +1,4 @@
-// Examples that a device keeps: a batch's features are those that the source reads.
+// Examples that a device keeps: a batch has the same features as if the source had read them.
 #include "sim/data/example_table.hpp"
 
 #include "sim/cluster/replica.hpp"
@@ -28,7 +28,7 @@ std::vector<DataConfig> sources(const Folder& folder) {
           {.name = "cifar10", .paths = {folder.write("records", cifar_records())}}};
 }
 
-/// What the device has of the batch that it is given next.
+/// Places a batch, and returns the device's copy of its features.
 std::vector<float> placed(const device::Device& device, ExampleTable& table, Batch& batch, Index features) {
   table.place(device, batch);
   std::vector<float> values(static_cast<std::size_t>(batch.rows() * features));

@@ -1,4 +1,5 @@
-// The parts of an external model: words, shared memory, the process. Whole runs: tests/experiments/external_test.cpp.
+// The parts of an external model: words, shared memory, the process. tests/experiments/external_test.cpp tests whole
+// runs.
 
 #include "sim/models/external.hpp"
 

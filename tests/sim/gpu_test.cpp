@@ -1,4 +1,4 @@
-// Whole runs on emulated GPUs. Their sums and products are the CPU's, so their bits are too.
+// Whole runs on emulated GPUs. They compute sums and products like the CPU, so their bits are the same.
 #include <cmath>
 
 #include "device/base/error.hpp"
@@ -40,7 +40,7 @@ RunResult run_until_lost(const RunConfig& config, const std::string& path, Index
   return result;
 }
 
-/// How often the GPU runs out of work in each step once the variance is frozen, and for a row of /steps after it.
+/// Returns how often the GPU runs out of work in each step after the freeze, and for a row of /steps after the step.
 void check_waits(RunConfig config, Index of_step, Index of_row) {
   config.device = "cuda:0";
   VirtualCluster cluster(config);
@@ -241,7 +241,7 @@ TEST_CASE("an evaluation that needs more room than the passes does not disturb t
   check_same_runs(config, {"cuda:0"});
 }
 
-TEST_CASE("a GPU that is lost ends the run with its log and the way on") {
+TEST_CASE("a GPU that is lost ends the run with its log and a hint how to continue") {
   const Folder folder;
   RunConfig config = compressed(mlp_config());
   config.device = "cuda:0";

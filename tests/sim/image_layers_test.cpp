@@ -1,5 +1,5 @@
-// Every layer of images, forward and backward, against a forward pass in double precision and its central differences:
-// gradients of a random projection of the outputs.
+// Every layer of images, forward and backward, compared with a forward pass in double precision and its central
+// differences: gradients of a random projection of the outputs.
 
 #include <algorithm>
 #include <functional>
@@ -27,7 +27,7 @@ using Values = std::vector<float>;
 constexpr float kCanary = -77.0f;
 constexpr Index kGap = 3;
 
-/// A layer, and what it does to one worker's images.
+/// A layer, and its effect on one worker's images in double.
 struct Case {
   std::string name;
   std::function<std::unique_ptr<Layer>(Parameters&)> make;
@@ -88,7 +88,7 @@ std::vector<Case> pool_cases() {
            [](const Vector&, const Vector& images) { return oracle::average_pool(12, 3, images); }}};
 }
 
-/// conv, norm, sum with the input or with its convolution and norm, ReLU.
+/// Convolution, norm, sum with the input or with its convolution and norm, ReLU.
 Case residual_case(bool batch, bool shortcut) {
   const Index channels = shortcut ? 6 : 4, stride = shortcut ? 2 : 1;
   const device::ConvShape body{4, 4, 4, channels, 3, stride, 1}, around{4, 4, 4, channels, 1, stride, 0};
@@ -131,7 +131,7 @@ struct Problem {
   Index workers, batch;
   bool own_weights, add;
 
-  /// Initial weights moved a little, with a gap after each row.
+  /// Returns slightly changed initial weights, with a gap after each row.
   Values weights(const Parameters& parameters) const {
     Values result;
     for (Index worker = 0; worker < (own_weights ? workers : 1); ++worker) {
@@ -149,7 +149,7 @@ struct Outcome {
   Values output, input_delta, gradients;
 };
 
-/// The projection's gradients by the layer.
+/// Returns the layer's gradients of the projection.
 Outcome run(const device::Device& device, const Problem& problem) {
   Parameters parameters;
   const auto layer = problem.layer_case.make(parameters);
@@ -175,7 +175,7 @@ Outcome run(const device::Device& device, const Problem& problem) {
   return outcome;
 }
 
-/// Central differences of the projection by each of `at`.
+/// Returns central differences of the projection with respect to each element of `at`.
 Vector differences(Vector at, const std::function<double(const Vector&)>& loss) {
   constexpr double step = 1e-5;
   Vector result;
@@ -288,7 +288,7 @@ namespace {
 
 constexpr NormShape kBatchNorm{6, 5, 5, true, false};
 
-/// A BatchNorm layer that passes go over one after the other.
+/// A BatchNorm layer for several passes, one after the other.
 class Runner {
  public:
   explicit Runner(const device::Device& device) : device_(device), norm_(parameters_, "norm", kBatchNorm) {}

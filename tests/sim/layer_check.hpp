@@ -1,6 +1,6 @@
 #pragma once
-// A layer against an oracle in double precision: what it writes, and by central differences its gradients, on every
-// backend, with shared weights and a row for each worker.
+// Compares a layer with an oracle in double precision: its outputs and, by central differences, its gradients, on every
+// backend, with shared weights and with one row for each worker.
 
 #include <functional>
 #include <limits>
@@ -14,25 +14,25 @@
 
 namespace onebit::tests {
 
-/// Where an example stands, for layers that depend on it.
+/// Position of an example, for layers that depend on it.
 struct ExamplePlace {
-  Index example = 0;  ///< of the pass
+  Index example = 0;  ///< number of the example in the pass
   Index worker = 0, draw = 0;
 };
 
 struct LayerCase {
   std::string name;
   std::function<std::unique_ptr<sim::Layer>(sim::Parameters&)> make;
-  /// One example's outputs from a worker's weights and the example's inputs.
+  /// Computes one example's outputs from a worker's weights and the example's inputs.
   std::function<onebit::oracle::Vector(const onebit::oracle::Vector&, const onebit::oracle::Vector&,
                                        const ExamplePlace&)>
       outputs;
-  std::vector<std::int32_t> tokens = {};  ///< of the largest pass, 6 examples, for layers that read them
+  std::vector<std::int32_t> tokens = {};  ///< tokens of the largest pass (6 examples), for layers that read them
 };
 
 inline constexpr sim::DrawPlace kDrawPlace{.seed = 5, .step = 3, .first_worker = 2, .first_draw = 7};
 
-/// One pass of a layer, and the same by the oracle: a random projection of the outputs is differentiated.
+/// One pass of a layer and of the oracle. The loss is a random projection of the outputs.
 class LayerCheck {
  public:
   LayerCheck(const LayerCase& layer_case, Index workers, Index batch, bool own_weights)
@@ -51,16 +51,17 @@ class LayerCheck {
     projection_ = onebit::oracle::normals(examples * layer_->outputs(), 13);
   }
 
-  /// What a pass on a device returned.
+  /// The results of a pass on a device.
   struct Result {
     std::vector<float> outputs, gradients, input_delta;
   };
 
-  /// Gradient rows are kStride long, the rest of which nothing may be written to. Before the pass they hold kBefore.
+  /// Runs a pass. Gradient rows are kStride long, and nothing may be written beyond their elements. Before the pass
+  /// they hold kBefore.
   Result run(const device::Device& device, bool add, bool wants_input_delta = true) const {
     const Index stride = this->stride();
     sim::Parameters unused;
-    const std::unique_ptr<sim::Layer> layer = case_.make(unused);  // what it keeps lies on one device
+    const std::unique_ptr<sim::Layer> layer = case_.make(unused);  // new, because its buffers belong to one device
     device::Buffer<float> weights = on(device, weights_), gradients = on(device, before());
     device::Buffer<float> input = examples_of(device, input_, layer_->inputs());
     device::Buffer<float> outputs = examples_of(device, {}, layer_->outputs());
@@ -87,7 +88,8 @@ class LayerCheck {
     return {written, gradients.to_host(), delta_written};
   }
 
-  /// Outputs by the oracle, and the gradients of the projection by weights and inputs, by central differences.
+  /// Returns the oracle's outputs, and the gradients of the projection with respect to weights and inputs, by central
+  /// differences.
   onebit::oracle::Vector outputs() const {
     onebit::oracle::Vector all;
     for (Index e = 0; e < workers_ * batch_; ++e) {
@@ -116,7 +118,7 @@ class LayerCheck {
     return all;
   }
 
-  /// A worker's gradients, less what was there before where they were added.
+  /// Returns a worker's gradients, without the previous values if the pass added to them.
   std::vector<float> row(const Result& result, Index worker, bool add) const {
     const auto begin = result.gradients.begin() + worker * stride();
     std::vector<float> own(begin, begin + parameters_.count());
@@ -141,7 +143,7 @@ class LayerCheck {
   std::vector<float> before() const {
     return std::vector<float>(static_cast<std::size_t>(workers_ * stride()), kBefore);
   }
-  /// Numbers of all examples, NaN where nothing is given.
+  /// Returns the numbers of all examples; NaN where nothing is given.
   device::Buffer<float> examples_of(const device::Device& device, std::vector<float> values, Index size) const {
     values.resize(static_cast<std::size_t>(workers_ * batch_ * size), std::nanf(""));
     return on(device, values);
@@ -165,7 +167,7 @@ class LayerCheck {
     }
     return sum;
   }
-  /// Of value() by each of the numbers it depends on.
+  /// Returns the derivatives of value() with respect to each number that it depends on.
   template <class Value>
   static onebit::oracle::Vector differences(onebit::oracle::Vector& numbers, const Value& value) {
     constexpr double step = 1e-5;
@@ -189,7 +191,7 @@ class LayerCheck {
   std::vector<float> weights_, input_, projection_;
 };
 
-/// ||a - b|| relative to ||b||.
+/// Returns ||a - b|| relative to ||b||.
 inline double relative_error(const std::vector<float>& a, const onebit::oracle::Vector& b) {
   const double distance = onebit::oracle::distance(a, b);
   return distance == 0 ? 0 : distance / onebit::oracle::norm(b);

@@ -1,4 +1,4 @@
-// Workers with weights of their own: rows on every device, evaluation at the mean, what the log says of them.
+// Workers with their own weights: rows on every device, evaluation at the mean, and what the log says about them.
 #include <cmath>
 
 #include "sim/probe/probe.hpp"
@@ -36,7 +36,7 @@ std::vector<float> all_weights(const VirtualCluster& cluster) {
   return all;
 }
 
-/// Row w of every device's workers becomes what `row` says.
+/// Sets the weights of every worker w to `row(w)`.
 void set_rows(VirtualCluster& cluster, const std::function<std::vector<float>(Index worker)>& row) {
   const Index parameters = cluster.model().parameters();
   cluster.on_each_device([&](Replica& replica) {
@@ -45,7 +45,7 @@ void set_rows(VirtualCluster& cluster, const std::function<std::vector<float>(In
   });
 }
 
-/// Everything that must not depend on what computes it.
+/// Returns everything that must not depend on the devices and groups that compute it.
 std::vector<double> trained(RunConfig config, const std::string& devices, Index group) {
   config.device = devices;
   config.worker_group = group;
@@ -102,7 +102,7 @@ TEST_CASE("local weights: norm, distance and evaluation are those of the rows") 
   const double loss = cluster.evaluate().loss;
   StepOutcome outcome;
   outcome.step = 1;
-  // Seven workers a half above in every coordinate, seven a half below.
+  // Seven workers are a half above in every coordinate, seven a half below.
   set_rows(cluster, [&](Index worker) {
     std::vector<float> row = base;
     for (float& x : row) x = x + (worker % 2 == 0 ? 0.5f : -0.5f);
@@ -153,7 +153,7 @@ TEST_CASE("local weights: a bad tensor of any worker is named") {
 
 namespace {
 
-/// Asks for gradients at a point of its own and keeps what comes.
+/// An optimizer that asks for gradients at a point of its own, and keeps what it gets.
 class Curious final : public optim::Optimizer {
  public:
   Curious(const device::Shard& shard, const std::vector<float>& point, Index stride)

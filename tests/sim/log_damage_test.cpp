@@ -1,5 +1,5 @@
-// Kills, full disks, damaged files and clashing writers: what was committed survives, everything else is one error
-// line.
+// Kills, full disks, damaged files and clashing writers: what was committed survives, and everything else gives one
+// line of error.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// A process of its own. It ends when `work` returns (with that status) or when it is killed.
+/// A child process. It ends when `work` returns (with that status) or when it is killed.
 class Child {
  public:
   explicit Child(const std::function<int()>& work) {
@@ -53,7 +53,7 @@ void wait_for(const std::string& path) {
   for (int i = 0; i < 10'000 && !std::filesystem::exists(path); ++i) usleep(1000);
 }
 
-/// Writes steps and traffic for ever, a flush every 50 steps; creates `ready` after the first ones.
+/// Writes steps and traffic forever, with a flush every 50 steps; creates `ready` after the first ones.
 int write_for_ever(const std::string& path, const std::string& ready) {
   LogWriter log(path, sample_header(), false);
   for (Index step = 0;; step += 50) {
@@ -65,7 +65,7 @@ int write_for_ever(const std::string& path, const std::string& ready) {
   }
 }
 
-/// A log whose writer was killed after a flush; always the same bytes.
+/// Returns a log whose writer was killed after a flush; always the same bytes.
 void write_killed(const std::string& path) {
   Child child([&] {
     LogWriter log(path, sample_header(), false);
@@ -98,7 +98,7 @@ void read_everything(const std::string& path) {
   log.traffic();
 }
 
-/// True when reading works or ends in an error of ours of one line.
+/// Whether reading succeeds or ends in one of our errors, with one line.
 bool reads_or_complains(const std::string& path) {
   try {
     read_everything(path);
@@ -191,7 +191,7 @@ TEST_CASE("log: a live run can be read at any moment, and killed at any moment")
   }
 }
 
-TEST_CASE("log: rows that a count is ahead of are not there, and the log goes on after those that are") {
+TEST_CASE("log: rows that are counted but missing do not exist, and the log continues after those that exist") {
   const Folder folder;
   const std::string path = folder / "run.h5";
   write_closed(path);

@@ -1,5 +1,5 @@
 #pragma once
-// A small run to write into logs, and a folder to write them to.
+// A small run to write to logs, and a folder for them.
 
 #include <string>
 
@@ -53,7 +53,7 @@ inline void append_samples(sim::LogWriter& log, Index begin, Index end) {
   for (Index step = begin; step < end; ++step) log.append(sample_step(step));
 }
 
-/// Number of steps, or -1 if any of them is not what append_samples wrote.
+/// Returns the number of steps, or -1 if any of them is not what append_samples wrote.
 inline Index intact_samples(const sim::LogReader& log) {
   const auto steps = log.steps();
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -64,7 +64,7 @@ inline Index intact_samples(const sim::LogReader& log) {
   return static_cast<Index>(steps.size());
 }
 
-/// Runs a Python script that has h5py, with docs/ on its path. Its exit status.
+/// Runs a script with a Python that has h5py, with docs/ on its path. Returns its exit status.
 class Python {
  public:
   Python() {

@@ -1,4 +1,4 @@
-// What is written is read back, by us and by h5py, and the file is what docs/log-format.md says.
+// What is written is read back, by us and by h5py, and the file is as docs/log-format.md describes it.
 
 #include <cmath>
 
@@ -267,7 +267,7 @@ assert 'finished, 25 steps' in log.summary() and 'step 7: freeze: variance froze
   CHECK(python.run(script, folder / "run.h5") == 0);
 }
 
-TEST_CASE("log: why a run ended is its last word, unless it went on") {
+TEST_CASE("log: the last reason is why a run ended, unless it was continued") {
   const Event freeze{3, "freeze", "text"}, stop{5, "stop", "stopped by a signal"}, resume{5, "resume", "from step 5"};
   CHECK(reason_of_end({}).empty());
   CHECK(reason_of_end({freeze}).empty());

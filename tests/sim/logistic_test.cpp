@@ -1,4 +1,4 @@
-// Logistic regression: gradients and losses against the oracle, its constants measured, its minimum reached.
+// Logistic regression: gradients and losses compared with the oracle, its constants measured, its minimum reached.
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +76,7 @@ void check_gradients(const std::string& backend, const ModelConfig& config, Inde
   }
 }
 
-/// All of the training split.
+/// Returns all examples of the training split.
 oracle::Logistic training_split(const DataSource& data, const ModelConfig& config) {
   Batch batch;
   data.read(DataSource::Split::train, 0, data.train_size(), batch);
@@ -210,7 +210,7 @@ TEST_CASE("long: on a9a Adam and 1-bit Adam reach the Newton optimum", "[.long]"
     if (best == 0) {
       const oracle::Logistic problem = training_split(cluster.data(), config.model);
       best = problem.loss(problem.minimum());
-      CHECK(best == Approx(0.3245069247));  // NumPy's
+      CHECK(best == Approx(0.3245069247));  // NumPy's result
       CHECK(cluster.model().constants(cluster.data())->smoothness == Approx(1.5720196992));
     }
     while (cluster.step() < cluster.steps()) cluster.advance();

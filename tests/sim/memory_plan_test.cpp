@@ -1,4 +1,4 @@
-// The memory plan says what a run holds, chooses the worker group, and refuses what cannot fit.
+// The memory plan gives what a run holds, chooses the worker group, and refuses what cannot fit.
 
 #include "sim/run/memory_plan.hpp"
 
@@ -33,7 +33,7 @@ RunConfig staged_config(const std::string& optimizer) {
   return config;
 }
 
-/// What a training loop asks of the cluster in a step.
+/// Does what a training loop does with the cluster in one step.
 void step(VirtualCluster& cluster) {
   const StepOutcome outcome = cluster.advance();
   const WorkerRow workers = measure_workers(cluster, outcome);
@@ -43,7 +43,7 @@ void step(VirtualCluster& cluster) {
   cluster.evaluate();
 }
 
-/// Of all devices.
+/// Sums a figure over all devices.
 Index sum(const RunResources& resources, Index device::MemoryUse::*number) {
   Index total = 0;
   for (const device::Device& device : resources.devices) total += device.memory().use().*number;
@@ -66,12 +66,12 @@ Index row_of(const MemoryPlan& plan, const std::string& name) {
   return -1;
 }
 
-/// Blocks are whole cache lines, and may have been a little larger buffers' before.
+/// Blocks are whole cache lines, and may have belonged to slightly larger buffers before.
 bool about(Index bytes, Index expected) {
   return bytes >= expected && bytes <= expected + expected / 10;
 }
 
-/// The most that the devices of a real run held, and how often they asked the system after the third step.
+/// The largest memory of a real run's devices, and how often they asked the system for memory after the third step.
 struct Counted {
   Index peak = 0;
   Index late_allocations = 0;

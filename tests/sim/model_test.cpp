@@ -1,4 +1,4 @@
-// Losses and gradients of the models against finite differences of the sequential oracle in double precision.
+// Losses and gradients of the models compared with finite differences of the sequential oracle in double precision.
 
 #include "sim/models/model.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr Index kWorkers = 5;
 
-/// A model with its data, and the same network for the oracle.
+/// A model with its data, and an equal network of the oracle.
 struct Problem {
   std::unique_ptr<DataSource> data;
   ModelConfig config;
@@ -61,7 +61,7 @@ Problem ngram_problem(const std::string& activation) {
           {.widths = {12, 6, 256}, .gelu = activation == "gelu", .vocabulary = 256, .embedding = 4}};
 }
 
-/// A model of images, for what holds without an oracle; its layers have theirs.
+/// A model of images, for tests without an oracle; its layers have oracles.
 Problem image_problem(const std::string& name, const ImageShape& image, const std::string& norm = "group") {
   return {make_data({.name = "synthetic", .image = image, .classes = 4, .examples = 300}),
           {.name = name, .layers = {}, .norm = norm},
@@ -76,7 +76,7 @@ std::vector<Problem> image_problems() {
   return problems;
 }
 
-/// For what holds of every model; tests/sim/transformer_test.cpp has its oracle.
+/// A transformer, for tests of every model; tests/sim/transformer_test.cpp compares it with an oracle.
 Problem transformer_problem(const std::string& name) {
   const Folder folder;
   std::string text;
@@ -103,7 +103,7 @@ std::vector<Problem> all_problems() {
   return problems;
 }
 
-/// Initial weights, with biases that are not zero.
+/// Returns initial weights with biases that are not zero.
 std::vector<float> some_weights(const Model& model, std::uint32_t seed) {
   std::vector<float> weights = model.initial_weights(seed);
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -129,7 +129,7 @@ oracle::Examples examples_of(const Batch& batch, std::size_t worker) {
   return {in_double(features), part(batch.tokens, worker, workers), part(batch.labels, worker, workers)};
 }
 
-/// What a model returns, with a gap between the gradient rows that nothing may be written to.
+/// The results of a model, with a gap between the gradient rows to which nothing may be written.
 struct Gradients {
   std::vector<float> values;
   std::vector<double> losses;
@@ -190,7 +190,7 @@ struct Expected {
   double loss;
 };
 
-/// The oracle's answer for each worker; one weight row per worker where `own_weights`.
+/// Returns the oracle's result for each worker, with one weight row per worker if `own_weights`.
 std::vector<Expected> expectations(const Problem& problem, const Model& model, Index workers, Index batch,
                                    bool own_weights) {
   const Batch all = problem.sample(workers, batch);
@@ -254,14 +254,14 @@ void check_evaluation(const Problem& problem) {
   }
 }
 
-/// A batch of `rows` rows that leaves NaN in every buffer that it passes.
+/// Passes a batch of `rows` rows that leaves NaN in every buffer.
 Batch poison(const Problem& problem, Index rows) {
   Batch batch = problem.sample(1, rows);
   std::fill(batch.features.begin(), batch.features.end(), std::numeric_limits<float>::quiet_NaN());
   return batch;
 }
 
-/// A small batch after a large one of NaN, against the small one alone.
+/// Compares a small batch after a large one of NaN with the small one alone.
 void check_leaks(const Problem& problem, Index workers, Index batch) {
   CAPTURE(problem.config.name, workers, batch);
   const auto fresh = problem.model(), used = problem.model();
@@ -286,7 +286,7 @@ void check_leaks(const Problem& problem, Index workers, Index batch) {
   }
 }
 
-/// Each worker of a batch alone, against all of them together.
+/// Compares each worker of a batch alone with all of them together.
 void check_neighbours(const Problem& problem, Index batch) {
   CAPTURE(problem.config.name, problem.config.norm, batch);
   const auto model = problem.model();
@@ -302,7 +302,7 @@ void check_neighbours(const Problem& problem, Index batch) {
   }
 }
 
-/// With so many bits of mantissa, losses and gradients are off by a few units of the last one; gradients of images by
+/// With `bits` bits of mantissa, losses and gradients are off by a few units in the last place; gradients of images by
 /// more, where another pixel is the largest or a ReLU is on the other side.
 void check_precision(Problem problem, device::Precision precision, int bits) {
   CAPTURE(problem.config.name, bits);
@@ -468,7 +468,7 @@ TEST_CASE("model: sizes of the models of images") {
 }
 
 TEST_CASE("model: products of a model of images") {
-  // At 8 x 8, 4 x 4 and 2 x 2 pixels: all three products but for the stem, which reads data.
+  // At 8 x 8, 4 x 4 and 2 x 2 pixels: all three products, except for the stem, which reads data.
   constexpr double stem = 64 * 27 * 16, one = 6 * 64 * 9 * 16 * 16;
   constexpr double two = 16 * (9 * 16 * 32 + 5 * 9 * 32 * 32 + 16 * 32);
   constexpr double three = 4 * (9 * 32 * 64 + 5 * 9 * 64 * 64 + 32 * 64), head = 64 * 4;

@@ -1,4 +1,4 @@
-// What a model of tokens is asked: the next token, that of every place, the masked ones.
+// What a model of tokens predicts: the next token, the next token at every position, or masked tokens.
 #include "sim/data/tokens/objective.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 constexpr Index kContext = 20;
 constexpr std::int32_t kMask = 256;
 
-/// Bytes 1, 2, ..: every byte tells what follows it.
+/// Bytes 1, 2, ...: every byte determines the next one.
 std::string ramp(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += static_cast<char>(i + 1);
@@ -29,7 +29,8 @@ std::unique_ptr<DataSource> source_of(const tests::Folder& folder, Target target
                     .target = target});
 }
 
-/// The first token of an example: the ramp says the others. A masked one is told by any token or label that is left.
+/// Returns the first token of an example; the ramp determines the others. If it is masked, any token or label that is
+/// left determines it.
 std::int32_t first_token(const Batch& batch, std::size_t row) {
   for (std::size_t i = 0; i < kContext; ++i) {
     const std::int32_t label = batch.labels[row * kContext + i];
@@ -68,7 +69,7 @@ TEST_CASE("objective: fifteen hundredths of an example's tokens are masked, swap
   Batch out;
   constexpr std::size_t rows = 4000;
   source->sample(3, {0, 4}, rows / 4, out);
-  std::array<int, 3> kinds{};  // masked, swapped, left
+  std::array<int, 3> kinds{};  // masked, swapped, unchanged
   std::array<int, kContext> at{};
   for (std::size_t row = 0; row < rows; ++row) {
     const std::int32_t first = first_token(out, row);

@@ -1,4 +1,4 @@
-// The quadratic: gradients against the oracle, and every constant that it promises, measured.
+// The quadratic: gradients compared with the oracle, and every constant that it declares, measured.
 
 #include "sim/models/quadratic.hpp"
 
@@ -308,7 +308,7 @@ TEST_CASE("quadratic: what cannot be built is an error that names the option") {
   }
 }
 
-TEST_CASE("data: none has no examples to read, and only models that need none take it") {
+TEST_CASE("data: the source none has no examples, and only models that need no data take it") {
   const auto none = make_data({.name = "none"});
   CHECK(none->train_size() == 1);
   CHECK(none->holdout_size() == 1);

@@ -1,4 +1,4 @@
-// Files are read back before they count: what a disk lost is an error, and replaces nothing.
+// Files are read back before they count: if a disk lost something, that is an error, and no file is replaced.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Spoils the first place of a file that holds these bytes, as a write that did not arrive.
+/// Overwrites the first occurrence of these bytes in a file, as if a write had been lost.
 void spoil(const std::string& path, const std::string& bytes) {
   const std::size_t place = read_file(path).find(bytes);
   REQUIRE(place != std::string::npos);
@@ -87,7 +87,7 @@ TEST_CASE("read back: a file is not closed while a part of it is open") {
   CHECK_NOTHROW(h5::close_file(file));
 }
 
-TEST_CASE("read back: what is not as it was meant replaces nothing") {
+TEST_CASE("read back: a file that is not as intended replaces nothing") {
   const Folder folder;
   const std::string path = folder / "file", part = folder / "file.part";
   write_file(path, "old");

@@ -1,5 +1,5 @@
 #pragma once
-// Whole runs, logged, and whether two of them came to the same: state and every column but the times, bit for bit.
+// Whole runs with logs, and whether two of them agree bit for bit in state and in all columns except times.
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace onebit::tests {
 
-/// Everything that a cluster holds, by name, rows by the worker's number.
+/// Returns everything that a cluster holds, by name, with rows by the worker's number.
 using State = std::map<std::string, std::vector<std::byte>>;
 
 class Dump final : public device::StateVisitor {
@@ -51,7 +51,7 @@ inline State state_of(sim::VirtualCluster& cluster) {
   return state;
 }
 
-/// The names of what two states do not share.
+/// Returns the names of parts in which two states differ.
 inline std::vector<std::string> different(const State& a, const State& b) {
   std::vector<std::string> names;
   for (const auto& [name, bytes] : a) {
@@ -75,7 +75,7 @@ std::vector<std::byte> bits(const Value& value) {
   }
 }
 
-/// The columns, but for times, in which rows differ.
+/// Returns the columns, except times, in which rows differ.
 template <class Row>
 std::vector<std::string> different(const std::vector<Row>& a, const std::vector<Row>& b) {
   if (a.size() != b.size()) return {"the number of rows"};
@@ -109,7 +109,7 @@ struct Ended {
   State state;
 };
 
-/// Trains, at most `stop_after` steps; -1: to the end.
+/// Trains for at most `stop_after` steps; -1: to the end.
 inline Ended run(const sim::RunConfig& config, const std::string& path, sim::Existing existing, Index stop_after = -1) {
   sim::VirtualCluster cluster(config);
   sim::RunControl control;
@@ -118,7 +118,7 @@ inline Ended run(const sim::RunConfig& config, const std::string& path, sim::Exi
   return {result, state_of(cluster)};
 }
 
-/// A run on the CPU and on other devices, there in groups of so many workers where this is given.
+/// Checks that a run on the CPU equals runs on other devices. worker_group: group size there, if it is given.
 inline void check_same_runs(sim::RunConfig config, const std::vector<std::string>& others,
                             std::optional<Index> worker_group = {}) {
   const Folder folder;

@@ -1,5 +1,5 @@
 #pragma once
-// Runs that take an instant, for tests of whole runs.
+// Very short runs, for tests of whole runs.
 
 #include "sim/run/config.hpp"
 #include "tests/folder.hpp"
@@ -39,7 +39,7 @@ inline sim::RunConfig transformer_config(const Folder& folder, const std::string
   return config;
 }
 
-/// A run of an optimizer through every stage of it, with every group of rows in its log.
+/// A run of an optimizer through all of its stages, with every group of rows in its log.
 inline sim::RunConfig staged_run(const std::string& optimizer) {
   sim::RunConfig config = mlp_config();
   config.workers = 8;
@@ -64,7 +64,7 @@ inline sim::RunConfig staged_run(const std::string& optimizer) {
   return config;
 }
 
-/// A run of a model of the registry, with its own sizes, on data that it reads. A text is written to the folder.
+/// A run of a model of the registry, with its own sizes, on suitable data. A text is written to the folder.
 inline sim::RunConfig run_of(const sim::ModelEntry& model, const Folder& folder) {
   sim::RunConfig config = model.input == sim::Input::tokens ? ngram_config(folder) : mlp_config();
   config.model = {};
@@ -75,7 +75,7 @@ inline sim::RunConfig run_of(const sim::ModelEntry& model, const Folder& folder)
   return config;
 }
 
-/// The same, the model as small as it can be.
+/// The same run with the smallest possible model.
 inline sim::RunConfig smallest_run_of(const sim::ModelEntry& model, const Folder& folder) {
   sim::RunConfig config = run_of(model, folder);
   config.model = {.name = config.model.name,

@@ -1,5 +1,5 @@
-// Probes: what they measure on a problem whose constants are known, that they leave the run as it is, and that they do
-// not depend on what computes them.
+// Probes: what they measure on a problem with known constants; that they do not change the run, and do not depend on
+// the devices and groups that compute it.
 
 #include "sim/probe/theory_probe.hpp"
 
@@ -28,7 +28,7 @@ RunConfig onebit_adam(RunConfig config) {
   return config;
 }
 
-/// Exchanges at some steps alone.
+/// Returns a run that exchanges only at some steps.
 RunConfig zero_one_adam() {
   RunConfig config = mlp_config();
   config.steps = 40;
@@ -68,7 +68,7 @@ std::vector<ProbeRow> probes_of(const RunConfig& config) {
   return rows;
 }
 
-/// All numbers of rows; NaN becomes -1, which none is.
+/// Returns all numbers of rows; NaN becomes -1, which does not occur otherwise.
 std::vector<double> numbers_of(const std::vector<ProbeRow>& rows) {
   std::vector<double> numbers;
   for (const ProbeRow& row : rows) {
@@ -80,7 +80,7 @@ std::vector<double> numbers_of(const std::vector<ProbeRow>& rows) {
   return numbers;
 }
 
-/// The log of a run that goes on where it was, and is stopped after a step; 0: trained to its end.
+/// Continues or starts a run, stops it after a step (0: trains to its end), and returns its log.
 LogReader run_log(const RunConfig& config, const std::string& path, Index stop_after = 0) {
   VirtualCluster cluster(config);
   RunControl control;
@@ -381,7 +381,7 @@ TEST_CASE("the probe's row of errors is the root mean square over workers") {
 
 namespace {
 
-/// Reads the floats that are called `name`, in whatever group.
+/// Reads all floats with the name `name`, in any group.
 class ReadState final : public device::StateVisitor {
  public:
   ReadState(const device::Shard& shard, std::string name, std::vector<float>& values)

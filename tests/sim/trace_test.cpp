@@ -1,4 +1,4 @@
-// Gradient traces, as other programs write them, and the damage that they may have.
+// Gradient traces as other programs write them, and damage that they may have.
 
 #include "sim/run/trace.hpp"
 
@@ -26,7 +26,7 @@ void write_array(const h5::Object& file, const std::string& name, hid_t type, co
   REQUIRE(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
 }
 
-/// A trace of 4 steps, 3 workers, 5 parameters in tensors of 2 and 3; whatever is changed before it is written.
+/// A trace of 4 steps, 3 workers, 5 parameters in tensors of 2 and 3. Tests may change anything before it is written.
 struct Sample {
   Sizes gradients{4, 3, 5};
   Sizes x0{5};
@@ -45,14 +45,14 @@ struct Sample {
   }
 };
 
-/// Reading is an error that names the file and says `why`.
+/// Expects that reading gives an error that names the file and says `why`.
 void check_refused(const std::string& path, const std::string& why) {
   CAPTURE(path, why);
   CHECK_THROWS_AS(GradientTrace(path), ConfigError);
   CHECK_THROWS_WITH(GradientTrace(path), Contains(path) && Contains(why));
 }
 
-/// Writes `script`'s file by h5py: the path is sys.argv[1].
+/// Writes the file of a script with h5py; the path is sys.argv[1].
 void write_by_h5py(const Python& python, const std::string& script, const std::string& path) {
   REQUIRE(python.run("import h5py, numpy\n" + script, path) == 0);
 }

@@ -1,4 +1,4 @@
-// Values of a trace that are not what a reader expects: every one is read properly or refused, none is written beyond
+// Values of a trace that a reader does not expect: each is either read correctly or refused, and none is written beyond
 // the memory for it.
 
 #include <array>
@@ -62,7 +62,7 @@ GradientTrace::Attribute attribute_of(const std::function<void(const h5::Object&
   return GradientTrace(write_trace(folder / "trace.h5", add)).attributes("case").at("value");
 }
 
-/// One line of ConfigError that names the file and the attribute.
+/// Expects a ConfigError of one line that names the file and the attribute.
 void check_refused(const std::function<void(const h5::Object& group)>& add, const std::string& why) {
   const Folder folder;
   const GradientTrace trace(write_trace(folder / "trace.h5", add));

@@ -1,4 +1,4 @@
-// The layers of transformers against the oracle.
+// The layers of transformers compared with the oracle.
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +54,7 @@ LayerCase dropout_case(Index size, double rate) {
           }};
 }
 
-/// Its body ends in a layer that overwrites the gradient by its output.
+/// A block whose body ends in a layer that overwrites the gradient with its output.
 LayerCase branch_case(double rate) {
   constexpr Index positions = 3, width = 5;
   return {"branch",
@@ -84,7 +84,7 @@ oracle::Tokens tokens_of(const oracle::Tokens& all, Index example) {
   return {begin, begin + kContext};
 }
 
-/// Tokens are repeated inside examples, in other examples and by other workers; 5 never occurs.
+/// Tokens are repeated within examples, across examples and across workers; 5 never occurs.
 const oracle::Tokens& some_tokens() {
   static const oracle::Tokens tokens = {0, 1, 1, 6, 2, 1, 3, 4, 4, 4, 4, 4, 6, 0, 2, 3, 1, 1, 0, 0, 2, 6, 6, 3};
   return tokens;
@@ -126,7 +126,7 @@ LayerCase tied_case(bool biased) {
           some_tokens()};
 }
 
-/// The same alone, on an input of its own.
+/// The second layer alone, on an input of its own.
 LayerCase output_case() {
   const Embedding::Shape shape{kVocabulary, kContext, kWidth, 0.5, false, true};
   return {"output",
@@ -139,7 +139,7 @@ LayerCase output_case() {
           }};
 }
 
-/// Element by element, what a mask does to ones.
+/// Returns, element by element, a mask's effect on ones.
 std::vector<float> mask_of(const Pass& pass, double rate, Index site, Index size) {
   const std::vector<float> ones(static_cast<std::size_t>(pass.examples() * size), 1.0f);
   device::Buffer<float> values = on(pass.device, ones);
@@ -177,7 +177,7 @@ TEST_CASE("attention is that of the oracle, forward and backward") {
 
 namespace {
 
-/// What attention writes forward, and the gradient by its input.
+/// The output of attention, and the gradient with respect to its input.
 struct AttentionResult {
   std::vector<float> output, input_delta;
   friend bool operator==(const AttentionResult&, const AttentionResult&) = default;

@@ -1,4 +1,4 @@
-// Whole transformers against the oracle in double precision, and their sizes.
+// Whole transformers compared with the oracle in double precision, and their sizes.
 #include <algorithm>
 #include <cmath>
 
@@ -78,7 +78,7 @@ class Comparison {
     return static_cast<double>(rows_[static_cast<std::size_t>(worker * model_->parameters() + i)] - kBefore) / kScale;
   }
 
-  /// One that the worker's first example holds.
+  /// Returns a token of the worker's first example.
   Index token(Index worker) const { return batch_.tokens[static_cast<std::size_t>(worker * kBatch * config_.context)]; }
 
   oracle::Vector weights(Index worker) const {
@@ -133,7 +133,7 @@ class Comparison {
   std::vector<float> rows_;
 };
 
-/// Coordinates of a tensor that begins at `offset`, at most five; of the embedding those of a token.
+/// Returns at most five coordinates of a tensor that begins at `offset`; for the embedding, those of one token.
 std::vector<Index> some_coordinates(const compress::Tensor& tensor, Index offset, Index token) {
   const Index columns = tensor.size / tensor.rows;
   const bool embedding = tensor.name == "embedding";
@@ -172,7 +172,7 @@ void check_model(const ModelConfig& config, const std::string& backend, bool own
   }
 }
 
-/// Text whose source says what a word-piece vocabulary would.
+/// Text whose source reports the same properties as a word-piece vocabulary.
 class Words final : public DataSource {
  public:
   Words(Index vocabulary, Index context)
@@ -208,7 +208,7 @@ TEST_CASE("transformers: losses and gradients are those of the oracle, with drop
   }
 }
 
-TEST_CASE("transformers: the same of the other norm, and without a tied output") {
+TEST_CASE("transformers: losses and gradients with the other norm, and without a tied output") {
   ModelConfig bert = small("bert-nano"), gpt = small("gpt-nano");
   bert.layer_norm = "pre";
   gpt.layer_norm = "post";

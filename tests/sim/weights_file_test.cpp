@@ -1,4 +1,4 @@
-// Weights go to a file and come back; a file that is not of the model is refused with the first difference.
+// Weights are written to a file and read back; a file of another model is refused with the first difference.
 
 #include "sim/run/weights_file.hpp"
 
@@ -77,7 +77,7 @@ TEST_CASE("weights: files that are damaged or something else are refused") {
   check_refused(folder / "short.h5", kTensors, "weights has 6 values, the model has 7");
 }
 
-TEST_CASE("weights: an output that cannot be written is refused before") {
+TEST_CASE("weights: an output that cannot be written is refused before the run") {
   const Folder folder;
   const std::string path = folder / "weights.h5";
   CHECK_NOTHROW(check_weights_output(path, "", false));
@@ -103,7 +103,7 @@ TEST_CASE("weights: a run that starts from another's final weights starts at its
     const std::string path = folder / (optimizer + ".h5");
     write_weights(path, cluster.model().tensors(), cluster.final_weights());
     config.model.init = path;
-    config.seed = 99;  // another start, were it not for the file
+    config.seed = 99;  // other initial weights, if there were no file
     VirtualCluster next(config);
     CHECK(next.evaluate().loss == cluster.evaluate().loss);
     CHECK(next.final_weights() == cluster.final_weights());
