@@ -214,6 +214,7 @@ install_packages() {
 # Checks that need no build.
 check_sources() {
   check check-rooms scripts/check-rooms
+  check "check-rooms --self-test" scripts/check-rooms --self-test
   check check-includes scripts/check-includes
   check "check-includes --self-test" scripts/check-includes --self-test
   check check-kernels scripts/check-kernels

@@ -9,7 +9,7 @@
 
 namespace onebit::analysis {
 
-/// A mean with its Student's t interval mean +- half_width, at 95% by default. half_width is NaN for fewer than two
+/// A mean with its Student's t interval mean ± half_width, at 95% by default. half_width is NaN for fewer than two
 /// values.
 struct Interval {
   double mean = 0;

@@ -16,7 +16,7 @@ inline constexpr double default_margin = 0.01;
 
 /// Criterion for a family of verdicts that are reported together.
 struct Criterion {
-  double margin = default_margin;  ///< differences within +- margin are equivalent; above 0
+  double margin = default_margin;  ///< differences within ±margin are equivalent; above 0
   double level = 0.95;             ///< joint level of all intervals of the family
   Index comparisons = 1;           ///< number of verdicts in the family
 
@@ -45,7 +45,7 @@ std::string_view name(Judgement judgement);
 /// Judges by the interval alone, which has the criterion's level_of_each.
 Judgement judge(const Difference& difference, double margin = default_margin);
 
-/// Whether the whole interval lies within +- margin. This is a pair of one-sided tests (TOST), each with an error
+/// Whether the whole interval lies within ±margin. This is a pair of one-sided tests (TOST), each with an error
 /// probability of half of 1 - level. It may also hold for an interval that excludes 0.
 bool within_margin(const Difference& difference, double margin);
 

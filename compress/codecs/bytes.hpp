@@ -72,7 +72,7 @@ ONEBIT_HOST_DEVICE inline float from_small_float(std::uint32_t value) {
   return ((value >> (exponent_bits + mantissa_bits)) & 1u) != 0 ? -magnitude : magnitude;
 }
 
-/// Converts a float within +-65504 to IEEE binary16.
+/// Converts a float within ±65,504 to IEEE binary16.
 ONEBIT_HOST_DEVICE inline std::uint16_t to_half(float value) {
   return static_cast<std::uint16_t>(to_small_float<5, 10>(value));
 }

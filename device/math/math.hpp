@@ -65,7 +65,7 @@ ONEBIT_HOST_DEVICE inline float exp(float x) {
   return detail::exp_reduced(r) * detail::power_of_two(half) * detail::power_of_two(whole - half);
 }
 
-/// The error function, accurate to 1.2e-7 and, for |x| >= 1e-36, to 2 units in the last place. erf(+-inf) = +-1,
+/// The error function, accurate to 1.2e-7 and, for |x| >= 1e-36, to 2 units in the last place. erf(±inf) = ±1,
 /// erf(-0) = -0, erf(NaN) = NaN.
 ONEBIT_HOST_DEVICE inline float erf(float x) {
   const float size = x < 0.0f ? -x : x;

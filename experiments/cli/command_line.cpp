@@ -197,6 +197,8 @@ class Parser {
         const std::string& name = option.string_key;
         if (name == "config" || name == "preset" || name == "deepspeed-config")
           throw ConfigError("a config file cannot name another file with options", path + ": " + name);
+        if (name == "help")
+          throw ConfigError("a config file cannot ask for help", path, "remove the line, or give --help");
         const OwnOption* own = find_option(command_.own, name);
         if (own != nullptr && own->is_flag && !option.value.empty() && !option.value.front().empty())
           parse_boolean(path + ": " + name, option.value.front());

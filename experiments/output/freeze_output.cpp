@@ -104,7 +104,7 @@ std::string power_text(const FreezeAnswer& answer) {
                                        " to see whether small denominators cause the cost"
                                  : "");
   if (!std::isfinite(cost.interval.half_width)) return "power: one seed gives no interval; next: give more --seeds";
-  const std::string text = "power: " + std::to_string(seeds) + " seeds resolve a cost to +- " +
+  const std::string text = "power: " + std::to_string(seeds) + " seeds resolve a cost to ±" +
                            percent_text(cost.interval.half_width) + ", the margin is " +
                            percent_text(answer.judged.criterion.margin);
   if (cost.more_seeds == 0) return text + "; for a stronger statement: more --seeds, or a smaller --margin";

@@ -6,12 +6,12 @@ namespace onebit::experiments {
 
 std::string interval_text(const analysis::Interval& interval, int digits) {
   const std::string mean = number(interval.mean, digits);
-  return std::isfinite(interval.half_width) ? mean + " +- " + number(interval.half_width, 2) : mean;
+  return std::isfinite(interval.half_width) ? mean + " ± " + number(interval.half_width, 2) : mean;
 }
 
 std::string percent_interval(const analysis::Interval& interval) {
   const std::string mean = percent_text(interval.mean);
-  return std::isfinite(interval.half_width) ? mean + " +- " + percent_text(interval.half_width) : mean;
+  return std::isfinite(interval.half_width) ? mean + " ± " + percent_text(interval.half_width) : mean;
 }
 
 Json interval_json(const analysis::Interval& interval) {

@@ -24,18 +24,24 @@ std::string escaped(const std::string& text) {
   return result + "\"";
 }
 
+/// Returns the number of characters of a UTF-8 text.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 }  // namespace
 
 void Table::print(std::ostream& out) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size() && row.size() > 1; ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (std::size_t c = 0; c < row.size() && row.size() > 1; ++c) widths[c] = std::max(widths[c], width(row[c]));
   }
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string padding(widths[c] - std::min(widths[c], row[c].size()), ' ');
+      const std::string padding(widths[c] - std::min(widths[c], width(row[c])), ' ');
       line += (c > 0 ? "  " : "") + (c < text_columns_ ? row[c] + padding : padding + row[c]);
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -42,14 +42,14 @@ sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig
 }
 
 TrainedRun run_and_log(const sim::PreparedRun& run, const std::string& path, sim::Existing existing,
-                       const Training& training, const std::string& name, const std::function<void()>& on_start) {
+                       const Training& training, const std::string& name, const std::function<void()>& on_log_open) {
   const Watcher& watcher = training.watcher;
   const std::string& weights_out = training.output.weights_out;
   sim::VirtualCluster cluster = run.start();
   // Weights of an earlier run must not be mistaken for those of this one.
   const auto begin = [&] {
     if (!weights_out.empty()) std::filesystem::remove(weights_out);
-    on_start();
+    on_log_open();
   };
   const sim::RunControl control{.memory_plan = run.plan.text(),
                                 .on_start = begin,

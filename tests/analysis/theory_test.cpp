@@ -236,8 +236,8 @@ TEST_CASE("where noise dominates the rate is -1/2 in steps and in workers") {
   for (const char* optimizer : {"onebit-adam-32", "onebit-adam"}) {
     const PowerFit steps = fitted(optimizer, Variable::steps, {400, 800, 1600, 3200, 6400});
     const PowerFit workers = fitted(optimizer, Variable::workers, {1, 4, 16, 64, 256});
-    INFO(optimizer << ": steps " << steps.exponent << " +- " << steps.half_width << ", workers " << workers.exponent
-                   << " +- " << workers.half_width);
+    INFO(optimizer << ": steps " << steps.exponent << " ± " << steps.half_width << ", workers " << workers.exponent
+                   << " ± " << workers.half_width);
     CHECK(std::fabs(steps.exponent + 0.5) < 0.05);
     CHECK(std::fabs(workers.exponent + 0.5) < 0.05);
   }

@@ -67,7 +67,7 @@ TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates
 }
 
 TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how many would") {
-  // differences 0.01, -0.01, 0.003: mean 0.001, deviation 0.0101489; t(2 degrees) 4.302653: +- 0.0252113
+  // differences 0.01, -0.01, 0.003: mean 0.001, deviation 0.0101489; t(2 degrees) 4.302653: ± 0.0252113
   const Verdict verdict = of(make_arm("a", {1, 1, 1}), make_arm("b", {1.01, 0.99, 1.003}));
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK_FALSE(verdict.equivalent);
@@ -93,7 +93,7 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   std::vector<double> losses, others;
   for (int i = 0; i < 12; ++i) {
     losses.push_back(1);
-    others.push_back(1.005 + (i % 2 == 0 ? 0.0095 : -0.0095));  // mean 0.5%, deviation 0.99%: +- 0.63%
+    others.push_back(1.005 + (i % 2 == 0 ? 0.0095 : -0.0095));  // mean 0.5%, deviation 0.99%: ± 0.63%
   }
   const Verdict verdict = of(make_arm("a", losses), make_arm("b", others));
   CHECK(verdict.judgement == Judgement::not_resolved);

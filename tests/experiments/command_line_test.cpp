@@ -70,6 +70,8 @@ TEST_CASE("command line: bad values and unknown options are named with a hint") 
   const Folder folder;
   write_file(folder / "c.ini", "loud = perhaps\n");
   CHECK_THROWS_WITH(parsed({"--config", folder / "c.ini"}), Contains("c.ini: loud 'perhaps'"));
+  write_file(folder / "c.ini", "help = true\n");
+  CHECK_THROWS_WITH(parsed({"--config", folder / "c.ini"}), Contains("cannot ask for help"));
   CHECK_THROWS_WITH(parsed({"--name"}), Contains("no value for option"));
   CHECK_THROWS_WITH(parsed({"--cluster", "eth1"}), Contains("option of another command"));
 }

@@ -8,7 +8,7 @@
 namespace onebit::compress {
 
 /// TernGrad (Wen et al. 2017): C[y]_i = s sgn(y_i) b_i with P(b_i = 1) = |y_i| / s, where s is the largest magnitude in
-/// this segment over all workers (the paper's scaler sharing). Before that, y is clipped to +-clip sigma (gradient
+/// this segment over all workers (the paper's scaler sharing). Before that, y is clipped to ±clip sigma (gradient
 /// clipping). The mean of C is the clipped vector, up to the resolution 2^-24 s of the random numbers. The part that is
 /// clipped off goes into the error. Deviation: sigma is the root mean square instead of the standard deviation, which
 /// would clip a constant segment, or one of a single element, to nothing.
