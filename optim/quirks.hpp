@@ -38,7 +38,7 @@ struct OnebitLambQuirks {
   bool skips_unit_ratios = false;
   /// Leaves the fresh variance at 0 instead of v if freeze_step is 0 or 1.
   bool misses_early_freeze = false;
-  /// Divides by the norm of a tensor's momentum even if it is zero at the freeze; here this is an error.
+  /// Divides by the norm of a tensor's momentum even if that is zero at the freeze. This program throws an error then.
   bool divides_by_zero = false;
   /// Pads the fused vector once and never zeroes the padding again: each step's output there is the next step's input.
   bool keeps_padding = false;
@@ -56,7 +56,7 @@ struct ZeroOneAdamQuirks {
   bool masks_nothing = false;
   /// Counts padding in scales and gives it errors.
   bool padding_as_data = false;
-  /// Exchanges nothing if there is a single worker, whose momentum 1-bit rounds then leave unchanged.
+  /// Exchanges nothing if there is a single worker. Its 1-bit rounds then leave the momentum unchanged.
   bool idle_alone = false;
   /// Keeps no anchor but subtracts the drift at a synchronisation: rounding lets the workers' weights diverge, and
   /// weight decay leaks into the momentum.

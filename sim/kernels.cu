@@ -1,3 +1,3 @@
 #include "device/cuda/instantiate.cuh"
-// The list follows the words that it is written in.
+// The list must come after the macros that it uses.
 #include "sim/kernels.inl"

@@ -11,22 +11,23 @@ constexpr std::size_t kKinds = 16;
 }  // namespace
 
 void StageTraffic::add(netmodel::StepTraffic step, Index count) {
-  const auto recent = runs.end() - static_cast<std::ptrdiff_t>(std::min(runs.size(), kKinds));
-  auto same = std::find_if(recent, runs.end(), [&](const Run& run) { return run.traffic.exchanges == step.exchanges; });
-  if (same == runs.end()) same = runs.insert(runs.end(), {std::move(step), 0});
+  const auto recent = kinds.end() - static_cast<std::ptrdiff_t>(std::min(kinds.size(), kKinds));
+  auto same =
+      std::find_if(recent, kinds.end(), [&](const StepKind& kind) { return kind.traffic.exchanges == step.exchanges; });
+  if (same == kinds.end()) same = kinds.insert(kinds.end(), {std::move(step), 0});
   same->count += count;
 }
 
 Index StageTraffic::steps() const {
   Index sum = 0;
-  for (const Run& run : runs) sum += run.count;
+  for (const StepKind& kind : kinds) sum += kind.count;
   return sum;
 }
 
 StageTraffic StageTraffic::sample(std::size_t most) const {
-  if (runs.size() <= most) return *this;
+  if (kinds.size() <= most) return *this;
   StageTraffic some{name, {}, compressed};
-  for (std::size_t i = 0; i < most; ++i) some.runs.push_back(runs[i * runs.size() / most]);
+  for (std::size_t i = 0; i < most; ++i) some.kinds.push_back(kinds[i * kinds.size() / most]);
   return some;
 }
 

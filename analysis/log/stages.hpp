@@ -12,17 +12,17 @@ namespace onebit::analysis {
 /// The steps of one stage, counted by kind. For a planned stage whose steps differ (local steps, sparse rounds) these
 /// are the steps of one period.
 struct StageTraffic {
-  struct Run {
+  struct StepKind {
     netmodel::StepTraffic traffic;
     Index count = 0;  ///< number of steps with this traffic
   };
   std::string name;  ///< optim::name of its phase: dense, warmup, compression, ...
-  std::vector<Run> runs;
+  std::vector<StepKind> kinds;
   bool compressed = false;  ///< whether the stage exchanges encoded vectors
 
   void add(netmodel::StepTraffic step, Index count = 1);
   Index steps() const;
-  /// Returns at most `most` of its runs, evenly spaced, for quantities that are computed many times.
+  /// Returns the stage with at most `most` of its kinds, evenly spaced, for quantities that are computed many times.
   StageTraffic sample(std::size_t most) const;
 };
 

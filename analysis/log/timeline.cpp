@@ -114,8 +114,8 @@ StepEstimate StepPricer::of(const netmodel::StepTraffic& step) const {
 StepEstimate StepPricer::mean(const StageTraffic& stage) const {
   StepEstimate mean;
   const auto steps = static_cast<double>(stage.steps());
-  for (const StageTraffic::Run& run : stage.runs) {
-    add(mean, of(run.traffic), static_cast<double>(run.count) / steps);
+  for (const StageTraffic::StepKind& kind : stage.kinds) {
+    add(mean, of(kind.traffic), static_cast<double>(kind.count) / steps);
   }
   return mean;
 }

@@ -55,8 +55,8 @@ double speedup_at(const Job& job, const Cluster& cluster, const CostModel& model
 }
 
 static const netmodel::StepTraffic& busiest_step(const StageTraffic& stage) {
-  const auto bytes = [](const StageTraffic::Run& run) { return netmodel::sent_bytes(run.traffic.exchanges); };
-  return std::max_element(stage.runs.begin(), stage.runs.end(),
+  const auto bytes = [](const StageTraffic::StepKind& kind) { return netmodel::sent_bytes(kind.traffic.exchanges); };
+  return std::max_element(stage.kinds.begin(), stage.kinds.end(),
                           [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); })
       ->traffic;
 }

@@ -33,7 +33,7 @@ Index period_of(const optim::OptimizerConfig& config) {
   const Index period = zeroone ? config.zeroone.local_step_clipper : config.local.period;
   if (period < 1 || period > kLongestPeriod) {
     throw ConfigError("option out of range", zeroone ? "optimizer.local-step-clipper" : "optimizer.local-period",
-                      "prices need a value from 1 to " + std::to_string(kLongestPeriod));
+                      "pricing supports values from 1 to " + std::to_string(kLongestPeriod));
   }
   return period;
 }

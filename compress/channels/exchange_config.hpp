@@ -36,8 +36,8 @@ struct CodecConfig {
 /// all-reduce of payloads, or by merging them along a tree.
 enum class ExchangePattern { automatic, server, gather, linear, tree };
 
-/// Whether a codec's error is added to the next vector (error feedback). automatic: yes, unless the codec is unbiased
-/// or its error may be longer than the vector; always for a contraction.
+/// Whether a codec's error is added to the next vector (error feedback). automatic: on for
+/// contractions; for other codecs on, unless the codec is unbiased or its error may be longer than the vector.
 enum class Feedback { automatic, ef, none };
 
 /// The type that the workers' errors are stored in from step to step.

@@ -11,7 +11,7 @@ namespace onebit::compress {
 /// rows are used in place. Rows of other types are expanded to float32 a few at a time, used, and stored again; what
 /// rounding removes from an error is lost.
 ///
-/// - bf16: 2 bytes per element, rounded to nearest even; at most 2^-9 of an element is lost.
+/// - bf16: 2 bytes per element, rounded to nearest even; at most 2^-8 of an element is lost.
 /// - int8: 1 byte per element, and a float32 per 256 elements of a row; at most 1/254 of the largest error among them
 /// is lost.
 ///

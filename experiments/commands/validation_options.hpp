@@ -23,7 +23,7 @@ std::vector<Option<Options>> judging_rows() {
           field<Options>("measure", "unit of costs: loss, accuracy, or steps to --target; not given: loss",
                          ONEBIT_PLACE(judging.measure)),
           field<Options>("reference",
-                         "baseline that is subtracted from losses: known (the model's minimum, 0 if unknown), best "
+                         "loss above which costs are measured: known (the model's minimum, 0 if unknown), best "
                          "(lowest final loss of any run) or a number; not given: known",
                          ONEBIT_PLACE(judging.reference))};
 }

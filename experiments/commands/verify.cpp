@@ -103,7 +103,8 @@ const char* name_of(Agreement agreement) {
 }
 
 void print(const std::vector<ArmAgreement>& arms, const std::string& preset, std::ostream& out) {
-  Table table({"arm of " + preset, "recorded loss", "loss now", "largest difference of a run", "agreement", "why"});
+  Table table({"arm (preset " + preset + ")", "recorded loss", "loss of this build", "largest difference in a run",
+               "agreement", "why"});
   for (const ArmAgreement& arm : arms) {
     table.add({arm.arm, interval_text(arm.expected), interval_text(arm.measured), number(arm.largest, 2),
                name_of(arm.agreement), arm.reason});
@@ -155,7 +156,8 @@ Json array_of(const std::vector<Check>& checks) {
 std::string verdict(bool agrees, const std::vector<ArmAgreement>& arms) {
   if (!agrees) return "this build on this machine does not give the recorded numbers";
   const bool same = std::ranges::all_of(arms, [](const auto& arm) { return arm.agreement == Agreement::same; });
-  return std::string("this build on this machine gives the recorded numbers") + (same ? ", bit for bit" : "");
+  return std::string("this build on this machine gives the recorded numbers, ") +
+         (same ? "bit for bit" : "except for rounding");
 }
 
 int verify(const StudyInput& options) {

@@ -152,12 +152,12 @@ std::string unread_because(const std::string& option, const sim::RunConfig& conf
 
 std::string unpriced_because(const std::string& option, const sim::RunConfig& config) {
   const bool planned = holds(kPlanned, option) || option == "codec" || option.starts_with("codec.");
-  if (!planned) return "on a price";
+  if (!planned) return "on prices";
   const std::string& policy = config.optimizer.freeze.policy;
   const char* selector = unread_by_choice(option, config);
   if (selector != nullptr) return with(selector, config);
   if (option != "freeze" || policy == "never" || policy.starts_with("fraction:")) return "";
-  return "on a price, which reads only fraction:F and never; --step.warmup-share sets the share of warm-up steps";
+  return "on prices unless it is 'fraction:F' or 'never'; --step.warmup-share sets the share of warm-up steps";
 }
 
 std::vector<std::string> given_options(const RunSettings& run) {

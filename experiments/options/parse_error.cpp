@@ -6,7 +6,7 @@ namespace po = boost::program_options;
 
 std::string reason_of(const po::error& error) {
   const auto* syntax = dynamic_cast<const po::invalid_syntax*>(&error);
-  if (syntax == nullptr) return "not understood";
+  if (syntax == nullptr) return "the options cannot be parsed";
   switch (syntax->kind()) {
     case po::invalid_syntax::unrecognized_line:
       return "line is not understood: " + syntax->tokens();

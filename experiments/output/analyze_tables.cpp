@@ -73,7 +73,7 @@ Table stability_table(const analysis::VarianceView& view) {
 std::string rule_of(const analysis::VarianceView& view) {
   std::string text = "freeze auto: the bias-corrected ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
                      " steps stays at or above the threshold for " + std::to_string(view.rule_dwell) +
-                     " steps; published: the raw ratio reaches the threshold; both not before step " +
+                     " steps; published: the raw ratio reaches the threshold; neither freezes before step " +
                      std::to_string(std::max<Index>(1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
   return text;
@@ -81,7 +81,7 @@ std::string rule_of(const analysis::VarianceView& view) {
 
 Table thresholds_table(const analysis::VarianceView& view) {
   Table table({"threshold", "published", "first", "stays from", "until", "freeze step", "DeepSpeed freeze_step",
-               "share of run", "vs fp16", "loss at freeze"});
+               "share of run", "papers' ratio", "loss at freeze"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
     const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
@@ -124,7 +124,7 @@ Table steps_table(const analysis::StepSizes& sizes) {
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
   Table table({"step size of one bit at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
-               "longest", "1% above", "median"});
+               "longest", "exceeded by 1%", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),

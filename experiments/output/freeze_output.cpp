@@ -103,9 +103,9 @@ std::string power_text(const FreezeAnswer& answer) {
            (answer.floor_is_left ? std::string(", and --arm floor:optimizer.variance-floor=") + optim::kFloorToTry +
                                        " to see whether small denominators cause the cost"
                                  : "");
-  if (!std::isfinite(cost.interval.half_width)) return "power: one seed gives no interval; next: give more --seeds";
-  const std::string text = "power: " + std::to_string(seeds) + " seeds resolve a cost to ±" +
-                           percent_text(cost.interval.half_width) + ", the margin is " +
+  if (!std::isfinite(cost.interval.half_width)) return "precision: one seed gives no interval; next: give more --seeds";
+  const std::string text = "precision: " + std::to_string(seeds) + " seeds determine the cost to ±" +
+                           percent_text(cost.interval.half_width) + "; the margin is " +
                            percent_text(answer.judged.criterion.margin);
   if (cost.more_seeds == 0) return text + "; for a stronger statement: more --seeds, or a smaller --margin";
   return text + "; next: about " + std::to_string(cost.more_seeds) + " more --seeds would decide";

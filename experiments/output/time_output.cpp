@@ -65,10 +65,11 @@ Table times_table(const std::vector<ArmFigures>& arms) {
 std::vector<std::string> computing_lines(const std::vector<analysis::ComputingGroup>& groups) {
   std::vector<std::string> lines;
   for (const analysis::ComputingGroup& group : groups) {
-    std::string line = "computing: " + seconds_text(group.seconds) + " a step";
-    line += group.runs > 0 ? ", one worker's share of the simulation's time, median of " + std::to_string(group.runs) +
-                                 (group.runs == 1 ? " run" : " runs")
-                           : ", because no log records a time";
+    std::string line = "computing: ";
+    line += group.runs > 0
+                ? seconds_text(group.seconds) + " per step, one worker's share of the simulation's time, median of " +
+                      std::to_string(group.runs) + (group.runs == 1 ? " run" : " runs")
+                : "counted as 0, because no log records its time";
     if (groups.size() > 1) line += " (" + join(group.arms, ", ") + ")";
     lines.push_back(line);
   }

@@ -79,8 +79,7 @@ void print_seeds(const FreezeValidation& validation, std::ostream& out) {
 void print_choice(const FreezeValidation& validation, std::ostream& out) {
   const std::string by = seeds_text(validation.choosing);
   if (!validation.choice) {
-    out << "no candidate is safe according to " << by
-        << (validation.choosing.size() == 1 ? ", which chooses\n" : ", which choose\n");
+    out << "no candidate is safe on the choosing " << by << "\n";
     return;
   }
   const FreezeRow& row = validation.rows[validation.choice->row];
@@ -134,7 +133,7 @@ void print_validation(const FreezeValidation& validation, const std::string& ref
       << measure_text(validation.criterion, reference) << "; means over " << seeds_text(validation.seeds) << "\n";
   print_rows(validation, out);
   out << "\nsafe: the cost of every seed and the interval stay within " << percent_text(validation.criterion.margin)
-      << "; the " << validation.comparisons << " verdicts hold together with "
+      << "; the " << validation.comparisons << " verdicts hold jointly with "
       << percent_text(validation.criterion.level) << " confidence (Bonferroni)\n";
   print_verdicts(validation, out);
   out << "\n";

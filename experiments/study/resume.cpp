@@ -29,7 +29,8 @@ void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, 
   const bool probes = config.probe.every > 0 && !header.probed;
   if (!workers && !tensors && !probes) return;
   const std::string option = workers ? "log.workers-every" : tensors ? "log.tensors-every" : "probe.every";
-  throw ConfigError("the log was created without the rows of " + option, log, "resume with --" + option + " 0");
+  throw ConfigError("the log has no rows of " + option + ", which was 0 when it was created", log,
+                    "resume with --" + option + " 0");
 }
 
 /// Returns the options that differ from the log's. An option that the log does not know had its default.
@@ -117,7 +118,7 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, policy, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
-    throw ConfigError("no checkpoint, which a run needs to continue with other options", log,
+    throw ConfigError("a run continues with other options only from a checkpoint, and there is none", log,
                       "give --overwrite to start the run again");
   }
   const bool changed = granted > 0 || allowed(kBits);

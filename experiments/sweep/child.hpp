@@ -18,8 +18,8 @@ struct ChildEnd {
 
 class Child {
  public:
-  /// Starts this program again with `arguments`. Its output, including errors, replaces the file `output`; a threads
-  /// library in it sleeps while it waits. The child is killed if this process dies. Throws IoError.
+  /// Starts this program again with `arguments`. Its output, including errors, replaces the file `output`. Its
+  /// OpenMP threads sleep while they wait. The child is killed if this process dies. Throws IoError.
   Child(const std::vector<std::string>& arguments, const std::string& output);
   /// Kills the child if it still runs.
   ~Child();

@@ -51,7 +51,8 @@ Holder parse_holder(const std::string& text) {
   return holder;
 }
 
-/// Returns the seconds since the file was touched, by the clock of the file system, which also dates the probe.
+/// Returns the seconds since the file was touched. The current time is that of a file created now, because clocks of
+/// file systems differ from those of machines.
 double silence_of(const std::string& path) {
   const std::string probe = path + ".clock-" + host_name() + "-" + std::to_string(getpid());
   const int fd = open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);

@@ -23,12 +23,12 @@ namespace onebit::optim {
 /// The momenta of all tensors go through ONE fused exchange; the a_l make one scale fit all of them. This granularity
 /// is part of the algorithm, so the configured granularity is ignored.
 ///
-/// paper semantics differ from the paper's text in these points, in addition to those that TwoStage describes. c_avg
-/// includes every trust ratio, even one of exactly 1. With bias correction, c_avg is divided by 1 - coeff_beta^K, and r
-/// compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t). Masked coordinates do not count in r, which is 1 if all
-/// are masked. A tensor whose momentum is zero at the freeze has a_l = 1 and is left out of the mean of the s_k. If the
-/// frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step that refreshes the
-/// variance also updates the fresh one.
+/// The optimizer in paper semantics deviates from the paper's text in these points, in addition to those that TwoStage
+/// describes. c_avg includes every trust ratio, even one of exactly 1. With bias correction, c_avg is divided by 1 -
+/// coeff_beta^K, and r compares v_K / (1 - beta2^K) with fresh_t / (1 - beta2^t). Masked coordinates do not count in r,
+/// which is 1 if all are masked. A tensor whose momentum is zero at the freeze has a_l = 1 and is left out of the mean
+/// of the s_k. If the frozen variance has a floor, r compares it with a fresh variance that has the same floor. A step
+/// that refreshes the variance also updates the fresh one.
 ///
 /// OnebitLambQuirks lists what else deepspeed semantics change.
 class OnebitLamb : public TwoStage {

@@ -16,10 +16,10 @@ namespace onebit::optim {
 /// a compression stage with a frozen variance, in which every worker adds its own gradient to the shared momentum and
 /// sends the sum. Subclasses define the dense update, the exchange of the momenta, and the update after it.
 ///
-/// paper semantics differ from the papers' text in these points. With bias correction (optional, on by default), the
-/// momentum keeps its factor 1/(1-beta1^t) in step t, and the variance stays v_K/(1-beta2^K). Coordinates with v_K = 0
-/// are masked: their momentum stays 0, but their errors still count in the scales. In the compression stage, clipping
-/// bounds each worker's gradient by its own norm.
+/// The optimizer in paper semantics deviates from the papers' text in these points. With bias correction (optional, on
+/// by default), the momentum keeps its factor 1/(1-beta1^t) in step t, and the variance stays v_K/(1-beta2^K).
+/// Coordinates with v_K = 0 are masked: their momentum stays 0, but their errors still count in the scales. In the
+/// compression stage, clipping bounds each worker's gradient by its own norm.
 ///
 /// AdamQuirks and TwoStageQuirks list what deepspeed semantics change.
 ///

@@ -28,14 +28,14 @@ namespace onebit::optim {
 /// The errors are dropped at the freeze because a different quantity is exchanged from then on. The log's phases are
 /// warm-up (full rounds), compression (1-bit rounds) and local steps.
 ///
-/// paper semantics differ from the paper's Algorithm 1 in these points. Before the freeze, 1-bit rounds exchange
-/// gradients, as in the released code, not momenta, and a full round exchanges only the uncompressed gradients. With
-/// bias correction (optional, on by default), the momentum uses 1/(1-beta1^t) over all steps t, and the variance
-/// 1/(1-beta2^k) with k updates so far. In 1-bit, silent and sync rounds, coordinates with v = 0 are masked: their
-/// momentum stays 0. Weight decay is not part of the drift: the anchor, the point of the last synchronisation, decays
-/// as the weights do. So the decay rate is lr weight_decay in every phase, and all workers have the same bits after a
-/// sync round. The last step of the run is not silent: once the variance is frozen, it is a sync round. Clipping bounds
-/// the mean gradient in full rounds, and each worker's own gradient in the other rounds.
+/// The optimizer in paper semantics deviates from the paper's Algorithm 1 in these points. Before the freeze, 1-bit
+/// rounds exchange gradients, as in the released code, not momenta, and a full round exchanges only the uncompressed
+/// gradients. With bias correction (optional, on by default), the momentum uses 1/(1-beta1^t) over all steps t, and the
+/// variance 1/(1-beta2^k) with k updates so far. In 1-bit, silent and sync rounds, coordinates with v = 0 are masked:
+/// their momentum stays 0. Weight decay is not part of the drift: the anchor, the point of the last synchronisation,
+/// decays as the weights do. So the decay rate is lr weight_decay in every phase, and all workers have the same bits
+/// after a sync round. The last step of the run is not silent: once the variance is frozen, it is a sync round.
+/// Clipping bounds the mean gradient in full rounds, and each worker's own gradient in the other rounds.
 ///
 /// AdamQuirks and ZeroOneAdamQuirks list what deepspeed semantics change.
 class ZeroOneAdam final : public Optimizer {

@@ -17,7 +17,9 @@ Index holdout_count(Index total, double share, const std::string& where) {
   }
   const Index least = share > 0.0 ? 1 : 0;
   if (total < least + 1) {
-    throw ConfigError("too little data: " + std::to_string(total) + " of at least " + std::to_string(least + 1), where);
+    throw ConfigError(
+        "too little data: size " + std::to_string(total) + ", at least " + std::to_string(least + 1) + " is needed",
+        where);
   }
   return std::clamp<Index>(std::llround(share * static_cast<double>(total)), least, total - 1);
 }

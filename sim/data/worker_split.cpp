@@ -113,8 +113,8 @@ Index WorkerSplit::size(Index worker) const {
 Index WorkerSplit::draw_own(device::RandomKey key, device::RandomCounter counter) const {
   const Index count = size(counter.worker);
   if (count == 0) {
-    throw Error("no examples for worker " + std::to_string(counter.worker) + ": the split has workers below " +
-                    std::to_string(first_.size() - 1),
+    throw Error("no examples for worker " + std::to_string(counter.worker) + ": the split has " +
+                    std::to_string(first_.size() - 1) + " workers",
                 "DataSource::sample");
   }
   const Index place = first_[static_cast<std::size_t>(counter.worker)] + device::uniform_index(key, counter, count);

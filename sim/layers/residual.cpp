@@ -11,10 +11,13 @@ Residual::Residual(std::unique_ptr<Layer> body, std::unique_ptr<Norm> norm, std:
       body_(std::move(body)),
       norm_(std::move(norm)),
       shortcut_(std::move(shortcut)) {
-  const Index around = shortcut_ ? shortcut_->outputs() : inputs();
-  const bool reads = !shortcut_ || shortcut_->inputs() == inputs();
-  if (body_->outputs() == norm_->inputs() && around == outputs() && reads) return;
-  throw Error(std::to_string(outputs()) + " outputs do not match " + std::to_string(around), "residual block");
+  const auto require = [](Index a, Index b, const char* what) {
+    if (a != b)
+      throw Error(std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b), "residual block");
+  };
+  require(body_->outputs(), norm_->inputs(), "the body's outputs do not match the norm's inputs");
+  if (shortcut_) require(shortcut_->inputs(), inputs(), "the shortcut's inputs do not match the body's");
+  require(shortcut_ ? shortcut_->outputs() : inputs(), outputs(), "the shortcut's outputs do not match the norm's");
 }
 
 void Residual::reserve(const Pass& pass) {

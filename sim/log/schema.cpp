@@ -50,7 +50,7 @@ constexpr Column plain(Text group, Text name, ColumnType type, Shape shape, Text
 }
 
 constexpr Column table[] = {
-    plain("", "status", text16, Shape::scalar, "", "running, finished, stopped, diverged or failed"),
+    plain("", "status", text16, Shape::scalar, "", "running, finished, stopped, diverged, failed or damaged"),
     plain("", "committed_rows", int64, Shape::scalar, "1",
           "number of complete rows of /steps; readers must not trust more"),
     plain("committed", "workers", int64, Shape::scalar, "1", "number of complete rows of /workers"),

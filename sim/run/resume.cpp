@@ -49,7 +49,7 @@ std::string defect_of(const std::string& path, const LogReader& log) {
   }
   if (state.log != identity_of(log.header())) return "cannot use checkpoint: it belongs to another run (" + path + ")";
   if (!holds(committed_rows(log), state.rows)) {
-    return "cannot use checkpoint: the log has lost rows that it counts (" + path + ")";
+    return "cannot use checkpoint: it refers to rows that the log no longer has (" + path + ")";
   }
   return "";
 }

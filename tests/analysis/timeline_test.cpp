@@ -124,7 +124,7 @@ TEST_CASE("timeline: a stage counts a kind of step again as long as at most 15 o
     };
     for (std::size_t i = 0; i < kinds; ++i) stage.add(kind(i), 1);
     stage.add(kind(0), 2);
-    CHECK(stage.runs.size() == (kinds == 16 ? 16 : 18));
+    CHECK(stage.kinds.size() == (kinds == 16 ? 16 : 18));
     CHECK(stage.steps() == static_cast<Index>(kinds) + 2);
   }
 }
@@ -138,9 +138,9 @@ TEST_CASE("timeline: a sample of a stage has kinds of steps from all over it, an
   }
   REQUIRE(stage.steps() == 15);
   const StageTraffic some = stage.sample(2);
-  REQUIRE(some.runs.size() == 2);
-  CHECK((some.name == "local" && some.runs[0].count == 1 && some.runs[1].count == 3));
-  CHECK(stage.sample(4).runs[3].count == 4);  // places 0, 1, 2 and 3 of 5
+  REQUIRE(some.kinds.size() == 2);
+  CHECK((some.name == "local" && some.kinds[0].count == 1 && some.kinds[1].count == 3));
+  CHECK(stage.sample(4).kinds[3].count == 4);  // places 0, 1, 2 and 3 of 5
   CHECK(stage.sample(5).steps() == 15);
   CHECK(stage.sample(9).steps() == 15);
 }

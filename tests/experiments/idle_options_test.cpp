@@ -382,7 +382,7 @@ TEST_CASE("idle options: options of price") {
   CHECK(price({"--optimizer", "ef-sgd", "--codec", "top-k", "--codec.k", "0.1", "--batch", "8"}).empty());
   CHECK(price({"--optimizer", "onebit-adam", "--freeze", "fraction:0.3"}).empty());
   CHECK(price({"--optimizer.lr", "0.1", "--model", "mlp"}) ==
-        "onebit: warning: --optimizer.lr, --model have no effect on a price\n");
+        "onebit: warning: --optimizer.lr, --model have no effect on prices\n");
   CHECK_THAT(price({"--optimizer", "onebit-adam", "--freeze", "fixed:40"}), Contains("--step.warmup-share"));
   CHECK_THAT(price({"--freeze", "fraction:0.3"}), Contains("--freeze has no effect with --optimizer adam"));
   CHECK_THAT(price({"--step.stretch", "0.3"}), Contains("--step.stretch has no effect with --step.overlap none"));

@@ -12,7 +12,8 @@ namespace onebit::sim {
 /// Reads one file of images (IDX, magic 0x00000803, unsigned bytes [n x height x width]) and one of labels (magic
 /// 0x00000801, [n]), each plain or gzipped. config.paths names the images and the labels, or one folder with such a
 /// pair, named *images*idx3-ubyte[.gz] and *labels*idx1-ubyte[.gz]; of several pairs, the one that begins with "train".
-/// Without paths, it is the folder $ONEBIT_DATA or mnist/ in it. config.test names images and labels of the same size.
+/// Without paths, the folder is $ONEBIT_DATA or its subfolder mnist/. config.test names images and labels of the same
+/// size.
 ///
 /// features = byte / 255, standardized (see make_dense). They are converted when they are sampled; the files stay
 /// unchanged in memory or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers

@@ -112,7 +112,8 @@ Index classify(std::span<const double> labels, std::vector<std::int32_t>& classe
 
 void check_paths(const DataConfig& config) {
   if (config.paths.size() != 1) throw ConfigError("one LIBSVM file is needed", "--data.path", "give one file");
-  if (config.test.size() > 1) throw ConfigError("at most one LIBSVM file is possible", "--data.test", "give one file");
+  if (config.test.size() > 1)
+    throw ConfigError("only one LIBSVM test file can be given", "--data.test", "give one file");
   if (config.features < 0 || config.features > libsvm_features) {
     throw ConfigError("option out of range", "--data.features " + std::to_string(config.features),
                       "from 0 to " + std::to_string(libsvm_features));

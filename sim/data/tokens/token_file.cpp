@@ -29,14 +29,18 @@ TokenLayout read_header(const Bytes& bytes) {
     bytes.refuse("the token file has version " + std::to_string(bytes.little_endian(8, 4)) + ", wanted 1", 8);
   }
   const auto width = static_cast<Index>(bytes.little_endian(12, 4));
-  if (!is_width(width)) bytes.refuse("tokens of " + std::to_string(width) + " bytes, wanted 1, 2 or 4", 12);
+  if (!is_width(width)) bytes.refuse("tokens of " + std::to_string(width) + " bytes, expected 1, 2 or 4", 12);
   const std::uint64_t vocabulary = bytes.little_endian(16, 8);
   if (vocabulary > static_cast<std::uint64_t>(most_vocabulary)) {
-    bytes.refuse("a vocabulary of " + std::to_string(vocabulary) + ", at most " + std::to_string(most_vocabulary), 16);
+    bytes.refuse("the vocabulary has " + std::to_string(vocabulary) + " entries; at most " +
+                     std::to_string(most_vocabulary) + " are allowed",
+                 16);
   }
   const std::uint64_t count = bytes.little_endian(24, 8);
   if (count > static_cast<std::uint64_t>(most_tokens)) {
-    bytes.refuse(std::to_string(count) + " tokens, at most " + std::to_string(most_tokens), 24);
+    bytes.refuse(
+        "the file has " + std::to_string(count) + " tokens; at most " + std::to_string(most_tokens) + " are allowed",
+        24);
   }
   const Index end = header_bytes + static_cast<Index>(count) * width;
   bytes.need(end);
