@@ -70,8 +70,15 @@ Option<Cluster> node_factors(const std::string& name, const std::string& help, P
           }};
 }
 
+template <class Entries>
+std::string names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return join(names, ", ");
+}
+
 Option<Cluster> gpu_link_option() {
-  return {"gpu-link", "link of a GPU inside its node: pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4",
+  return {"gpu-link", "link of a GPU inside its node: " + names_of(netmodel::gpu_links()),
           [](Cluster& cluster, const std::string& text) {
             const netmodel::GpuLink& link = netmodel::find_gpu_link(text);
             cluster.gpu_link = link.link;
@@ -95,7 +102,7 @@ std::vector<Option<Cluster>> node_options() {
                                                               {"estimated", netmodel::Source::estimated}}),
       field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
       field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
-      field<Cluster>("gpu", "model of the GPUs: v100-pcie, v100, a100, h100", ONEBIT_PLACE(gpu)),
+      field<Cluster>("gpu", "model of the GPUs: " + names_of(netmodel::gpus()), ONEBIT_PLACE(gpu)),
       field<Cluster>("nvlink", "whether NVLink connects the GPUs of a node; NCCL's choice of algorithm depends on it",
                      ONEBIT_PLACE(nvlink)),
       field<Cluster>("oversubscription", "rate of all the nodes' network links / rate of the network core",
@@ -354,15 +361,26 @@ bool is_for_runs_too(const std::string& name) {
   return !name.starts_with("sweep.") && name != "calibrate" && name != "target" && name != "goal";
 }
 
+/// Whether a name is that of an INI file, not of an entry. Throws ConfigError for another file.
+template <class Entries>
+bool names_file(const std::string& name, const Entries& entries) {
+  if (name.ends_with(".ini")) return true;
+  const bool known = std::ranges::any_of(entries, [&](const auto& entry) { return entry.name == name; });
+  if (!known && std::filesystem::is_regular_file(name)) {
+    throw ConfigError("the name of this file does not end in .ini", name, "rename it");
+  }
+  return false;
+}
+
 Cluster load_cluster(const std::string& name, const Settings& settings) {
-  Cluster cluster = name.ends_with(".ini") ? read_cluster(name) : netmodel::find_cluster(name);
+  Cluster cluster = names_file(name, netmodel::clusters()) ? read_cluster(name) : netmodel::find_cluster(name);
   apply(cluster, settings, "--cluster.");
   netmodel::check(cluster);
   return cluster;
 }
 
 netmodel::Workload load_workload(const std::string& name) {
-  if (!name.ends_with(".ini")) return netmodel::find_workload(name);
+  if (!names_file(name, netmodel::workloads())) return netmodel::find_workload(name);
   WorkloadFile file;
   for (const auto& [key, value] : read_ini(name, "workload")) {
     option_in(workload_options(), key, name + ": ").set(file, value);

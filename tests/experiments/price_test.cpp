@@ -1,5 +1,6 @@
 // `onebit price` as a user runs it.
 
+#include "netmodel/cluster/cluster.hpp"
 #include "tests/experiments/program.hpp"
 
 using namespace onebit;
@@ -104,6 +105,15 @@ TEST_CASE("price: a cluster is a file, and options change it") {
   CHECK(json_number(slow.out, "nodes") == 4);
   CHECK(json_number(slow.out, "communication_seconds") ==
         Approx(2 * json_number(even.out, "communication_seconds")).epsilon(0.01));
+}
+
+TEST_CASE("price: its help names every GPU and every link") {
+  const std::string help = run_onebit(Folder(), {"price", "--help"}).out;
+  const std::string gpus = line_of(help, "--cluster.gpu "), links = line_of(help, "--cluster.gpu-link ");
+  for (const netmodel::Gpu& gpu : netmodel::gpus()) CHECK_THAT(gpus, Contains(" " + std::string(gpu.name)));
+  for (const netmodel::GpuLink& link : netmodel::gpu_links()) {
+    CHECK_THAT(links, Contains(" " + std::string(link.name)));
+  }
 }
 
 TEST_CASE("price: a schedule and a sweep are files, a log is a workload") {
@@ -276,8 +286,13 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
     CHECK_THAT(run.err, Contains(what));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
+  write_file(folder / "lab.conf", good);
+  write_file(folder / "eth10", "not a cluster\n");
+  CHECK(run_onebit(folder, bert({"--workers", "8", "--cluster", "eth10"})).status == 0);
   const std::vector<std::pair<Arguments, std::string>> wrongs = {
       {{"price", "--workers", "4"}, "nothing to price"},
+      {bert({"--cluster", "lab.conf", "--workers", "4"}), "does not end in .ini (lab.conf)"},
+      {{"price", "--workload", "lab.conf", "--workers", "4"}, "does not end in .ini (lab.conf)"},
       {{"price", "--workload", "bert-larger", "--workers", "4"}, "did you mean bert-large"},
       {{"price", "--workload", "none", "--workers", "4"}, "--step.parameters"},
       {bert({"--cluster", "eth10"}), "the number of workers is not known"},

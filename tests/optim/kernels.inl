@@ -1,4 +1,4 @@
 // The kernels of the example: compiled once for each backend.
 #include "tests/optim/example_sgd.hpp"
 
-ONEBIT_FOR_EACH(onebit::optim::SgdKernel);
+ONEBIT_REDUCE(onebit::optim::SgdKernel);
