@@ -307,7 +307,7 @@ TEST_CASE("errors are lost from a ten thousandth of what entered the exchange on
     return findings_of({.feedback = "auto", .probes = {probe}});
   };
   const Finding lost = finding(lost_by(1.01e-4), Cause::errors_lost);
-  CHECK(lost.text.find("misses 0.0101% of what entered the exchange at step 200") != std::string::npos);
+  CHECK(lost.text.find("differs by 0.0101% from what entered the exchange at step 200") != std::string::npos);
   CHECK_FALSE(has(lost_by(0.99e-4), Cause::errors_lost));
 }
 
@@ -325,7 +325,7 @@ TEST_CASE("lost errors are told at the probe that misses the largest share, with
     return findings_of({.feedback = "auto", .probes = probes}).front();
   };
   CHECK(lost_with(1, 1).cause == Cause::errors_lost);
-  CHECK(lost_with(1, 1).text.ends_with("misses 10% of what entered the exchange at step 120"));
+  CHECK(lost_with(1, 1).text.ends_with("differs by 10% from what entered the exchange at step 120"));
   CHECK(lost_with(0.049, 1).cause == Cause::worker_errors_not_carried);
   CHECK(lost_with(0.051, 1).cause == Cause::errors_lost);
   CHECK(lost_with(1, 0.049).cause == Cause::server_errors_dropped);

@@ -157,8 +157,9 @@ TEST_CASE("runs that differ in anything else have fits of their own, in the orde
   CHECK(fits[1].name == "adam, batch 16");
   CHECK(fits[1].fit.exponent == Approx(-2));
   runs.add(adam("4", "0.1", "32"), 4, 1);
-  CHECK_THROWS_WITH(runs.fit(Variable::workers), Contains("adam, batch 32") && Contains("differ in what"));
-  CHECK_THROWS_WITH(runs.fit(Variable::steps), Contains("differ in what"));
+  CHECK_THROWS_WITH(runs.fit(Variable::workers),
+                    Contains("adam, batch 32") && Contains("differ in the variable of the fit"));
+  CHECK_THROWS_WITH(runs.fit(Variable::steps), Contains("differ in the variable of the fit"));
 }
 
 TEST_CASE("a fit against errors goes over twice the largest ones, made by codecs, feedback or the quadratic's noise") {
@@ -178,7 +179,7 @@ TEST_CASE("a fit against errors goes over twice the largest ones, made by codecs
   CHECK(fits[0].points.front().x == 2);
   CHECK(fits[0].points.size() == 6);
   runs.add(options("model.dimension", "1"), 2, 1, 1);
-  CHECK_THROWS_WITH(runs.fit(Variable::errors), Contains("differ in what"));
+  CHECK_THROWS_WITH(runs.fit(Variable::errors), Contains("differ in the variable of the fit"));
   ProbedRuns dense;
   dense.add(options("codec", "a"), 2, 1, 0);
   dense.add(options("codec", "b"), 2, 1, 0);
@@ -189,5 +190,6 @@ TEST_CASE("a fit against steps or epochs, of runs that log neither rate nor opti
   ProbedRuns runs;
   runs.add({{"steps", "10"}}, 2, 4);
   runs.add({{"epochs", "2"}}, 2, 4);
-  CHECK_THROWS_WITH(runs.fit(Variable::steps), Contains("differ in what"));  // both logs have ten steps
+  CHECK_THROWS_WITH(runs.fit(Variable::steps),
+                    Contains("differ in the variable of the fit"));  // both logs have ten steps
 }

@@ -168,7 +168,7 @@ TEST_CASE("a workload's model may differ by a tenth, and no more") {
   check_fits(workload, 110, "a.h5");
   check_fits(workload, 90, "a.h5");
   CHECK_THROWS_WITH(check_fits(workload, 111, "a.h5"),
-                    Catch::Matchers::Contains("a.h5 has 111 parameters, workload hundred 100"));
+                    Catch::Matchers::Contains("a.h5 has 111 parameters, workload hundred has 100"));
   CHECK_THROWS_WITH(check_fits(workload, 89, "a.h5"), Catch::Matchers::Contains("another model"));
   workload.parameters = 0;
   check_fits(workload, 5, "a.h5");

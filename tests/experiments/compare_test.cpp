@@ -74,7 +74,7 @@ TEST_CASE("compare: the time of the runs on clusters that are asked for") {
   const Outcome refused =
       compare({"--cluster", "paper-ethernet", "--cluster.gpus-per-node", "2", "--cluster.nodes", "3"});
   CHECK(refused.status == 2);
-  CHECK_THAT(refused.err, Contains("2 workers on 3 nodes"));
+  CHECK_THAT(refused.err, Contains("2 workers do not match 3 nodes"));
   CHECK(entries(folder).empty());  // before anything ran
   CHECK(compare({"--sweep.bandwidth", "1e6:1e9:4"}).status == 2);
   CHECK(compare({"--workload", "bert-larger"}).status == 2);

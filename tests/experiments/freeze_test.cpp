@@ -94,9 +94,9 @@ TEST_CASE("freeze: refuses what it cannot vary") {
     CHECK_THAT(result.err, Contains(why));
     CHECK(entries(folder).empty());
   };
-  refused(quadratic({"--freeze", "fixed:3"}), "what freeze varies");
+  refused(quadratic({"--freeze", "fixed:3"}), "freeze sets the freeze step itself");
   refused(quadratic({"--seeds", "2"}), "too few seeds");
-  refused(quadratic({"--optimizer", "adam"}), "frozen once");
+  refused(quadratic({"--optimizer", "adam"}), "cannot be judged with this optimizer");
   refused(quadratic({"--cluster", "nowhere"}), "nowhere");
   refused(quadratic({"--measure", "steps"}), "no loss to reach");
 }
