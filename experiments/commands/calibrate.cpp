@@ -6,6 +6,7 @@
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "experiments/cli/terminal.hpp"
+#include "experiments/options/cluster_files.hpp"
 #include "experiments/output/output.hpp"
 #include "netmodel/measured/calibrate.hpp"
 

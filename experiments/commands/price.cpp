@@ -10,6 +10,7 @@
 #include "experiments/cli/terminal.hpp"
 #include "experiments/commands/calibrate.hpp"
 #include "experiments/commands/commands.hpp"
+#include "experiments/options/cluster_files.hpp"
 #include "experiments/output/price_output.hpp"
 #include "experiments/study/prices.hpp"
 

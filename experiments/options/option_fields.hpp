@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -163,5 +164,16 @@ std::vector<Option<Config>> joined(const std::vector<std::vector<Option<Config>>
   [](auto& config) -> auto& { \
     return config.member;     \
   }
+
+/// Returns the row with a name. Throws ConfigError with the nearest name for an unknown one; `where` precedes the name.
+template <class Table>
+const auto& option_in(const Table& table, const std::string& name, const std::string& where) {
+  std::vector<std::string_view> names;
+  for (const auto& option : table) {
+    if (option.name == name) return option;
+    names.push_back(option.name);
+  }
+  throw ConfigError("unknown option", where + name, suggestion(name, names));
+}
 
 }  // namespace onebit::experiments

@@ -1,199 +1,12 @@
 #include "experiments/options/price_options.hpp"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
-#include <cmath>
-#include <filesystem>
-#include <sstream>
 
-#include "device/base/files.hpp"
+#include "experiments/options/cluster_files.hpp"
 #include "experiments/options/option_fields.hpp"
-#include "experiments/options/parse_error.hpp"
 
 namespace onebit::experiments {
 namespace {
-
-using netmodel::Cluster;
-using netmodel::NodeFactor;
-
-template <class Table>
-const auto& option_in(const Table& table, const std::string& name, const std::string& where) {
-  std::vector<std::string_view> names;
-  for (const auto& option : table) {
-    if (option.name == name) return option;
-    names.push_back(option.name);
-  }
-  throw ConfigError("unknown option", where + name, suggestion(name, names));
-}
-
-template <class Place>
-std::vector<Option<Cluster>> link_options(const std::string& link, const std::string& what, Place place) {
-  const auto member = [place](auto field) {
-    return [ place, field ](auto& cluster) -> auto& {
-      return place(cluster).*field;
-    };
-  };
-  using Spec = netmodel::LinkSpec;
-  return {quantity<Cluster>(link + ".nominal", what + ": line rate, used to choose algorithms", member(&Spec::nominal),
-                            parse_rate),
-          quantity<Cluster>(link + ".effective", what + ": rate that collectives reach", member(&Spec::effective),
-                            parse_rate),
-          quantity<Cluster>(link + ".latency", what + ": latency of one step of a collective", member(&Spec::latency),
-                            parse_seconds),
-          quantity<Cluster>(link + ".per-message", what + ": additional sender time per message",
-                            member(&Spec::per_message), parse_seconds),
-          quantity<Cluster>(link + ".stream-cap", what + ": highest rate of one stream; 0: no limit",
-                            member(&Spec::stream_cap), parse_rate),
-          field<Cluster>(link + ".scale-penalty", what + ": k in effective / (1 + k log2 nodes)",
-                         member(&Spec::scale_penalty))};
-}
-
-/// Returns the row of an option such as "3:0.5,7:0.25".
-template <class Place>
-Option<Cluster> node_factors(const std::string& name, const std::string& help, Place place) {
-  return {name, help,
-          [name, place](Cluster& cluster, const std::string& text) {
-            std::vector<NodeFactor> factors;
-            for (const std::string& item : split(text, ',')) {
-              const std::vector<std::string> parts = split(item, ':');
-              if (parts.size() != 2) malformed(name, text, "NODE:FACTOR,NODE:FACTOR with nodes numbered from 0");
-              factors.push_back({parse_integer(name, parts[0]), parse_real(name, parts[1])});
-            }
-            place(cluster) = factors;
-          },
-          [place](const Cluster& cluster) {
-            std::vector<std::string> items;
-            for (const NodeFactor& each : place(const_cast<Cluster&>(cluster))) {
-              items.push_back(std::to_string(each.node) + ":" + shortest(each.factor));
-            }
-            return join(items, ",");
-          }};
-}
-
-template <class Entries>
-std::string names_of(const Entries& entries) {
-  std::vector<std::string> names;
-  for (const auto& entry : entries) names.emplace_back(entry.name);
-  return join(names, ", ");
-}
-
-Option<Cluster> gpu_link_option() {
-  return {"gpu-link", "link of a GPU inside its node: " + names_of(netmodel::gpu_links()),
-          [](Cluster& cluster, const std::string& text) {
-            const netmodel::GpuLink& link = netmodel::find_gpu_link(text);
-            cluster.gpu_link = link.link;
-            cluster.nvlink = link.nvlink;
-          },
-          [](const Cluster& cluster) {
-            for (const netmodel::GpuLink& each : netmodel::gpu_links()) {
-              if (each.link.effective == cluster.gpu_link.effective) return std::string(each.name);
-            }
-            return std::string();
-          }};
-}
-
-std::vector<Option<Cluster>> node_options() {
-  using netmodel::Placement, netmodel::Selection;
-  return {
-      field<Cluster>("doc", "description of the cluster, one line", ONEBIT_PLACE(doc)),
-      choice<Cluster>("source", "origin of the cluster's numbers", ONEBIT_PLACE(source),
-                      std::map<std::string, netmodel::Source>{{"published", netmodel::Source::published},
-                                                              {"fitted", netmodel::Source::fitted},
-                                                              {"estimated", netmodel::Source::estimated}}),
-      field<Cluster>("nodes", "number of nodes; 0: as many as the workers need", ONEBIT_PLACE(nodes)),
-      field<Cluster>("gpus-per-node", "GPUs per node, with one worker each", ONEBIT_PLACE(gpus_per_node)),
-      field<Cluster>("gpu", "model of the GPUs: " + names_of(netmodel::gpus()), ONEBIT_PLACE(gpu)),
-      field<Cluster>("nvlink", "whether NVLink connects the GPUs of a node; NCCL's choice of algorithm depends on it",
-                     ONEBIT_PLACE(nvlink)),
-      field<Cluster>("oversubscription", "rate of all the nodes' network links / rate of the network core",
-                     ONEBIT_PLACE(oversubscription)),
-      choice<Cluster>("placement", "how ranks are placed on nodes", ONEBIT_PLACE(placement),
-                      std::map<std::string, Placement>{{"contiguous", Placement::contiguous},
-                                                       {"interleaved", Placement::interleaved},
-                                                       {"random", Placement::random}}),
-      choice<Cluster>("all-reduce", "algorithm of dense all-reduces; nccl: by NCCL's rule", ONEBIT_PLACE(all_reduce),
-                      std::map<std::string, Selection>{{"ring", Selection::ring},
-                                                       {"hierarchical", Selection::hierarchical},
-                                                       {"tree", Selection::tree},
-                                                       {"halving", Selection::halving},
-                                                       {"leader", Selection::leader},
-                                                       {"nccl", Selection::nccl},
-                                                       {"cheapest", Selection::cheapest}}),
-      choice<Cluster>("all-to-all", "all-to-all in pairwise rounds, or all messages at once",
-                      ONEBIT_PLACE(pairwise_all_to_all),
-                      std::map<std::string, bool>{{"pairwise", true}, {"burst", false}}),
-      choice<Cluster>("all-gather", "all-gather around a ring, or all messages at once",
-                      ONEBIT_PLACE(direct_all_gather), std::map<std::string, bool>{{"direct", true}, {"ring", false}}),
-      field<Cluster>("jitter", "standard deviation of the computing times, as a share of their mean",
-                     ONEBIT_PLACE(jitter)),
-  };
-}
-
-/// Returns the defaults for a cluster that a file describes.
-Cluster plain_cluster(const std::string& path) {
-  Cluster cluster;
-  cluster.name = std::filesystem::path(path).stem().string();
-  cluster.gpu_link = netmodel::find_gpu_link("nvlink3").link;
-  return cluster;
-}
-
-/// Applies settings to a cluster, gpu-link first, because it sets several fields.
-void apply(Cluster& cluster, const Settings& settings, const std::string& where) {
-  for (const bool selectors : {true, false}) {
-    for (const auto& [name, value] : settings) {
-      if ((name == "gpu-link") == selectors) option_in(cluster_options(), name, where).set(cluster, value);
-    }
-  }
-}
-
-/// Reads keys and their values; no key may occur twice.
-Settings read_ini(const std::string& path, const std::string& what) {
-  namespace po = boost::program_options;
-  std::istringstream file(files::read_text(path, what + " file"));
-  Settings settings;
-  try {
-    const po::options_description any;
-    for (const auto& option : po::parse_config_file(file, any, true).options) {
-      settings.emplace_back(option.string_key, option.value.empty() ? "" : option.value.front());
-    }
-  } catch (const po::error& error) {
-    throw ConfigError(reason_of(error), path,
-                      "each line is 'key = value'; keys without a dot come before the first [section]");
-  }
-  for (const auto& [key, value] : settings) {
-    const auto same = [&name = key](const auto& other) { return other.first == name; };
-    if (std::count_if(settings.begin(), settings.end(), same) > 1)
-      throw ConfigError("key given twice", path + ": " + key);
-  }
-  return settings;
-}
-
-Cluster read_cluster(const std::string& path) {
-  Cluster cluster = plain_cluster(path);
-  apply(cluster, read_ini(path, "cluster"), path + ": ");
-  return cluster;
-}
-
-/// A workload as written in a file.
-struct WorkloadFile {
-  std::string doc, gpu;
-  Index parameters = 0, batch = 0;
-  netmodel::Seconds forward, backward, optimizer{PriceConfig::kNotGiven};
-};
-
-const std::vector<Option<WorkloadFile>>& workload_options() {
-  static const std::vector<Option<WorkloadFile>> table = {
-      field<WorkloadFile>("doc", "description of the workload, one line", ONEBIT_PLACE(doc)),
-      field<WorkloadFile>("gpu", "GPU on which the times were measured; empty: any", ONEBIT_PLACE(gpu)),
-      field<WorkloadFile>("parameters", "number of trained parameters", ONEBIT_PLACE(parameters)),
-      field<WorkloadFile>("batch", "samples per micro-batch", ONEBIT_PLACE(batch)),
-      quantity<WorkloadFile>("forward", "seconds of a micro-batch's forward pass", ONEBIT_PLACE(forward),
-                             parse_seconds),
-      quantity<WorkloadFile>("backward", "seconds of a micro-batch's backward pass", ONEBIT_PLACE(backward),
-                             parse_seconds),
-      quantity<WorkloadFile>("optimizer", "seconds of an update", ONEBIT_PLACE(optimizer), parse_seconds)};
-  return table;
-}
 
 Option<PriceConfig> gradient_option() {
   return choice<PriceConfig>(
@@ -297,7 +110,7 @@ std::vector<Option<PriceConfig>> time_options() {
 /// Returns an option for each key of a cluster, which replaces the key's value.
 std::vector<Option<PriceConfig>> replacement_options() {
   std::vector<Option<PriceConfig>> all;
-  for (const Option<Cluster>& option : cluster_options()) {
+  for (const Option<netmodel::Cluster>& option : cluster_options()) {
     const std::string key = option.name;
     all.push_back(
         {"cluster." + key, option.help,
@@ -325,23 +138,6 @@ void check(const PriceConfig& config) {
 
 }  // namespace
 
-const std::vector<Option<Cluster>>& cluster_options() {
-  static const std::vector<Option<Cluster>> table = [] {
-    std::vector<Option<Cluster>> all = node_options();
-    all.push_back(gpu_link_option());
-    for (const auto& option : link_options("nic", "a node's network link", ONEBIT_PLACE(nic))) all.push_back(option);
-    for (const auto& option : link_options("gpu-link", "a GPU's link in the node", ONEBIT_PLACE(gpu_link))) {
-      all.push_back(option);
-    }
-    all.push_back(node_factors("nic-shares", "nodes with only a share of the rate of a network link: NODE:SHARE,..",
-                               ONEBIT_PLACE(nic_shares)));
-    all.push_back(
-        node_factors("stragglers", "nodes that compute slower, by a factor: NODE:FACTOR,..", ONEBIT_PLACE(stragglers)));
-    return all;
-  }();
-  return table;
-}
-
 const std::vector<Option<PriceConfig>>& price_options() {
   static const std::vector<Option<PriceConfig>> table =
       joined<PriceConfig>({pricing_options(), task_options(), time_options(), replacement_options()});
@@ -359,60 +155,6 @@ PriceConfig make_price_config(const Settings& settings) {
 
 bool is_for_runs_too(const std::string& name) {
   return !name.starts_with("sweep.") && name != "calibrate" && name != "target" && name != "goal";
-}
-
-/// Whether a name is that of an INI file, not of an entry. Throws ConfigError for another file.
-template <class Entries>
-bool names_file(const std::string& name, const Entries& entries) {
-  if (name.ends_with(".ini")) return true;
-  const bool known = std::ranges::any_of(entries, [&](const auto& entry) { return entry.name == name; });
-  if (!known && std::filesystem::is_regular_file(name)) {
-    throw ConfigError("the name of this file does not end in .ini", name, "rename it");
-  }
-  return false;
-}
-
-Cluster load_cluster(const std::string& name, const Settings& settings) {
-  Cluster cluster = names_file(name, netmodel::clusters()) ? read_cluster(name) : netmodel::find_cluster(name);
-  apply(cluster, settings, "--cluster.");
-  netmodel::check(cluster);
-  return cluster;
-}
-
-netmodel::Workload load_workload(const std::string& name) {
-  if (!names_file(name, netmodel::workloads())) return netmodel::find_workload(name);
-  WorkloadFile file;
-  for (const auto& [key, value] : read_ini(name, "workload")) {
-    option_in(workload_options(), key, name + ": ").set(file, value);
-  }
-  const bool sane = file.parameters >= 1 && file.batch >= 1 && file.forward.value >= 0 && file.backward.value >= 0 &&
-                    !(file.optimizer.value < 0);
-  if (!sane) {
-    throw ConfigError("a workload needs parameters, batch (at least 1), forward and backward (seconds)", name);
-  }
-  if (!file.gpu.empty()) netmodel::find_gpu(file.gpu);
-  netmodel::Workload workload;
-  workload.name = std::filesystem::path(name).stem().string();
-  workload.doc = file.doc;
-  workload.parameters = file.parameters;
-  workload.batches = {{file.gpu, static_cast<double>(file.batch), file.forward, file.backward}};
-  if (!std::isnan(file.optimizer.value)) workload.updates = {{file.gpu, file.optimizer}};
-  return workload;
-}
-
-void write_cluster(const Cluster& cluster, const std::string& path) {
-  std::ostringstream file;
-  std::string section;
-  for (const bool in_section : {false, true}) {
-    for (const Option<Cluster>& option : cluster_options()) {
-      const std::size_t dot = option.name.find('.');
-      if ((dot != std::string::npos) != in_section || (!in_section && option.get(cluster).empty())) continue;
-      const std::string owner = in_section ? option.name.substr(0, dot) : "";
-      if (owner != section) file << "\n[" << (section = owner) << "]\n";
-      file << option.name.substr(in_section ? dot + 1 : 0) << " = " << option.get(cluster) << "\n";
-    }
-  }
-  files::write(path, file.str());
 }
 
 }  // namespace onebit::experiments

@@ -33,25 +33,10 @@ struct PriceConfig {
 
 const std::vector<Option<PriceConfig>>& price_options();
 
-/// Returns the keys of a cluster's INI file; prefixed with "cluster." they are options of the command line.
-const std::vector<Option<netmodel::Cluster>>& cluster_options();
-
 /// Makes the configuration from settings. Throws ConfigError for malformed values and values out of range.
 PriceConfig make_price_config(const Settings& settings);
 
 /// Returns whether an option says what to price and how. The others belong to the command `price` alone.
 bool is_for_runs_too(const std::string& name);
-
-/// Loads a preset, or a file (a name that ends in .ini), and applies the settings. Throws ConfigError for an unknown
-/// key, a malformed value, and an impossible cluster.
-netmodel::Cluster load_cluster(const std::string& name, const Settings& settings);
-
-/// Loads one of `onebit list workloads`, or a file (a name that ends in .ini) with parameters, batch, forward and
-/// backward (seconds of a micro-batch with that many samples), and optionally doc, optimizer (seconds) and gpu (on
-/// which they were measured). Throws ConfigError.
-netmodel::Workload load_workload(const std::string& name);
-
-/// Writes a cluster as an INI file that load_cluster reads. Throws IoError.
-void write_cluster(const netmodel::Cluster& cluster, const std::string& path);
 
 }  // namespace onebit::experiments

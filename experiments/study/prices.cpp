@@ -3,6 +3,7 @@
 #include <set>
 
 #include "device/base/error.hpp"
+#include "experiments/options/cluster_files.hpp"
 
 namespace onebit::experiments {
 
