@@ -54,7 +54,7 @@ std::string line_of(const Error& error, const std::string& path) {
 }
 
 std::string twin_line(const std::string& path, const std::string& kept) {
-  return Error("a run of the same configuration and seed is there already", path, "taken: " + kept).what();
+  return Error("another run has the same configuration and seed", path, kept + " is used instead").what();
 }
 
 /// Adds a run. Of two runs of one arm and seed the first is kept, or the one that finished.
@@ -132,7 +132,7 @@ Outcome outcome_of(const Run& run) {
 std::string reason_of(const Run& run) {
   if (outcome_of(run) == Outcome::finished) return "";
   if (run.summary.status == sim::RunStatus::finished) return "diverged: the loss of its last evaluation is not finite";
-  if (run.summary.status == sim::RunStatus::running) return "not finished: its run goes on, or was killed";
+  if (run.summary.status == sim::RunStatus::running) return "not finished: still running, or killed";
   const std::string status(sim::run_status_names[static_cast<std::size_t>(run.summary.status)]);
   return run.summary.reason.empty() ? status : status + ": " + run.summary.reason;
 }

@@ -105,7 +105,7 @@ std::string need_text(const Verdict& verdict) {
   const bool beyond = verdict.seeds_needed >= most_seeds;
   const std::string seeds = (beyond ? "more than " : "about ") + std::to_string(verdict.seeds_needed) + " seeds";
   const bool half = verdict.visible < verdict.criterion.margin;
-  return seeds + " would be needed" + (half ? " to see half the margin" : "");
+  return seeds + " would be needed" + (half ? " to detect half the margin" : "");
 }
 
 std::string direction_text(const Verdict& verdict, const std::string& word) {

@@ -265,9 +265,9 @@ void check_end(const Facts& facts, Found& found) {
     found.push_back({Severity::problem, never ? Cause::never_compressed : Cause::not_finished, reason, ""});
   }
   if (status == sim::RunStatus::stopped || status == sim::RunStatus::running) {
-    const std::string last = facts.steps.empty() ? "no step" : at_step(facts.steps.back().step);
+    const std::string last = facts.steps.empty() ? "has no steps yet" : "ends at " + at_step(facts.steps.back().step);
     found.push_back({Severity::note, Cause::not_finished,
-                     "the run is not finished: its log ends at " + last + (reason.empty() ? "" : ", " + reason),
+                     "the run is not finished: its log " + last + (reason.empty() ? "" : ", " + reason),
                      facts.log.closed() ? "--resume continues it" : "it is still running, or was killed"});
   }
 }

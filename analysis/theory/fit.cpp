@@ -144,7 +144,7 @@ RateFit fit_of(const Group& group, const std::string& name, Variable variable) {
   }
   if (settings.size() < 2)
     throw ConfigError("a power law needs runs that differ in the variable of the fit", fit.name,
-                      "where one setting has several learning rates, each rate has its own fit");
+                      "each learning rate has a fit of its own: give runs of one rate that differ in that variable");
   std::ranges::stable_sort(fit.points, {}, &RatePoint::x);
   std::vector<double> x, y;
   for (const RatePoint& point : fit.points) {

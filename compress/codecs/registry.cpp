@@ -64,7 +64,7 @@ struct Row {
 constexpr Row kRows[] = {
     {{"sign-l2", "1 bit per element, scale ||x||_2/sqrt(d): 1-bit Adam's compressor", sign<ScaleNorm::l2>}, ""},
     {{"sign-l1", "1 bit per element, scale ||x||_1/d: EF-signSGD's compressor", sign<ScaleNorm::l1>}, ""},
-    {{"sign", "1 bit per element, scale 1; used both ways, a majority vote (signSGD, Signum)", sign<ScaleNorm::unit>},
+    {{"sign", "1 bit per element, scale 1; a majority vote if used both ways (signSGD, Signum)", sign<ScaleNorm::unit>},
      ""},
     {{"sign-block", "1 bit per element, scale ||x||_2/sqrt(d) for every block of d elements (block)", make_sign_block},
      "block"},
@@ -85,7 +85,7 @@ constexpr Row kRows[] = {
     {{"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k}, "k shared scaled"},
     {{"threshold", "all elements of at least a given magnitude (threshold, packing)", make_threshold},
      "threshold packing"},
-    {{"dct", "all elements of at least a magnitude that is periodically set to the k-th largest (k, renew, packing)",
+    {{"dct", "all elements from a threshold on, which is periodically reset to the k-th largest (k, renew, packing)",
       make_dct},
      "k renew packing"},
     {{"int8", "8-bit integers, one scale per block of elements (block)", make_int8}, "block"},

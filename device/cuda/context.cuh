@@ -49,7 +49,8 @@ struct Context {
   TimedEvents& events() { return events_; }
 
   /// Makes the GPU current in this thread. Must precede every other CUDA call, because each thread has its own current
-  /// GPU. The previous one is not restored: this program may not use it, and making it current would take memory there.
+  /// GPU. The previous one is not restored: this program might not use it at all, and making it current would take
+  /// memory there.
   void make_current() const;
 
   /// Returns memory of `bytes` bytes for the kernels launched next. The next call may return the same memory, for

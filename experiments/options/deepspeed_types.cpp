@@ -57,8 +57,8 @@ const std::vector<Unused> kCompressed = {
     {"bias_correction", "accepted by the released code, but not used"},
     {"eps_inside_sqrt", "accepted by the released code, but not used"},
     {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
-    {"cuda_aware", "no communication library is used"},
-    {"comm_backend_name", "no communication library is used"},
+    {"cuda_aware", "the workers are simulated"},
+    {"comm_backend_name", "the workers are simulated"},
 };
 
 std::vector<Parameter> operator+(std::vector<Parameter> first, const std::vector<Parameter>& second) {

@@ -122,7 +122,7 @@ std::vector<RunOption> data_options() {
             ONEBIT_PLACE(data.lowercase)),
       bounded("data.token-bytes", "tokens: bytes per token in files without a header: 1, 2 or 4", 4,
               ONEBIT_PLACE(data.token_bytes)),
-      field("data.features", "synthetic: features per example, 0: 32; libsvm: smallest number of features",
+      field("data.features", "synthetic: features per example (0 means 32); libsvm: least number of features",
             ONEBIT_PLACE(data.features)),
       image_option(),
       field("data.classes", "synthetic: number of classes", ONEBIT_PLACE(data.classes)),
@@ -140,7 +140,7 @@ std::vector<RunOption> run_size_options() {
       bounded("seed", "seed of initial weights and sampling", 0xFFFFFFFF, ONEBIT_PLACE(seed)),
       field("devices", "where to compute, see 'onebit list devices'", ONEBIT_PLACE(device)),
       bounded("threads", "OpenMP threads; 0: one per core", 4096, ONEBIT_PLACE(threads)),
-      field("graphs", "GPUs: replay a pass that has run before as a CUDA graph", ONEBIT_PLACE(graphs)),
+      field("graphs", "GPUs: record a repeated pass as a CUDA graph and replay it", ONEBIT_PLACE(graphs)),
       field(
           "worker-group",
           "workers per device whose gradients are held at the same time; 0: chosen for speed, as far as memory allows",

@@ -80,8 +80,8 @@ std::string rule_of(const analysis::VarianceView& view) {
 }
 
 Table thresholds_table(const analysis::VarianceView& view) {
-  Table table({"threshold", "published", "first", "stays from", "until", "freeze step", "DeepSpeed freeze_step",
-               "share of run", "papers' ratio", "loss at freeze"});
+  Table table({"threshold", "published rule at", "first reached", "stays from", "stays until", "freeze step",
+               "DeepSpeed freeze_step", "share of run", "papers' ratio", "loss at freeze"});
   for (const analysis::Threshold& row : view.thresholds) {
     const bool reached = row.freeze_step > 0;
     const bool to_the_end = row.stay.until > 0 && row.stay.until == last_known(view);
@@ -124,7 +124,7 @@ Table steps_table(const analysis::StepSizes& sizes) {
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
   Table table({"step size of one bit at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
-               "longest", "exceeded by 1%", "median"});
+               "longest", "99th percentile", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),
@@ -170,8 +170,9 @@ std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
     lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
   if (!view.bound.empty())
     lines.emplace_back(
-        "the bound's constants 6, 2, 2 and its powers of v are quoted from memory: compare how the two sides grow, not "
-        "their values");
+        "the bound's constants 6, 2, 2 and its powers of v are uncertain, because they come from secondary texts: "
+        "compare "
+        "how the two sides grow, not their values");
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
     lines.push_back("telescoping of errors: at most " + number(telescoping.worst, 2) +

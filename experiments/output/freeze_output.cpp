@@ -42,7 +42,7 @@ std::string headline(const FreezeAnswer& answer) {
     case FreezeVerdict::costs:
       return "do not freeze after " + step + ": it costs too much on other seeds";
     case FreezeVerdict::unclear:
-      return "freeze after " + step + "? More seeds are needed to decide";
+      return "undecided: a freeze after " + step + " needs more seeds to be judged";
     default:
       return "freeze after " + step + ": " + answer.option;
   }
@@ -54,7 +54,7 @@ void print_costs(const FreezeAnswer& answer, std::ostream& out) {
   table.add({"the freeze", cost_text(row.freeze), verdict_text(row.freeze)});
   for (std::size_t a = 0; a < row.arms.size(); ++a) {
     const std::string arm = answer.judged.arms[a];
-    table.add({"compression, " + arm, cost_text(row.arms[a].compression), "on top of the freeze"});
+    table.add({"compression in addition, " + arm, cost_text(row.arms[a].compression), ""});
     table.add({"together, " + arm, cost_text(row.arms[a].together), verdict_text(row.arms[a].together)});
   }
   table.print(out);
@@ -66,7 +66,7 @@ void print_savings(const FreezeAnswer& answer, std::ostream& out) {
       << (answer.ratio_fp16 > 1 ? ", saves " + percent_text(1 - 1 / answer.ratio_fp16) : ", saves nothing") << "\n";
   for (const SavedTime& time : answer.times) {
     const double saved = 1 - time.seconds / time.dense_seconds;
-    out << "time on " << time.cluster << ": " << seconds_text(time.dense_seconds) << " a run dense, "
+    out << "time on " << time.cluster << ": " << seconds_text(time.dense_seconds) << " per run dense, "
         << seconds_text(time.seconds) << " compressed, "
         << (saved > 0 ? "saves " + percent_text(saved)
                       : "takes " + percent_text(-saved) + " more, so compression does not pay there")
@@ -86,8 +86,8 @@ std::string advice_text(const FreezeAnswer& answer) {
   const double cost = answer.judged.rows[0].arms[arm].together.by_seed[0];
   const std::string option = std::string("--optimizer.variance-floor ") + optim::kFloorToTry;
   if (cost <= answer.judged.criterion.margin / 2)  // the limit by which the choosing seed accepts a freeze
-    return "next: ask again with " + option + ", with which the compressed run costs " + percent_text(cost) +
-           " at this step";
+    return "next: run 'onebit freeze' again with " + option + ", with which the compressed run costs " +
+           percent_text(cost) + " at this step";
   const std::string left =
       std::isfinite(cost) ? "costs " + percent_text(cost) + " at this step" : "diverges at this step, too";
   return "with " + option + " the compressed run " + left + "; next: try " + others;

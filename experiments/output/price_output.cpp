@@ -150,11 +150,11 @@ void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   if (job.optimizer == "adam") return;
   out << "speed-up over dense adam: " << ratio_text(price.speedup);
   if (price.stages.size() > 1) {
-    out << " in the last stage, " << ratio_text(price.end_to_end_speedup) << " over a run with "
+    out << " in the last stage; " << ratio_text(price.end_to_end_speedup) << " for a whole run, with "
         << percent_text(job.warmup_share) << " of its steps before that stage";
   }
-  out << "\nbreak-even: " << break_even_text(price) << " (effective rate here: " << rate_text(cluster.nic.effective)
-      << ")\n";
+  out << "\nbreak-even: the last stage is " << break_even_text(price)
+      << " (effective rate here: " << rate_text(cluster.nic.effective) << ")\n";
 }
 
 void print_curves(const std::vector<SpeedupCurve>& curves, const Job& job, const std::string& cluster,

@@ -95,7 +95,7 @@ std::pair<double, std::string> reference_of(const std::string& text, const std::
   if (!text.empty() && text != "known") return {parse_real("reference", text), text};
   const bool known = constants && !std::isnan(constants->optimum_loss);
   if (known) return {constants->optimum_loss, "the known minimum, " + shortest(constants->optimum_loss)};
-  return {0, "0, as no minimum is known"};
+  return {0, "0 (no minimum is known)"};
 }
 
 }  // namespace onebit::experiments

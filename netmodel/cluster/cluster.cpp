@@ -36,7 +36,7 @@ void check_link(const Cluster& cluster, const std::string& link, const LinkSpec&
     refuse(cluster, link + ".latency or .per-message is negative or above 10 s", "in seconds, e.g. 35e-6 or 35us");
   }
   if (!(spec.scale_penalty >= 0 && spec.scale_penalty < 10)) {
-    refuse(cluster, link + ".scale-penalty is not in [0, 10)", "k in effective / (1 + k log2 nodes)");
+    refuse(cluster, link + ".scale-penalty is not in [0, 10)", "it is the k in effective / (1 + k log2 nodes)");
   }
 }
 

@@ -59,7 +59,7 @@ std::span<const GpuLink> gpu_links() {
 std::span<const Cluster> clusters() {
   static const auto table = std::to_array<Cluster>({
       single("eth1", "1 Gb/s Ethernet, TCP, one GPU per node", Source::estimated, link(0.125, 0.117, 50)),
-      // 40 GbE is nominally 5 GB/s; dense all-reduces of BERT-Large in fp16 give 0.607 (six rows of Table 1, 3.3%)
+      // 40 GbE is nominally 5 GB/s; dense all-reduces of BERT-Large in fp16 give 0.607, fitted to six rows of Table 1
       dense_nodes(single("paper-ethernet", "40 Gb/s Ethernet, 4 V100s per node, as measured for 1-bit Adam (Table 1)",
                          Source::fitted, link(5, 0.607, 35)),
                   4, "pcie3-paper", "v100-pcie", Selection::ring),

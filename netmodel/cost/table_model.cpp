@@ -85,7 +85,11 @@ Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
                       "cost table", "measure it, or use --cost-model link-load");
   }
   if (!measured || size < points.front().size || size > points.back().size) {
-    on_extended_("the cost table is extrapolated; measured on " + shape_of(fabric) + ": " + ranges_of(rows));
+    const std::string all = "; measured on " + shape_of(fabric) + ": " + ranges_of(rows);
+    on_extended_((measured
+                      ? "the cost table is extrapolated"
+                      : std::string(name(collective)) + " was not measured, its time is inferred from all_reduce") +
+                 all);
   }
   estimate.total = Seconds(interpolated(points, size, estimate.total.value));
   estimate.latency = estimate.reduction = Seconds(0);

@@ -66,7 +66,7 @@ std::span<const Workload> workloads() {
         {"v100", 1, ms(25.36), ms(23.25)},
         {"v100", 16, ms(32.81), ms(59.99)}},
        {{"v100-pcie", ms(75.1)}, {"v100", ms(57.8)}}},
-      // 28% of BERT-Large's operations outside the embeddings
+      // Outside the embeddings, BERT-Base has 28% of BERT-Large's operations.
       {"bert-base",
        "BERT-Base, sequence 128, fp16; scaled from BERT-Large",
        Source::estimated,

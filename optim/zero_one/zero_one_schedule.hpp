@@ -40,7 +40,7 @@ class ZeroOneSchedule {
 
   ZeroOneConfig config_;
   Index last_step_;
-  Index count_ = 1;  ///< number of the next step without the dry run, or of steps so far including it
+  Index count_ = 1;  ///< number of the next step; equally, the steps so far if a dry run counts as one
   Index variance_interval_ = 1;
   Index variance_updates_ = 0;  ///< variance updates at this interval
   Index local_interval_ = 1;

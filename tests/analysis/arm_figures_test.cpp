@@ -123,10 +123,9 @@ TEST_CASE("arm figures: runs that did not finish are counted and named, but no m
   CHECK(result.final_loss.mean == 2.5);
   CHECK(result.final_loss.count == 2);
   CHECK(result.curves[0].points.back().loss.count == 2);
-  CHECK(result.unfinished_runs ==
-        std::vector<std::string>{"seed 3 diverged: the loss is not finite (out/3.h5)",
-                                 "seed 4 not finished: its run goes on, or was killed (out/4.h5)",
-                                 "seed 5 failed (out/5.h5)"});
+  CHECK(result.unfinished_runs == std::vector<std::string>{"seed 3 diverged: the loss is not finite (out/3.h5)",
+                                                           "seed 4 not finished: still running, or killed (out/4.h5)",
+                                                           "seed 5 failed (out/5.h5)"});
 }
 
 TEST_CASE("arm figures: an arm that diverged with every seed keeps its curves") {

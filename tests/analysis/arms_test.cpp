@@ -180,8 +180,8 @@ TEST_CASE("arms: of two runs of one configuration and seed one is left out, the 
   REQUIRE(set.runs.size() == 1);
   CHECK(set.runs[0].summary.path == finished);
   CHECK(set.left_out ==
-        Names{"a run of the same configuration and seed is there already (" + stopped + "); taken: " + finished,
-              "a run of the same configuration and seed is there already (" + again + "); taken: " + finished});
+        Names{"another run has the same configuration and seed (" + stopped + "); " + finished + " is used instead",
+              "another run has the same configuration and seed (" + again + "); " + finished + " is used instead"});
   CHECK_THROWS_WITH(arms_of({read_run(finished), read_run(again)}), Contains("two runs of one configuration and seed"));
 }
 

@@ -99,7 +99,7 @@ TEST_CASE("verdict: where the seeds suffice for the margin, those that see half 
   CHECK(verdict.judgement == Judgement::not_resolved);
   CHECK(verdict.visible == 0.005);
   CHECK(verdict.seeds_needed == 33);  // (2.036933 + 0.853) * 1.98450 squared: 32.9
-  CHECK_THAT(verdict.sentence, Contains("is not resolved (about 33 seeds would be needed to see half the margin):"));
+  CHECK_THAT(verdict.sentence, Contains("is not resolved (about 33 seeds would be needed to detect half the margin):"));
 }
 
 TEST_CASE("verdict: equivalent is what lies within the margin, which it names") {

@@ -50,7 +50,8 @@ class IdxReader {
     const Index count = images.layout.sizes[0];
     if (count != labels.layout.sizes[0]) {
       throw ConfigError(std::to_string(count) + " images but " + std::to_string(labels.layout.sizes[0]) + " labels",
-                        pair.images + ", " + pair.labels, "the two files belong to different sets");
+                        pair.images + ", " + pair.labels,
+                        "check that both files belong to the same set and are complete");
     }
     set_image({1, images.layout.sizes[1], images.layout.sizes[2]}, pair.images);
     rows_->add(images.bytes, images.layout.header, examples_.facts.features, count);
