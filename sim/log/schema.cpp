@@ -176,8 +176,7 @@ constexpr Column table[] = {
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
     row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
         "mean over coordinates of the absolute log of the ratio of two rates 1/d: after the freeze from the shadow and "
-        "the frozen "
-        "variance, before it from the variances of this and the previous row"),
+        "the frozen variance, before it from the variances of this and the previous row"),
     row("probes", "moved_share", &ProbeRow::moved_share, "1",
         "share of the coordinates whose sqrt(v) differs by more than probe.moved between the two variances of "
         "rate_drift"),
