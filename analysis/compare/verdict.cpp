@@ -71,8 +71,8 @@ std::string evidence(const Verdict& verdict) {
   const std::string pairs = std::to_string(verdict.difference.pairs) + " paired seeds";
   if (shift.mean == 0 && shift.half_width == 0) return "the same final loss with each of " + pairs;
   return shift_text(shift.mean) + " (" + level_text(verdict.criterion.level_of_each()) + " interval " +
-         percent(shift.mean - shift.half_width) + " to " + percent(shift.mean + shift.half_width) + " by t over " +
-         pairs + ", sign-flip p " + figure(verdict.difference.p, 3) + ")";
+         percent(shift.mean - shift.half_width) + " to " + percent(shift.mean + shift.half_width) +
+         ", Student's t over " + pairs + "; sign-flip test: p = " + figure(verdict.difference.p, 3) + ")";
 }
 
 std::string scarcity(const Verdict& verdict) {
@@ -236,10 +236,11 @@ Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, 
 std::string text_of(const Criterion& criterion) {
   const bool one = criterion.comparisons == 1;
   const std::string each = level_text(criterion.level_of_each()) + " interval";
-  return std::to_string(criterion.comparisons) + (one ? " comparison, by its " : " comparisons, each by its ") + each +
+  return std::to_string(criterion.comparisons) +
+         (one ? " comparison, judged by its " : " comparisons, each judged by its ") + each +
          (one ? "" : " (" + level_text(criterion.level) + " for all together, by Bonferroni)") +
-         "; equivalent: the interval lies within " + percent(criterion.margin) +
-         "; seeds needed: to see a difference of " + percent(criterion.margin) + " with a power of " +
+         "; equivalent means that the interval lies within ±" + percent(criterion.margin) +
+         "; the seeds needed are those that show a difference of " + percent(criterion.margin) + " with a power of " +
          percent(verdict_power);
 }
 

@@ -216,7 +216,8 @@ void check_freeze(const Facts& facts, Found& found) {
   const bool drifted = drift > kDrifted;
   if (!few && !drifted) return;
   std::string text = "the variance was frozen early, after " + std::to_string(facts.freeze_step) + " steps";
-  if (few) text += ": fewer than a tenth of the " + text_of(memory) + " that it averages over";
+  if (few)
+    text += ": fewer than a tenth of the " + std::to_string(std::llround(memory)) + " steps that it averages over";
   if (drifted) {
     text += (few ? "; " : ": ") + std::string("by ") + at_step(drift_step) +
             " an unfrozen variance would give rates that differ by a factor of " + text_of(std::exp(drift)) +

@@ -276,7 +276,8 @@ std::string options_help(const Command& command) {
   };
   for_each_own_option(command, line);
   const auto setting = [&](const std::string& name, const std::string& help, const std::string& value) {
-    text << "  --" << std::left << std::setw(30) << name << " " << help << " [" << value << "]\n";
+    const std::string shown = value == "nan" ? "" : " [" + value + "]";  // the help says what is used then
+    text << "  --" << std::left << std::setw(30) << name << " " << help << shown << "\n";
   };
   if (command.accepts.price != Accepts::Price::none || command.accepts.target) {
     text << "\npricing options [default]\n";

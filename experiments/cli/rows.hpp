@@ -22,8 +22,8 @@ Option<Options> progress_row() {
 }
 
 template <class Options>
-Option<Options> seeds_row() {
-  return between<Options>("seeds", "number of paired seeds per arm: seed, seed+1, ...", 1, 10000, ONEBIT_PLACE(seeds));
+Option<Options> seeds_row(const std::string& help = "number of paired seeds per arm: seed, seed+1, ...") {
+  return between<Options>("seeds", help, 1, 10000, ONEBIT_PLACE(seeds));
 }
 
 template <class Options, class Place>

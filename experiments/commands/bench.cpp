@@ -99,7 +99,7 @@ void print_log(const StepBench& bench) {
   Table table({"log", "every", "time", "share of step"});
   for (const LogPart& part : bench.log) {
     table.add(
-        {part.name, number(part.every, 3), seconds_text(part.seconds), percent_text(part.of_a_step() / bench.step)});
+        {part.name, number(part.every, 4), seconds_text(part.seconds), percent_text(part.of_a_step() / bench.step)});
   }
   table.add({"all", "", seconds_text(bench.log_seconds()), percent_text(bench.log_seconds() / bench.step)});
   std::cout << "\n";

@@ -12,12 +12,14 @@ namespace onebit::experiments {
 namespace {
 
 struct Options : StudyInput {
+  Options() { seeds = 5; }
   ValidationOptions judging;
 };
 
 std::vector<Option<Options>> rows() {
   return joined<Options>(
-      {{field<Options>("out", "folder for the logs", ONEBIT_PLACE(out)), seeds_row<Options>(),
+      {{field<Options>("out", "folder for the logs", ONEBIT_PLACE(out)),
+        seeds_row<Options>("number of seeds, at least 3: the first chooses the freeze step, the others judge it"),
         arm_after_freeze_row<Options>(), json_row<Options>(), overwrite_row<Options>(ONEBIT_PLACE(output.overwrite)),
         resume_row<Options>(), progress_row<Options>()},
        judging_rows<Options>()});

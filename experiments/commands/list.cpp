@@ -111,7 +111,8 @@ Json to_json(const Rows& rows) {
 
 void print(const std::string& what, const Rows& rows) {
   const bool codecs = !rows.empty() && rows.front().bits > 0;
-  Table table(codecs ? std::vector<std::string>{what, "bits", "traits", ""} : std::vector<std::string>{what, ""}, 4);
+  Table table(
+      codecs ? std::vector<std::string>{what, "bits, at most", "traits", ""} : std::vector<std::string>{what, ""}, 4);
   for (const Row& row : rows) {
     std::vector<std::string> cells = {"  " + row.name};
     if (codecs) cells.insert(cells.end(), {number(row.bits, 3), join(row.traits, ", ")});

@@ -37,7 +37,7 @@ void print_evaluations(const sim::PreparedRun& run) {
   const sim::EvalConfig& eval = run.config.eval;
   const Index size = run.resources.data->size(eval.split);
   if (size == 0) return;
-  std::cout << "evaluates " << std::min(eval.examples, size) << " of " << size << " examples every " << eval.every
+  std::cout << "evaluation: " << std::min(eval.examples, size) << " of " << size << " examples every " << eval.every
             << " steps\n";
 }
 

@@ -44,19 +44,19 @@ const std::vector<Parameter> kIntervals = {
 
 const std::vector<Unused> kFused = {
     {"torch_adam", "another implementation of the same update"},
-    {"adam_w_mode", "weight decay is decoupled, as with true"},
-    {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
+    {"adam_w_mode", "weight decay is always decoupled, as if this were true"},
+    {"amsgrad", "AMSGrad is not supported, so only false is accepted", "false"},
     {"set_grad_none", "gradients are not kept between steps"},
 };
 const std::vector<Unused> kFusedLamb = {
     {"bias_correction", "deepspeed semantics has none; --optimizer.semantics paper has it"},
-    {"eps_inside_sqrt", "eps is added outside the root, as with false", "false"},
-    {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
+    {"eps_inside_sqrt", "eps is always added outside the root, as if this were false", "false"},
+    {"amsgrad", "AMSGrad is not supported, so only false is accepted", "false"},
 };
 const std::vector<Unused> kCompressed = {
     {"bias_correction", "accepted by the released code, but not used"},
     {"eps_inside_sqrt", "accepted by the released code, but not used"},
-    {"amsgrad", "AMSGrad is not supported; false makes no difference", "false"},
+    {"amsgrad", "AMSGrad is not supported, so only false is accepted", "false"},
     {"cuda_aware", "the workers are simulated"},
     {"comm_backend_name", "the workers are simulated"},
 };

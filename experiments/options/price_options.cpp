@@ -78,9 +78,8 @@ std::vector<Option<PriceConfig>> pricing_options() {
 
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
-  return {field<PriceConfig>(
-              "target", "held-out loss: show the time until a run reaches it; with --measure steps, count the steps",
-              ONEBIT_PLACE(target)),
+  return {field<PriceConfig>("target", "held-out loss: the time or the steps until a run reaches it count",
+                             ONEBIT_PLACE(target)),
           field<PriceConfig>("calibrate",
                              "fit a cluster to the measured all-reduces in this file, CSV or output of nccl-tests",
                              ONEBIT_PLACE(calibrate)),

@@ -71,9 +71,10 @@ Table stability_table(const analysis::VarianceView& view) {
 }
 
 std::string rule_of(const analysis::VarianceView& view) {
-  std::string text = "freeze auto: the bias-corrected ratio of ||v||_1 over " + std::to_string(view.rule_lag) +
-                     " steps stays at or above the threshold for " + std::to_string(view.rule_dwell) +
-                     " steps; published: the raw ratio reaches the threshold; neither freezes before step " +
+  std::string text = "auto freezes once the bias-corrected ratio of ||v||_1, taken " + std::to_string(view.rule_lag) +
+                     (view.rule_lag == 1 ? " step" : " steps") + " apart, has stayed at or above the threshold for " +
+                     std::to_string(view.rule_dwell) + (view.rule_dwell == 1 ? " step" : " steps") +
+                     "; published freezes once the raw ratio reaches the threshold; neither freezes before step " +
                      std::to_string(std::max<Index>(1, view.rule_after));
   if (view.freeze_step > 0) text += "; the run froze its variance after step " + std::to_string(view.freeze_step);
   return text;
@@ -123,8 +124,8 @@ Table steps_table(const analysis::StepSizes& sizes) {
   for (const analysis::TensorSteps& tensor : sizes.tensors) tensors.push_back(&tensor);
   const std::size_t row = sizes.freeze_row;
   std::ranges::stable_sort(tensors, [&](const auto* a, const auto* b) { return a->longest[row] > b->longest[row]; });
-  Table table({"step size of one bit at step " + std::to_string(sizes.steps[row]) + ", in learning rates", "elements",
-               "longest", "99th percentile", "median"});
+  Table table({"length of a one-bit step at step " + std::to_string(sizes.steps[row]) + ", in learning rates",
+               "elements", "longest", "99th percentile", "median"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorSteps& tensor = *tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),

@@ -15,10 +15,11 @@ std::string cost_text(const analysis::FreezeCost& cost) {
 }
 
 std::string verdict_text(const analysis::FreezeCost& cost) {
-  std::string text(analysis::name(cost.verdict));
-  if (cost.more_seeds > 0) text += ": about " + std::to_string(cost.more_seeds) + " more seeds would decide";
-  if (!cost.reason.empty()) text += ": " + cost.reason;
-  return text;
+  const std::string text(analysis::name(cost.verdict));
+  if (!cost.reason.empty()) return text + ": " + cost.reason;
+  if (cost.more_seeds == 0) return text;
+  return text + ": about " + std::to_string(cost.more_seeds) + (cost.more_seeds == 1 ? " more seed" : " more seeds") +
+         " would decide";
 }
 
 std::string measure_text(const analysis::FreezeCriterion& criterion, const std::string& reference) {

@@ -104,16 +104,16 @@ std::string power_text(const FreezeAnswer& answer) {
                                        " to see whether small denominators cause the cost"
                                  : "");
   if (!std::isfinite(cost.interval.half_width)) return "precision: one seed gives no interval; next: give more --seeds";
-  const std::string text = "precision: " + std::to_string(seeds) + " seeds determine the cost to ±" +
-                           percent_text(cost.interval.half_width) + "; the margin is " +
-                           percent_text(answer.judged.criterion.margin);
-  if (cost.more_seeds == 0) return text + "; for a stronger statement: more --seeds, or a smaller --margin";
-  return text + "; next: about " + std::to_string(cost.more_seeds) + " more --seeds would decide";
+  const std::string text = "precision: " + std::to_string(seeds) + " seeds determine the cost to within ±" +
+                           percent_text(cost.interval.half_width) +
+                           " (margin: " + percent_text(answer.judged.criterion.margin) + "); ";
+  if (cost.more_seeds == 0) return text + "for a stricter test give more --seeds or a smaller --margin";
+  return text + "about " + std::to_string(cost.more_seeds) + " more --seeds would decide";
 }
 
 std::string runs_text(const FreezeAnswer& answer) {
-  return std::to_string(answer.runs) + " runs in " + seconds_text(answer.wall_seconds) + ", " +
-         std::to_string(answer.verdict_runs) + " of them for judging";
+  const std::string text = std::to_string(answer.runs) + " runs in " + seconds_text(answer.wall_seconds);
+  return answer.verdict_runs == 0 ? text : text + ", " + std::to_string(answer.verdict_runs) + " of them for judging";
 }
 
 }  // namespace
@@ -125,8 +125,9 @@ void print_answer(const FreezeAnswer& answer, std::ostream& out) {
   out << "\n" << measure_text(answer.judged.criterion, answer.reference) << "\n";
   out << "seed " << answer.choosing << " tried freezes (step: cost): " << tried_text(answer) << "\n";
   if (answer.freeze_step > 0) {
-    out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold with 95% confidence over "
-        << answer.looks << (answer.looks == 1 ? " look" : " looks") << " at the seeds (Bonferroni)\n";
+    out << "judged by " << seeds_text(answer.judged.seeds) << "; both verdicts hold jointly with 95% confidence";
+    if (answer.looks > 1) out << ", corrected for " << answer.looks << " interim looks (Bonferroni)";
+    out << "\n";
   }
   out << power_text(answer) << "\n" << runs_text(answer) << "\n";
 }

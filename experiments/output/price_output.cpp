@@ -141,7 +141,8 @@ Json to_json(const ClusterPrice& price, const Job& job) {
 void print_price(const ClusterPrice& price, const Job& job, std::ostream& out) {
   const netmodel::Cluster& cluster = price.cluster;
   out << cluster.name << ": " << cluster.doc << " (" << netmodel::name(cluster.source) << ")\n"
-      << price.nodes << " nodes x " << price.width << " GPUs (" << cluster.gpu << "), " << job.name
+      << price.nodes << (price.nodes == 1 ? " node x " : " nodes x ") << price.width
+      << (price.width == 1 ? " GPU (" : " GPUs (") << cluster.gpu << "), " << job.name
       << (price.basis.empty() ? "" : " (times: " + price.basis + ")") << ", batch " << job.batch << " x "
       << job.accumulation << "\n\n";
   steps_table(price, job).print(out);

@@ -73,7 +73,7 @@ void print_summary(const analysis::Summary& s, std::ostream& out, const std::str
   table.add({"sent per worker", bytes_text(s.bytes)});
   table.add({"  in a dense step", bytes_text(s.dense_step_bytes)});
   table.add({"  in a compressed step", bytes_text(s.compressed_step_bytes)});
-  table.add({"dense fp16, fp32 volume / sent", ratio_text(s.ratio_fp16) + ", " + ratio_text(s.ratio_fp32)});
+  table.add({"volume of dense fp16, fp32 / volume sent", ratio_text(s.ratio_fp16) + ", " + ratio_text(s.ratio_fp32)});
   for (const analysis::CommunicationTime& time : s.communication) {
     table.add({"communication per step on " + time.cluster, seconds_text(time.mean_seconds)});
   }

@@ -138,7 +138,7 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
   Figure figure{.name = "steps-" + arm,
                 .caption =
                     "How far one bit at its tensor's scale would move the coordinate with the smallest denominator, in "
-                    "learning rates. If this is large, compressed steps explode."};
+                    "learning rates. Large values warn that compressed steps may explode, but do not prove it."};
   figure.plot = {.title = "Longest steps of one bit, " + arm,
                  .x_label = "step",
                  .y_label = "learning rates",

@@ -113,9 +113,8 @@ std::string variance_html(const Report& report, const std::vector<Figure>& figur
   for (std::size_t a = 0; a < report.variances.size(); ++a) {
     const analysis::VarianceView& view = report.variances[a];
     body += html::heading(3, report.variance_arms[a]) +
-            html::paragraph(std::string("Threshold: ").append(rule_of(view)) + ".") +
-            html::table(thresholds_table(view)) + html::table(drift_table(view.drift)) +
-            html::table(tensors_table(view.tensors));
+            html::paragraph(std::string("Rules: ").append(rule_of(view)) + ".") + html::table(thresholds_table(view)) +
+            html::table(drift_table(view.drift)) + html::table(tensors_table(view.tensors));
     body += figures_html(figures, numbered("tensors", a));
     if (report.step_sizes[a])
       body += html::table(steps_table(*report.step_sizes[a])) + figures_html(figures, numbered("steps", a));

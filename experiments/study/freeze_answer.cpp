@@ -234,7 +234,8 @@ FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request,
     answer.ratio_fp16 = answer.judged.rows[0].arms[0].ratio_fp16;
     answer.times = saved_times(laboratory.judging_arms(), prices);
   }
-  answer.verdict_runs = 3 * static_cast<Index>(answer.judged.seeds.size());
+  const auto runs_per_seed = static_cast<Index>(answer.judged.arms.size()) + 2;  // dense and frozen, besides the arms
+  answer.verdict_runs = answer.freeze_step > 0 ? runs_per_seed * static_cast<Index>(answer.judged.seeds.size()) : 0;
   answer.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return std::move(answer);
 }

@@ -158,9 +158,9 @@ TEST_CASE("comparison: learning rates stand with each verdict, and grids are com
   const std::vector<VerdictSection> sections = sections_of(result);
   REQUIRE(sections.size() == 2);
   CHECK(sections[0].heading == "at the best learning rates");
-  CHECK_THAT(sections[0].rule, StartsWith("1 comparison, by its 95% interval"));
+  CHECK_THAT(sections[0].rule, StartsWith("1 comparison, judged by its 95% interval"));
   CHECK(sections[1].verdicts.size() == 3);
-  CHECK_THAT(sections[1].rule, StartsWith("3 comparisons, each by its 98.3% interval"));
+  CHECK_THAT(sections[1].rule, StartsWith("3 comparisons, each judged by its 98.3% interval"));
 }
 
 TEST_CASE("comparison: a parent at its best rate judges its own children, and the number is corrected for") {

@@ -55,10 +55,10 @@ TEST_CASE("verdict: better and worse, with interval, pairs, p and learning rates
   CHECK(better.difference.relative.half_width == Approx(3.182446 * 0.0057735 / 2).epsilon(1e-5));
   CHECK(better.difference.p == 0.125);
   CHECK(better.warnings.empty());
-  CHECK(
-      better.sentence ==
-      "b is better than a: final loss 2.5% lower (95% interval -3.42% to -1.58% by t over 4 paired seeds, sign-flip p "
-      "0.125); learning rate 0.01 (of 3 tried: 0.001, 0.01, 0.1) against 0.001 (the only one tried)");
+  CHECK(better.sentence ==
+        "b is better than a: final loss 2.5% lower (95% interval -3.42% to -1.58%, Student's t over 4 paired seeds; "
+        "sign-flip test: p = 0.125); learning rate 0.01 (of 3 tried: 0.001, 0.01, 0.1) against 0.001 (the only one "
+        "tried)");
   CHECK_THAT(of(make_arm("a", {1, 1}), make_arm("b", {101.254, 101.254})).sentence,
              Contains("final loss 10025% higher (95% interval 10025% to 10025%"));
   const Verdict worse = of(b, a);
@@ -76,7 +76,7 @@ TEST_CASE("verdict: what the seeds do not tell is not resolved, and it says how 
   CHECK(verdict.seeds_needed == 11);
   CHECK_THAT(verdict.sentence,
              StartsWith("b against a is not resolved (about 11 seeds would be needed): final loss 0.1% "
-                        "higher (95% interval -2.42% to 2.62% by t over 3 paired seeds"));
+                        "higher (95% interval -2.42% to 2.62%, Student's t over 3 paired seeds"));
   CHECK_THAT(verdict.sentence, !Contains("no difference"));
   // -19% to +58% over three seeds: mean 0.195, half width 0.385, deviation 0.155
   const double wide = 0.385 * std::sqrt(3.0) / 4.302653;
@@ -129,16 +129,17 @@ TEST_CASE("verdict: the level is corrected for the number of comparisons, and it
   CHECK(third.criterion.level_of_each() == Approx(1 - 0.05 / 3));
   CHECK(third.difference.relative.half_width == Approx(7.648804 * 0.01 / std::sqrt(3.0)).epsilon(1e-5));
   CHECK(third.judgement == Judgement::not_resolved);
-  CHECK_THAT(third.sentence, Contains("(98.3% interval -1.42% to 7.42% by t"));
+  CHECK_THAT(third.sentence, Contains("(98.3% interval -1.42% to 7.42%, Student's t"));
   // t at 99.1667% and 80%, 13 degrees: (2.745939 + 0.870152)^2 = 13.08 <= 14; 12: (2.779473 + 0.872609)^2 = 13.34 > 13
   CHECK(third.seeds_needed == 14);
   CHECK_THAT(
       text_of(Criterion{.comparisons = 3}),
-      StartsWith("3 comparisons, each by its 98.3% interval (95% for all together, by Bonferroni); equivalent: the "
-                 "interval lies within 1%") &&
+      StartsWith("3 comparisons, each judged by its 98.3% interval (95% for all together, by Bonferroni); equivalent "
+                 "means that the interval lies within ±1%") &&
           Contains("power of 80%"));
-  CHECK_THAT(text_of(Criterion{.margin = 0.005}), StartsWith("1 comparison, by its 95% interval; equivalent: the "
-                                                             "interval lies within 0.5%"));
+  CHECK_THAT(text_of(Criterion{.margin = 0.005}),
+             StartsWith("1 comparison, judged by its 95% interval; equivalent means "
+                        "that the interval lies within ±0.5%"));
   CHECK_THAT(text_of(Criterion{.comparisons = 1000}), Contains("99.995% interval"));
 }
 

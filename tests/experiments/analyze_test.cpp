@@ -88,9 +88,11 @@ TEST_CASE("analyze: what seeds do not tell is not resolved, what is equivalent i
   const Outcome strict = analyze(folder, {"arms", "--margin", "1e-9"});
   CAPTURE(strict.out, strict.err);
   REQUIRE(strict.status == 0);
-  CHECK_THAT(strict.out, Contains("1 comparison, by its 95% interval; equivalent: the interval lies within 1e-07%") &&
-                             Contains("onebit-adam against adam is not resolved (") &&
-                             Contains(" seeds would be needed)") && !Contains("no difference"));
+  CHECK_THAT(
+      strict.out,
+      Contains("1 comparison, judged by its 95% interval; equivalent means that the interval lies within ±1e-07%") &&
+          Contains("onebit-adam against adam is not resolved (") && Contains(" seeds would be needed)") &&
+          !Contains("no difference"));
   const Outcome loose = analyze(folder, {"arms", "--margin", "0.99"});
   CHECK_THAT(loose.out, Contains("equivalent within 99%: final loss") && !Contains("not resolved"));
   const Outcome json = analyze(folder, {"arms", "--margin", "9.5367431640625e-07", "--json"});
@@ -120,7 +122,7 @@ TEST_CASE("analyze: an arm is compared with its own parent at the parent's best 
   REQUIRE(result.status == 0);
   for (const Outcome* shown : {&run, &result}) {  // compare prints the same about its logs as analyze
     CHECK_THAT(shown->out,
-               Contains("at the best learning rates: 2 comparisons, each by its 97.5% interval") &&
+               Contains("at the best learning rates: 2 comparisons, each judged by its 97.5% interval") &&
                    Contains("at other learning rates: 1 comparison") &&
                    Contains("learning rate 0.01 (the only one tried) against 0.01 (of 2 tried: 1e-06, 0.01)") &&
                    Contains("note: the parent of onebit-lamb, lamb, is not among the runs: compared with "

@@ -25,7 +25,7 @@ TEST_CASE("a run chooses its evaluations by what it trains on, says so and recor
   CHECK(json_value(plan.out, "eval.every") == "\"6\"");  // 24 examples are trained on: 12 may be evaluated
   CHECK(json_value(plan.out, "eval.examples") == "\"6\"");
   const Outcome run = run_onebit(folder, tiny_run("run", {"-o", "run.h5"}));
-  CHECK_THAT(run.out, Contains("evaluates 6 of ") && Contains(" examples every 6 steps\n"));
+  CHECK_THAT(run.out, Contains("evaluation: 6 of ") && Contains(" examples every 6 steps\n"));
   CHECK(recorded(folder / "run.h5", "eval.every") == "6");
   CHECK(recorded(folder / "run.h5", "eval.examples") == "6");
   CHECK(sim::LogReader(folder / "run.h5").evaluations().size() == 2);
