@@ -48,7 +48,7 @@ class Recorder:
         rows = [self._flat(gradient) for gradient in gradients]
         steps, workers, parameters = self.gradients.shape
         if len(rows) != workers or any(row.size != parameters for row in rows):
-            raise ValueError(f"{[row.size for row in rows]} numbers by worker, wanted {workers} times {parameters}")
+            raise ValueError(f"{[row.size for row in rows]} numbers by worker, expected {workers} times {parameters}")
         self.gradients.resize(steps + 1, axis=0)
         for worker, row in enumerate(rows):
             self.gradients[steps, worker] = row

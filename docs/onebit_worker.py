@@ -83,12 +83,12 @@ class _Worker:
 
     def _write(self, tensors, row):
         if set(tensors) != set(self.sizes):
-            raise ValueError(f"tensors {sorted(tensors)}, wanted {sorted(self.sizes)}")
+            raise ValueError(f"tensors {sorted(tensors)}, expected {sorted(self.sizes)}")
         at = 0
         for name, size in self.sizes.items():
             values = np.asarray(tensors[name])
             if values.shape != tuple(self.model.tensors[name]):
-                raise ValueError(f"{name} has the shape {values.shape}, wanted {tuple(self.model.tensors[name])}")
+                raise ValueError(f"{name} has the shape {values.shape}, expected {tuple(self.model.tensors[name])}")
             row[at:at + size] = values.ravel()
             at += size
 

@@ -65,7 +65,7 @@ class Reader {
     const Tree root = parse();
     check_object(root, "");
     const auto optimizer = root.find("optimizer");
-    if (optimizer == root.not_found()) fail("no optimizer section", "", "wanted: \"optimizer\": {\"type\": ...}");
+    if (optimizer == root.not_found()) fail("no optimizer section", "", "expected: \"optimizer\": {\"type\": ...}");
     read_optimizer(optimizer->second);
     for (const Parameter& parameter : deepspeed::parameters_beside()) read_value(root, "", parameter);
     for (const auto& [key, value] : root) {
@@ -100,16 +100,16 @@ class Reader {
   void check_object(const Tree& tree, const std::string& place) const {
     std::set<std::string> seen;
     for (const auto& [key, value] : tree) {
-      if (key.empty()) fail("not a JSON object", place, "wanted: {\"key\": value, ...}");
+      if (key.empty()) fail("not a JSON object", place, "expected: {\"key\": value, ...}");
       if (!seen.insert(key).second) fail("key given twice", place + key, "give it once");
     }
-    if (!tree.data().empty()) fail("not a JSON object", place, "wanted: {\"key\": value, ...}");
+    if (!tree.data().empty()) fail("not a JSON object", place, "expected: {\"key\": value, ...}");
   }
 
   void read_optimizer(const Tree& section) {
     check_object(section, "optimizer.");
     const auto named = section.find("type");
-    if (named == section.not_found()) fail("no optimizer type", "optimizer", "wanted: \"type\": \"OneBitAdam\"");
+    if (named == section.not_found()) fail("no optimizer type", "optimizer", "expected: \"type\": \"OneBitAdam\"");
     const std::string name = named->second.data();
     const Type& type = find_type(name);
     result_.mapped.push_back({"optimizer.type", "optimizer", type.optimizer, true});
@@ -149,7 +149,7 @@ class Reader {
 
   void read_train_batch(const Tree& value) {
     if (is_automatic(kTrainBatch, value)) return;
-    if (!value.empty()) fail("wrong type of value", kTrainBatch, "wanted: a single value");
+    if (!value.empty()) fail("wrong type of value", kTrainBatch, "expected: a single value");
     result_.train_batch = parse_integer(result_.path + ": " + kTrainBatch, value.data());
     if (result_.train_batch < 1) fail("option out of range", kTrainBatch + (" " + value.data()), "at least 1");
   }
@@ -169,7 +169,7 @@ class Reader {
     }
     if (known->only != nullptr && value.data() != known->only) {
       fail("unsupported value of a parameter", place + " '" + value.data() + "'",
-           std::string("wanted: ") + known->only);
+           std::string("expected: ") + known->only);
     }
     if (key == "adam_w_mode" || key == "torch_adam") check_decay(type, parameters);
     result_.ignored.push_back({place, known->reason});
@@ -212,7 +212,7 @@ class Reader {
       if (name.empty() && item.empty()) texts.push_back(item.data());
     }
     if (wanted == 1 || texts.size() != value.size() || texts.size() != wanted) {
-      fail("wrong type of value", key, wanted == 1 ? "wanted: a single value" : "wanted: a list of two numbers");
+      fail("wrong type of value", key, wanted == 1 ? "expected: a single value" : "expected: a list of two numbers");
     }
     return texts;
   }

@@ -57,7 +57,7 @@ void check_used(const Settings& settings, const RunConfig& config, const std::st
 }  // namespace
 
 void malformed(const std::string& option, const std::string& text, const std::string& wanted) {
-  throw ConfigError("malformed option value", option + " '" + text + "'", "wanted: " + wanted);
+  throw ConfigError("malformed option value", option + " '" + text + "'", "expected: " + wanted);
 }
 
 Index parse_integer(const std::string& option, const std::string& text) {

@@ -187,7 +187,7 @@ TEST_CASE("deepspeed: an unknown type or parameter is refused with the nearest")
   check_refused(optimizer("OneBitAdam", R"("cuda-aware": false)"), {"optimizer.params.cuda-aware"});
   check_refused(optimizer("Adam", R"("freeze_step": 3)"), {"unknown parameter of Adam", "freeze_step"});
   check_refused(optimizer("OneBitAdam", R"("max_grad_norm": 1.0)"), {"max_grad_norm", "gradient_clipping"});
-  check_refused(optimizer("OneBitAdam", R"("amsgrad": true)"), {"amsgrad 'true'", "wanted: false"});
+  check_refused(optimizer("OneBitAdam", R"("amsgrad": true)"), {"amsgrad 'true'", "expected: false"});
 }
 
 TEST_CASE("deepspeed: a value of the wrong type is refused with its place") {

@@ -246,7 +246,7 @@ TEST_CASE("errors: malformed booleans and unknown words") {
   check_error(run_with({"--optimizer.bias-correction="}), {"optimizer.bias-correction"});
   check_error(run_with({"--optimizer.semantics", "papers"}), {"optimizer.semantics", "papers", "deepspeed"});
   check_error(run_with({"--feedback", "true"}), {"feedback", "true", "none"});
-  check_error(run_with({"--model.precision", "fp16"}), {"(model.precision 'fp16'); wanted: bf16, fp32, tf32"});
+  check_error(run_with({"--model.precision", "fp16"}), {"(model.precision 'fp16'); expected: bf16, fp32, tf32"});
 }
 
 TEST_CASE("errors: hyper-parameters of optimizers and codecs that are not numbers") {

@@ -415,7 +415,7 @@ TEST_CASE("external: a program that fails in the run ends it with a complete log
     failed("exit", {"ended with exit status 7: broken on purpose", "model.command " + bench.command("exit")});
     failed("kill", {"was ended by signal 9"});
     failed("raise", {"reports error ArithmeticError: no idea"});
-    failed("size", {"layer1.bias has the shape (2,), wanted (3,)"});
+    failed("size", {"layer1.bias has the shape (2,), expected (3,)"});
     failed("names", {"ValueError: tensors ['layer1.weight']"});
   }
   check_failed(bench,

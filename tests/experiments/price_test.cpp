@@ -274,7 +274,7 @@ TEST_CASE("price: bad clusters and options are refused in one line") {
       {good + "per-message = -1\n", "per-message"},
       {"[nic]\nnominal = 1e9\neffective = 1e9\nlatency = -1e-5\n", "latency"},
       {"[nic]\nnominal = 1e14\neffective = 1e9\n", "if this is a number of bits"},
-      {"[nic]\nnominal = fast\neffective = 1e9\n", "wanted: bytes per second"},
+      {"[nic]\nnominal = fast\neffective = 1e9\n", "expected: bytes per second"},
       {"gpu-link = nvlink9\n" + good, "nvlink"},
       {"stragglers = 1\n" + good, "NODE:FACTOR"},
   };

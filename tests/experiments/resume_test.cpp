@@ -153,7 +153,7 @@ TEST_CASE("resume: what is allowed to differ still needs a checkpoint, as many w
   const auto with = [](const Arguments& options, const std::string& allowed) {
     return checkpointing(joined({"--resume", "--resume.allow", allowed}, options));
   };
-  check_refused(folder, with({"--optimizer.lr", "0.5"}, "optimizer.lr"), {"no checkpoint", "--overwrite"});
+  check_refused(folder, with({"--optimizer.lr", "0.5"}, "optimizer.lr"), {"only from a checkpoint", "--overwrite"});
   run_onebit(folder, checkpointing({"--overwrite"}));
   const std::string whole = read_file(folder / "run.h5.checkpoint-40");
   fs::remove(folder / "run.h5.checkpoint-30");

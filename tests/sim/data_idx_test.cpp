@@ -123,7 +123,7 @@ TEST_CASE("idx: damage is refused with file name and reason") {
       {"empty", "", "truncated: 0 of 4 bytes (FILE, offset 0)"},
       {"three-bytes", good.substr(0, 3), "truncated: 3 of 4 bytes (FILE, offset 3)"},
       {"no-dimensions", good.substr(0, 9), "truncated: 9 of 16 bytes (FILE, offset 9)"},
-      {"wrong-magic", labels_file(40), "bad magic 0x00000801, wanted 0x00000803 (FILE, offset 0)"},
+      {"wrong-magic", labels_file(40), "bad magic 0x00000801, expected 0x00000803 (FILE, offset 0)"},
       {"huge-count", word(0x803) + word(0xffffffff) + good.substr(8), "exceed the limit"},
       {"huge-product", word(0x803) + std::string(12, '\xff') + pixels, "4294967295 x 4294967295 x 4294967295 values"},
       {"wrapping", word(0x803) + word(0x80000000) + word(0x80000000) + word(4) + pixels, "exceed the limit"},

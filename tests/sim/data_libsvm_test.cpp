@@ -151,7 +151,7 @@ TEST_CASE("libsvm: files and options that cannot be") {
   refuses(config, "--data.path", "one LIBSVM file");
   config = libsvm(good);
   config.test = {good, good};
-  refuses(config, "--data.test", "one LIBSVM file");
+  refuses(config, "--data.test", "one LIBSVM test file");
   for (const Index features : {Index{-1}, libsvm_features + 1, INT64_MAX}) {
     config = libsvm(good);
     config.features = features;

@@ -95,7 +95,7 @@ IdxLayout parse_idx(const Bytes& bytes, Index dimensions) {
   const std::uint64_t magic = 0x800U + static_cast<std::uint64_t>(dimensions);  // 0x08: unsigned bytes
   const std::uint64_t found = bytes.big_endian(0, 4);
   if (found != magic) {
-    bytes.refuse("bad magic " + hex(found) + ", wanted " + hex(magic), 0,
+    bytes.refuse("bad magic " + hex(found) + ", expected " + hex(magic), 0,
                  "give --data.path images,labels in this order");
   }
   IdxLayout layout{.sizes = {}, .header = idx_header(dimensions)};

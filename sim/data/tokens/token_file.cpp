@@ -26,7 +26,7 @@ bool is_width(Index width) {
 TokenLayout read_header(const Bytes& bytes) {
   bytes.need(header_bytes);
   if (bytes.little_endian(8, 4) != 1) {
-    bytes.refuse("the token file has version " + std::to_string(bytes.little_endian(8, 4)) + ", wanted 1", 8);
+    bytes.refuse("the token file has version " + std::to_string(bytes.little_endian(8, 4)) + ", expected 1", 8);
   }
   const auto width = static_cast<Index>(bytes.little_endian(12, 4));
   if (!is_width(width)) bytes.refuse("tokens of " + std::to_string(width) + " bytes, expected 1, 2 or 4", 12);
@@ -78,7 +78,7 @@ TokenLayout parse_tokens(const Bytes& bytes, Index token_bytes) {
   const bool header = bytes.text().starts_with(magic);
   TokenLayout layout = header ? read_header(bytes) : without_header(bytes, token_bytes);
   if (token_bytes != 0 && layout.width != token_bytes) {
-    bytes.refuse("tokens of " + std::to_string(layout.width) + " bytes, wanted " + std::to_string(token_bytes), 12);
+    bytes.refuse("tokens of " + std::to_string(layout.width) + " bytes, expected " + std::to_string(token_bytes), 12);
   }
   if (layout.first == bytes.size()) bytes.refuse("no tokens", bytes.size());
   layout.vocabulary = checked_vocabulary(bytes, layout);
