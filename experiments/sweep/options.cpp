@@ -66,7 +66,7 @@ Rows sweep_rows() {
 
 Command sweep_syntax() {
   return {.name = "sweep",
-          .doc = "train a grid of runs, each in its own process; resumes, retries, shares work among machines",
+          .doc = "train a grid of runs, each in its own process, with resuming, retries and shards on several machines",
           .accepts = {.run = true, .config = true, .preset = true, .deepspeed = true},
           .own = own_options(sweep_rows())};
 }

@@ -52,7 +52,7 @@ constexpr Column plain(Text group, Text name, ColumnType type, Shape shape, Text
 constexpr Column table[] = {
     plain("", "status", text16, Shape::scalar, "", "running, finished, stopped, diverged, failed or damaged"),
     plain("", "committed_rows", int64, Shape::scalar, "1",
-          "number of complete rows of /steps; readers must not trust more"),
+          "number of complete rows of /steps; readers must ignore rows beyond it"),
     plain("committed", "workers", int64, Shape::scalar, "1", "number of complete rows of /workers"),
     plain("committed", "tensors", int64, Shape::scalar, "1", "number of complete rows of /tensors"),
     plain("committed", "probes", int64, Shape::scalar, "1", "number of complete rows of /probes"),
