@@ -97,7 +97,8 @@ std::vector<Measurement> read_table(Lines& lines) {
     if (lines.text().empty() || lines.text().front() == '#') continue;
     const std::vector<std::string> cells = cells_of(lines.text());
     if (cells.size() != header.size())
-      lines.refuse("the row has " + std::to_string(cells.size()) + " cells, the header has " + std::to_string(header.size()));
+      lines.refuse("the row has " + std::to_string(cells.size()) + " cells, the header has " +
+                   std::to_string(header.size()));
     Measurement row;
     row.nodes = count_in(cells[places[0]], lines);
     row.gpus_per_node = count_in(cells[places[1]], lines);
