@@ -13,9 +13,9 @@ namespace onebit::optim {
 std::string_view parent_of(std::string_view optimizer);
 
 /// Name of the optimizer that freezes its variance as this one does and then exchanges the same vectors uncompressed:
-/// onebit-adam-32 for 1-bit Adam, zeroone-adam-32 for 0/1 Adam. It differs from the dense optimizer in everything
-/// but compression and local steps: the freeze and, for 0/1 Adam, the rare updates of the variance. Empty if the
-/// optimizer has no such twin.
+/// onebit-adam-32 for 1-bit Adam, zeroone-adam-32 for 0/1 Adam. Like this one it has the freeze and, for 0/1
+/// Adam, the rare updates of the variance, but neither compression nor local steps. Empty if the optimizer has no such
+/// twin.
 std::string_view uncompressed_twin_of(std::string_view optimizer);
 
 /// Whether a run that freezes its variance is bitwise equal, up to the freeze, to a run that never freezes it, and so

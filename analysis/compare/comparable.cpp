@@ -8,10 +8,10 @@ namespace onebit::analysis {
 namespace {
 
 [[noreturn]] void refuse(const std::string& subject, const std::string& difference, const Run& a, const Run& b) {
-  throw ConfigError("logs that cannot be compared: their " + subject + ", " + difference,
+  throw ConfigError("the logs cannot be compared because their " + subject + " differ: " + difference,
                     a.summary.path + " and " + b.summary.path,
                     subject == "evaluations" ? "give all runs the same --eval.split and --eval.examples"
-                                             : "compare runs of one problem");
+                                             : "compare runs of the same problem");
 }
 
 std::string pair_text(const std::string& name, const std::string& a, const std::string& b) {

@@ -131,7 +131,7 @@ std::string main_clause(const Arm& baseline, const Arm& arm, const Verdict& verd
     case Judgement::undefined:
       break;
   }
-  return pair + " have no relative difference: a final loss of " + baseline.name + " is 0";
+  return "the relative difference of " + pair + " is undefined: a final loss of " + baseline.name + " is 0";
 }
 
 /// Returns "0.01 (of 3 tried: 0.001, 0.01, 0.1)".

@@ -72,7 +72,7 @@ struct Verdict {
 Verdict judge(const Arm& baseline, const Arm& arm, const Rates& baseline_rates, const Rates& arm_rates,
               const Criterion& criterion = {});
 
-/// Returns the number of comparisons and their criterion: "3 comparisons, each by its 98.3% interval (...)".
+/// Returns the number of comparisons and their criterion: "3 comparisons, each judged by its 98.3% interval (...)".
 std::string text_of(const Criterion& criterion);
 
 /// Returns "seed 3 diverged: ... (out/adam-3.h5)" for every run that did not finish.

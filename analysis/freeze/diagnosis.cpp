@@ -186,13 +186,13 @@ void check_steps(const Facts& facts, Found& found) {
   const LossChange change = loss_change(facts.steps, facts.freeze_step);
   const double before = change.before, after = change.at_end;
   const bool harm = facts.log.status() == sim::RunStatus::diverged || after > before + kLossRise * std::fabs(before);
-  std::string text = compressed ? "the codec's errors are divided by small frozen denominators"
+  std::string text = compressed ? "the compressed momentum is divided by small frozen denominators"
                                 : "momenta are divided by small frozen denominators";
-  text += ": after the freeze at " + at_step(facts.freeze_step) + ", steps are up to " + text_of(explosion->after) +
-          " learning rates long (root mean square over coordinates, at " + at_step(explosion->step) +
+  text += ": after the freeze at " + at_step(facts.freeze_step) + ", a step moves coordinates by up to " +
+          text_of(explosion->after) + " learning rates (root mean square, at " + at_step(explosion->step) +
           "); before it, at most " + text_of(explosion->before);
   if (compressed && delta < 0)
-    text += "; the codec adds more than it keeps (delta " + text_of(delta) +
+    text += "; the codec's error is longer than its vector (delta " + text_of(delta) +
             ": the elements of its vectors differ widely in size)";
   if (harm) text += "; the loss goes from " + text_of(before) + " to " + text_of(after);
   const std::string optimizer = option_of(facts.log.header(), "optimizer").value_or("onebit-adam");
@@ -262,7 +262,7 @@ void check_end(const Facts& facts, Found& found) {
   const sim::RunStatus status = facts.log.status();
   if (status == sim::RunStatus::diverged) found.push_back(divergence(facts, reason));
   if (status == sim::RunStatus::failed) {
-    const bool never = reason.find("never did") != std::string::npos;
+    const bool never = reason.find("before its compression stage") != std::string::npos;
     found.push_back({Severity::problem, never ? Cause::never_compressed : Cause::not_finished, reason, ""});
   }
   if (status == sim::RunStatus::stopped || status == sim::RunStatus::running) {

@@ -18,7 +18,7 @@ enum class Cause {
   server_errors_dropped,
   errors_lost,  ///< errors were lost for an unknown reason
   variance_frozen_early,
-  compressed_steps_explode,  ///< the codec's errors are divided by small frozen denominators
+  compressed_steps_explode,  ///< the compressed momentum is divided by small frozen denominators
   frozen_steps_explode,      ///< without a codec, momenta are divided by small frozen denominators
   loss_rose_at_freeze,
   never_compressed,

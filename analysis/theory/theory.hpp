@@ -31,8 +31,9 @@ struct TheoryConstants {
       std::numeric_limits<double>::quiet_NaN();  ///< twice the largest error norm of any worker or the servers
 };
 
-/// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as secondary texts quote it. In it,
-/// v stands for the denominators d = sqrt(v) + eps of the update:
+/// Both sides of Theorem 1 of 1-bit Adam up to a step of the compression stage, as secondary sources state it. In it,
+/// g is the learning rate, b beta1, e epsilon, s sigma, n the number of workers, T the number of steps since the
+/// freeze, and v stands for the denominators d = sqrt(v) + eps of the update:
 ///   (1 - g L/v - 2 g^2 L^2/((1-b)^2 v^2)) sum ||grad f||_V^2
 ///     <= 2 (f(x0) - f*)/g + 6 g^2 L^2 e^2 T/((1-b)^2 v^3) + L g s^2 T/(n v) + 2 g^2 L^2 s^2 T/(n (1-b)^2 v^2)
 /// The constants 6, 2, 2 and the powers of v in the noise terms are uncertain, so both sides are reported without a

@@ -34,7 +34,7 @@ class WorkerError : public Error {
   using Error::Error;
 };
 
-/// A GPU failed while it computed; its contents are lost. Exit status 1.
+/// A call of CUDA or cuBLAS failed. What the GPU held may be lost. Exit status 1.
 class DeviceError : public Error {
   using Error::Error;
 };

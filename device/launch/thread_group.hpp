@@ -48,7 +48,7 @@ class GroupLanes {
  public:
   ONEBIT_DEVICE GroupLanes(const Member& member, Index index, Index members, const GroupScratch& scratch)
       : member_(member), index_(index), members_(members), scratch_(scratch) {}
-  GroupLanes(const GroupLanes&) = delete;  // a copy would lose track of the turns
+  GroupLanes(const GroupLanes&) = delete;  // a copy would not know which of the two buffers comes next
   GroupLanes& operator=(const GroupLanes&) = delete;
 
   /// Calls visit(i) for i in [0, n); the same i and n always go to the same lane.

@@ -68,8 +68,8 @@ struct LogPart {
   double of_a_step() const { return seconds / every; }
 };
 
-/// Times of one step of all workers in the run's longest stage, by part. To compare with: the step's floor, and one
-/// step of plain Adam on one batch of the same total size.
+/// Times of one step of all workers in the run's longest stage, by part. For comparison, it also has the step's floor
+/// and the time of one step of plain Adam on one batch of the same total size.
 struct StepBench {
   double step = 0;
   std::vector<std::pair<std::string, double>> parts;  ///< name and median seconds, in the order of a step

@@ -38,7 +38,8 @@ std::vector<Option<Options>> rows() {
                        "with --validate",
                        ONEBIT_PLACE(judging.thresholds)),
         field<Options>("fit",
-                       "fit the squared gradient as a power of steps, workers or errors, over logs that differ in it; "
+                       "fit the squared gradient as a power of one quantity (steps, workers or errors) over logs that "
+                       "differ in it; "
                        "-o: stem of the pictures' names",
                        ONEBIT_PLACE(fit)),
         field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",

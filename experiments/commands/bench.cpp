@@ -34,8 +34,10 @@ struct Options : CommandInput {
 std::vector<Option<Options>> rows() {
   constexpr Index most = std::numeric_limits<Index>::max();
   return {field<Options>("out", "bench mpi: file for the table; not given: standard output", ONEBIT_PLACE(out)),
-          between<Options>("elements", "bench kernels: elements of the largest operand; 0: 4x the last-level cache", 0,
-                           most, ONEBIT_PLACE(elements)),
+          between<Options>(
+              "elements",
+              "bench kernels: elements of the largest operand; 0: four times the last-level cache, at least 256 MB", 0,
+              most, ONEBIT_PLACE(elements)),
           between<Options>("rounds", "measured rounds; 0: 5 for kernels, 15 for price, 30 for the others", 0, 100000,
                            ONEBIT_PLACE(rounds)),
           integers<Options>(

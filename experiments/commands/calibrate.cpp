@@ -54,7 +54,9 @@ void print_fits(const std::vector<Measurement>& rows, const std::vector<Fit>& fi
     worst.push_back(percent_text(fit.worst_left_out));
   }
   table.add(worst);
-  std::cout << "predicted / measured - 1: for a fit to all rows and, as 'left out', for a fit without the row\n\n";
+  std::cout
+      << "predicted / measured - 1: for a fit to all rows and, as 'left out', for a fit without the rows of the same "
+         "numbers of nodes and GPUs\n\n";
   table.print(std::cout);
   const Fit& best = fits.front();
   std::cout << "\nalgorithm: " << netmodel::name(best.cluster.all_reduce) << " (" << reason_of(fits, start) << ")"

@@ -78,8 +78,9 @@ std::vector<Option<PriceConfig>> pricing_options() {
 
 /// Returns the options that give the command `price` a task besides pricing a step.
 std::vector<Option<PriceConfig>> task_options() {
-  return {field<PriceConfig>("target", "held-out loss: the time or the steps until a run reaches it count",
-                             ONEBIT_PLACE(target)),
+  return {field<PriceConfig>(
+              "target", "held-out loss to reach: the time, or the number of steps, until a run reaches it is reported",
+              ONEBIT_PLACE(target)),
           field<PriceConfig>("calibrate",
                              "fit a cluster to the measured all-reduces in this file, CSV or output of nccl-tests",
                              ONEBIT_PLACE(calibrate)),

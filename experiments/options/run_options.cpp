@@ -163,9 +163,8 @@ std::vector<RunOption> run_size_options() {
             ONEBIT_PLACE(checkpoint.every)),
       field("checkpoint.keep", "number of checkpoints to keep, the newest ones", ONEBIT_PLACE(checkpoint.keep)),
       field("eval.every",
-            "steps between evaluations; 0: a twentieth of the run, or more if evaluations would take more than a fifth "
-            "of "
-            "its time",
+            "steps between evaluations; 0: a twentieth of the run, or more if evaluations would cost more than a fifth "
+            "of it",
             ONEBIT_PLACE(eval.every)),
       field(
           "eval.examples",

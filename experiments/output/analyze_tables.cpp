@@ -99,14 +99,14 @@ Table tensors_table(std::vector<analysis::TensorStability> tensors) {
     return tensor.stable_step > 0 ? tensor.stable_step : std::numeric_limits<Index>::max();
   };
   std::ranges::stable_sort(tensors, [&](const auto& a, const auto& b) { return late(a) > late(b); });
-  Table table({"tensor, latest stable first", "elements", "stable from", "last ratio", "shadow / frozen"});
+  Table table({"tensor (last to become stable first)", "elements", "stable from", "last ratio", "shadow / frozen"});
   for (std::size_t i = 0; i < std::min(tensors.size(), kTensorsShown); ++i) {
     const analysis::TensorStability& tensor = tensors[i];
     table.add({tensor.name, std::to_string(tensor.size), step_text(tensor.stable_step), number(tensor.last_ratio),
                number(tensor.drift)});
   }
   if (tensors.size() > kTensorsShown)
-    table.add({std::to_string(tensors.size() - kTensorsShown) + " more, stable earlier"});
+    table.add({std::to_string(tensors.size() - kTensorsShown) + " more, which became stable earlier"});
   return table;
 }
 
@@ -131,7 +131,8 @@ Table steps_table(const analysis::StepSizes& sizes) {
     table.add({tensor.name, std::to_string(tensor.size), number(tensor.longest[row]), number(tensor.high[row]),
                number(tensor.typical[row])});
   }
-  if (tensors.size() > kTensorsShown) table.add({std::to_string(tensors.size() - kTensorsShown) + " more, shorter"});
+  if (tensors.size() > kTensorsShown)
+    table.add({std::to_string(tensors.size() - kTensorsShown) + " more, with shorter steps"});
   return table;
 }
 

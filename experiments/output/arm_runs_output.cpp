@@ -48,7 +48,7 @@ void print_runs(const std::vector<Arm>& arms, std::ostream& out) {
 
 /// Prints bytes, time and errors of the codecs in compressed steps, from each arm's first run.
 void print_codecs(const std::vector<Arm>& arms, std::ostream& out) {
-  Table table({"compressed steps", "up", "down", "vs fp16", "codec time/step", "worker codec error",
+  Table table({"compressed steps", "up", "down", "vs fp16", "codec time, mean step", "worker codec error",
                "server codec error", "distance from the mean"});
   bool any = false;
   for (const Arm& arm : arms) {

@@ -97,7 +97,8 @@ double relative_difference(double expected, double value) {
 
 /// Whether rounding, which training amplifies, can explain how losses differ. It can if the differences are too small
 /// to matter, or if they have no consistent sign over the seeds and the mean loss lies within the recorded interval.
-/// The test of the sign uses three times the 95% interval, because chance alone would flag one arm in twenty.
+/// The mean difference has to lie within three half-widths of its 95% interval around 0: with a single half-width,
+/// chance alone would reject one arm in twenty.
 bool by_rounding(const ArmAgreement& arm, const std::vector<double>& expected, const std::vector<double>& now) {
   constexpr double negligible = 1e-3;
   if (arm.largest <= negligible) return true;
@@ -133,7 +134,7 @@ class ArmCheck {
       differs(std::isfinite(result_.expected.half_width)
                   ? "the losses are shifted by " +
                         percent_text(analysis::paired_relative_difference(before_, now_).mean)
-                  : "the loss differs; one seed cannot show whether by rounding alone");
+                  : "the loss differs; a single seed cannot show whether rounding alone explains this");
     if (!result_.reason.empty()) {
       result_.agreement = Agreement::differs;
     } else {

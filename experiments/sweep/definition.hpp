@@ -30,7 +30,7 @@ void require_storable(const std::string& key, const std::string& value);
 /// Returns the definition as an INI file that `sweep --config` reads; two definitions are equal if their texts are.
 std::string text_of(const SweepDefinition& definition);
 
-/// Describes the first difference between two definitions' texts, e.g. "'x = 1' instead of 'x = 2'".
+/// Says how the stored text first differs from the one asked for, e.g. "it has 'x = 2' instead of 'x = 1'".
 std::string difference(const std::string& asked, const std::string& stored);
 
 }  // namespace onebit::experiments

@@ -59,7 +59,8 @@ std::unique_ptr<CostModel> make_cost_model(const CostModelConfig& config) {
     throw ConfigError("--fluid.jobs and --fluid.background have no effect", "cost model " + config.name,
                       "use --cost-model fluid, or leave the option out");
   }
-  if (config.jobs < 1 || config.jobs > 64) throw ConfigError("option out of range", "fluid.jobs", "from 1 to 64");
+  if (config.jobs < 1 || config.jobs > 64)
+    throw ConfigError("option out of range", "fluid.jobs " + std::to_string(config.jobs), "from 1 to 64");
   if (config.table.empty() && config.name == "table") {
     throw ConfigError("the cost model table needs measurements", "", "give a file with --cost-table FILE");
   }

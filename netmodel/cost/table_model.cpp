@@ -85,11 +85,8 @@ Estimate TableModel::cost(const Plan& plan, const Fabric& fabric) const {
                       "cost table", "measure it, or use --cost-model link-load");
   }
   if (!measured || size < points.front().size || size > points.back().size) {
-    const std::string all = "; measured on " + shape_of(fabric) + ": " + ranges_of(rows);
-    on_extended_((measured
-                      ? "the cost table is extrapolated"
-                      : std::string(name(collective)) + " was not measured, its time is inferred from all_reduce") +
-                 all);
+    on_extended_("times beyond the cost table are extrapolated, or inferred from all_reduce; measured on " +
+                 shape_of(fabric) + ": " + ranges_of(rows));
   }
   estimate.total = Seconds(interpolated(points, size, estimate.total.value));
   estimate.latency = estimate.reduction = Seconds(0);

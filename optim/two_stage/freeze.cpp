@@ -72,8 +72,10 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   if (!(config.threshold > 0 && config.threshold <= 1)) {
     throw ConfigError("freeze threshold out of range", "freeze.threshold " + shortest(config.threshold), "in (0, 1]");
   }
-  if (config.lag < 0 || config.after < 0 || config.dwell < 0)
-    throw ConfigError("negative number of steps", "freeze.lag, freeze.after, freeze.dwell");
+  for (const auto& [option, steps] :
+       {std::pair{"freeze.lag", config.lag}, {"freeze.after", config.after}, {"freeze.dwell", config.dwell}}) {
+    if (steps < 0) throw ConfigError("option out of range", option + (" " + std::to_string(steps)), "at least 0 steps");
+  }
   kind_ = kind_of(config.policy);
   if (kind_ == Kind::never) return;
   const bool rule = is_rule(kind_);
@@ -86,8 +88,8 @@ FreezePolicy::FreezePolicy(const FreezeConfig& config, Index total_steps, Index 
   const Index earliest = rule ? std::max(after_, lag_ + 1) + dwell - 1 + dry_runs : std::max(updates_, 1 + dry_runs);
   if (earliest < total_steps) return;
   throw ConfigError("the run would never reach the compression stage",
-                    "freeze " + config.policy + " takes at least " + std::to_string(earliest) + " steps, the run has " +
-                        std::to_string(total_steps),
+                    "freeze " + config.policy + " needs more than " + std::to_string(earliest) +
+                        " steps, the run has " + std::to_string(total_steps),
                     rule ? "use a shorter --freeze.lag, more steps, or --freeze fraction:F"
                          : "freeze earlier, use more steps, or --freeze never");
 }

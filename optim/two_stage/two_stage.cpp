@@ -76,7 +76,7 @@ std::string TwoStage::failed_expectation() const {
   const FreezePolicy& policy = core_.freeze_policy();
   const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
   if (policy.kind() == FreezePolicy::Kind::never || compressed) return "";
-  std::string text = "the run was asked to compress but never did (freeze " + config_.freeze.policy + ")";
+  std::string text = "the run ended before its compression stage (freeze " + config_.freeze.policy + ")";
   if (policy.kind() != FreezePolicy::Kind::fixed)
     text += ": the variance ratio reached the threshold too late or never";
   return text;

@@ -5,8 +5,8 @@
 //
 // `resnet20` has three stages of three blocks with 16, 32 and 64 channels. It is the paper's network for CIFAR-10,
 // except that the paper's shortcuts have no weights (option A). `resnet18` has four stages of two blocks with 64 to 512
-// channels. It is the paper's network for ImageNet without the stem's stride and pooling, which small images do not
-// allow.
+// channels. It is the paper's network for ImageNet with a 3x3 stem instead of the 7x7 one, without its stride and
+// pooling, which small images do not allow.
 
 #include "device/base/error.hpp"
 #include "sim/layers/image/conv.hpp"

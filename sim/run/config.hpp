@@ -83,8 +83,9 @@ RunConfig completed(RunConfig config);
 /// cost is estimated, never measured, so that logs are the same everywhere: an evaluated example costs at most half as
 /// much as a training example (a forward pass instead of forward and backward), so half as many examples may be
 /// evaluated as are trained on. First the evaluations become smaller, down to 512 examples, then fewer, then smaller
-/// again; those before the first and after the last step always take place. Sizes depend only on the number of training
-/// examples, so that runs with the same number stay comparable.
+/// again; those before the first and after the last step always take place. For one split, sizes depend only on
+/// the number of examples that the run trains on (workers x batch x accumulation x steps) and on a given eval.every, so
+/// that runs with the same numbers stay comparable.
 EvalConfig planned_evaluations(const RunConfig& config, Index steps, Index size);
 
 /// Number of steps of a run over a training split of `examples` examples.

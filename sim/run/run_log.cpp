@@ -33,8 +33,8 @@ std::string text_of(const std::vector<double>&) {
   throw Error(
       "a step that was computed again differs from the log",
       what + " of step " + std::to_string(step) + (there.empty() ? "" : there + " in the log and" + now + " now"),
-      "the program or the machine is not the one that wrote the log; --resume.allow bits continues and replaces "
-      "the log's rows");
+      "another version of the program or another machine may have written the log; --resume.allow bits continues "
+      "and replaces its rows");
 }
 
 template <class Row>

@@ -38,7 +38,7 @@ TEST_CASE("comparable: runs of one problem, whatever is done to it") {
 
 TEST_CASE("comparable: an option that differs is named with both values and both files") {
   CHECK(objection({{"eval.split", "holdout"}}, {{"eval.split", "train"}}) ==
-        "logs that cannot be compared: their evaluations, eval.split 'holdout' and 'train' "
+        "the logs cannot be compared because their evaluations differ: eval.split 'holdout' and 'train' "
         "(out/1.h5 and out/3.h5); give all runs the same --eval.split and --eval.examples");
   const char* const options[] = {"data",  "data.split",   "data.holdout", "data.standardise",
                                  "model", "model.layers", "eval.split",   "eval.examples"};

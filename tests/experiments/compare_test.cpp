@@ -63,7 +63,7 @@ TEST_CASE("compare: arms of several seeds have verdicts, and those of other prob
   CHECK_THAT(compare({"--optimizers", "adam,onebit-adam", "--json"}).out, Contains("\"judgement\": "));
   const Outcome others = compare({"--arm", "a:data.examples=333", "--arm", "b:data.examples=444"});
   CHECK(others.status == 0);
-  CHECK_THAT(others.out, Contains("no verdicts: logs that cannot be compared: their data"));
+  CHECK_THAT(others.out, Contains("no verdicts: the logs cannot be compared because their data differ"));
 }
 
 TEST_CASE("compare: the time of the runs on clusters that are asked for") {

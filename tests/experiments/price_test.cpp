@@ -160,7 +160,7 @@ TEST_CASE("price: a table of all-reduces knows that GPUs share a network link, a
   CHECK(json_number(table.out, "communication_seconds") ==
         Approx(json_number(links.out, "communication_seconds")).epsilon(0.1));
   const std::string said = "16 nodes of 4 GPUs: all_reduce of 672.5 MB";
-  CHECK_THAT(table.err, StartsWith("onebit: warning: the cost table is extrapolated") && Contains(said));
+  CHECK_THAT(table.err, StartsWith("onebit: warning: times beyond the cost table are extrapolated") && Contains(said));
   CHECK(std::count(table.err.begin(), table.err.end(), '\n') == 1);
   CHECK_THAT(table.out, Contains("\"extended\": [\"the cost table is extrapolated") && Contains(said));
   CHECK(links.err.empty());

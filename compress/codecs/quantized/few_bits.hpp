@@ -95,9 +95,9 @@ struct Natural {
 /// Payload: the mean of the negative numbers and the mean of the others (float32; 0 if there are none), then 1 bit per
 /// element, set for the others.
 ///
-/// Bound: the mean of the p numbers of one sign, whose sum is S, keeps S^2 / p of their square, and |S| is at least
-/// their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs 2^-48 ||y||^2, a
-/// second-order term.
+/// Bound: replacing the p numbers of one sign, whose sum is S, by their mean keeps S^2 / p of their squares' sum, and
+/// |S| is at least their L2 norm. So at least ||y||^2 / n is kept: delta = 1/n. Rounding a mean to float32 costs 2^-48
+/// ||y||^2, a second-order term.
 struct TwoMeans {
   ONEBIT_HOST_DEVICE Index bytes(Index n) const { return n > 0 ? 8 + ceil_div(n, 8) : 0; }
   double delta(Index n) const { return n > 0 ? 1 / static_cast<double>(n) - 0x1p-47 : 1; }

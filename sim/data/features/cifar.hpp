@@ -12,11 +12,12 @@ namespace onebit::sim {
 /// Read files of records, plain or gzipped. A record has one byte of label (CIFAR-100: a coarse label, then the fine
 /// label, which is used) and 3,072 bytes of image [3 x 32 x 32]. config.paths names files, or one folder, of which
 /// data_batch_*.bin are read in the order of their names (CIFAR-100: train.bin). Without paths, the folder is
-/// $ONEBIT_DATA or its subfolder cifar-10-batches-bin/ (cifar-100-binary/). The held-out split is the files of
-/// config.test; without them test_batch.bin (test.bin) of the folder; without that the share config.holdout.
+/// $ONEBIT_DATA or its subfolder cifar-10-batches-bin/ (cifar-100-binary/). The held-out split is read from
+/// config.test. If no test files are named, it is test_batch.bin (test.bin) of the folder; if that does not exist, the
+/// share config.holdout of the examples is held out.
 ///
 /// features = byte / 255, standardized with one mean and deviation for each color (see make_dense). They are converted
-/// when they are sampled; files stay unchanged in memory or mapped. The hash covers the unpacked bytes of all files.
+/// when they are sampled, from the bytes as they were read or mapped. The hash covers the unpacked bytes of all files.
 /// Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a label out of
 /// range, and more than dense_limit features in a file.
 std::unique_ptr<DataSource> make_cifar10(const DataConfig& config);

@@ -15,10 +15,11 @@ namespace onebit::sim {
 /// Without paths, the folder is $ONEBIT_DATA or its subfolder mnist/. config.test names images and labels of the same
 /// size.
 ///
-/// features = byte / 255, standardized (see make_dense). They are converted when they are sampled; the files stay
-/// unchanged in memory or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers
-/// included, so packing does not change it. Throws ConfigError naming file, offset (after unpacking) and reason for
-/// anything damaged, missing, ambiguous or beyond dense_limit; IoError if the system refuses to read.
+/// features = byte / 255, standardized (see make_dense). They are converted when they are sampled, from the
+/// bytes as they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files,
+/// headers included, so packing does not change it. Throws ConfigError naming file, offset (after unpacking) and reason
+/// for anything damaged, missing, unreadable, ambiguous or beyond dense_limit; IoError if the system refuses to map a
+/// file.
 std::unique_ptr<DataSource> make_idx(const DataConfig& config);
 
 /// Where the values of a file are.

@@ -11,13 +11,14 @@ namespace onebit::sim {
 /// everything below them, sorted by path, without hidden entries and symbolic links. A file with a NUL byte in its
 /// first 8 KiB counts as binary and is skipped, and so is a file that was already read; provenance says so. Without
 /// paths, the corpus is Debian's license texts or, if there are none, the program's own sources if they still exist.
-/// Files stay unchanged in memory or mapped.
+/// Bytes are used where they were read or mapped; with a vocabulary, only the encoded tokens are kept.
 ///
 /// config.target (objective.hpp) says what is predicted. Tokens are the 256 bytes (257 tokens with the mask) or, with
 /// config.vocabulary, its word pieces (word_pieces.hpp). The held-out split is the text of config.test or, without it,
 /// the last share config.holdout of the tokens. An example is a place with config.context tokens before it in its own
 /// split, so that the splits have no token in common. The hash is that of the text. Throws ConfigError if there is no
-/// readable text, too little or more than 4 GiB, or if the vocabulary is damaged; IoError if reading fails.
+/// readable text, too little or more than 4 GiB, a file that cannot be read, or if the vocabulary is damaged; IoError
+/// if the system refuses to map a file.
 std::unique_ptr<DataSource> make_text(const DataConfig& config);
 
 }  // namespace onebit::sim
