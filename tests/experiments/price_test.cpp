@@ -162,7 +162,7 @@ TEST_CASE("price: a table of all-reduces knows that GPUs share a network link, a
   const std::string said = "16 nodes of 4 GPUs: all_reduce of 672.5 MB";
   CHECK_THAT(table.err, StartsWith("onebit: warning: times beyond the cost table are extrapolated") && Contains(said));
   CHECK(std::count(table.err.begin(), table.err.end(), '\n') == 1);
-  CHECK_THAT(table.out, Contains("\"extended\": [\"the cost table is extrapolated") && Contains(said));
+  CHECK_THAT(table.out, Contains("\"extended\": [\"times beyond the cost table are extrapolated") && Contains(said));
   CHECK(links.err.empty());
   CHECK_THAT(links.out, Contains("\"extended\": []"));
 }
