@@ -49,12 +49,12 @@ TEST_CASE("comparable: an option that differs is named with both values and both
 
 TEST_CASE("comparable: other data under the same options") {
   CHECK_THAT(objection({}, {}, [](sim::LogHeader& header) { header.data_hash = "bb"; }),
-             Contains("their data, hash '00000000000000aa' and 'bb'"));
+             Contains("their data differ: hash '00000000000000aa' and 'bb'"));
 }
 
 TEST_CASE("comparable: another model under the same options") {
   CHECK_THAT(objection({}, {}, [](sim::LogHeader& header) { header.tensors.pop_back(); }),
-             Contains("their models, 2 and 1 tensors"));
+             Contains("their models differ: 2 and 1 tensors"));
   CHECK_THAT(objection({}, {}, [](sim::LogHeader& header) { header.tensors[1].size = 21; }),
              Contains("tensors 'b of 20 numbers' and 'b of 21 numbers'"));
   CHECK_THAT(objection({}, {}, [](sim::LogHeader& header) { header.tensors[0].name += "eight"; }),

@@ -212,5 +212,5 @@ TEST_CASE("comparison: refuses other problems, unknown baselines and nothing") {
                     Contains("no arm of this name") && Contains("did you mean adam?"));
   CHECK_THROWS_AS(compare({}, {}), ConfigError);
   arms[1].runs[1].header.data_hash = "ff";
-  CHECK_THROWS_WITH(compare(arms, {}), Contains("their data, hash '00000000000000aa' and 'ff'"));
+  CHECK_THROWS_WITH(compare(arms, {}), Contains("their data differ: hash '00000000000000aa' and 'ff'"));
 }

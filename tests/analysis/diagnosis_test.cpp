@@ -218,8 +218,9 @@ TEST_CASE("steps that explode are told in learning rates over the coordinates th
                                 Cause::frozen_steps_explode);
   CHECK(alone.severity == Severity::warning);
   CHECK(alone.text ==
-        "momenta are divided by small frozen denominators: after the freeze at step 50, steps are up to 200 learning "
-        "rates long (root mean square over coordinates, at step 51); before it, at most 0.333");
+        "momenta are divided by small frozen denominators: after the freeze at step 50, a step moves coordinates by up "
+        "to "
+        "200 learning rates (root mean square, at step 51); before it, at most 0.333");
   CHECK(alone.hint == "a floor of the variance (optimizer.variance-floor) or a larger optimizer.eps bounds the steps");
 }
 

@@ -38,10 +38,10 @@ TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one 
   CAPTURE(result.out, result.err);
   REQUIRE(result.status == 0);
   CHECK(result.out.starts_with("freeze after "));
-  CHECK_THAT(result.out, Contains("--freeze fixed:") && Contains("the freeze") && Contains("compression in addition, compressed") &&
-                             Contains("bytes: dense fp16 / sent ") && Contains("time on eth1: ") &&
-                             Contains("seed 1 tried freezes (step: cost): ") && Contains("judged by seeds 2, 3") &&
-                             Contains("precision: ") && Contains("more --seeds"));
+  CHECK_THAT(result.out, Contains("--freeze fixed:") && Contains("the freeze") &&
+                             Contains("compression in addition, compressed") && Contains("bytes: dense fp16 / sent ") &&
+                             Contains("time on eth1: ") && Contains("seed 1 tried freezes (step: cost): ") &&
+                             Contains("judged by seeds 2, 3") && Contains("precision: ") && Contains("more --seeds"));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') <= 24);
   const Outcome json =
       run_onebit(folder, quadratic({"--model.condition", "2", "--margin", "0.5", "--json", "--resume"}));

@@ -317,6 +317,6 @@ TEST_CASE("export: columns of later versions are exported, or named where they c
   CHECK(steps.status == 0);
   CHECK(json_value(steps.out, "new_number") == "0");
   CHECK_THAT(steps.out, !Contains("new_text") && !Contains("new_list"));
-  CHECK_THAT(steps.err, Contains("warning: column is not exported") && Contains("run.h5: steps/new_text)") &&
+  CHECK_THAT(steps.err, Contains("warning: an unknown column is not exported") && Contains("run.h5: steps/new_text)") &&
                             Contains("run.h5: steps/new_list)"));
 }

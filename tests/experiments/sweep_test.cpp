@@ -210,7 +210,9 @@ TEST_CASE("sweep: the same command again runs nothing, another one is refused or
   const Outcome refused = run_onebit(folder, other);
   CHECK(refused.status == 2);
   CHECK(count(refused.err, "\n") == 1);
-  CHECK_THAT(refused.err, StartsWith("onebit: error: the folder holds another sweep: 'axis = optimizer.lr=0.01,0.1'"));
+  CHECK_THAT(
+      refused.err,
+      StartsWith("onebit: error: the folder holds another sweep: it has 'axis = optimizer.lr=0.001,0.01' instead"));
   REQUIRE(run_onebit(folder, joined(other, {"--extend"})).status == 0);
   const std::vector<std::string> extended = lines_of(read_file(folder / "out/index.csv"));
   REQUIRE(extended.size() == 4);
