@@ -91,7 +91,7 @@ endmacro()
 # onebit_room(<name> [NO_SPEED] [FOLDERS a ...] [EXCEPT a.cpp ...] [STUB a.cpp ...]
 # DEPENDS other-rooms-or-libraries ...): declares the library of all sources in a room's folder, or only in its
 # subfolders FOLDERS. EXCEPT: files that are built elsewhere. STUB: files compiled instead of the .cu files if there is
-# no nvcc. NO_SPEED: the room's speed does not matter, except that of its kernels.cpp.
+# no nvcc. NO_SPEED: the room's speed does not matter.
 function(onebit_room name)
   cmake_parse_arguments(ROOM "NO_SPEED" "" "FOLDERS;EXCEPT;STUB;DEPENDS" ${ARGN})
   list(TRANSFORM ROOM_FOLDERS APPEND /)
@@ -113,11 +113,13 @@ function(onebit_room name)
     target_sources(onebit_${name} PRIVATE ${ROOM_STUB})
   endif()
   if(ROOM_NO_SPEED)
-    list(REMOVE_ITEM sources kernels.cpp)
-    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${ONEBIT_NO_SPEED})
+    target_compile_options(onebit_${name} PRIVATE ${ONEBIT_NO_SPEED})
   endif()
-  if(ONEBIT_PCH AND name STREQUAL device)
-    target_precompile_headers(onebit_device PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/standard.hpp>")
+  # One precompiled header for each level of optimisation, because gcc takes the header's level for that of the file.
+  if(ONEBIT_PCH AND name MATCHES "^(device|analysis)$")
+    target_precompile_headers(onebit_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/standard.hpp>")
+  elseif(ONEBIT_PCH AND ROOM_NO_SPEED)
+    target_precompile_headers(onebit_${name} REUSE_FROM onebit_analysis)
   elseif(ONEBIT_PCH)
     target_precompile_headers(onebit_${name} REUSE_FROM onebit_device)
   endif()
