@@ -6,6 +6,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/study/unfinished.hpp"
+#include "sim/run/run_log.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -33,6 +34,7 @@ void print_log(const sim::LogReader& log, const std::optional<Unfinished>& unfin
     table.add({std::string("committed rows of ") + group, std::to_string(log.committed_rows(group))});
   }
   for (const std::string& column : log.unknown_columns()) table.add({"unknown to this version", column});
+  for (const sim::UnreadableColumn& column : log.unreadable_columns()) table.add({"damaged", column.reason});
   for (const sim::Event& event : log.events()) {
     table.add({"event at step " + std::to_string(event.step), event.kind + ": " + event.text});
   }
@@ -53,10 +55,20 @@ Json log_json(const sim::LogReader& log, const std::optional<Unfinished>& unfini
     rows.emplace_back(group, log.committed_rows(group));
   }
   const std::string status = unfinished ? unfinished->state_text() : "";
+  std::vector<Json> damaged;
+  for (const sim::UnreadableColumn& column : log.unreadable_columns()) damaged.emplace_back(column.name);
   const Json json = Json::object({{"summary", to_json(analysis::summarize(log, {}), status)},
                                   {"closed", Json::boolean(log.closed())},
-                                  {"committed_rows", Json::object(rows)}});
+                                  {"committed_rows", Json::object(rows)},
+                                  {"damaged", Json::array(damaged)}});
   return unfinished ? json.with("unfinished", unfinished_json(*unfinished)) : json;
+}
+
+/// Opens a log and tries all of its columns.
+sim::LogReader readable_part(const std::string& path) {
+  sim::LogReader log(path, sim::Damage::tolerated);
+  sim::rows_beyond(log, {}, 0);
+  return log;
 }
 
 int inspect(const Options& options) {
@@ -64,7 +76,7 @@ int inspect(const Options& options) {
   std::vector<Json> objects;
   for (const std::string& path : options.arguments) {
     const std::optional<Unfinished> unfinished = unfinished_run(path);
-    const sim::LogReader log(path);
+    const sim::LogReader log = readable_part(path);
     if (options.json) {
       objects.push_back(log_json(log, unfinished));
     } else {

@@ -94,7 +94,8 @@ void refuse(const std::vector<Difference>& list, const OutputPolicy& policy, con
 
 /// Whether the run is over. A run that was killed while it closed its log is not.
 bool complete(const sim::LogReader& log) {
-  return log.closed() && (log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged);
+  return log.closed() && log.unreadable_columns().empty() &&
+         (log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged);
 }
 
 }  // namespace
@@ -109,7 +110,7 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   if (policy.overwrite) throw ConfigError("both --resume and --overwrite", "command line", "give one of them");
   check_allowed(policy.resume_allow);
   if (!std::filesystem::exists(log)) return {Existing::resume};
-  const sim::LogReader reader(log);
+  const sim::LogReader reader(log, sim::Damage::tolerated);  // the run repairs it
   require_groups(reader.header(), config, log);
   std::vector<Difference> list = differences(reader.header(), config);
   const auto allowed = [&](const std::string& name) {

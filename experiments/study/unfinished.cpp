@@ -99,9 +99,9 @@ std::string Unfinished::text() const {
 }
 
 std::optional<Unfinished> unfinished_run(const std::string& path) {
-  if (sim::LogReader(path).status() != sim::RunStatus::running) return {};
+  if (sim::LogReader(path, sim::Damage::tolerated).status() != sim::RunStatus::running) return {};
   const sim::LogUse use = sim::log_use(path);  // before this program opens it
-  const sim::LogReader log(path);
+  const sim::LogReader log(path, sim::Damage::tolerated);
   if (log.status() != sim::RunStatus::running) return {};  // it has just ended
   Unfinished run{.host = log.header().host, .command = command_to_resume(log)};
   if (use == sim::LogUse::in_use) run.state = Unfinished::State::running;

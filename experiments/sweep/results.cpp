@@ -14,7 +14,7 @@
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/run/checkpoint.hpp"
-#include "sim/run/run_log.hpp"
+#include "sim/run/repair.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -142,10 +142,10 @@ void Results::forgive(const std::string& name) {
   const std::string log = path(name, ".h5");
   if (!fs::exists(log) || sim::log_is_in_use(log)) return;
   try {
-    sim::rows_beyond(sim::LogReader(log), {}, 0);
+    sim::repair_log(log);
     return;
   } catch (const Error&) {
-    // damaged, at its end or in a column
+    // damaged, and there is no checkpoint to continue from
   }
   fs::rename(log, path(name, ".damaged"));
   for (const sim::CheckpointFile& file : sim::checkpoints_of(log)) {

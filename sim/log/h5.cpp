@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
+constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of it
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -118,13 +119,17 @@ void fail(const Where& where) {
   fail(where, reason());
 }
 
-Object create_file(const std::string& path, const std::string& kind, Index user_block) {
+Object create_file(const std::string& path, const std::string& kind, Index user_block, Space space) {
   silence();
   const Where where{Access::write, path, "/", kind};
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   const Id creation(check(H5Pcreate(H5P_FILE_CREATE), where), H5Pclose);
   check(H5Pset_userblock(creation.get(), static_cast<hsize_t>(user_block)), where);
+  if (space == Space::paged) {
+    check(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_PAGE, false, 1), where);
+    check(H5Pset_file_space_page_size(creation.get(), page_bytes), where);
+  }
   const bool taken = ::access(path.c_str(), F_OK) == 0;
   Id file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
   if (file.get() < 0) {
@@ -155,8 +160,11 @@ Object open_again(const std::string& path) {
   check(H5Pset(access.get(), "clear_status_flags", &clear), where);
   Object file{Id(check(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access.get()), where), H5Fclose), where,
               std::make_shared<Contents>()};
-  // A killed writer may have written beyond the end that the superblock records. New data must go after that.
-  check(H5Fincrement_filesize(file.id.get(), 0), where);
+  // A killed writer may have written beyond the end that the superblock records. New data must go after that, on a
+  // new page.
+  hsize_t size = 0;
+  check(H5Fget_filesize(file.id.get(), &size), where);
+  check(H5Fincrement_filesize(file.id.get(), (page_bytes - size % page_bytes) % page_bytes), where);
   return file;
 }
 

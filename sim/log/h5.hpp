@@ -90,9 +90,17 @@ Result check(Result result, const Where& where) {
   return result;
 }
 
-/// Creates a file in the newest format, as SWMR requires. user_block: bytes at its start that HDF5 leaves alone (0,
-/// 512, 1024, ...). Throws IoError, also if the file exists.
-Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0);
+/// How HDF5 places what it writes to a new file.
+enum class Space {
+  packed,  ///< one thing after the other
+  paged    ///< nothing smaller than a page of memory crosses the border of two pages: see create_file()
+};
+
+/// Creates a file in the newest format, as SWMR requires. A file that is written while others read it must be paged:
+/// Linux lets a kill end a write at the border of two pages, and a half-written block of metadata is unreadable.
+/// user_block: bytes at its start that HDF5 leaves alone (0, 512, 1024, ...). Throws IoError, also if the file exists.
+Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0,
+                   Space space = Space::packed);
 
 /// Opens a file for reading. swmr: its writer may still be writing, or was killed. Throws IoError.
 Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
@@ -133,6 +141,9 @@ Object open_dataset(const Object& file, std::string_view name);
 std::vector<hsize_t> extents(const Object& dataset);
 /// Number of elements at one index of the first dimension; 1 for a scalar.
 Index elements_of_row(const Object& dataset);
+/// Number of rows, at most `rows`, from the first on that are stored within the first `file_bytes` bytes of the file.
+/// HDF5 reads other rows as zeros if the file is opened with swmr.
+Index stored_rows(const Object& dataset, Index rows, Index file_bytes);
 /// Writes the whole dataset.
 void write(const Object& dataset, hid_t memory_type, const void* data);
 /// Extends the dataset from `written` rows by `rows` and writes them.

@@ -95,6 +95,28 @@ void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& t
   }
 }
 
+Index stored_rows(const Object& dataset, Index rows, Index file_bytes) {
+  const Id creation(check(H5Dget_create_plist(dataset.id.get()), dataset.where), H5Pclose);
+  const auto is_inside = [&](haddr_t place, hsize_t bytes) {
+    return place != HADDR_UNDEF && place <= static_cast<haddr_t>(file_bytes) &&
+           bytes <= static_cast<hsize_t>(file_bytes) - place;
+  };
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
+    const hsize_t bytes = H5Dget_storage_size(dataset.id.get());
+    return is_inside(H5Dget_offset(dataset.id.get()), bytes) ? rows : 0;
+  }
+  std::vector<hsize_t> chunk(extents(dataset).size()), place(chunk.size(), 0);
+  check(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), dataset.where);
+  for (place[0] = 0; static_cast<Index>(place[0]) < rows; place[0] += chunk[0]) {
+    unsigned filters = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t bytes = 0;
+    check(H5Dget_chunk_info_by_coord(dataset.id.get(), place.data(), &filters, &address, &bytes), dataset.where);
+    if (!is_inside(address, bytes)) return static_cast<Index>(place[0]);
+  }
+  return rows;
+}
+
 void check_plausible(const Object& dataset, double bytes) {
   std::error_code error;
   const auto file_bytes = static_cast<double>(std::filesystem::file_size(dataset.where.file, error));

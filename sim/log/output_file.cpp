@@ -10,6 +10,7 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "sim/log/descriptor.hpp"
+#include "sim/log/superblock.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -46,6 +47,14 @@ void replace_unused(const std::string& path, const Replace& replace) {
   if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
 }
 
+/// Gives a log whose writer could not extend it the length that its superblock states, which HDF5 demands.
+void restore_length(int fd, const std::string& path) {
+  const Superblock superblock = read_superblock(path);
+  if (superblock.is_truncated() && ftruncate(fd, static_cast<off_t>(superblock.end)) != 0) {
+    h5::fail({h5::Access::write, path}, std::strerror(errno));
+  }
+}
+
 /// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
 bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
   std::error_code error;  // ignored: if this fails, creating the file fails too
@@ -60,10 +69,10 @@ void check_replaceable(const std::string& path, bool overwrite) {
   if (replaces(path, overwrite)) replace_unused(path, [] { return 0; });
 }
 
-h5::Object create_output(const std::string& path, bool overwrite) {
+h5::Object create_output(const std::string& path, bool overwrite, h5::Space space) {
   if (replaces(path, overwrite)) replace_unused(path, [&] { return unlink(path.c_str()); });
   try {
-    return h5::create_file(path);
+    return h5::create_file(path, "log", 0, space);
   } catch (const IoError& failure) {
     throw ConfigError(failure.what(), "", "check the folder and its permissions");
   }
@@ -71,7 +80,7 @@ h5::Object create_output(const std::string& path, bool overwrite) {
 
 h5::Object create_unnamed(const std::string& path, bool overwrite) {
   replaces(path, overwrite, kLogHint);
-  h5::Object file = create_output(path + ".part", true);
+  h5::Object file = create_output(path + ".part", true, h5::Space::paged);
   file.where.file = path;
   return file;
 }
@@ -111,6 +120,7 @@ h5::Object open_output(const std::string& path) {
     usleep(100'000);
   }
   if (!names(path, own.get())) refuse();
+  restore_length(own.get(), path);
   h5::Object file = h5::open_again(path);
   fcntl(descriptor(file), F_SETFD, FD_CLOEXEC);
   // From here on others may read. If a writer gets in between the two locks, it wins and this program gives up.

@@ -14,7 +14,7 @@ namespace onebit::sim {
 void check_replaceable(const std::string& path, bool overwrite);
 
 /// Creates the file. overwrite: first removes an existing one, unless a program has it open. Throws ConfigError.
-h5::Object create_output(const std::string& path, bool overwrite);
+h5::Object create_output(const std::string& path, bool overwrite, h5::Space space = h5::Space::packed);
 
 /// Creates the file of a log as PATH.part, so that nobody sees it before its header is complete. Throws ConfigError if
 /// PATH or PATH.part exists and must not be replaced. Messages name PATH.

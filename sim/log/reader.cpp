@@ -1,14 +1,13 @@
 #include "sim/log/reader.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 
 #include "device/base/error.hpp"
+#include "sim/log/read_header.hpp"
 #include "sim/log/superblock.hpp"
 #include "sim/log/types.hpp"
-#include "sim/models/constant_names.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -47,13 +46,34 @@ Index read_count(const h5::Object& file, std::string_view name) {
 
 struct LogReader::File {
   h5::Object object;
-  bool closed = true;
+  Superblock superblock;
+  Damage damage;
+  bool closed;
   LogHeader header;
   RunStatus status = RunStatus::running;
   std::map<std::string, Index, std::less<>> committed;
   std::vector<std::string> unknown;
+  mutable std::vector<UnreadableColumn> unreadable;
 
-  File(const std::string& path, bool swmr) : object(h5::open_file(path, swmr)), closed(!swmr) {}
+  File(const std::string& path, const Superblock& block, Damage how)
+      : object(h5::open_file(path, block.being_written)),
+        superblock(block),
+        damage(how),
+        closed(!block.being_written) {}
+
+  /// Reads something of a column. If damage is tolerated, notes a failure instead of throwing, and returns false.
+  template <class Read>
+  bool reads(const std::string& column, const Read& read) const {
+    if (damage == Damage::refused) return read(), true;
+    try {
+      return read(), true;
+    } catch (const IoError& error) {
+      if (std::ranges::find(unreadable, column, &UnreadableColumn::name) == unreadable.end()) {
+        unreadable.push_back({column, error.what()});
+      }
+      return false;
+    }
+  }
 
   Index rows_of(std::string_view group) const {
     const auto found = committed.find(group);
@@ -64,9 +84,7 @@ struct LogReader::File {
     check_format(object);
     read_committed();
     read_status();
-    read_header();
-    read_tensors();
-    read_constants();
+    header = read_header(object);
     find_unknown();
   }
 
@@ -77,17 +95,29 @@ struct LogReader::File {
         throw ConfigError("not a complete run log: /committed_rows is missing", object.where.file, damaged_log_hint);
       }
       if (!h5::exists(object, group.committed)) continue;
-      Index rows = std::max<Index>(read_count(object, group.committed), 0);
+      Index rows = std::numeric_limits<Index>::max();
+      reads(std::string(group.committed), [&] { rows = std::max<Index>(read_count(object, group.committed), 0); });
       for (const Column& column : log_columns()) {
-        const bool counts = column.group == group.name || path_of(column) == group.name;
-        if (!counts || column.shape == Shape::member || !h5::exists(object, path_of(column))) continue;
-        const h5::Object dataset = h5::open_dataset(object, path_of(column));
-        const auto sizes = h5::extents(dataset);
-        if (sizes.empty()) h5::fail(dataset.where, "it is a scalar instead of rows");
-        rows = std::min(rows, as_index(sizes[0], dataset.where));
+        const std::string path = path_of(column);
+        const bool counts = column.group == group.name || path == group.name;
+        if (!counts || column.shape == Shape::member || !h5::exists(object, path)) continue;
+        reads(path, [&] { rows = std::min(rows, rows_in(path, rows)); });
       }
-      committed.emplace(group.name, rows);
+      committed.emplace(group.name, rows == std::numeric_limits<Index>::max() ? 0 : rows);
     }
+  }
+
+  /// Number of rows, at most `most`, that a column has. Throws ConfigError if some of them lie beyond the end of a
+  /// truncated file.
+  Index rows_in(const std::string& path, Index most) const {
+    const h5::Object dataset = h5::open_dataset(object, path);
+    const auto sizes = h5::extents(dataset);
+    if (sizes.empty()) h5::fail(dataset.where, "it is a scalar instead of rows");
+    const Index rows = std::min(most, as_index(sizes[0], dataset.where));
+    if (damage == Damage::refused && !superblock.is_truncated()) return rows;
+    const Index stored = h5::stored_rows(dataset, rows, static_cast<Index>(superblock.size));
+    if (damage == Damage::refused && stored < rows) refuse_truncated(superblock, object.where.file);
+    return stored;
   }
 
   void read_status() {
@@ -99,62 +129,6 @@ struct LogReader::File {
     if (text.c_str() == damaged_status) h5::fail(dataset.where, "its writer found it damaged; the disk may be failing");
     if (found == std::end(run_status_names)) h5::fail(dataset.where, "unknown status");
     status = static_cast<RunStatus>(found - std::begin(run_status_names));
-  }
-
-  void read_header() {
-    header.program_version = root_text(object, "program_version");
-    header.git_commit = root_text(object, "git_commit");
-    header.created_utc = root_text(object, "created_utc");
-    header.command_line = root_text(object, "command_line");
-    header.host = root_text(object, "host");
-    header.devices = root_text(object, "devices");
-    header.data_hash = root_text(object, "data_hash");
-    header.seed = static_cast<std::uint32_t>(h5::integer_attribute(object, "seed"));
-    header.workers = h5::integer_attribute(object, "workers");
-    header.per_worker = h5::exists(object, "workers");
-    header.per_tensor = h5::exists(object, "tensors");
-    header.probed = h5::exists(object, "probes");
-    header.rounded = h5::exists(object, "probes") && h5::exists(object, "probes/feedback_rounding");
-    header.columns = h5::exists(object, "steps/worker_mean_distance")       ? 2
-                     : h5::exists(object, "steps/variance_ratio_corrected") ? 1
-                                                                            : 0;
-    const h5::Object ratio = h5::open_dataset(object, "steps/variance_ratio");
-    header.variance_norm = h5::text_attribute(ratio, "norm");
-    header.variance_lag = h5::integer_attribute(ratio, "lag");
-    const h5::Object config = h5::open_group(object, "config");
-    for (const std::string& option : h5::attribute_names(config)) {
-      header.config.emplace_back(option, h5::text_attribute(config, option));
-    }
-  }
-
-  void read_tensors() {
-    const h5::Object table = h5::open_dataset(object, "model/tensors");
-    const h5::Id stored(h5::check(H5Dget_type(table.id.get()), table.where), H5Tclose);
-    const int index = H5Tget_class(stored.get()) == H5T_COMPOUND ? H5Tget_member_index(stored.get(), "name") : -1;
-    if (index < 0) h5::fail(table.where, "it has no names");
-    const h5::Id name(h5::check(H5Tget_member_type(stored.get(), static_cast<unsigned>(index)), table.where), H5Tclose);
-    const std::size_t name_bytes = H5Tget_size(name.get());
-    const std::size_t row_bytes = name_bytes + 3 * sizeof(Index);
-    const Index rows = plausible(table, row_bytes).rows;
-    std::vector<char> data(static_cast<std::size_t>(rows) * row_bytes);
-    h5::read_rows(table, h5::tensor_type(name_bytes).get(), data, rows);
-    for (const char* row = data.data(); row != data.data() + data.size(); row += row_bytes) {
-      compress::Tensor& tensor = header.tensors.emplace_back();
-      tensor.name.assign(row, std::find(row, row + name_bytes, '\0'));
-      std::memcpy(&tensor.size, row + name_bytes + sizeof(Index), sizeof(Index));
-      std::memcpy(&tensor.rows, row + name_bytes + 2 * sizeof(Index), sizeof(Index));
-      tensor.rows = std::max<Index>(1, tensor.rows);  // early logs have no rows here, which reads as 0
-    }
-  }
-
-  void read_constants() {
-    const h5::Object model = h5::open_group(object, "model");
-    const std::vector<std::string> names = h5::attribute_names(model);
-    for (const auto& [name, value] : kConstants) {
-      if (std::ranges::find(names, name) == names.end()) continue;
-      if (!header.constants) header.constants.emplace();
-      *header.constants.*value = h5::real_attribute(model, std::string(name));
-    }
   }
 
   void find_unknown() {
@@ -217,14 +191,21 @@ struct LogReader::File {
   template <class Row, class Value>
   void read_field(const Column& column, Value Row::*member, std::vector<Row>& rows) const {
     std::vector<Value> values;
-    read_single(open_column(path_of(column)), h5::column_type(column.type), rows.size(), values);
+    const auto read = [&] {
+      read_single(open_column(path_of(column)), h5::column_type(column.type), rows.size(), values);
+    };
+    if (!reads(path_of(column), read)) return;
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].*member = values[i];
   }
 
   template <class Row>
   void read_field(const Column& column, std::vector<double> Row::*member, std::vector<Row>& rows) const {
     std::vector<double> values;
-    const Index width = read_values(open_column(path_of(column)), h5::column_type(column.type), rows.size(), values);
+    Index width = column.shape == Shape::rows_by_workers ? header.workers : static_cast<Index>(header.tensors.size());
+    const bool there = reads(path_of(column), [&] {
+      width = read_values(open_column(path_of(column)), h5::column_type(column.type), rows.size(), values);
+    });
+    if (!there) values.assign(rows.size() * static_cast<std::size_t>(width), not_applicable);
     auto begin = values.begin();
     for (Row& row : rows) {
       (row.*member).assign(begin, begin + width);
@@ -237,7 +218,7 @@ struct LogReader::File {
     const h5::Id type = h5::column_type(column.type);
     const std::size_t bytes = H5Tget_size(type.get());
     std::string values;
-    read_single(open_column(path_of(column)), type, rows.size(), values);
+    if (!reads(path_of(column), [&] { read_single(open_column(path_of(column)), type, rows.size(), values); })) return;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::string_view text = std::string_view(values).substr(i * bytes, bytes);
       rows[i].*member = text.substr(0, text.find('\0'));
@@ -260,15 +241,15 @@ struct LogReader::File {
   // Returns the number of committed rows of a group, after checking that the file can hold so many.
   Index plausible_rows(std::string_view group) const {
     const Index rows = rows_of(group);
-    if (rows == 0) return 0;
+    if (rows == 0 || damage == Damage::tolerated) return rows;  // read_committed() has found them in the file
     return plausible(open_column(std::string(group) + "/step"), sizeof(Index), rows).rows;
   }
 };
 
-LogReader::LogReader(const std::string& path) {
+LogReader::LogReader(const std::string& path, Damage damage) {
   const Superblock superblock = read_superblock(path);
   try {
-    file_ = std::make_unique<File>(path, superblock.being_written);
+    file_ = std::make_unique<File>(path, superblock, damage);
     file_->read_all();
   } catch (const IoError& error) {
     throw ConfigError(error.what(), "", damaged_log_hint);
@@ -296,6 +277,10 @@ Index LogReader::committed_rows(std::string_view group) const {
 }
 const std::vector<std::string>& LogReader::unknown_columns() const {
   return file_->unknown;
+}
+
+const std::vector<UnreadableColumn>& LogReader::unreadable_columns() const {
+  return file_->unreadable;
 }
 
 std::vector<double> LogReader::column(const std::string& name) const {
@@ -327,9 +312,11 @@ std::vector<Event> LogReader::events() const {
 }
 
 std::vector<StepTraffic> LogReader::traffic() const {
-  const h5::Object dataset = file_->open_column("traffic");
   std::vector<TrafficRow> rows;
-  file_->read_single(dataset, h5::traffic_type(), static_cast<std::size_t>(file_->rows_of("traffic")), rows);
+  file_->reads("traffic", [&] {
+    file_->read_single(file_->open_column("traffic"), h5::traffic_type(),
+                       static_cast<std::size_t>(file_->rows_of("traffic")), rows);
+  });
   std::vector<StepTraffic> result;
   result.reserve(rows.size());
   for (const TrafficRow& row : rows) {
@@ -337,7 +324,9 @@ std::vector<StepTraffic> LogReader::traffic() const {
     const bool known = row.collective <= static_cast<std::uint8_t>(Collective::tree) &&
                        row.direction <= static_cast<std::uint8_t>(Direction::both) &&
                        row.dtype <= static_cast<std::uint8_t>(WireType::packed);
-    if (!known) h5::fail(dataset.where, "it has a collective, direction or dtype that this program does not know");
+    if (!known)
+      h5::fail({h5::Access::read, path(), "/traffic"},
+               "it has a collective, direction or dtype that this program does not know");
     result.push_back({row.step,
                       {static_cast<Collective>(row.collective), static_cast<Direction>(row.direction),
                        static_cast<WireType>(row.dtype), row.group_size, row.messages, row.payload_bytes, row.tensor,

@@ -18,13 +18,25 @@ struct StepTraffic {
   friend bool operator==(const StepTraffic&, const StepTraffic&) = default;
 };
 
+/// What a reader does when it meets a damaged column.
+enum class Damage {
+  refused,   ///< it throws
+  tolerated  ///< it notes the column; numbers of the column then read as NaN, integers as 0, strings as empty
+};
+
+struct UnreadableColumn {
+  std::string name;    ///< such as "steps/loss"
+  std::string reason;  ///< the error of the first attempt to read it
+};
+
 /// A snapshot of a log: it does not include rows that a live run commits after construction. Returns only committed
 /// rows. Nothing in the file is trusted; damage leads to an error, never to a crash or a wrong size.
 class LogReader {
  public:
   /// Opens a log. Throws ConfigError if the file is missing, not HDF5, truncated, not a run log, incomplete, or of a
-  /// newer version.
-  explicit LogReader(const std::string& path);
+  /// newer version. If damage is tolerated, a file that was truncated while its writer had it open is no error: the
+  /// committed rows are those that are in the file.
+  explicit LogReader(const std::string& path, Damage damage = Damage::refused);
   ~LogReader();
   LogReader(LogReader&&) noexcept;
   LogReader& operator=(LogReader&&) noexcept;
@@ -58,6 +70,9 @@ class LogReader {
 
   /// Datasets and groups in the file that this program does not know, as "group/name".
   const std::vector<std::string>& unknown_columns() const;
+
+  /// Columns that were found damaged so far. Always empty if damage is refused.
+  const std::vector<UnreadableColumn>& unreadable_columns() const;
 
  private:
   struct File;

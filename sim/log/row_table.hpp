@@ -64,12 +64,16 @@ class RowTable {
     }
   }
 
-  /// Cuts the columns to their first `rows` rows and notes their contents, which the finished file must still hold.
-  void cut(Index rows) {
+  /// Lowers the count of committed rows.
+  void commit(Index rows) {
     written_ = rows;
     commit();
+  }
+
+  /// Cuts the columns to the committed rows and notes their contents, which the finished file must still hold.
+  void cut() {
     for (const Dataset& dataset : datasets_) {
-      h5::set_rows(dataset.object, rows);
+      h5::set_rows(dataset.object, written_);
       dataset.object.contents->note_stored(dataset.object);
     }
   }

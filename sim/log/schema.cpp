@@ -190,7 +190,7 @@ constexpr Column table[] = {
 
     row("events", "step", &Event::step, "1", "step of the event"),
     row("events", "kind", text16, &Event::kind,
-        "freeze, tensor-freeze, floor, divergence, resume, masked, stop or failure"),
+        "freeze, tensor-freeze, floor, divergence, resume, masked, repair, stop or failure"),
     row("events", "text", text256, &Event::text, "the event in words"),
 
     plain("", "traffic", compound, Shape::rows, "", "one row per exchange, as one worker sees it"),

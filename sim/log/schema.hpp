@@ -138,7 +138,8 @@ struct EvaluationRow {
 
 struct Event {
   Index step = 0;
-  std::string kind;  ///< freeze, tensor-freeze, floor, masked, resume, stop, divergence, failure; at most kind_bytes
+  std::string
+      kind;  ///< freeze, tensor-freeze, floor, masked, resume, repair, stop, divergence, failure; at most kind_bytes
   std::string text;  ///< the event in words; cut to text_bytes, between UTF-8 characters
 
   friend bool operator==(const Event&, const Event&) = default;

@@ -48,12 +48,16 @@ Superblock read_superblock(const std::string& path) {
   // Ask for the size last: a file that is being written grows before its superblock records the growth.
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  const std::uint64_t end = std::max<std::uint64_t>(end_of_file(bytes), bytes.size());
-  if (error || end > size) {
-    throw ConfigError("cannot read log: truncated to " + std::to_string(size) + " of " + std::to_string(end) + " bytes",
-                      path, damaged_log_hint);
-  }
-  return {(bytes[flags_at] & swmr_flag) != 0};
+  const Superblock superblock{(bytes[flags_at] & swmr_flag) != 0,
+                              std::max<std::uint64_t>(end_of_file(bytes), bytes.size()), error ? 0 : size};
+  if (superblock.is_truncated() && !superblock.being_written) refuse_truncated(superblock, path);
+  return superblock;
+}
+
+void refuse_truncated(const Superblock& superblock, const std::string& path) {
+  throw ConfigError("cannot read log: truncated to " + std::to_string(superblock.size) + " of " +
+                        std::to_string(superblock.end) + " bytes",
+                    path, damaged_log_hint);
 }
 
 }  // namespace onebit::sim

@@ -100,14 +100,19 @@ struct LogWriter::File {
       if (header.probed) probes.emplace(file, row_group("probes"), header, continued);
     }
 
-    void cut(const LogRows& rows) {
-      steps.cut(rows.steps);
-      evaluations.cut(rows.evaluations);
-      events.cut(rows.events);
-      traffic.cut(rows.traffic);
-      if (workers) workers->cut(rows.workers);
-      if (tensors) tensors->cut(rows.tensors);
-      if (probes) probes->cut(rows.probes);
+    /// Lowers the counts of committed rows.
+    void commit(const LogRows& rows) {
+      steps.commit(rows.steps);
+      evaluations.commit(rows.evaluations);
+      events.commit(rows.events);
+      traffic.commit(rows.traffic);
+      if (workers) workers->commit(rows.workers);
+      if (tensors) tensors->commit(rows.tensors);
+      if (probes) probes->commit(rows.probes);
+    }
+
+    void cut() {
+      for_each([](auto& table) { table.cut(); });
     }
 
     LogRows rows() const {
@@ -172,7 +177,10 @@ struct LogWriter::File {
       throw ConfigError("cannot continue log: another program has written to it", object.where.file,
                         "run the command again");
     }
-    tables->cut(keep);
+    // The counts come first, as everywhere: a column must not lose rows that a count in the file still includes.
+    tables->commit(keep);
+    h5::flush(object);
+    tables->cut();
     for (const Event& event : events) tables->events.add(event);
     tables->events.write();
     h5::flush(object);

@@ -5,6 +5,7 @@
 
 #include "device/base/error.hpp"
 #include "sim/data/hash.hpp"
+#include "sim/run/repair.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -38,26 +39,10 @@ void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
   }
 }
 
-/// Returns why a checkpoint cannot be used; empty if it can.
-std::string defect_of(const std::string& path, const LogReader& log) {
-  RunState state;
-  try {
-    verify_checkpoint(path);
-    state = run_state_of(path);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  if (state.log != identity_of(log.header())) return "cannot use checkpoint: it belongs to another run (" + path + ")";
-  if (!holds(committed_rows(log), state.rows)) {
-    return "cannot use checkpoint: it refers to rows that the log no longer has (" + path + ")";
-  }
-  return "";
-}
-
 /// Returns the step of the newest usable checkpoint, or kNone.
 Index newest_good(const std::string& path, const LogReader& log, std::vector<std::string>& refused) {
   for (const CheckpointFile& file : checkpoints_of(path)) {
-    const std::string defect = defect_of(file.path, log);
+    const std::string defect = defect_of_checkpoint(file.path, log);
     if (defect.empty()) return file.step;
     refused.push_back(defect);
   }
@@ -85,25 +70,43 @@ Index identity_of(const LogHeader& header) {
   return static_cast<Index>(hash.value());
 }
 
+std::string defect_of_checkpoint(const std::string& path, const LogReader& log) {
+  RunState state;
+  try {
+    verify_checkpoint(path);
+    state = run_state_of(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  if (state.log != identity_of(log.header())) return "cannot use checkpoint: it belongs to another run (" + path + ")";
+  if (!holds(committed_rows(log), state.rows)) {
+    return "cannot use checkpoint: it refers to rows that the log no longer has (" + path + ")";
+  }
+  return "";
+}
+
 Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace) {
   Resumption resumption;
   std::optional<LogReader> log;
   Index step = kNone;
+  std::vector<std::string> refused;  // why newer checkpoints cannot be used, newest first
   cluster.processes().run([&] {
     if (!cluster.is_root()) return;
+    if (const std::optional<std::string> repair = repair_log(path)) resumption.warnings.push_back(*repair);
     log.emplace(path);
     require_same_problem(*log, cluster);
     resumption.header = log->header();
     resumption.seen = resumption.keep = committed_rows(*log);
     resumption.state.log = identity_of(log->header());
-    step = newest_good(path, *log, resumption.refused);
+    step = newest_good(path, *log, refused);
   });
   step = cluster.broadcast(step);
   cluster.processes().run([&] {
-    if (!replace || step != kNone || resumption.refused.empty()) return;
-    throw ConfigError(resumption.refused.front(), "",
+    if (!replace || step != kNone || refused.empty()) return;
+    throw ConfigError(refused.front(), "",
                       "resuming without it would discard all rows of the log; --overwrite starts the run again");
   });
+  resumption.warnings.insert(resumption.warnings.end(), refused.begin(), refused.end());
   cluster.processes().run([&] {
     if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
     if (cluster.step() > cluster.steps()) {

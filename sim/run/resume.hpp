@@ -11,6 +11,9 @@ namespace onebit::sim {
 /// Returns a number that identifies a log. A checkpoint stores the number of the log that it belongs to.
 Index identity_of(const LogHeader& header);
 
+/// Returns why a checkpoint of a log cannot be used; empty if it can.
+std::string defect_of_checkpoint(const std::string& path, const LogReader& log);
+
 struct Resumption {
   LogHeader header;  ///< header of the log
   LogRows seen;      ///< rows found in the log
@@ -18,17 +21,18 @@ struct Resumption {
   /// Further events, after those counted in `keep`, that stay in the log because their step is not after the
   /// checkpoint's. (A log's events are not sorted by step.)
   std::vector<Event> events;
-  RunState state;                    ///< state at the newest usable checkpoint, or at the start if there is none
-  ExpectedRows expected;             ///< rows of the log that the run will compute again
-  std::vector<std::string> refused;  ///< why newer checkpoints cannot be used, newest first
+  RunState state;                     ///< state at the newest usable checkpoint, or at the start if there is none
+  ExpectedRows expected;              ///< rows of the log that the run will compute again
+  std::vector<std::string> warnings;  ///< what was repaired, and why newer checkpoints cannot be used, newest first
 };
 
 /// Brings a fresh cluster to the newest usable checkpoint of the log `path`, or leaves it at its start if there is
-/// none. replace: later rows are discarded and computed again, even if they then differ. Throws ConfigError if the log
-/// is found damaged when it is opened; if its data, tensors or workers are not the cluster's; if the checkpoint has
-/// another configuration or lies beyond the run's end; or if all rows would be replaced because no checkpoint is
-/// usable. Throws IoError if rows of the log are damaged. Collective over processes: the root reads the log and chooses
-/// the checkpoint, all processes read it; in the others only the state is meaningful.
+/// none. A damaged log is repaired first (repair_log). replace: later rows are discarded and computed again, even if
+/// they then differ. Throws ConfigError if the log is found damaged when it is opened; if its data, tensors or workers
+/// are not the cluster's; if the checkpoint has another configuration or lies beyond the run's end; or if all rows
+/// would be replaced because no checkpoint is usable. Throws IoError if rows of the log are damaged. Collective over
+/// processes: the root reads the log and chooses the checkpoint, all processes read it; in the others only the state is
+/// meaningful.
 Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, bool replace);
 
 }  // namespace onebit::sim

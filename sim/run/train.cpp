@@ -206,7 +206,7 @@ RunResult start(VirtualCluster& cluster, const RunConfig& config, const std::str
 RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::string& path, Existing existing,
                  const RunIdentity& identity, const RunControl& control) {
   Resumption resumption = prepare_resumption(cluster, path, existing == Existing::resume_replacing);
-  for (const std::string& reason : resumption.refused) control.on_warning(reason);
+  for (const std::string& warning : resumption.warnings) control.on_warning(warning);
   LogWriter writer(path, resumption.header, resumption.keep, resumption.seen, resumption.events);
   remove_checkpoints_after(path, cluster.step());
   control.on_start();
