@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 
 #include "device/base/error.hpp"
@@ -93,28 +94,42 @@ int fail(const std::exception& error, int status) {
   return status;
 }
 
-}  // namespace
-}  // namespace onebit::experiments
+bool is_over = false;  // whether main() returns
 
-int main(int argc, char** argv) {
-  using namespace onebit::experiments;
-  wait_briefly(argv);
-  std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
+/// HDF5 calls exit() where it gets no memory for an identifier. Without this, the program would end without a word.
+void report_exit_of_library() {
+  if (!is_over) std::cerr << "onebit: error: a library has ended the program; memory may have run out\n";
+}
+
+int run_program(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::vector<Command> all = commands();
     int status = kExitDone;
     process_group_of(all, arguments)->run([&] {
       status = dispatch(all, arguments);
-      if (!std::cout.flush()) throw onebit::IoError("cannot write to standard output", "");
+      if (!std::cout.flush()) throw IoError("cannot write to standard output", "");
     });
     return status;
-  } catch (const onebit::ConfigError& error) {
+  } catch (const ConfigError& error) {
     return fail(error, kExitUsage);
   } catch (const std::bad_alloc&) {
-    return fail(onebit::Error("out of memory", "", "use fewer workers, a smaller model or a smaller --worker-group"),
+    return fail(Error("out of memory", "", "use fewer workers, a smaller model or a smaller --worker-group"),
                 kExitFailed);
   } catch (const std::exception& error) {
     return fail(error, kExitFailed);
   }
+}
+
+}  // namespace
+}  // namespace onebit::experiments
+
+int main(int argc, char** argv) {
+  using namespace onebit::experiments;
+  std::atexit(report_exit_of_library);
+  wait_briefly(argv);
+  std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
+  const int status = run_program(argc, argv);
+  is_over = true;
+  return status;
 }

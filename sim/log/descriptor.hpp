@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <string>
 
 namespace onebit::sim {
@@ -20,7 +22,31 @@ class Descriptor {
 
   int get() const { return value_; }
 
+  /// Reads `bytes` bytes from `place` on, or fewer if the file ends before. Returns their number; if that fails, -1
+  /// with errno set.
+  ssize_t read_at(void* data, std::size_t bytes, off_t place) const {
+    return transfer(pread, static_cast<char*>(data), bytes, place);
+  }
+  /// Writes all bytes. Returns whether that worked; if not, errno says why.
+  bool write_at(const void* data, std::size_t bytes, off_t place) const {
+    return transfer(pwrite, static_cast<const char*>(data), bytes, place) == static_cast<ssize_t>(bytes);
+  }
+
  private:
+  /// Repeats a call that a signal interrupts or that transfers only a part.
+  template <class Call, class Bytes>
+  ssize_t transfer(Call call, Bytes* data, std::size_t bytes, off_t place) const {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t count = call(value_, data + done, bytes - done, place + static_cast<off_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return -1;
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    return static_cast<ssize_t>(done);
+  }
+
   int value_;
 };
 

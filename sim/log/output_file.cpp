@@ -152,9 +152,8 @@ void ClosedLog::fail(const std::string& why) const {
 
 void ClosedLog::write(Index place, const std::string& bytes) const {
   std::string there(bytes.size(), '\0');
-  const auto size = static_cast<ssize_t>(bytes.size());
-  if (pwrite(own_.get(), bytes.data(), bytes.size(), place) != size || fsync(own_.get()) != 0 ||
-      pread(own_.get(), there.data(), there.size(), place) != size) {
+  if (!own_.write_at(bytes.data(), bytes.size(), place) || fsync(own_.get()) != 0 ||
+      own_.read_at(there.data(), there.size(), place) < 0) {
     fail(std::strerror(errno));
   }
   if (there != bytes) fail("it does not hold what was written; the disk may be failing");

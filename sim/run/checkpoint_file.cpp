@@ -38,11 +38,11 @@ struct Seal {
 };
 
 /// Returns the length and the checksum of what the file holds after its first block.
-Seal seal_of(int fd, const std::string& path) {
+Seal seal_of(const Descriptor& file, const std::string& path) {
   Seal seal;
   std::vector<unsigned char> piece(kPiece);
   while (true) {
-    const ssize_t count = pread(fd, piece.data(), piece.size(), kBlock + seal.bytes);
+    const ssize_t count = file.read_at(piece.data(), piece.size(), kBlock + seal.bytes);
     if (count < 0) throw IoError("cannot read checkpoint: " + std::string(std::strerror(errno)), path);
     if (count == 0) return seal;
     seal.crc = crc32_z(seal.crc, piece.data(), static_cast<std::size_t>(count));
@@ -76,11 +76,13 @@ std::string defect_of(const std::string& path, Seal& seal) {
   const Descriptor file(path, O_RDONLY);
   if (file.get() < 0) return std::strerror(errno);
   std::array<char, kBlock> text{};
-  if (pread(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return "truncated";
+  const ssize_t there = file.read_at(text.data(), text.size(), 0);
+  if (there < 0) return std::strerror(errno);
+  if (there != static_cast<ssize_t>(text.size())) return "truncated";
   const std::optional<Seal> wanted = seal_in(text);
   if (!wanted) return "it does not begin like a checkpoint";
   seal = *wanted;
-  Seal found = seal_of(file.get(), path);
+  Seal found = seal_of(file, path);
   if (found.bytes != seal.bytes) {
     return "it has " + std::to_string(found.bytes) + " bytes instead of " + std::to_string(seal.bytes);
   }
@@ -159,10 +161,10 @@ void seal(const h5::Object& closed) {
   const std::string& path = closed.where.file;
   const Descriptor file(path, O_RDWR);
   if (file.get() < 0) fail_writing(path);
-  Seal seal = seal_of(file.get(), path);
+  Seal seal = seal_of(file, path);
   seal.contents = closed.contents->checksum();
   const std::array<char, kBlock> text = text_of(seal);
-  if (pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) fail_writing(path);
+  if (!file.write_at(text.data(), text.size(), 0)) fail_writing(path);
 }
 
 void verify_written(const h5::Object& closed) {

@@ -83,12 +83,13 @@ TEST_CASE("reading: the commands that the other cases break are fine by themselv
 
 TEST_CASE("reading: a read that fails is an error, whichever file and whichever read it is") {
   ONEBIT_SKIP_UNLESS(!kSanitized, "sanitizer", "it wants to be loaded first");
-  const Variable preload("LD_PRELOAD", ONEBIT_FAIL_READ_LIBRARY);
+  const Variable preload("LD_PRELOAD", ONEBIT_INJECTOR);
   for (const Reader& reader : readers()) {
     for (const char* number : {"1", "2", "3"}) {
       const Folder folder;
       write_file(folder / file_of(reader), reader.text);
-      const Variable name("ONEBIT_FAIL_READ", "/" + file_of(reader)), at("ONEBIT_FAIL_READ_AT", number);
+      const Variable under("ONEBIT_FAULT_UNDER", std::filesystem::canonical(folder / file_of(reader)).string());
+      const Variable fault("ONEBIT_FAULT", std::string("read:") + number + ":EIO");
       const Outcome run = run_onebit(folder, reader.command);
       CAPTURE(reader.what, number, run.out, run.err, run.status);
       const bool reads_less = run.status == 0 && std::string(number) == "3";

@@ -37,33 +37,6 @@ std::vector<double> losses(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("resume: a run that is killed again and again ends with the bits of one that was left alone", "[once]") {
-  const std::string python = find_python("h5py");
-  ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
-  const Folder folder;
-  const Outcome run = run_in(folder, {python, source_path("tests/experiments/kill_resume.py"), ONEBIT_PROGRAM,
-                                      folder / "work", "--kills", "30"});
-  CAPTURE(run.out, run.err);
-  CHECK(run.status == 0);
-  CHECK_THAT(run.out, Contains("kills 30: inside a flush 10, inside a checkpoint 10") &&
-                          Contains("committed rows lost 0") && Contains("mismatches 0"));
-}
-
-TEST_CASE("resume: two hundred kills, for the optimizers that keep most", "[.long]") {
-  const std::string python = find_python("h5py");
-  ONEBIT_SKIP_UNLESS(!python.empty(), "h5py", "no python3 with h5py");
-  for (const std::string optimizer : {"onebit-adam", "onebit-lamb", "zeroone-adam"}) {
-    const Folder folder;
-    Process process(folder / "", {python, source_path("tests/experiments/kill_resume.py"), ONEBIT_PROGRAM,
-                                  folder / "work", "--optimizer", optimizer});
-    process.poll([&] { return !process.running(); }, std::chrono::seconds(900));
-    const Outcome run = process.finish();
-    CAPTURE(optimizer, run.out, run.err);
-    CHECK(run.status == 0);
-    CHECK_THAT(run.out, Contains("kills 200: inside a flush 67") && Contains("mismatches 0"));
-  }
-}
-
 TEST_CASE("resume: a run whose tensors are frozen one by one goes on with some of them frozen") {
   const Arguments by_tensor = {"--freeze",           "auto", "--freeze.scope",     "tensor", "--optimizer.beta2", "0.9",
                                "--freeze.lag",       "5",    "--freeze.threshold", "0.9",    "--freeze.dwell",    "2",
