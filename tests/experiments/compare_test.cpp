@@ -66,6 +66,20 @@ TEST_CASE("compare: arms of several seeds have verdicts, and those of other prob
   CHECK_THAT(others.out, Contains("no verdicts: the logs cannot be compared because their data differ"));
 }
 
+TEST_CASE("compare: logs that are too short for analyze have no verdicts") {
+  const Folder folder;
+  const Arguments one_step =
+      tiny_run("compare", {"--optimizers", "adam,sgd", "--seeds", "2", "--steps", "1", "-o", "out", "--overwrite"});
+  const std::string reason = "the log has one row only, too few to compare (out/adam-1.h5)";
+  const Outcome text = run_onebit(folder, one_step);
+  CAPTURE(text.out, text.err);
+  REQUIRE(text.status == 0);
+  CHECK_THAT(text.out, Contains("no verdicts: " + reason + "\n") && !Contains("judged by"));
+  const Outcome json = run_onebit(folder, joined(one_step, {"--json"}));
+  CHECK_THAT(json.out, Contains("\"no_verdicts\": \"" + reason + "\"") && !Contains("\"comparison\""));
+  CHECK_THAT(run_onebit(folder, {"analyze", "out"}).err, Contains(reason));
+}
+
 TEST_CASE("compare: the time of the runs on clusters that are asked for") {
   const Folder folder;
   const auto compare = [&](const Arguments& more) {
