@@ -6,6 +6,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::Matches;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -41,6 +42,10 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
   }
   CHECK_THAT(run.out, Contains("2/2") && Contains("vs fp16: a ring all-reduce") && Contains("compression stage"));
   CHECK_THAT(run.out, Contains("eth1") && Contains("ib100"));
+  for (const std::string arm : {"small", "big"}) {
+    const std::string means = line_of(run.out.substr(run.out.find("\narm ")), arm);
+    CHECK_THAT(means, Matches(arm + " +2/2 +[0-9.]+ ± [0-9.]+ +[0-9.]+ ± [0-9.]+ +[0-9.]+% ± [0-9.]+% .*"));
+  }
   const std::string csv = read_file(folder / "out/runs.csv");
   CHECK_THAT(
       csv, StartsWith("arm,seed,status,") && Contains("\nsmall,1,finished,6,0,") && Contains("\nbig,2,finished,6,2,"));
