@@ -38,15 +38,6 @@ std::vector<std::string> logs_in(const std::string& folder) {
   return logs;
 }
 
-void require_enough(const Run& run, Index rows) {
-  const std::string& path = run.summary.path;
-  if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
-  if (rows == 0) throw ConfigError("the log has no rows yet", path, "its run was killed early, or has just begun");
-  if (rows == 1) throw ConfigError("the log has one row only, too few to compare", path);
-  const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
-  if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
-}
-
 /// Returns an error's message with the file's path, which errors from lower layers may lack.
 std::string line_of(const Error& error, const std::string& path) {
   const std::string text = error.what();
@@ -143,13 +134,22 @@ Run load_run(const sim::LogReader& log) {
   run.summary = summarize(log, run.exchanges, {});
   run.header = log.header();
   run.evaluations = log.evaluations();
+  run.rows = log.committed_rows();
   return run;
 }
 
+void require_enough(const Run& run) {
+  const std::string& path = run.summary.path;
+  if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
+  if (run.rows == 0) throw ConfigError("the log has no rows yet", path, "its run was killed early, or has just begun");
+  if (run.rows == 1) throw ConfigError("the log has one row only, too few to compare", path);
+  const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
+  if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
+}
+
 Run read_run(const std::string& path) {
-  const sim::LogReader log(path);
-  Run run = load_run(log);
-  require_enough(run, log.committed_rows());
+  Run run = load_run(sim::LogReader(path));
+  require_enough(run);
   return run;
 }
 

@@ -16,6 +16,7 @@ struct Run {
   sim::LogHeader header;
   std::vector<sim::EvaluationRow> evaluations;
   std::vector<StepRange> exchanges;
+  Index rows = 0;  ///< number of rows of /steps
 };
 
 /// How a run counts. finished: it reached its end, with a finite loss in its last evaluation. diverged: its status says
@@ -39,8 +40,11 @@ std::vector<std::string> log_paths(std::span<const std::string> paths);
 /// Reads a whole log, however short. Throws what the reader and exchanges_of throw.
 Run load_run(const sim::LogReader& log);
 
-/// Reads a log for a comparison. Throws ConfigError where it holds too little: fewer than two rows of steps, or no
-/// evaluation with a finite loss. A run that diverged or failed needs neither, because that is its result.
+/// Throws ConfigError where a log holds too little for a comparison: fewer than two rows of steps, or no evaluation
+/// with a finite loss. A run that diverged or failed needs neither, because that is its result.
+void require_enough(const Run& run);
+
+/// Reads a log for a comparison. Throws what load_run and require_enough throw.
 Run read_run(const std::string& path);
 
 /// Reads the logs of log_paths. A log that cannot be read becomes a line of left_out; so does the second of two runs

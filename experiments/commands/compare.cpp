@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <optional>
@@ -41,10 +42,11 @@ void check(const Options& options) {
   files::check_output(options.out + "/runs.csv", true);
 }
 
-/// Compares the arms by their logs. None where there is only one seed or one arm. Throws ConfigError where the arms
-/// cannot be compared.
+/// Compares the arms by their logs. None where there is only one seed or one arm. Throws ConfigError where a log holds
+/// too little or the arms cannot be compared.
 std::optional<analysis::Comparison> judged(const Options& options, const std::vector<analysis::Arm>& arms) {
   if (options.seeds < 2 || arms.size() < 2) return std::nullopt;
+  for (const analysis::Arm& arm : arms) std::ranges::for_each(arm.runs, analysis::require_enough);
   return analysis::compare(arms, {.margin = options.margin.value_or(analysis::default_margin)});
 }
 
@@ -69,9 +71,9 @@ Json with_verdicts(const Json& json, const Options& options, const std::vector<a
 int comparison_status(const ArmResults& results) {
   int status = results.complete ? kExitDone : kExitStopped;
   for (const analysis::Arm& arm : results.arms) {
-    for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
-      if (run.status != sim::RunStatus::failed) continue;
-      std::cerr << "onebit: error: " << run.reason << " (" << run.path << ")\n";
+    for (const analysis::Run& run : arm.runs) {
+      if (run.summary.status != sim::RunStatus::failed) continue;
+      std::cerr << "onebit: error: " << run.summary.reason << " (" << run.summary.path << ")\n";
       status = kExitFailed;
     }
   }

@@ -36,7 +36,8 @@ void print_runs(const std::vector<Arm>& arms, std::ostream& out) {
   Table table({"arm", "seed", "status", "final loss", "best loss", "accuracy", "freeze step", "bytes/worker",
                "dense step", "compressed step", "vs fp16", "vs fp32", "wall"});
   for (const Arm& arm : arms) {
-    for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
+    for (const Run& one : arm.runs) {
+      const Summary& run = one.summary;
       table.add({arm.name, std::to_string(run.seed), status_name(run), number(run.final_loss, 5),
                  number(run.best_loss, 5), percent_text(run.accuracy), freeze_text(run), bytes_text(run.bytes),
                  bytes_text(run.dense_step_bytes), bytes_text(run.compressed_step_bytes), ratio_text(run.ratio_fp16),
@@ -117,7 +118,8 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
           "worker_mean_distance,ratio_fp16,ratio_fp32,wall_seconds,log\n";
   file.precision(17);
   for (const Arm& arm : arms) {
-    for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
+    for (const Run& one : arm.runs) {
+      const Summary& run = one.summary;
       file << arm.name << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ',' << run.freeze_step
            << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
            << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.up_bytes << ','

@@ -59,7 +59,6 @@ class Laboratory {
  public:
   Laboratory(const Study& study, const ValidationRequest& request)
       : study_(study), request_(request), arms_(arms_to_try(study)) {
-    answer.verdict_runs = 3 * (study.seeds - 1);
     const optim::OptimizerConfig optimizer = make_config(study.run.settings).optimizer;
     answer.floor_is_left = optim::takes_option(optimizer.name, "variance-floor") &&
                            optim::parse_variance_floor(optimizer.variance_floor).value == 0;
@@ -95,6 +94,9 @@ class Laboratory {
  private:
   const Arm& frozen() const { return arms_[0]; }
   const Arm& compressed() const { return arms_[1]; }
+
+  /// Number of runs that a judging seed makes: the dense one and the arms.
+  Index runs_per_seed() const { return 1 + static_cast<Index>(arms_.size()); }
 
   bool run_dense(SeedRuns& seed) {
     ++answer.runs;
@@ -133,7 +135,8 @@ class Laboratory {
   bool choose(SeedRuns& first, const sim::LogReader& log) {
     Search search(answer.steps);
     std::optional<Index> step = first_step(log);
-    const Index most = answer.verdict_runs / 2 - 2;  // room for the dense run, and a frozen one if all tries fail
+    // Room is left for the dense run, and for the other arms if all tries fail.
+    const Index most = runs_per_seed() * (study_.seeds - 1) / 2 - static_cast<Index>(arms_.size());
     while (step && static_cast<Index>(answer.tried.size()) < most) {
       if (!run_at(first, *step, {&compressed()})) return false;
       analysis::FreezeTrial trial{.seed = first.seed(), .freeze_step = *step, .frozen = {}, .compressed = {}};
@@ -184,20 +187,21 @@ class Laboratory {
       dense.push_back(seed.dense());
       trials.push_back(trial_of(seed, arms_, answer.freeze_step));
       judging_.push_back(seed);
+      answer.verdict_runs += runs_per_seed();
       answer.judged = validate(dense, trials, answer.looks);
-      if (is_decided(answer.judged.rows[0], dense.size())) break;
+      if (is_decided(answer.judged.rows[0])) break;
     }
     return true;
   }
 
   /// A safe verdict ends the experiment once two thirds of all runs belong to the judging seeds, so that the runs spent
   /// on choosing stay a minor share.
-  bool is_decided(const analysis::FreezeRow& row, std::size_t seeds) const {
+  bool is_decided(const analysis::FreezeRow& row) const {
     const auto is_safe = [](FreezeVerdict verdict) {
       return verdict == FreezeVerdict::safe || verdict == FreezeVerdict::safe_but_worse;
     };
     if (row.arms[0].together.verdict == FreezeVerdict::costs) return true;
-    const bool enough = seeds > 1 && 2 * answer.runs <= 9 * static_cast<Index>(seeds);
+    const bool enough = judging_.size() > 1 && 2 * answer.runs <= 3 * answer.verdict_runs;
     return enough && is_safe(row.freeze.verdict) && is_safe(row.arms[0].together.verdict);
   }
 
@@ -234,8 +238,6 @@ FreezeAnswer answer_freeze(const Study& study, const ValidationRequest& request,
     answer.ratio_fp16 = answer.judged.rows[0].arms[0].ratio_fp16;
     answer.times = saved_times(laboratory.judging_arms(), prices);
   }
-  const auto runs_per_seed = static_cast<Index>(answer.judged.arms.size()) + 2;  // dense and frozen, besides the arms
-  answer.verdict_runs = answer.freeze_step > 0 ? runs_per_seed * static_cast<Index>(answer.judged.seeds.size()) : 0;
   answer.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return std::move(answer);
 }

@@ -70,6 +70,7 @@ TEST_CASE("arms: a run is read whole") {
   CHECK(run.summary.communication.empty());
   CHECK(run.header == run_header({{"optimizer", "adam"}}, 1));
   CHECK(run.evaluations.size() == 2);
+  CHECK(run.rows == 4);
   REQUIRE(run.exchanges.size() == 1);
   CHECK(run.exchanges[0].steps() == 4);
 }

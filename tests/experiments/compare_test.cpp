@@ -6,6 +6,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::Matches;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -41,6 +42,10 @@ TEST_CASE("compare: two arms and two seeds make a table, logs and a CSV file") {
   }
   CHECK_THAT(run.out, Contains("2/2") && Contains("vs fp16: a ring all-reduce") && Contains("compression stage"));
   CHECK_THAT(run.out, Contains("eth1") && Contains("ib100"));
+  for (const std::string arm : {"small", "big"}) {
+    const std::string means = line_of(run.out.substr(run.out.find("\narm ")), arm);
+    CHECK_THAT(means, Matches(arm + " +2/2 +[0-9.]+ ± [0-9.]+ +[0-9.]+ ± [0-9.]+ +[0-9.]+% ± [0-9.]+% .*"));
+  }
   const std::string csv = read_file(folder / "out/runs.csv");
   CHECK_THAT(
       csv, StartsWith("arm,seed,status,") && Contains("\nsmall,1,finished,6,0,") && Contains("\nbig,2,finished,6,2,"));
@@ -64,6 +69,20 @@ TEST_CASE("compare: arms of several seeds have verdicts, and those of other prob
   const Outcome others = compare({"--arm", "a:data.examples=333", "--arm", "b:data.examples=444"});
   CHECK(others.status == 0);
   CHECK_THAT(others.out, Contains("no verdicts: the logs cannot be compared because their data differ"));
+}
+
+TEST_CASE("compare: logs that are too short for analyze have no verdicts") {
+  const Folder folder;
+  const Arguments one_step =
+      tiny_run("compare", {"--optimizers", "adam,sgd", "--seeds", "2", "--steps", "1", "-o", "out", "--overwrite"});
+  const std::string reason = "the log has one row only, too few to compare (out/adam-1.h5)";
+  const Outcome text = run_onebit(folder, one_step);
+  CAPTURE(text.out, text.err);
+  REQUIRE(text.status == 0);
+  CHECK_THAT(text.out, Contains("no verdicts: " + reason + "\n") && !Contains("judged by"));
+  const Outcome json = run_onebit(folder, joined(one_step, {"--json"}));
+  CHECK_THAT(json.out, Contains("\"no_verdicts\": \"" + reason + "\"") && !Contains("\"comparison\""));
+  CHECK_THAT(run_onebit(folder, {"analyze", "out"}).err, Contains(reason));
 }
 
 TEST_CASE("compare: the time of the runs on clusters that are asked for") {

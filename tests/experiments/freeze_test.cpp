@@ -55,6 +55,18 @@ TEST_CASE("freeze: one seed chooses, others judge, and the answer stands on one 
   CHECK(2 * (dense + frozen + compressed) <= 3 * 9);  // compared with a whole verdict by three seeds
 }
 
+TEST_CASE("freeze: the runs of more arms count where it decides how many seeds judge") {
+  const Folder folder;
+  const Outcome result = run_onebit(
+      folder, quadratic({"--model.condition", "2", "--margin", "0.5", "--arm", "eight:codec=int8", "--json"}));
+  CAPTURE(result.out, result.err);
+  REQUIRE(result.status == 0);
+  CHECK(logs_of(folder, "compressed") == 5);  // three tries, which leave room for a dense run, and two judging seeds
+  CHECK(logs_of(folder, "eight") == 2);
+  CHECK_THAT(result.out, Contains("\"judging_seeds\": [2, 3]") && Contains("\"runs\": 12") &&
+                             Contains("\"verdict_runs\": 8") && Contains("\"verdict\": \"safe"));
+}
+
 TEST_CASE("freeze: where the codec ruins every freeze it says so, and freezes nothing") {
   const Folder folder;
   const Outcome result = run_onebit(folder, quadratic({"--model.condition", "1e4", "--margin", "0.5"}));

@@ -1,5 +1,8 @@
 // The study library without the program: what it trains, who observes it, and what happens to existing logs.
 
+#include <cmath>
+
+#include "analysis/compare/arm_figures.hpp"
 #include "device/base/error.hpp"
 #include "experiments/study/arm_runs.hpp"
 #include "experiments/study/freeze_answer.hpp"
@@ -49,6 +52,12 @@ TEST_CASE("study: arms are trained seed by seed, and their logs say where they a
   CHECK(log.header().command_line == "a test");
   CHECK(log.status() == sim::RunStatus::finished);
   CHECK(results.arms[1].options.at("optimizer.lr") != results.arms[0].options.at("optimizer.lr"));
+  const Prices prices = prices_of({});
+  const analysis::PricedArms priced =
+      analysis::price_arms(results.arms, std::nan(""), prices.clusters, prices.rules, *prices.model);
+  REQUIRE(priced.arms[1].times.size() == 2);
+  REQUIRE(priced.arms[1].times[1].seconds.size() == prices.clusters.size());
+  for (const double seconds : priced.arms[1].times[1].seconds) CHECK(seconds > 0);
 }
 
 TEST_CASE("study: watchers see every step of every run by its name, and may stop them") {

@@ -131,7 +131,7 @@ TEST_CASE("verify: what rounding cannot explain is named", "[once]") {
     write_file(preset.folder / "presets/mine.csv", read_file(preset.folder / "recorded/runs.csv"));
   };
   preset.record();
-  differs("bytes_per_worker", "7", ", expected 7");
+  differs("bytes_per_worker", "7", "bytes 1032, expected 7");
   differs("steps", "5", "steps 6, expected 5");
   differs("freeze_step", "2", "freeze step 0, expected 2");
   const Outcome more = preset.verify({"--seeds", "6"});

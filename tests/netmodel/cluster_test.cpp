@@ -39,7 +39,9 @@ TEST_CASE("every preset is complete, slowest first, and no link gives more than 
 TEST_CASE("an unknown preset is an error that suggests names") {
   CHECK_THROWS_AS(find_cluster("eth2"), ConfigError);
   CHECK_THROWS_WITH(find_cluster("eth2"), Contains("unknown cluster \"eth2\"; did you mean eth1"));
-  CHECK_THROWS_WITH(find_cluster("token-ring"), Contains("one of eth1, ") || Contains("nearest: "));
+  std::string all;
+  for (const Cluster& cluster : clusters()) all += (all.empty() ? "one of " : ", ") + cluster.name;
+  CHECK_THROWS_WITH(find_cluster("token-ring"), Contains(clusters().size() > 12 ? "nearest: " : all));
   CHECK_THROWS_AS(find_cluster(""), ConfigError);
   CHECK_THROWS_WITH(find_gpu_link("nvlink9"), Contains("nvlink"));
 }
