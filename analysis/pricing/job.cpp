@@ -5,6 +5,7 @@
 #include "analysis/log/log_options.hpp"
 #include "analysis/pricing/stage_traffic.hpp"
 #include "device/base/error.hpp"
+#include "netmodel/cluster/fabric.hpp"
 #include "optim/two_stage/freeze.hpp"
 #include "sim/log/reader.hpp"
 
@@ -26,6 +27,7 @@ double warmup_share(const JobPlan& plan) {
 }  // namespace
 
 Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
+  netmodel::check(cluster);
   Job job;
   job.optimizer = plan.run.optimizer.name;
   job.rules = plan.rules;
@@ -38,6 +40,7 @@ Job plan_job(const JobPlan& plan, const netmodel::Cluster& cluster) {
   if (job.workers == 0)
     throw ConfigError("the number of workers is not known", "cluster " + cluster.name,
                       "give --workers or --cluster.nodes");
+  netmodel::check_workers(cluster, job.workers);
   job.batch = plan.run.batch;
   job.accumulation = plan.run.accumulation;
   job.dense = dense_adam(job.workers, job.workload.parameters);

@@ -50,10 +50,18 @@ BytesPerSecond capped(BytesPerSecond rate, BytesPerSecond stream_cap, Index stre
 
 }  // namespace
 
+void check_workers(const Cluster& cluster, Index workers) {
+  if (workers < 1)
+    throw ConfigError("a job needs at least 1 worker, not " + std::to_string(workers), "cluster " + cluster.name);
+  if (workers > kMostWorkers) {
+    throw ConfigError("a job of " + std::to_string(workers) + " workers is too large", "cluster " + cluster.name,
+                      "at most 1,048,576 workers, because a price counts what each of them sends");
+  }
+}
+
 Fabric::Fabric(const Cluster& cluster, Index ranks) : cluster_(cluster) {
   check(cluster);
-  if (ranks < 1)
-    throw ConfigError("a job needs at least 1 worker, not " + std::to_string(ranks), "cluster " + cluster.name);
+  check_workers(cluster, ranks);
   width_ = std::min(ranks, cluster.gpus_per_node);
   nodes_ = nodes_for(cluster, ranks, width_);
   slots_ = placed(cluster.placement, nodes_, width_);

@@ -160,6 +160,7 @@ class Simulation {
     p.wakes = kNever;
     for_each_flow(phase_of(p), fabric_, [&](Index from, Index to, double bytes) {
       if (bytes == 0) return;
+      check_flows(static_cast<Index>(flows_.size()) + 1, "fluid");
       flows_.push_back(links_.flow(from, to, bytes / phase_of(p).link_efficiency, index));
       ++p.flows;
     });

@@ -59,12 +59,12 @@ Phases hierarchical(const Request& r, const Fabric& fabric) {
           round_ring(fabric, Scope::rail, piece, false), round_ring(fabric, Scope::local, block, false)};
 }
 
-/// Adds the flows along the chain of each node, towards its first GPU or away from it.
-void add_chain(Phase& phase, const Fabric& fabric, Bytes bytes, bool to_first) {
+/// Visits the flows along the chain of each node, towards its first GPU or away from it.
+void visit_chain(const Fabric& fabric, Bytes bytes, bool to_first, const FlowVisit& visit) {
   for (Index slot = 0; slot < fabric.ranks(); ++slot) {
     if (slot % fabric.width() == 0) continue;
     const Index from = to_first ? slot : slot - 1;
-    phase.flows.push_back({from, to_first ? slot - 1 : slot, bytes});
+    visit(from, to_first ? slot - 1 : slot, bytes);
   }
 }
 
@@ -72,7 +72,7 @@ void add_chain(Phase& phase, const Fabric& fabric, Bytes bytes, bool to_first) {
 Phase leader_chain(const Fabric& fabric, Bytes bytes, bool reduces) {
   Phase phase;
   phase.pattern = Pattern::list;
-  add_chain(phase, fabric, bytes, reduces);
+  phase.list = [=](const Fabric& f, const FlowVisit& visit) { visit_chain(f, bytes, reduces, visit); };
   phase.gpu_hops = as_double(fabric.width() - 1);
   if (reduces && fabric.width() > 1) phase.reduced = bytes;
   return phase;
@@ -82,11 +82,11 @@ Phase leader_chain(const Fabric& fabric, Bytes bytes, bool reduces) {
 Phase leader_ring(const Fabric& fabric, Bytes piece, bool reduces) {
   Phase phase;
   phase.pattern = Pattern::list;
-  const Index nodes = fabric.nodes(), width = fabric.width();
-  for (Index node = 0; node < nodes; ++node) {
-    phase.flows.push_back({node * width, (node + 1) % nodes * width, piece});
-  }
-  phase.repeat = nodes - 1;
+  phase.list = [=](const Fabric& f, const FlowVisit& visit) {
+    const Index nodes = f.nodes(), width = f.width();
+    for (Index node = 0; node < nodes; ++node) visit(node * width, (node + 1) % nodes * width, piece);
+  };
+  phase.repeat = fabric.nodes() - 1;
   phase.network_hops = 1;
   if (reduces) phase.reduced = piece;
   return phase;
@@ -108,8 +108,8 @@ Index tree_parent(Index node, Index nodes) {
   return parent < nodes ? parent : node ^ bit;
 }
 
-/// Adds the flows of one tree: half of the vector up and down every edge, and along the chain of every node.
-void add_tree(Phase& phase, const Fabric& fabric, Bytes half, bool second) {
+/// Visits the flows of one tree: half of the vector up and down every edge, and along the chain of every node.
+void visit_tree(const Fabric& fabric, Bytes half, bool second, const FlowVisit& visit) {
   const Index nodes = fabric.nodes(), width = fabric.width();
   // The second tree is the first one mirrored, or, for an odd number of nodes, shifted by one: leaves become inner
   // nodes.
@@ -120,18 +120,20 @@ void add_tree(Phase& phase, const Fabric& fabric, Bytes half, bool second) {
   const Index gate = second ? width - 1 : 0;
   for (Index node = 1; node < nodes; ++node) {
     const Index child = place(node) * width + gate, parent = place(tree_parent(node, nodes)) * width + gate;
-    phase.flows.push_back({child, parent, half});
-    phase.flows.push_back({parent, child, half});
+    visit(child, parent, half);
+    visit(parent, child, half);
   }
-  add_chain(phase, fabric, half, true);
-  add_chain(phase, fabric, half, false);
+  visit_chain(fabric, half, true, visit);
+  visit_chain(fabric, half, false, visit);
 }
 
 /// Pieces are pipelined through the trees, so that all edges are always busy; NCCL reaches 92% of the links' rates.
 Phases double_tree(const Request& r, const Fabric& fabric) {
   Phase phase;
   phase.pattern = Pattern::list;
-  for (const bool second : {false, true}) add_tree(phase, fabric, 0.5 * r.payload, second);
+  phase.list = [half = 0.5 * r.payload](const Fabric& f, const FlowVisit& visit) {
+    for (const bool second : {false, true}) visit_tree(f, half, second, visit);
+  };
   Index depth = 0;
   while ((Index{1} << depth) < fabric.nodes()) ++depth;
   phase.gpu_hops = 2 * as_double(fabric.width() - 1);
@@ -158,12 +160,12 @@ PowerOfTwo largest_power(Index ranks) {
 Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
   Phase phase;
   phase.pattern = Pattern::list;
+  phase.list = [=](const Fabric& f, const FlowVisit& visit) {
+    for (Index rank = 0; rank < ranks; ++rank) visit(f.slot(rank), f.slot(rank ^ distance), bytes);
+  };
   bool leaves_node = false;
-  for (Index rank = 0; rank < ranks; ++rank) {
-    const Index from = fabric.slot(rank), to = fabric.slot(rank ^ distance);
-    leaves_node = leaves_node || fabric.node(from) != fabric.node(to);
-    phase.flows.push_back({from, to, bytes});
-  }
+  phase.list(fabric,
+             [&](Index from, Index to, Bytes) { leaves_node = leaves_node || fabric.node(from) != fabric.node(to); });
   (leaves_node ? phase.network_hops : phase.gpu_hops) = 1;
   return phase;
 }
@@ -172,10 +174,12 @@ Phase exchange(const Fabric& fabric, Index distance, Index ranks, Bytes bytes) {
 Phase fold(const Fabric& fabric, const PowerOfTwo& power, Bytes bytes, bool in) {
   Phase phase = step(fabric, Scope::all);
   phase.pattern = Pattern::list;
-  for (Index rank = 0; rank < power.extra; ++rank) {
-    const Index core = fabric.slot(rank), extra = fabric.slot(power.ranks + rank);
-    phase.flows.push_back(in ? Flow{extra, core, bytes} : Flow{core, extra, bytes});
-  }
+  phase.list = [=](const Fabric& f, const FlowVisit& visit) {
+    for (Index rank = 0; rank < power.extra; ++rank) {
+      const Index core = f.slot(rank), extra = f.slot(power.ranks + rank);
+      in ? visit(extra, core, bytes) : visit(core, extra, bytes);
+    }
+  };
   if (in) phase.reduced = bytes;
   return phase;
 }
@@ -237,11 +241,12 @@ Phases incast(const Request& r, const Fabric& fabric) {
 Phases chain(const Request& r, const Fabric& fabric) {
   Phase phase;
   phase.pattern = Pattern::list;
-  for (Index rank = 0; rank + 1 < fabric.ranks(); ++rank) {
-    const Index from = fabric.slot(rank), to = fabric.slot(rank + 1);
-    phase.flows.push_back({from, to, r.payload});
+  phase.list = [bytes = r.payload](const Fabric& f, const FlowVisit& visit) {
+    for (Index rank = 0; rank + 1 < f.ranks(); ++rank) visit(f.slot(rank), f.slot(rank + 1), bytes);
+  };
+  phase.list(fabric, [&](Index from, Index to, Bytes) {
     (fabric.node(from) == fabric.node(to) ? phase.gpu_hops : phase.network_hops) += 1;
-  }
+  });
   return {phase};
 }
 
@@ -251,9 +256,10 @@ Phases binomial(const Request& r, const Fabric& fabric) {
   for (Index distance = 1; distance < fabric.ranks(); distance *= 2) {
     Phase phase = step(fabric, Scope::all);
     phase.pattern = Pattern::list;
-    for (Index rank = distance; rank < fabric.ranks(); rank += 2 * distance) {
-      phase.flows.push_back({fabric.slot(rank), fabric.slot(rank - distance), r.payload});
-    }
+    phase.list = [distance, bytes = r.payload](const Fabric& f, const FlowVisit& visit) {
+      for (Index rank = distance; rank < f.ranks(); rank += 2 * distance)
+        visit(f.slot(rank), f.slot(rank - distance), bytes);
+    };
     phases.push_back(phase);
   }
   return phases;
@@ -262,12 +268,12 @@ Phases binomial(const Request& r, const Fabric& fabric) {
 Phases neighbours(const Request& r, const Fabric& fabric) {
   Phase phase = step(fabric, r.scope);
   phase.pattern = Pattern::list;
-  const Index n = fabric.ranks();
-  for (Index rank = 0; rank < n; ++rank) {
-    for (const Index other : {(rank + 1) % n, (rank + n - 1) % n}) {
-      phase.flows.push_back({fabric.slot(rank), fabric.slot(other), r.payload});
+  phase.list = [bytes = r.payload](const Fabric& f, const FlowVisit& visit) {
+    const Index n = f.ranks();
+    for (Index rank = 0; rank < n; ++rank) {
+      for (const Index other : {(rank + 1) % n, (rank + n - 1) % n}) visit(f.slot(rank), f.slot(other), bytes);
     }
-  }
+  };
   return {phase};
 }
 
@@ -308,6 +314,12 @@ Index members(const Fabric& fabric, Scope scope) {
       return fabric.nodes();
   }
   return 0;
+}
+
+void check_flows(Index count, std::string_view model) {
+  if (count <= kMostFlows) return;
+  throw ConfigError("more than 4,194,304 flows at the same time", "cost model " + std::string(model),
+                    "use fewer workers, or --cost-model link-load");
 }
 
 Plan plan(const Request& request, const Fabric& fabric) {

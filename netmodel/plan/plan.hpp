@@ -2,6 +2,7 @@
 // Plans of collectives, made of phases of flows between GPUs. Planners write plans, cost models price them.
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -35,19 +36,22 @@ struct Flow {
   Bytes bytes;
 };
 
-/// Flows that begin together; the phase ends with its last flow. Equal flows are given by a pattern, others by a list.
+using FlowVisit = std::function<void(Index from, Index to, Bytes bytes)>;
+
+/// Flows that begin together; the phase ends with its last flow. Equal flows are given by a pattern, others by a
+/// function that lists them, so that a plan is small for any number of GPUs.
 struct Phase {
   enum class Pattern : std::uint8_t {
     shift,   ///< every rank sends to the one `shift` places further, around the scope
     pairs,   ///< every rank sends to all others of the scope
     fan_in,  ///< all other ranks of the scope send to rank `shift`
-    list,    ///< the flows in `flows`
+    list,    ///< the flows that `list` lists
   };
   Pattern pattern = Pattern::shift;
   Scope scope = Scope::all;
   Index shift = 1;
   Bytes bytes;  ///< size of each flow of a pattern
-  std::vector<Flow> flows;
+  std::function<void(const Fabric&, const FlowVisit&)> list;
   Index repeat = 1;            ///< number of times that the phase runs
   double gpu_hops = 0;         ///< latencies inside a node, in sequence, in one run of the phase
   double network_hops = 0;     ///< latencies between nodes, in sequence, in one run of the phase
@@ -67,6 +71,12 @@ struct Plan {
   Request request;
   std::vector<Phase> phases;
 };
+
+/// Largest number of flows that a cost model keeps in memory.
+inline constexpr Index kMostFlows = Index{1} << 22;
+
+/// Throws ConfigError if `count` is above kMostFlows. model: the cost model, for the message.
+void check_flows(Index count, std::string_view model);
 
 /// Returns the number of ranks that exchange with each other.
 Index members(const Fabric& fabric, Scope scope);
@@ -89,7 +99,7 @@ const std::vector<AlgorithmEntry>& algorithms();
 template <class Visit>
 void for_each_flow(const Phase& phase, const Fabric& fabric, const Visit& visit) {
   if (phase.pattern == Phase::Pattern::list) {
-    for (const Flow& flow : phase.flows) visit(flow.from, flow.to, flow.bytes.value);
+    phase.list(fabric, [&](Index from, Index to, Bytes bytes) { visit(from, to, bytes.value); });
     return;
   }
   const Index n = members(fabric, phase.scope), groups = fabric.ranks() / n;

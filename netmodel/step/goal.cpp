@@ -9,7 +9,7 @@
 namespace onebit::netmodel {
 namespace {
 
-constexpr Index kMostMessages = 10'000'000;
+constexpr double kMostMessages = 10e6;
 constexpr long long kJoined = 4;
 
 long long whole(double value) {
@@ -80,16 +80,34 @@ void write_phase(Rank& rank, const Phase& phase, const std::vector<Message>& mes
   }
 }
 
+/// Returns the number of messages of one run of a phase, without a look at each one if they form a pattern.
+double message_count(const Phase& phase, const Fabric& fabric) {
+  const auto ranks = static_cast<double>(fabric.ranks()), n = static_cast<double>(members(fabric, phase.scope));
+  switch (phase.pattern) {
+    case Phase::Pattern::shift:
+      return ranks;
+    case Phase::Pattern::pairs:
+      return ranks * (n - 1);
+    case Phase::Pattern::fan_in:
+      return ranks - ranks / n;
+    case Phase::Pattern::list:
+      break;
+  }
+  double count = 0;
+  phase.list(fabric, [&](Index, Index, Bytes) { ++count; });
+  return count;
+}
+
 }  // namespace
 
 void write_goal(std::ostream& out, std::span<const Plan> plans, Seconds compute, const Fabric& fabric) {
   std::vector<const Phase*> phases;
   std::vector<Messages> messages;
-  Index count = 0;
+  double count = 0;
   for (const Plan& plan : plans) {
     for (const Phase& phase : plan.phases) {
       if (phase.repeat == 0) continue;
-      for_each_flow(phase, fabric, [&](Index, Index, double) { count += phase.repeat; });
+      count += static_cast<double>(phase.repeat) * message_count(phase, fabric);
       if (count > kMostMessages)
         throw ConfigError("the schedule has more than 10,000,000 messages", "", "use fewer GPUs");
       phases.push_back(&phase);

@@ -20,13 +20,16 @@ struct Positive {
 Positive positive_of(const device::Buffer<float>& values, Range tensor, std::vector<float>& host) {
   Positive positive;
   const Index stride = (tensor.count + kSample - 1) / kSample;
+  Index next = 0;  // the sample's next coordinate
   for (Index first = 0; first < tensor.count; first += kPiece) {
     const auto part = std::span(host).first(static_cast<std::size_t>(std::min(kPiece, tensor.count - first)));
     values.download(part, tensor.first + first);
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (!(part[i] > 0)) continue;
-      positive.least = std::min(positive.least, part[i]);
-      if ((first + static_cast<Index>(i)) % stride == 0) positive.sample.push_back(part[i]);
+    for (const float value : part) {
+      if (value > 0) positive.least = std::min(positive.least, value);
+    }
+    for (; next < first + static_cast<Index>(part.size()); next += stride) {
+      const float value = part[static_cast<std::size_t>(next - first)];
+      if (value > 0) positive.sample.push_back(value);
     }
   }
   return positive;

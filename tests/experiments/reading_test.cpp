@@ -125,3 +125,39 @@ TEST_CASE("reading: what a pipe gives is to be written to a file first") {
   CHECK_THAT(run.err, Contains("cannot read config file: not a regular file but a pipe (/dev/fd/") &&
                           Contains("write the pipe's output to a file first"));
 }
+
+TEST_CASE("reading: a small packed file takes no more memory than the examples that it holds") {
+  ONEBIT_SKIP_UNLESS(!kSanitized, "plain memory", "a sanitizer takes memory of its own");
+  struct Bomb {
+    std::string begin, filler;  ///< what the file begins with, as printf takes it, and the character that fills it
+    Arguments command;
+    int status;
+    std::string error;
+    double kept = 0;  ///< bytes of the examples
+  };
+  const std::string tokens = "1BTOKENS\\1\\0\\0\\0\\1\\0\\0\\0\\377\\0\\0\\0\\0\\0\\0\\0\\100\\0\\0\\0\\0\\0\\0\\0";
+  const std::string images = "\\0\\0\\10\\3\\0\\0\\0\\2\\0\\0\\0\\2\\0\\0\\0\\2";
+  const std::vector<Bomb> bombs = {
+      {"1 1:2\\n2 2:3\\n", "\\n", {"--model", "softmax", "--data", "libsvm", "--data.path", "bomb"}, 0, ""},
+      {images, "\\0", {"--model", "softmax", "--data", "idx", "--data.path", "bomb,bomb"}, 2, "trailing bytes"},
+      {tokens, "\\0", {"--data", "tokens", "--data.path", "bomb"}, 2, "trailing bytes"},
+      {"a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a ",
+       " ",
+       {"--data.path", "bomb", "--data.vocabulary", "pieces", "--model.context", "2"},
+       0,
+       ""},
+      {"text", "a", {"--data.path", "bomb"}, 0, "", 100e6}};
+  for (const Bomb& bomb : bombs) {
+    const Folder folder;
+    write_file(folder / "pieces", "[UNK]\na\n");
+    const std::string fill = "head -c 100000000 /dev/zero | tr '\\0' '" + bomb.filler + "'";
+    const std::string pack = "(printf '" + bomb.begin + "'; " + fill + ") | gzip -1 >bomb";
+    REQUIRE(run_in(folder, {"bash", "-c", pack}).status == 0);
+    const Outcome run = run_onebit(
+        folder, joined({"run", "--steps", "2", "--workers", "1", "--batch", "1", "--dry-run"}, bomb.command));
+    CAPTURE(bomb.command, run.err, run.peak_bytes);
+    CHECK(run.status == bomb.status);
+    CHECK_THAT(run.err, Contains(bomb.error));
+    CHECK(run.peak_bytes < 60e6 + bomb.kept);
+  }
+}

@@ -6,8 +6,7 @@ using namespace onebit;
 /// A DeepSpeed configuration: JSON.
 ONEBIT_FUZZ(input) {
   static fuzz::ScratchFile file;
-  file.resize(0);
-  file.write(0, input.rest());
+  file.assign(input.rest());
   const auto config = experiments::read_deepspeed_config(file.path());
   fuzz::require(config.settings().size() == config.mapped.size());
 }

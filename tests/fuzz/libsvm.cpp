@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "sim/data/features/libsvm.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -7,7 +9,12 @@ using namespace onebit;
 
 ONEBIT_FUZZ(input) {
   sim::LibsvmExamples examples;
-  const Index count = sim::parse_libsvm(input.file(), examples);
+  sim::LibsvmParser parser("FILE", examples);
+  const auto size = static_cast<std::size_t>(1 + input.byte());
+  const sim::Bytes file = input.file();
+  for (std::string_view rest = file.text(); !rest.empty(); rest.remove_prefix(std::min(size, rest.size())))
+    parser.feed(rest.substr(0, size));
+  const Index count = parser.finish();
   const sim::SparseMatrix& rows = examples.rows;
   fuzz::require(count == static_cast<Index>(examples.labels.size()) &&
                 rows.starts.size() == examples.labels.size() + 1);

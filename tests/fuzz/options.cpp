@@ -20,8 +20,7 @@ ONEBIT_FUZZ(input) {
   }
   static fuzz::ScratchFile ini;
   if (file) {
-    ini.resize(0);
-    ini.write(0, input.rest());
+    ini.assign(input.rest());
     arguments = {"--config", ini.path()};
   }
   const ParsedCommand parsed = parse_command_line(compare, all, arguments);

@@ -24,7 +24,10 @@ class ScratchFile {
  public:
   static constexpr std::size_t kMost = std::size_t{4} << 20;
 
-  ScratchFile() : path_((folder() / "onebit-fuzz-XXXXXX").string()), fd_(mkstemp(path_.data())) {
+  /// ending: end of its name, for readers that depend on it.
+  explicit ScratchFile(const std::string& ending = "")
+      : path_((folder() / ("onebit-fuzz-XXXXXX" + ending)).string()),
+        fd_(mkstemps(path_.data(), static_cast<int>(ending.size()))) {
     require(fd_ >= 0);
     void* place = mmap(nullptr, kMost, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     require(place != MAP_FAILED);
@@ -49,6 +52,11 @@ class ScratchFile {
     if (bytes.empty()) return;
     if (place + bytes.size() > size_) resize(place + bytes.size());
     std::memcpy(data_ + place, bytes.data(), bytes.size());
+  }
+  /// Replaces the contents.
+  void assign(std::span<const std::uint8_t> bytes) {
+    resize(0);
+    write(0, bytes);
   }
   void resize(std::size_t to) {
     require(to <= kMost);

@@ -58,10 +58,10 @@ def libsvm_seeds():
         "1,2 1:1", "+-1", "1 1:0x10", "1 99999999999999999999:1", "1\t4:4 \t 5:5",
     ]
     for i, line in enumerate(lines):
-        yield f"line-{i}", (line + "\n").encode()
+        yield f"line-{i}", b"\x07" + (line + "\n").encode()
     good = "\n".join(line for line in lines[:7])
-    yield "many", good.encode()
-    yield "crlf", good.replace("\n", "\r\n").encode()
+    yield "many", b"\xff" + good.encode()
+    yield "crlf", b"\x03" + good.replace("\n", "\r\n").encode()
 
 
 def token_seeds():
@@ -157,12 +157,93 @@ def trace_seeds():
         yield f"sizes-{which}", bytes([0, 3 + 4 * which, 250 - which, 3, 2, 4])
 
 
+def weights_seeds():
+    """tests/fuzz/weights.cpp explains each byte."""
+    yield "good", bytes([0, 0, 0, 0, 0, 0, 1])
+    for which in range(12):
+        yield f"type-{which}", bytes([3 + 4 * which, 0])
+        yield f"names-{which}", bytes([0, 0, 0, 0, 3 + 4 * which, 0, 1])
+        yield f"sizes-{which}", bytes([0, 3 + 4 * which, 250 - which, 3, 2, 4, 0, 0, 0, 0, 1])
+
+
+def checkpoint_seeds():
+    yield "whole", b""
+    for place in range(0, 4096, 256):
+        yield f"changed-{place}", struct.pack(">I", place << 8 | 0xFF) * 2
+    for part in (1, 64, 128, 255):
+        yield f"cut-{part}", bytes([part])
+
+
+def measurement_seeds():
+    csv = "nodes,gpus,bytes,seconds\n16,4,672452216,2.206\n8,4,672452216,2.173\n4,4,672452216,2.133\n2,4,672452216,1.897\n1,4,672452216,0.2398\n"
+    tables = [
+        csv, csv.replace("seconds", "seconds,collective").replace("\n16", ",all_reduce\n16"), "gpus,nodes,seconds,bytes\n4,2,1e-3,1e6\n",
+        csv.replace("672452216", "1e400"), csv.replace("16,4", "-1,4"), csv.replace("2.206", "nan"), csv.replace("2.206", "0"), "", "nodes\n",
+        "nodes,gpus,bytes,seconds,collective\n2,4,1e6,1e-3,all_to_all\n2,4,1e7,5e-3,all_gather\n2,4,1e3,1e-5,all_reduce\n",
+    ]
+    small = csv[: csv.index("16")] + csv[csv.index("4,4,") :]
+    tables.append(small.replace("4,4,", "4,1,").replace("2,4,", "2,1,").replace("1,4,", "1,2,"))
+    nccl = """# nThread 1 nGpus 1 minBytes 1048576 maxBytes 4194304 step: 2(factor) warmup iters: 5 iters: 20 validation: 1
+# Using devices
+#   Rank  0 Pid   2001 on      node1 device  0 [0x07] NVIDIA A100
+#   Rank  1 Pid   2002 on      node2 device  0 [0x0f] NVIDIA A100
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1048576        262144     float     sum      -1    100.0   10.49   10.49      0    100.0   10.49   10.49      0
+     2097152        524288     float     sum      -1    200.0   10.49   10.49      0    200.0   10.49   10.49      0
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 10.49
+"""
+    for use in range(3):
+        for i, text in enumerate(tables + [nccl, nccl.replace("# nThread", "# all_reduce_perf nThread"), nccl.replace("(us)", "(ms)")]):
+            yield f"table-{use}-{i}", bytes([use]) + text.encode()
+
+
+def cluster_seeds():
+    clusters = [
+        "", "doc = ours\ngpus-per-node = 4\ngpu = a100\ngpu-link = nvlink3\noversubscription = 2\n[nic]\nnominal = 100Gb/s\neffective = 4.5GB/s\n"
+        "latency = 30us\nstream-cap = 1.2GB/s\nscale-penalty = 0.015\n", "nic.nominal = 10Gb/s\nnic.effective = 1GB/s\nnic-shares = 3:0.5\nstragglers = 3:1.2\njitter = 0.05\n",
+        "placement = random\nall-reduce = cheapest\nnodes = 8\n", "nodes = 4611686018427387904\n", "gpus-per-node = 1e9\n", "nic.latency = -1\n",
+    ]
+    workloads = [
+        "parameters = 60000000\nbatch = 32\nforward = 21ms\nbackward = 43ms\noptimizer = 4ms\ngpu = v100\n", "parameters = 1\n",
+        "parameters = -1\nbatch = 0\n", "forward = nan\n", "parameters = 1e30\nbatch = 1\nforward = 1s\nbackward = 1us\n",
+    ]
+    for i, text in enumerate(clusters):
+        yield f"cluster-{i}", b"\0" + text.encode()
+    for i, text in enumerate(workloads):
+        yield f"workload-{i}", b"\1" + text.encode()
+
+
+def expected_seeds():
+    head = "arm,seed,status,steps,freeze_step,final_loss,bytes_per_worker,other\n"
+    rows = ["adam,1,finished,200,0,1.25,4000,x", "adam,2,diverged,200,0,nan,4000,x", "onebit-adam,1,finished,200,40,1.26,400,", "a,b", "a,-1,,,,,",
+            "\"a,b\",1,finished,1,1,1,1,1", "adam,4294967296,finished,1,1,1,1,1", "adam,1,finished,9223372036854775807,1,1e308,inf,1"]
+    yield "many", (head + "\n".join(rows[:3]) + "\n").encode()
+    for i, row in enumerate(rows):
+        yield f"row-{i}", (head + row + "\n").encode()
+    yield "no-header", rows[0].encode()
+
+
+def sweep_seeds():
+    sweeps = [
+        "model = mlp\nsteps = 10\naxis = optimizer=adam,sgd\naxis = optimizer.lr=1e-3:1e-1:log:3\nseeds = 2\n",
+        "optimizers = adam,onebit-adam\ntune = optimizer.lr=1e-4:1e-1\ntune-points = 5\nseeds = 1\n",
+        "axis = workers=1,2,4\naxis = batch=4,2,1\nzip = workers,batch\nskip = workers=2\n", "arm = a:optimizer=adam\narm = b:optimizer=lamb,seed=3\n",
+        "axis = optimizer.lr=1:2:lin:1000000000\n", "axis = seed=1:2:lin\n", "skip = a=b\n", "seeds = 99999999999\n", "tune = optimizer.lr=0:inf\n",
+    ]
+    for i, text in enumerate(sweeps):
+        yield f"sweep-{i}", text.encode()
+
+
 def main():
     corpus = pathlib.Path(__file__).parent / "corpus"
     for reader, seeds in {"gzip": gzip_seeds, "idx": idx_seeds, "cifar": cifar_seeds, "libsvm": libsvm_seeds,
                           "tokens": token_seeds, "word_pieces": word_piece_seeds, "text": text_seeds,
                           "split": split_seeds, "options": option_seeds, "log": log_seeds,
-                          "deepspeed": deepspeed_seeds, "trace": trace_seeds}.items():
+                          "deepspeed": deepspeed_seeds, "trace": trace_seeds, "weights": weights_seeds,
+                          "checkpoint": checkpoint_seeds, "measurements": measurement_seeds,
+                          "clusters": cluster_seeds, "expected": expected_seeds, "sweep": sweep_seeds}.items():
         (corpus / reader).mkdir(parents=True, exist_ok=True)
         for name, content in seeds():
             (corpus / reader / name).write_bytes(content)

@@ -112,3 +112,21 @@ TEST_CASE("a stream cap holds for each stream, a scale penalty grows with the no
   CHECK(Fabric(cluster, 2).nic_rate(0, 8).value == Approx(1e9 / 1.5));
   CHECK(Fabric(cluster, 16).nic_rate(0, 8).value == Approx(1e9 / 3));
 }
+
+TEST_CASE("a job that is too large to count is refused") {
+  const Cluster& cluster = find_cluster("eth10");
+  CHECK(Fabric(cluster, kMostWorkers).nodes() == kMostWorkers);
+  for (const Index workers : {kMostWorkers + 1, Index{1} << 31, Index{1} << 62}) {
+    CHECK_THROWS_WITH(Fabric(cluster, workers),
+                      Catch::Matchers::Contains("a job of " + std::to_string(workers) + " workers is too large"));
+  }
+}
+
+TEST_CASE("a plan is as small for many workers as for few") {
+  const Fabric large(find_cluster("eth10"), kMostWorkers);
+  const Plan halving = plan({Collective::all_reduce, Scope::all, Algorithm::halving, Bytes(1e6)}, large);
+  CHECK(halving.phases.size() == 40);
+  Index flows = 0;
+  for_each_flow(halving.phases.front(), large, [&](Index, Index, double) { ++flows; });
+  CHECK(flows == kMostWorkers);
+}

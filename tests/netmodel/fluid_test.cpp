@@ -22,7 +22,9 @@ Flow flow(Index from, Index to, double bytes) {
 Plan flows(const std::vector<Flow>& list) {
   Phase phase;
   phase.pattern = Phase::Pattern::list;
-  phase.flows = list;
+  phase.list = [list](const Fabric&, const FlowVisit& visit) {
+    for (const Flow& each : list) visit(each.from, each.to, each.bytes);
+  };
   return {{}, {phase}};
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("files: limits hold before and while unpacking") {
 TEST_CASE("files: damaged gzip is refused") {
   const std::string good = gzip("some text that is packed");
   const auto unpack = [](const std::string& packed) {
-    const auto bytes = gunzip({"FILE", {packed.begin(), packed.end()}}, 1000);
+    const auto bytes = gunzip({"FILE", {packed.begin(), packed.end()}}, 1000, 1000);
     return std::string(bytes.begin(), bytes.end());
   };
   CHECK(unpack(good) == "some text that is packed");

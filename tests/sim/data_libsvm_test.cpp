@@ -19,7 +19,9 @@ using tests::Folder;
 
 LibsvmExamples parse(const std::string& text) {
   LibsvmExamples examples;
-  parse_libsvm(Bytes("FILE", {text.begin(), text.end()}), examples);
+  LibsvmParser parser("FILE", examples);
+  parser.feed(text);
+  parser.finish();
   return examples;
 }
 
@@ -160,6 +162,26 @@ TEST_CASE("libsvm: files and options that cannot be") {
   std::string regression;
   for (int i = 0; i <= 65536; ++i) regression += std::to_string(i) + "\n";
   refuses(libsvm(folder.write("regression", regression)), "regression", "65537 different labels");
+}
+
+TEST_CASE("libsvm: a file in pieces of any size gives the same examples and errors") {
+  const std::string text = "+1 1:0.5 3:-2e1\r\n# comment 1:x\n\n0 2:1 # more\n2 7:1 \t9:3";
+  const LibsvmExamples whole = parse(text);
+  CHECK(whole.labels == std::vector<double>{1, 0, 2});
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    LibsvmExamples examples;
+    LibsvmParser parser("FILE", examples);
+    for (std::size_t at = 0; at < text.size(); at += size) parser.feed(text.substr(at, size));
+    CHECK(parser.finish() == 3);
+    CHECK(examples.labels == whole.labels);
+    CHECK(examples.rows.columns == whole.rows.columns);
+    CHECK(examples.rows.values == whole.rows.values);
+    CHECK(examples.rows.starts == whole.rows.starts);
+    CHECK_THROWS_WITH((parser.feed("1 2:"), parser.feed("x\n")),
+                      Contains("line 6: expected a finite value, found \"x\" (FILE, offset"));
+  }
+  LibsvmExamples examples;
+  CHECK_THROWS_WITH(LibsvmParser("FILE", examples).feed(std::string(2'000'000, '1')), Contains("more than 1 MiB"));
 }
 
 TEST_CASE("libsvm: a9a and mushrooms") {

@@ -61,6 +61,7 @@ Estimate SimGrid::cost(const Plan& plan, const Fabric& fabric) const {
     if (phase.repeat == 0) continue;
     const auto first = static_cast<long long>(flows.size());
     for_each_flow(phase, fabric, [&](Index from, Index to, double bytes) {
+      check_flows(static_cast<Index>(flows.size()) + 1, "simgrid");
       flows.push_back({from, to, bytes / phase.link_efficiency});
     });
     phases.push_back({phase.repeat, first, static_cast<long long>(flows.size()) - first, pause_of(phase, fabric),

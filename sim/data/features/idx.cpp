@@ -26,7 +26,9 @@ struct IdxFile {
 
 IdxFile load(const std::string& path, Index dimensions, Switch mapping) {
   const InputFile file(path, "give images,labels with --data.path");
-  Bytes bytes = file.load(mapping, idx_header(dimensions) + dense_limit);
+  const Bytes begin = file.opening();
+  const Index enough = begin.size() < idx_header(dimensions) ? 0 : idx_size(begin, dimensions) + 1;
+  Bytes bytes = file.load(mapping, idx_header(dimensions) + dense_limit, enough);
   IdxLayout layout = parse_idx(bytes, dimensions);
   return {std::move(bytes), std::move(layout)};
 }
@@ -89,9 +91,7 @@ class IdxReader {
   Fnv1a hash_;
 };
 
-}  // namespace
-
-IdxLayout parse_idx(const Bytes& bytes, Index dimensions) {
+IdxLayout read_header(const Bytes& bytes, Index dimensions) {
   const std::uint64_t magic = 0x800U + static_cast<std::uint64_t>(dimensions);  // 0x08: unsigned bytes
   const std::uint64_t found = bytes.big_endian(0, 4);
   if (found != magic) {
@@ -104,10 +104,21 @@ IdxLayout parse_idx(const Bytes& bytes, Index dimensions) {
     layout.sizes.push_back(static_cast<Index>(bytes.big_endian(offset, 4)));
     if (layout.sizes.back() == 0) bytes.refuse("dimension " + std::to_string(offset / 4 - 1) + " is zero", offset);
   }
-  const Index end = layout.header + dense_volume(layout.sizes, bytes.name() + ", offset 4");
+  return layout;
+}
+
+}  // namespace
+
+Index idx_size(const Bytes& begin, Index dimensions) {
+  const IdxLayout layout = read_header(begin, dimensions);
+  return layout.header + dense_volume(layout.sizes, begin.name() + ", offset 4");
+}
+
+IdxLayout parse_idx(const Bytes& bytes, Index dimensions) {
+  const Index end = idx_size(bytes, dimensions);
   bytes.need(end);
   bytes.expect_end(end);
-  return layout;
+  return read_header(bytes, dimensions);
 }
 
 std::unique_ptr<DataSource> make_idx(const DataConfig& config) {

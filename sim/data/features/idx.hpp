@@ -32,6 +32,9 @@ constexpr Index idx_header(Index dimensions) {
   return 4 + 4 * dimensions;
 }
 
+/// Checks the header of a file of unsigned bytes with so many dimensions. Returns the size that the file should have.
+Index idx_size(const Bytes& begin, Index dimensions);
+
 /// Checks a whole file of unsigned bytes with so many dimensions, and returns its layout.
 IdxLayout parse_idx(const Bytes& bytes, Index dimensions);
 

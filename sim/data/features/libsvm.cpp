@@ -17,80 +17,14 @@ namespace {
 
 constexpr Index file_limit = Index{1} << 33;
 constexpr std::size_t most_classes = 65536;
-constexpr std::string_view blanks = " \t";
+constexpr std::size_t longest_word = std::size_t{1} << 20;
 
-/// One line of a file, taken word by word.
-class Line {
- public:
-  Line(const Bytes& file, std::string_view text, Index number) : file_(file), rest_(text), number_(number) {}
-
-  /// Returns the next word; empty at the end.
-  std::string_view next() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks), rest_.size()));
-    const std::string_view word = rest_.substr(0, rest_.find_first_of(blanks));
-    rest_.remove_prefix(word.size());
-    return word;
+std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c < ' ' || c > '~') c = '?';
   }
-
-  /// Reads all of `text`, which is part of the line, as a finite float.
-  double number(std::string_view text, const char* what) const {
-    double value = 0;
-    std::string_view digits = text;
-    if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool whole = error == std::errc() && stop == digits.data() + digits.size();
-    if (!whole || !(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) refuse(what, text);
-    return value;
-  }
-
-  /// Reads a feature's index, from 1 to libsvm_features.
-  Index index(std::string_view text) const {
-    Index value = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || stop != text.data() + text.size()) refuse("expected index:value, found", text);
-    if (value < 1) refuse("indices begin with 1, found", text);
-    if (value > libsvm_features) refuse("the largest index is " + std::to_string(libsvm_features) + ", found", text);
-    return value;
-  }
-
-  [[noreturn]] void refuse(const std::string& what, std::string_view text) const {
-    const auto offset = static_cast<Index>(text.data() - file_.text().data());
-    const std::string word = printable(text.substr(0, 32));
-    file_.refuse("line " + std::to_string(number_) + ": " + what + " \"" + word + "\"", offset,
-                 "a line is: label index:value index:value ...");
-  }
-
- private:
-  static std::string printable(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-      if (c < ' ' || c > '~') c = '?';
-    }
-    return result;
-  }
-
-  const Bytes& file_;
-  std::string_view rest_;
-  Index number_;
-};
-
-void parse_line(Line line, LibsvmExamples& examples) {
-  const std::string_view label = line.next();
-  if (label.empty()) return;
-  examples.labels.push_back(line.number(label, "expected a finite label, found"));
-  Index before = 0;
-  for (std::string_view word = line.next(); !word.empty(); word = line.next()) {
-    const std::size_t colon = word.find(':');
-    if (colon == std::string_view::npos) line.refuse("expected index:value, found", word);
-    const Index index = line.index(word.substr(0, colon));
-    if (index <= before) line.refuse("indices must increase, found", word);
-    examples.rows.columns.push_back(static_cast<std::uint32_t>(index - 1));
-    examples.rows.values.push_back(
-        static_cast<float>(line.number(word.substr(colon + 1), "expected a finite value, found")));
-    before = index;
-  }
-  examples.rows.starts.push_back(static_cast<Index>(examples.rows.columns.size()));
-  examples.features = std::max(examples.features, before);
+  return result;
 }
 
 /// Turns labels into classes, in ascending order of the labels. Returns the number of classes.
@@ -122,17 +56,91 @@ void check_paths(const DataConfig& config) {
 
 }  // namespace
 
-Index parse_libsvm(const Bytes& bytes, LibsvmExamples& examples) {
-  const std::string_view text = bytes.text();
-  const std::size_t before = examples.labels.size();
-  Index number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
-    begin += line.size() + 1;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    parse_line(Line(bytes, line.substr(0, line.find('#')), ++number), examples);
+LibsvmParser::LibsvmParser(std::string name, LibsvmExamples& examples)
+    : name_(std::move(name)), examples_(examples), first_(static_cast<Index>(examples.labels.size())) {}
+
+void LibsvmParser::feed(std::string_view text) {
+  for (const char c : text) {
+    if (c == '\n') {
+      end_line();
+    } else if (c == '#') {
+      end_word();
+      in_comment_ = true;
+    } else if (c == ' ' || c == '\t') {
+      end_word();
+    } else if (!in_comment_) {
+      if (word_.size() == longest_word) refuse("a word of more than 1 MiB, which begins with", word_);
+      word_ += c;
+    }
+    ++offset_;
   }
-  return static_cast<Index>(examples.labels.size() - before);
+}
+
+Index LibsvmParser::finish() {
+  end_line();
+  return static_cast<Index>(examples_.labels.size()) - first_;
+}
+
+void LibsvmParser::end_line() {
+  if (word_.ends_with('\r')) {
+    word_.pop_back();
+    --offset_;
+    end_word();
+    ++offset_;
+  }
+  end_word();
+  if (has_label_) examples_.rows.starts.push_back(static_cast<Index>(examples_.rows.columns.size()));
+  examples_.features = std::max(examples_.features, before_);
+  has_label_ = in_comment_ = false;
+  before_ = 0;
+  ++line_;
+}
+
+void LibsvmParser::end_word() {
+  if (word_.empty()) return;
+  if (has_label_) {
+    add_value();
+  } else {
+    examples_.labels.push_back(number(word_, "expected a finite label, found"));
+    has_label_ = true;
+  }
+  word_.clear();
+}
+
+void LibsvmParser::add_value() {
+  const std::string_view word = word_;
+  const std::size_t colon = word.find(':');
+  if (colon == std::string_view::npos) refuse("expected index:value, found", word);
+  const Index index = index_of(word.substr(0, colon));
+  if (index <= before_) refuse("indices must increase, found", word);
+  examples_.rows.columns.push_back(static_cast<std::uint32_t>(index - 1));
+  examples_.rows.values.push_back(static_cast<float>(number(word.substr(colon + 1), "expected a finite value, found")));
+  before_ = index;
+}
+
+double LibsvmParser::number(std::string_view text, const char* what) const {
+  double value = 0;
+  std::string_view digits = text;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = error == std::errc() && stop == digits.data() + digits.size();
+  if (!whole || !(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) refuse(what, text);
+  return value;
+}
+
+Index LibsvmParser::index_of(std::string_view text) const {
+  Index value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size()) refuse("expected index:value, found", text);
+  if (value < 1) refuse("indices begin with 1, found", text);
+  if (value > libsvm_features) refuse("the largest index is " + std::to_string(libsvm_features) + ", found", text);
+  return value;
+}
+
+void LibsvmParser::refuse(const std::string& what, std::string_view text) const {
+  const Index place = offset_ - static_cast<Index>(word_.size()) + (text.data() - word_.data());
+  throw ConfigError("line " + std::to_string(line_) + ": " + what + " \"" + printable(text.substr(0, 32)) + "\"",
+                    name_ + ", offset " + std::to_string(place), "a line is: label index:value index:value ...");
 }
 
 std::unique_ptr<DataSource> make_libsvm(const DataConfig& config) {
@@ -141,11 +149,17 @@ std::unique_ptr<DataSource> make_libsvm(const DataConfig& config) {
   DenseExamples examples;
   Fnv1a hash;
   const auto add = [&](const std::string& path) {
-    const Bytes bytes = InputFile(path, "give a LIBSVM file with --data.path").load(config.mapping, file_limit);
-    const Index count = parse_libsvm(bytes, read);
-    if (count == 0) bytes.refuse("no examples", bytes.size());
-    hash.add(bytes.data(), bytes.view().size());
-    examples.facts.provenance.push_back(path + ": " + std::to_string(bytes.size()) + " bytes unpacked, " +
+    LibsvmParser parser(path, read);
+    Index size = 0;
+    InputFile(path, "give a LIBSVM file with --data.path")
+        .read(config.mapping, file_limit, [&](std::span<const std::uint8_t> piece) {
+          parser.feed({reinterpret_cast<const char*>(piece.data()), piece.size()});
+          hash.add(piece.data(), piece.size());
+          size += static_cast<Index>(piece.size());
+        });
+    const Index count = parser.finish();
+    if (count == 0) throw ConfigError("no examples", path + ", offset " + std::to_string(size));
+    examples.facts.provenance.push_back(path + ": " + std::to_string(size) + " bytes unpacked, " +
                                         std::to_string(count) + " examples");
     return count;
   };

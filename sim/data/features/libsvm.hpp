@@ -2,11 +2,12 @@
 // Text files in the format of LIBSVM's data page: a label and the features that are not zero, one example per line.
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/data/data.hpp"
 #include "sim/data/features/sparse_rows.hpp"
-#include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
 
@@ -30,7 +31,33 @@ struct LibsvmExamples {
   Index features = 0;          ///< largest index
 };
 
-/// Adds the examples of a file. Returns their number.
-Index parse_libsvm(const Bytes& bytes, LibsvmExamples& examples);
+/// Adds the examples of a file, which is fed in pieces of any size; of its text only the word at the end of the last
+/// piece is kept. Throws ConfigError naming file, offset, line and reason.
+class LibsvmParser {
+ public:
+  LibsvmParser(std::string name, LibsvmExamples& examples);
+
+  void feed(std::string_view text);
+  /// Ends the file. Returns the number of its examples.
+  Index finish();
+
+ private:
+  void end_line();
+  void end_word();
+  void add_value();
+  /// Reads all of `text`, which is part of the word, as a finite float.
+  double number(std::string_view text, const char* what) const;
+  /// Reads a feature's index, from 1 to libsvm_features.
+  Index index_of(std::string_view text) const;
+  [[noreturn]] void refuse(const std::string& what, std::string_view text) const;
+
+  std::string name_;
+  LibsvmExamples& examples_;
+  Index first_;                  // number of examples of other files
+  Index offset_ = 0, line_ = 1;  // place after the word
+  std::string word_;             // begin of the current word
+  bool has_label_ = false, in_comment_ = false;
+  Index before_ = 0;  // last index of the line
+};
 
 }  // namespace onebit::sim

@@ -6,6 +6,8 @@
 #include <new>
 
 #include "device/base/error.hpp"
+#include "device/base/system.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -60,24 +62,61 @@ class Inflater {
   bool at_end_ = false;
 };
 
+/// Unpacks until `take` returns false.
+void inflate_while(const Bytes& packed, const std::function<bool(std::span<const std::uint8_t>)>& take) {
+  std::vector<std::uint8_t> piece(std::size_t{1} << 16);
+  Inflater inflater(packed);
+  Index count = 0;
+  while (!inflater.done()) {
+    const Index more = inflater.unpack(piece, count);
+    count += more;
+    if (!take(std::span(piece).first(static_cast<std::size_t>(more)))) return;
+  }
+}
+
+void check_limit(const Bytes& packed, Index count, Index limit) {
+  if (count <= limit) return;
+  packed.refuse("the unpacked data exceed the limit of " + std::to_string(limit) + " bytes", limit);
+}
+
+/// Returns the number of bytes that a file unpacks to; if that is more than `enough`, any larger number.
+Index unpacked_size(const Bytes& packed, Index limit, Index enough) {
+  Index count = 0;
+  inflate_while(packed, [&](std::span<const std::uint8_t> piece) {
+    count += static_cast<Index>(piece.size());
+    check_limit(packed, count, limit);
+    return count <= enough;
+  });
+  return count;
+}
+
 }  // namespace
 
 bool is_gzip(std::span<const std::uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit) {
-  std::vector<std::uint8_t> bytes(std::min<std::size_t>(packed.view().size() * 4, 1 << 20) + 64);
-  Inflater inflater(packed);
+void gunzip_pieces(const Bytes& packed, Index limit, const TakePiece& take) {
   Index count = 0;
-  while (!inflater.done()) {
-    if (count == static_cast<Index>(bytes.size())) bytes.resize(bytes.size() * 2);
-    count += inflater.unpack(std::span(bytes).subspan(static_cast<std::size_t>(count)), count);
-    if (count > limit)
-      packed.refuse("the unpacked data exceed the limit of " + std::to_string(limit) + " bytes", limit);
+  inflate_while(packed, [&](std::span<const std::uint8_t> piece) {
+    count += static_cast<Index>(piece.size());
+    check_limit(packed, count, limit);
+    take(piece);
+    return true;
+  });
+}
+
+std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit, Index enough) {
+  const Index size = std::min(enough, unpacked_size(packed, limit, enough));
+  if (size > device::available_memory()) {
+    packed.refuse("the unpacked data take " + bytes_text(static_cast<double>(size)) + ", more memory than is available",
+                  0);
   }
-  bytes.resize(static_cast<std::size_t>(count));
-  bytes.shrink_to_fit();
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
+  Inflater inflater(packed);
+  for (Index count = 0; count < size;) {
+    count += inflater.unpack(std::span(bytes).subspan(static_cast<std::size_t>(count)), count);
+  }
   return bytes;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Unpacks gzip in memory.
 
+#include <functional>
+
 #include "sim/data/files/bytes.hpp"
 
 namespace onebit::sim {
@@ -8,9 +10,17 @@ namespace onebit::sim {
 /// Whether the bytes begin like a gzip file.
 bool is_gzip(std::span<const std::uint8_t> bytes);
 
-/// Unpacks one or more consecutive gzip members. Memory is allocated as data arrives. Throws ConfigError for damage,
-/// for anything after the last member, and for more than `limit` bytes unpacked.
-std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit);
+/// Takes the next bytes of a file; they are valid until it returns.
+using TakePiece = std::function<void(std::span<const std::uint8_t>)>;
+
+/// Unpacks one or more consecutive gzip members in pieces of at most 64 KiB, and gives each to `take`. Throws
+/// ConfigError for damage, for anything after the last member, and for more than `limit` bytes unpacked.
+void gunzip_pieces(const Bytes& packed, Index limit, const TakePiece& take);
+
+/// Returns the first `enough` bytes of what gzip members unpack to; the rest is not looked at if there is more. Unpacks
+/// twice: memory is allocated, once, when the size is known. Throws what gunzip_pieces throws, and ConfigError if the
+/// bytes do not fit in the available memory.
+std::vector<std::uint8_t> gunzip(const Bytes& packed, Index limit, Index enough);
 
 /// Unpacks at most the first 8 KiB, given the beginning of a gzip file. Throws ConfigError for damage.
 std::vector<std::uint8_t> gunzip_head(const Bytes& packed);

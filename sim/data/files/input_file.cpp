@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "device/base/error.hpp"
-#include "sim/data/files/gunzip.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -21,9 +20,13 @@ bool InputFile::packed() const {
 }
 
 bool InputFile::binary() const {
+  return opening().text().find('\0') != std::string_view::npos;
+}
+
+Bytes InputFile::opening() const {
   std::vector<std::uint8_t> bytes = head();
   if (is_gzip(bytes)) bytes = gunzip_head({path(), std::move(bytes)});
-  return std::find(bytes.begin(), bytes.end(), 0) != bytes.end();
+  return {path(), std::move(bytes)};
 }
 
 std::vector<std::uint8_t> InputFile::head() const {
@@ -39,13 +42,23 @@ Bytes InputFile::map() const {
   return {path(), {static_cast<const std::uint8_t*>(memory), bytes}, owner};
 }
 
-Bytes InputFile::load(Switch mapping, Index limit) const {
-  if (packed()) {
-    if (mapping == Switch::yes) {
-      throw ConfigError("a packed file cannot be mapped", path(), "unpack it with gunzip, or leave out --data.mmap");
-    }
-    return {path(), gunzip({path(), file_.all(limit)}, limit)};
+Bytes InputFile::packed_bytes(Switch mapping, Index limit) const {
+  if (mapping == Switch::yes) {
+    throw ConfigError("a packed file cannot be mapped", path(), "unpack it with gunzip, or leave out --data.mmap");
   }
+  return {path(), file_.all(limit)};
+}
+
+void InputFile::read(Switch mapping, Index limit, const TakePiece& take) const {
+  if (packed()) return gunzip_pieces(packed_bytes(mapping, limit), limit, take);
+  constexpr std::size_t most = std::size_t{1} << 20;
+  const Bytes all = load(mapping, limit);
+  for (auto rest = all.view(); !rest.empty(); rest = rest.subspan(std::min(most, rest.size())))
+    take(rest.first(std::min(most, rest.size())));
+}
+
+Bytes InputFile::load(Switch mapping, Index limit, Index enough) const {
+  if (packed()) return {path(), gunzip(packed_bytes(mapping, limit), limit, enough > 0 ? enough : limit)};
   const bool large = size() >= (mapping == Switch::yes ? 1 : map_from);  // an empty file cannot be mapped
   const bool maps = large && mapping != Switch::no && size() <= limit;
   return maps ? map() : Bytes(path(), file_.all(limit));

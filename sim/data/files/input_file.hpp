@@ -4,6 +4,7 @@
 #include "device/base/files.hpp"
 #include "sim/data/data.hpp"
 #include "sim/data/files/bytes.hpp"
+#include "sim/data/files/gunzip.hpp"
 
 namespace onebit::sim {
 
@@ -25,11 +26,21 @@ class InputFile {
   /// Returns the contents of the file, unpacked if its first bytes are those of gzip. A plain file is mapped read-only
   /// if mapping is `yes`, or if it is `automatic` and the file has at least 64 MiB. A mapped file must not become
   /// shorter while it is used. Throws ConfigError for more than `limit` bytes, a damaged packed file, a packed file
-  /// with `yes`, and if the system refuses to read; IoError if it refuses to map.
-  Bytes load(Switch mapping, Index limit) const;
+  /// with `yes`, for one that unpacks to more than the available memory, and if the system refuses to read; IoError if
+  /// it refuses to map. enough: of a packed file, no more than these first bytes are kept, unless 0.
+  Bytes load(Switch mapping, Index limit, Index enough = 0) const;
+
+  /// Gives the contents of the file to `take`, unpacked and in pieces, so that they need not be in memory together.
+  /// Throws what load throws.
+  void read(Switch mapping, Index limit, const TakePiece& take) const;
+
+  /// Returns the first 8 KiB of the contents, unpacked; of a packed file perhaps less. Throws ConfigError if a packed
+  /// file is damaged there.
+  Bytes opening() const;
 
  private:
   std::vector<std::uint8_t> head() const;
+  Bytes packed_bytes(Switch mapping, Index limit) const;
   Bytes map() const;
 
   files::RegularFile file_;

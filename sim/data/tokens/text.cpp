@@ -24,16 +24,14 @@ std::optional<WordPieces> read_vocabulary(const DataConfig& config) {
   return WordPieces(file.load(Switch::no, vocabulary_limit));
 }
 
-/// Encodes a text as tokens of the store's width.
-Bytes encode(const WordPieces& pieces, const Bytes& text, bool lowercase, Index width) {
-  std::vector<std::int32_t> tokens;
-  pieces.encode(text.text(), lowercase, tokens);
+/// Packs tokens of the text `name` into the store's width.
+Bytes packed(const std::string& name, const std::vector<std::int32_t>& tokens, Index width) {
   std::vector<std::uint8_t> bytes;
   bytes.reserve(tokens.size() * static_cast<std::size_t>(width));
   for (const std::int32_t token : tokens) {
     for (Index i = 0; i < width; ++i) bytes.push_back(static_cast<std::uint8_t>(token >> (8 * i)));
   }
-  return {text.name(), std::move(bytes)};
+  return {name, std::move(bytes)};
 }
 
 Index width_for(Index vocabulary) {
@@ -52,14 +50,20 @@ std::unique_ptr<DataSource> make_text(const DataConfig& config) {
                  .has_mask = pieces && pieces->has_mask(),
                  .where = join(paths, ", "),
                  .unit = pieces ? "tokens" : "bytes"};
-  TextReader reader(config.mapping);
+  TextReader reader(config.mapping, pieces.has_value());
   Fnv1a hash;
+  std::string word;
+  const auto take = [&](const Bytes& text, bool ends) {
+    hash.add(text.data(), text.view().size());
+    if (!pieces) return data.tokens.add(text);
+    std::vector<std::int32_t> tokens;
+    pieces->feed(text.text(), config.lowercase, word, tokens);
+    if (ends) pieces->finish(word, tokens);
+    data.tokens.add(packed(text.name(), tokens, data.tokens.width()));
+  };
   const auto add = [&](const std::vector<std::string>& names) {
     const Index before = data.tokens.size();
-    for (const Bytes& text : reader.read(names)) {
-      hash.add(text.data(), text.view().size());
-      data.tokens.add(pieces ? encode(*pieces, text, config.lowercase, data.tokens.width()) : text);
-    }
+    reader.read(names, take);
     return data.tokens.size() - before;
   };
   add(paths);

@@ -56,18 +56,16 @@ std::vector<fs::path> list_files(const std::vector<std::string>& paths) try {
 
 }  // namespace
 
-std::vector<Bytes> TextReader::read(const std::vector<std::string>& paths) try {
+void TextReader::read(const std::vector<std::string>& paths, const Take& take) try {
   const std::string where = join(paths, ", ");
-  std::vector<Bytes> texts;
-  for (const fs::path& path : list_files(paths)) read_file(path.string(), where, texts);
-  const auto has_text = [](const Bytes& text) { return text.size() > 0; };
-  if (std::none_of(texts.begin(), texts.end(), has_text)) throw ConfigError("no readable text", where, hint);
-  return texts;
+  const Index before = total_;
+  for (const fs::path& path : list_files(paths)) read_file(path.string(), where, take);
+  if (total_ == before) throw ConfigError("no readable text", where, hint);
 } catch (const fs::filesystem_error& error) {
   throw IoError(error.code().message(), error.path1().string());
 }
 
-void TextReader::read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts) {
+void TextReader::read_file(const std::string& path, const std::string& where, const Take& take) {
   const InputFile file(path, hint);
   std::string line = path + ": " + std::to_string(file.size()) + " bytes";
   if (!seen_.insert(fs::canonical(path).string()).second) {  // otherwise it could be in both splits
@@ -80,11 +78,28 @@ void TextReader::read_file(const std::string& path, const std::string& where, st
           std::to_string(total_ + file.size()) + " bytes of text exceed the limit of " + std::to_string(corpus_limit),
           where, "give fewer files with --data.path");
     }
-    texts.push_back(file.load(mapping_, corpus_limit - total_));
-    total_ += texts.back().size();
-    if (file.packed()) line += ", unpacked " + std::to_string(texts.back().size());
+    const Index size = give(file, take);
+    total_ += size;
+    if (file.packed()) line += ", unpacked " + std::to_string(size);
   }
   provenance_.push_back(std::move(line));
+}
+
+/// Gives a file's text to `take`. Returns its size.
+Index TextReader::give(const InputFile& file, const Take& take) const {
+  const Index limit = corpus_limit - total_;
+  if (!in_pieces_) {
+    const Bytes text = file.load(mapping_, limit);
+    take(text, true);
+    return text.size();
+  }
+  Index size = 0;
+  file.read(mapping_, limit, [&](std::span<const std::uint8_t> piece) {
+    size += static_cast<Index>(piece.size());
+    take(Bytes(file.path(), piece, nullptr), false);
+  });
+  take(Bytes(file.path(), {}), true);
+  return size;
 }
 
 std::vector<std::string> default_texts() {

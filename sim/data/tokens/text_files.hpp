@@ -1,6 +1,7 @@
 #pragma once
 // Finds and reads the files of a corpus of text.
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,18 +13,24 @@ namespace onebit::sim {
 /// Reads each file once, even if it is given under several names. provenance() says how every file was used.
 class TextReader {
  public:
-  explicit TextReader(Switch mapping) : mapping_(mapping) {}
+  /// Takes a text. ends: whether it is the last of its file.
+  using Take = std::function<void(const Bytes& text, bool ends)>;
+
+  /// in_pieces: files are read in small pieces, which are valid until `take` returns; if false, whole and to be kept.
+  TextReader(Switch mapping, bool in_pieces) : mapping_(mapping), in_pieces_(in_pieces) {}
 
   /// Reads the text of all paths, files or folders, in reading order (see make_text). Throws ConfigError if a path is
   /// missing, nothing can be read, or all texts read so far exceed 4 GiB.
-  std::vector<Bytes> read(const std::vector<std::string>& paths);
+  void read(const std::vector<std::string>& paths, const Take& take);
 
   const std::vector<std::string>& provenance() const { return provenance_; }
 
  private:
-  void read_file(const std::string& path, const std::string& where, std::vector<Bytes>& texts);
+  void read_file(const std::string& path, const std::string& where, const Take& take);
+  Index give(const InputFile& file, const Take& take) const;
 
   Switch mapping_;
+  bool in_pieces_;
   Index total_ = 0;
   std::set<std::string> seen_;
   std::vector<std::string> provenance_;

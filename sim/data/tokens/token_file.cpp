@@ -22,8 +22,13 @@ bool is_width(Index width) {
   return width == 1 || width == 2 || width == 4;
 }
 
-/// Checks the header and returns the layout, with the vocabulary as stored, which may be 0.
-TokenLayout read_header(const Bytes& bytes) {
+/// What a header says.
+struct Header {
+  TokenLayout layout;  ///< with the vocabulary as stored, which may be 0
+  Index size = 0;      ///< size of the whole file
+};
+
+Header read_header(const Bytes& bytes) {
   bytes.need(header_bytes);
   if (bytes.little_endian(8, 4) != 1) {
     bytes.refuse("the token file has version " + std::to_string(bytes.little_endian(8, 4)) + ", expected 1", 8);
@@ -42,10 +47,18 @@ TokenLayout read_header(const Bytes& bytes) {
         "the file has " + std::to_string(count) + " tokens; at most " + std::to_string(most_tokens) + " are allowed",
         24);
   }
-  const Index end = header_bytes + static_cast<Index>(count) * width;
-  bytes.need(end);
-  bytes.expect_end(end);
-  return {width, header_bytes, static_cast<Index>(vocabulary)};
+  return {{width, header_bytes, static_cast<Index>(vocabulary)}, header_bytes + static_cast<Index>(count) * width};
+}
+
+bool has_header(const Bytes& bytes) {
+  return bytes.text().starts_with(magic);
+}
+
+TokenLayout with_header(const Bytes& bytes) {
+  const Header header = read_header(bytes);
+  bytes.need(header.size);
+  bytes.expect_end(header.size);
+  return header.layout;
 }
 
 TokenLayout without_header(const Bytes& bytes, Index token_bytes) {
@@ -74,9 +87,12 @@ Index checked_vocabulary(const Bytes& bytes, const TokenLayout& layout) {
 
 }  // namespace
 
+Index token_file_size(const Bytes& begin) {
+  return has_header(begin) && begin.size() >= header_bytes ? read_header(begin).size : 0;
+}
+
 TokenLayout parse_tokens(const Bytes& bytes, Index token_bytes) {
-  const bool header = bytes.text().starts_with(magic);
-  TokenLayout layout = header ? read_header(bytes) : without_header(bytes, token_bytes);
+  TokenLayout layout = has_header(bytes) ? with_header(bytes) : without_header(bytes, token_bytes);
   if (token_bytes != 0 && layout.width != token_bytes) {
     bytes.refuse("tokens of " + std::to_string(layout.width) + " bytes, expected " + std::to_string(token_bytes), 12);
   }
@@ -96,7 +112,8 @@ std::unique_ptr<DataSource> make_tokens(const DataConfig& config) {
     const Index before = data.tokens.size();
     for (const std::string& path : paths) {
       const InputFile file(path, "give token files with --data.path");
-      const Bytes bytes = file.load(config.mapping, header_bytes + 4 * most_tokens);
+      const Index stated = token_file_size(file.opening()), enough = stated > 0 ? stated + 1 : 0;
+      const Bytes bytes = file.load(config.mapping, header_bytes + 4 * most_tokens, enough);
       const TokenLayout layout = parse_tokens(bytes, config.token_bytes);
       if (data.tokens.size() == 0) data.tokens = TokenStore(layout.width);
       if (layout.width != data.tokens.width()) {

@@ -28,6 +28,9 @@ struct TokenLayout {
   Index vocabulary = 0;  ///< size of the vocabulary; all tokens are below it
 };
 
+/// Checks the header of a file, if it has one. Returns the size that the file should have; 0 without a whole header.
+Index token_file_size(const Bytes& begin);
+
 /// Checks a whole file and returns its layout. token_bytes as in DataConfig.
 TokenLayout parse_tokens(const Bytes& bytes, Index token_bytes);
 

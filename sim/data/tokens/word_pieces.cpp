@@ -1,7 +1,6 @@
 #include "sim/data/tokens/word_pieces.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace onebit::sim {
@@ -66,21 +65,27 @@ void WordPieces::move_mask() {
 
 void WordPieces::encode(std::string_view text, bool lowercase, std::vector<std::int32_t>& tokens) const {
   std::string word;
-  const auto finish = [&] {
-    if (!word.empty()) encode_word(word, tokens);
-    word.clear();
-  };
+  feed(text, lowercase, word, tokens);
+  finish(word, tokens);
+}
+
+void WordPieces::finish(std::string& word, std::vector<std::int32_t>& tokens) const {
+  if (!word.empty()) encode_word(word, tokens);
+  word.clear();
+}
+
+void WordPieces::feed(std::string_view text, bool lowercase, std::string& word,
+                      std::vector<std::int32_t>& tokens) const {
   for (const char c : text) {
     if (separates(c)) {
-      finish();
+      finish(word, tokens);
     } else if (is_punctuation(c)) {
-      finish();
+      finish(word, tokens);
       encode_word({&c, 1}, tokens);
     } else if (word.size() <= longest_word) {  // stops at one byte more than allowed
       word += lowercase ? lower(c) : c;
     }
   }
-  finish();
 }
 
 void WordPieces::encode_word(std::string_view word, std::vector<std::int32_t>& tokens) const {

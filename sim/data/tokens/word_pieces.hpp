@@ -1,6 +1,7 @@
 #pragma once
 // Text as tokens of a fixed vocabulary of words and parts of words.
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,11 @@ class WordPieces {
 
   /// Appends the tokens of `text`. lowercase: puts ASCII letters to lower case first.
   void encode(std::string_view text, bool lowercase, std::vector<std::int32_t>& tokens) const;
+
+  /// Do the same for a text in pieces of any size: `word` begins empty and keeps the begin of an unfinished word;
+  /// finish() ends the text.
+  void feed(std::string_view text, bool lowercase, std::string& word, std::vector<std::int32_t>& tokens) const;
+  void finish(std::string& word, std::vector<std::int32_t>& tokens) const;
 
  private:
   using Pieces = std::unordered_map<std::string_view, std::int32_t>;
