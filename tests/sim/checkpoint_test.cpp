@@ -215,7 +215,7 @@ TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, a
     CHECK_THROWS_WITH(verify_checkpoint(last), Catch::Matchers::Contains(reason));
     VirtualCluster cluster(config);
     const Resumption resumption = prepare_resumption(cluster, path, false);
-    CHECK(resumption.refused.size() == 1);
+    CHECK(resumption.warnings.size() == 1);
     CHECK(cluster.step() == 6);
     CHECK(different(whole.state, run(config, path, Existing::resume).state) == std::vector<std::string>{});
     fs::remove(checkpoint_path(path, 9));
@@ -278,8 +278,8 @@ TEST_CASE("checkpoint: other data, another model and the checkpoints of another 
   VirtualCluster cluster(config);
   const Resumption resumption = prepare_resumption(cluster, path, false);
   CHECK(cluster.step() == 5);
-  REQUIRE(resumption.refused.size() == 1);
-  CHECK_THAT(resumption.refused[0], Catch::Matchers::Contains("it belongs to another run"));
+  REQUIRE(resumption.warnings.size() == 1);
+  CHECK_THAT(resumption.warnings[0], Catch::Matchers::Contains("it belongs to another run"));
 }
 
 TEST_CASE("checkpoint: those of a removed log prevent a new log") {
