@@ -9,6 +9,7 @@
 #include "device/comm/process_group.hpp"
 #include "experiments/cli/command_line.hpp"
 #include "experiments/cli/ranks.hpp"
+#include "experiments/cli/reader_process.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/cli/waiting.hpp"
 #include "experiments/commands/commands.hpp"
@@ -98,8 +99,10 @@ int fail(const std::exception& error, int status) {
 
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
+  if (is_reader(argc, argv)) return read_for_parent(argv);
   wait_briefly(argv);
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
+  check_files_in_readers();
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::vector<Command> all = commands();

@@ -7,12 +7,14 @@
 
 #include "device/base/error.hpp"
 #include "sim/log/contents.hpp"
+#include "sim/log/read_check.hpp"
 
 namespace onebit::sim::h5 {
 namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
+constexpr double most_elements = 0x1p56;  // so that numbers of bytes fit into an Index
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -136,6 +138,11 @@ Object create_file(const std::string& path, const std::string& kind, Index user_
 }
 
 Object open_file(const std::string& path, bool swmr, const std::string& kind) {
+  require_readable(path, swmr, kind);
+  return open_own(path, kind, swmr);
+}
+
+Object open_own(const std::string& path, const std::string& kind, bool swmr) {
   silence();
   const Where where{Access::read, path, "/", kind};
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
@@ -150,6 +157,7 @@ Object open_again(const std::string& path) {
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   check(H5Pset_file_locking(access.get(), false, true), where);
+  check(H5Pset_metadata_read_attempts(access.get(), 1), where);  // nobody else writes: see swmr_read_attempts
   // The tool h5clear sets the same property, which has no public name.
   const hbool_t clear = true;
   check(H5Pset(access.get(), "clear_status_flags", &clear), where);
@@ -216,6 +224,12 @@ H5O_type_t type_of_link(const Object& group, const std::string& name) {
   return info.type;
 }
 
+haddr_t address(const Object& object) {
+  H5O_info_t info;
+  check(H5Oget_info2(object.id.get(), &info, H5O_INFO_BASIC), object.where);
+  return info.addr;
+}
+
 Id text_type(std::size_t size) {
   const Where where{Access::write, "in memory", "text type"};
   Id type(check(H5Tcopy(H5T_C_S1), where), H5Tclose);
@@ -271,6 +285,9 @@ std::vector<hsize_t> extents(const Object& dataset) {
   const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
   std::vector<hsize_t> sizes(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space.get()), dataset.where)));
   if (!sizes.empty()) check(H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr), dataset.where);
+  double elements = 1;
+  for (const hsize_t size : sizes) elements *= static_cast<double>(std::max<hsize_t>(size, 1));
+  if (elements > most_elements) fail(dataset.where, "its size is implausible");
   return sizes;
 }
 
