@@ -92,6 +92,25 @@ void read(const Object& dataset, hid_t memory_type, const Selection& part, const
   check(status, dataset.where);
 }
 
+/// Whether a stored type is the wanted one. An enumeration or a compound of an earlier log may have fewer members.
+bool is_stored_as(hid_t stored, hid_t wanted) {
+  const H5T_class_t kind = H5Tget_class(stored);
+  if (H5Tequal(stored, wanted) > 0) return true;
+  if (kind != H5Tget_class(wanted)) return false;
+  if (kind == H5T_ENUM) return H5Tget_size(stored) == H5Tget_size(wanted);
+  if (kind != H5T_COMPOUND) return false;
+  for (int i = 0; i < H5Tget_nmembers(stored); ++i) {
+    const auto member = static_cast<unsigned>(i);
+    const std::unique_ptr<char, herr_t (*)(void*)> name(H5Tget_member_name(stored, member), H5free_memory);
+    const int there = name ? H5Tget_member_index(wanted, name.get()) : -1;
+    if (there < 0) return false;
+    const Id own(H5Tget_member_type(stored, member), H5Tclose);
+    const Id other(H5Tget_member_type(wanted, static_cast<unsigned>(there)), H5Tclose);
+    if (!is_stored_as(own.get(), other.get())) return false;
+  }
+  return true;
+}
+
 /// Notes what is written to rows of a dataset.
 void note_rows(const Object& dataset, hid_t type, const void* data, Index rows, Index first) {
   if (!dataset.contents) return;
@@ -278,6 +297,18 @@ Object open_dataset(const Object& file, std::string_view name) {
   if (H5Pget_external_count(creation.get()) > 0 || H5Pget_layout(creation.get()) == H5D_VIRTUAL) {
     fail(where, "its values are in other files");
   }
+  return dataset;
+}
+
+Object open_rows(const Object& file, std::string_view name, hid_t type, Index width) {
+  Object dataset = open_dataset(file, name);
+  const std::vector<hsize_t> sizes = extents(dataset);
+  const bool fits = width < 0 ? sizes.size() == 1 : sizes.size() == 2 && sizes[1] == static_cast<hsize_t>(width);
+  if (!fits) fail(dataset.where, "it has another shape than expected");
+  const Id stored(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
+  if (!is_stored_as(stored.get(), type)) fail(dataset.where, "its values have another type than expected");
+  const auto row_bytes = static_cast<double>(elements_of_row(dataset)) * static_cast<double>(H5Tget_size(type));
+  check_plausible(dataset, static_cast<double>(sizes[0]) * row_bytes);
   return dataset;
 }
 

@@ -131,6 +131,9 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
+/// Opens a dataset of create_rows() for writing. Throws IoError if its type or its width is another one, or if it has
+/// more rows than the file can hold: HDF5 would convert into types, and look for chunks, that only damage can make.
+Object open_rows(const Object& file, std::string_view name, hid_t type, Index width);
 /// Opens a dataset. Throws IoError, also if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);
 
