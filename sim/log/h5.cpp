@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
-constexpr double most_elements = 0x1p56;  // so that numbers of bytes fit into an Index
+constexpr double most_elements = 0x1p62;         // of a dataset, so that they fit into an Index
+constexpr double most_elements_of_row = 0x1p50;  // so that their bytes fit, too
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -326,6 +327,7 @@ Index elements_of_row(const Object& dataset) {
   const std::vector<hsize_t> sizes = extents(dataset);
   Index elements = 1;
   for (std::size_t i = 1; i < sizes.size(); ++i) elements *= static_cast<Index>(sizes[i]);
+  if (static_cast<double>(elements) > most_elements_of_row) fail(dataset.where, "its size is implausible");
   return elements;
 }
 
