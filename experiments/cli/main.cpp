@@ -10,6 +10,7 @@
 #include "device/comm/process_group.hpp"
 #include "experiments/cli/command_line.hpp"
 #include "experiments/cli/ranks.hpp"
+#include "experiments/cli/reader_process.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/cli/waiting.hpp"
 #include "experiments/commands/commands.hpp"
@@ -126,9 +127,11 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
+  if (is_reader(argc, argv)) return read_for_parent(argv);
   std::atexit(report_exit_of_library);
   wait_briefly(argv);
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
+  check_files_in_readers();
   const int status = run_program(argc, argv);
   is_over = true;
   return status;

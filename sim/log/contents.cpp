@@ -25,11 +25,6 @@ std::vector<char> without_gaps(hid_t type, const void* data, Index elements) {
   return values;
 }
 
-/// Whether values of a type have variable length, so that they are pointers in memory.
-bool has_variable_length(hid_t type) {
-  return H5Tis_variable_str(type) > 0 || H5Tdetect_class(type, H5T_VLEN) > 0;
-}
-
 }  // namespace
 
 void Contents::add(const std::string& path, Index first_byte, const void* data, Index bytes) {
@@ -47,7 +42,7 @@ void Contents::add(const std::string& path, Index first_byte, const void* data, 
 }
 
 void Contents::note(const std::string& path, hid_t type, const void* data, Index elements, Index first_byte) {
-  if (elements == 0 || has_variable_length(type)) return;
+  if (elements == 0 || !is_plain(type)) return;
   if (H5Tget_class(type) != H5T_COMPOUND) {
     return add(path, first_byte, data, elements * static_cast<Index>(H5Tget_size(type)));
   }
@@ -79,7 +74,7 @@ void Contents::note_stored(const Object& dataset) {
   const std::string& path = dataset.where.object;
   const Id type(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
   const auto bytes = static_cast<Index>(H5Tget_size(type.get()));
-  if (has_variable_length(type.get())) return;
+  if (!is_plain(type.get())) return;
   if (extents(dataset).empty()) {
     std::vector<char> value(static_cast<std::size_t>(bytes));
     read_rows(dataset, type.get(), value, 0);
@@ -99,11 +94,12 @@ void Contents::note_attributes(const Object& object) {
   }
 }
 
-void Contents::note_group(const Object& group) {
+void Contents::note_group(const Object& group, std::set<haddr_t>& seen) {
+  if (!seen.insert(address(group)).second) fail(group.where, "a group has two names");
   note_attributes(group);
   for (const std::string& name : link_names(group)) {
     const H5O_type_t kind = type_of_link(group, name);
-    if (kind == H5O_TYPE_GROUP) note_group(open_group(group, name));
+    if (kind == H5O_TYPE_GROUP) note_group(open_group(group, name), seen);
     if (kind != H5O_TYPE_DATASET) continue;  // a group, which is done, or a named type
     const Object dataset = open_dataset(group, name);
     note_stored(dataset);
@@ -113,7 +109,8 @@ void Contents::note_group(const Object& group) {
 
 Contents Contents::of(const Object& file) {
   Contents contents;
-  contents.note_group(file);
+  std::set<haddr_t> seen;
+  contents.note_group(file, seen);
   return contents;
 }
 
@@ -147,7 +144,7 @@ std::uint32_t Contents::checksum() const {
 Contents read_back(const Object& closed) {
   const Where where{Access::write, closed.where.file, "/", closed.where.kind};
   try {
-    return Contents::of(open_file(where.file, false, where.kind));
+    return Contents::of(open_own(where.file, where.kind));
   } catch (const IoError& error) {
     fail(where, "reading it back failed: " + std::string(error.what()));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ class Contents {
   void add(const std::string& path, Index first_byte, const void* data, Index bytes);
   void note_layers(const Object& dataset, hid_t type);
   void note_attributes(const Object& object);
-  void note_group(const Object& group);
+  void note_group(const Object& group, std::set<haddr_t>& seen);
   static Part joined(const Parts& parts);
 
   std::map<std::string, Parts> objects_;

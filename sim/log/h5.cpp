@@ -7,6 +7,7 @@
 
 #include "device/base/error.hpp"
 #include "sim/log/contents.hpp"
+#include "sim/log/read_check.hpp"
 
 namespace onebit::sim::h5 {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
 constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of it
+constexpr double most_elements = 0x1p62;         // of a dataset, so that they fit into an Index
+constexpr double most_elements_of_row = 0x1p50;  // so that their bytes fit, too
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,
 // reading a damaged file would never end; 26 attempts take 0.1 s in all.
@@ -91,6 +94,25 @@ void read(const Object& dataset, hid_t memory_type, const Selection& part, const
   check(status, dataset.where);
 }
 
+/// Whether a stored type is the wanted one. An enumeration or a compound of an earlier log may have fewer members.
+bool is_stored_as(hid_t stored, hid_t wanted) {
+  const H5T_class_t kind = H5Tget_class(stored);
+  if (H5Tequal(stored, wanted) > 0) return true;
+  if (kind != H5Tget_class(wanted)) return false;
+  if (kind == H5T_ENUM) return H5Tget_size(stored) == H5Tget_size(wanted);
+  if (kind != H5T_COMPOUND) return false;
+  for (int i = 0; i < H5Tget_nmembers(stored); ++i) {
+    const auto member = static_cast<unsigned>(i);
+    const std::unique_ptr<char, herr_t (*)(void*)> name(H5Tget_member_name(stored, member), H5free_memory);
+    const int there = name ? H5Tget_member_index(wanted, name.get()) : -1;
+    if (there < 0) return false;
+    const Id own(H5Tget_member_type(stored, member), H5Tclose);
+    const Id other(H5Tget_member_type(wanted, static_cast<unsigned>(there)), H5Tclose);
+    if (!is_stored_as(own.get(), other.get())) return false;
+  }
+  return true;
+}
+
 /// Notes what is written to rows of a dataset.
 void note_rows(const Object& dataset, hid_t type, const void* data, Index rows, Index first) {
   if (!dataset.contents) return;
@@ -141,6 +163,11 @@ Object create_file(const std::string& path, const std::string& kind, Index user_
 }
 
 Object open_file(const std::string& path, bool swmr, const std::string& kind) {
+  require_readable(path, swmr, kind);
+  return open_own(path, kind, swmr);
+}
+
+Object open_own(const std::string& path, const std::string& kind, bool swmr) {
   silence();
   const Where where{Access::read, path, "/", kind};
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
@@ -155,6 +182,7 @@ Object open_again(const std::string& path) {
   const Id access(check(H5Pcreate(H5P_FILE_ACCESS), where), H5Pclose);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), where);
   check(H5Pset_file_locking(access.get(), false, true), where);
+  check(H5Pset_metadata_read_attempts(access.get(), 1), where);  // nobody else writes: see swmr_read_attempts
   // The tool h5clear sets the same property, which has no public name.
   const hbool_t clear = true;
   check(H5Pset(access.get(), "clear_status_flags", &clear), where);
@@ -224,6 +252,12 @@ H5O_type_t type_of_link(const Object& group, const std::string& name) {
   return info.type;
 }
 
+haddr_t address(const Object& object) {
+  H5O_info_t info;
+  check(H5Oget_info2(object.id.get(), &info, H5O_INFO_BASIC), object.where);
+  return info.addr;
+}
+
 Id text_type(std::size_t size) {
   const Where where{Access::write, "in memory", "text type"};
   Id type(check(H5Tcopy(H5T_C_S1), where), H5Tclose);
@@ -275,10 +309,25 @@ Object open_dataset(const Object& file, std::string_view name) {
   return dataset;
 }
 
+Object open_rows(const Object& file, std::string_view name, hid_t type, Index width) {
+  Object dataset = open_dataset(file, name);
+  const std::vector<hsize_t> sizes = extents(dataset);
+  const bool fits = width < 0 ? sizes.size() == 1 : sizes.size() == 2 && sizes[1] == static_cast<hsize_t>(width);
+  if (!fits) fail(dataset.where, "it has another shape than expected");
+  const Id stored(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
+  if (!is_stored_as(stored.get(), type)) fail(dataset.where, "its values have another type than expected");
+  const auto row_bytes = static_cast<double>(elements_of_row(dataset)) * static_cast<double>(H5Tget_size(type));
+  check_plausible(dataset, static_cast<double>(sizes[0]) * row_bytes);
+  return dataset;
+}
+
 std::vector<hsize_t> extents(const Object& dataset) {
   const Id space(check(H5Dget_space(dataset.id.get()), dataset.where), H5Sclose);
   std::vector<hsize_t> sizes(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space.get()), dataset.where)));
   if (!sizes.empty()) check(H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr), dataset.where);
+  double elements = 1;
+  for (const hsize_t size : sizes) elements *= static_cast<double>(std::max<hsize_t>(size, 1));
+  if (elements > most_elements) fail(dataset.where, "its size is implausible");
   return sizes;
 }
 
@@ -286,6 +335,7 @@ Index elements_of_row(const Object& dataset) {
   const std::vector<hsize_t> sizes = extents(dataset);
   Index elements = 1;
   for (std::size_t i = 1; i < sizes.size(); ++i) elements *= static_cast<Index>(sizes[i]);
+  if (static_cast<double>(elements) > most_elements_of_row) fail(dataset.where, "its size is implausible");
   return elements;
 }
 

@@ -102,8 +102,11 @@ enum class Space {
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0,
                    Space space = Space::packed);
 
-/// Opens a file for reading. swmr: its writer may still be writing, or was killed. Throws IoError.
+/// Opens a file for reading. swmr: its writer may still be writing, or was killed. Throws IoError, and ConfigError as
+/// require_readable() does.
 Object open_file(const std::string& path, bool swmr, const std::string& kind = "log");
+/// Opens a file for reading that this process has written, or that it is to check. Throws IoError.
+Object open_own(const std::string& path, const std::string& kind = "log", bool swmr = false);
 
 /// Opens a file for SWMR writing, even if its writer was killed: clears the marks that the writer left. The caller must
 /// keep other writers away. Throws IoError.
@@ -122,6 +125,8 @@ bool exists(const Object& file, std::string_view name);
 /// Names of a group's links, in alphabetical order.
 std::vector<std::string> link_names(const Object& group);
 H5O_type_t type_of_link(const Object& group, const std::string& name);
+/// Address of an open object in its file, which is the same whatever name it was opened by.
+haddr_t address(const Object& object);
 std::vector<std::string> attribute_names(const Object& object);
 
 Id text_type(std::size_t size);  ///< type of texts of a fixed length, UTF-8, padded with NUL
@@ -134,10 +139,13 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
+/// Opens a dataset of create_rows() for writing. Throws IoError if its type or its width is another one, or if it has
+/// more rows than the file can hold: HDF5 would convert into types, and look for chunks, that only damage can make.
+Object open_rows(const Object& file, std::string_view name, hid_t type, Index width);
 /// Opens a dataset. Throws IoError, also if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);
 
-/// Sizes of a dataset, slowest first; empty for a scalar.
+/// Sizes of a dataset, slowest first; empty for a scalar. Throws IoError, also if they are too large for any file.
 std::vector<hsize_t> extents(const Object& dataset);
 /// Number of elements at one index of the first dimension; 1 for a scalar.
 Index elements_of_row(const Object& dataset);
@@ -160,6 +168,9 @@ void read_rows(const Object& dataset, hid_t memory_type, Target target, Index ro
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
 void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer);
 
+/// Whether memory holds the values of a type themselves: none is a pointer, as values of variable length are, or a
+/// reference that only its file explains.
+bool is_plain(hid_t type);
 /// Checks that a read is safe. Throws IoError unless `count` values of the file's type `stored` convert to
 /// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
 /// only within their class. Values of variable length are read as pointers, so only in the file's own type.

@@ -20,20 +20,6 @@ bool is_number(H5T_class_t kind) {
   return kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_ENUM;
 }
 
-// Whether memory holds the values of the type themselves: none is a pointer, or a reference that only its file
-// explains.
-bool is_plain(hid_t type) {
-  const H5T_class_t kind = H5Tget_class(type);
-  if (kind == H5T_STRING) return H5Tis_variable_str(type) == 0;
-  if (kind == H5T_ARRAY) return is_plain(Id(H5Tget_super(type), H5Tclose).get());
-  if (kind != H5T_COMPOUND) return kind != H5T_VLEN && kind != H5T_REFERENCE && kind != H5T_NO_CLASS;
-  const int members = H5Tget_nmembers(type);
-  for (int i = 0; i < members; ++i) {
-    if (!is_plain(Id(H5Tget_member_type(type, static_cast<unsigned>(i)), H5Tclose).get())) return false;
-  }
-  return members > 0;
-}
-
 /// An attribute that is being read.
 struct Open {
   Id id, type, space;
@@ -82,6 +68,18 @@ std::string variable_text(const Open& attribute) {
 }
 
 }  // namespace
+
+bool is_plain(hid_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_STRING) return H5Tis_variable_str(type) == 0;
+  if (kind == H5T_ARRAY) return is_plain(Id(H5Tget_super(type), H5Tclose).get());
+  if (kind != H5T_COMPOUND) return kind != H5T_VLEN && kind != H5T_REFERENCE && kind != H5T_NO_CLASS;
+  const int members = H5Tget_nmembers(type);
+  for (int i = 0; i < members; ++i) {
+    if (!is_plain(Id(H5Tget_member_type(type, static_cast<unsigned>(i)), H5Tclose).get())) return false;
+  }
+  return members > 0;
+}
 
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where) {
   const H5T_class_t kind = H5Tget_class(stored), wanted = H5Tget_class(memory_type);

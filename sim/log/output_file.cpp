@@ -10,6 +10,7 @@
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "sim/log/descriptor.hpp"
+#include "sim/log/read_check.hpp"
 #include "sim/log/superblock.hpp"
 
 namespace onebit::sim {
@@ -110,6 +111,7 @@ void synchronize_file(const h5::Object& file) {
 }
 
 h5::Object open_output(const std::string& path) {
+  require_readable(path, true, "log");  // before the lock, which the check would meet
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot continue log: " + std::string(std::strerror(errno)), path);
   const auto refuse = [&] {

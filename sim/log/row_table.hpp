@@ -49,17 +49,18 @@ class RowTable {
       : header_(header), committed_(h5::open_dataset(file, group.committed)) {
     h5::read_rows(committed_, H5T_NATIVE_INT64, std::span(&written_, 1), 0);
     if constexpr (is_compound) {
-      datasets_.push_back({h5::open_dataset(file, group.name), h5::traffic_type()});
+      h5::Id type = h5::traffic_type();
+      datasets_.push_back({h5::open_rows(file, group.name, type.get(), -1), std::move(type)});
     } else {
       for_each_stored([&](const Column& column, auto) {
-        datasets_.push_back({h5::open_dataset(file, path_of(column)), h5::column_type(column.type)});
         const Index width = width_of(column, header);
+        h5::Id type = h5::column_type(column.type);
+        datasets_.push_back({h5::open_rows(file, path_of(column), type.get(), width), std::move(type)});
         if (width >= 0) width_ = width;
       });
     }
     for (const Dataset& dataset : datasets_) {
       const std::vector<hsize_t> sizes = h5::extents(dataset.object);
-      if (sizes.empty()) h5::fail(dataset.object.where, "it is a scalar instead of rows");
       written_ = std::clamp<Index>(written_, 0, static_cast<Index>(sizes[0]));
     }
   }

@@ -27,7 +27,7 @@ h5::Object open_weights(const std::string& path) {
   if (!fs::exists(path)) refuse(path, "no such file");
   if (!fs::is_regular_file(path)) refuse(path, "not an HDF5 file but a folder or a device");
   try {
-    return h5::open_file(path, false);
+    return h5::open_file(path, false, "weights");
   } catch (const IoError&) {
     refuse(path, "not an HDF5 file, or truncated");
   }

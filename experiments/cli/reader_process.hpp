@@ -1,0 +1,20 @@
+#pragma once
+// A process of its own reads each HDF5 file before the program does. On a damaged file, HDF5 may crash, hang or take
+// gigabytes there, and the program reports it in one line.
+//
+// The reader is the same program, started with a hidden first argument. It prints nothing but, to the pipe that is its
+// standard output, why the file must not be read.
+
+namespace onebit::experiments {
+
+/// Sets the check of sim::set_read_check(): a reader process must read the file to its end within a time and a memory
+/// that depend on the size of the file.
+void check_files_in_readers();
+
+/// Whether this process is a reader.
+bool is_reader(int argc, char** argv);
+
+/// The main function of a reader. Returns the exit status.
+int read_for_parent(char** argv);
+
+}  // namespace onebit::experiments

@@ -1,0 +1,27 @@
+#pragma once
+// A check before a file is read: HDF5 1.10 may crash, hang, or take gigabytes of memory on a damaged file.
+
+#include <functional>
+#include <string>
+
+namespace onebit::sim {
+
+/// Reads everything in an HDF5 file, in the ways in which the readers of logs, traces, weights and checkpoints do, and
+/// closes it. It reads one value of each chunk, for which HDF5 reads all of it; contiguous values cannot mislead HDF5.
+/// Passes over errors of single objects, which their readers report. swmr: its writer may still be writing.
+/// Throws IoError if a group cannot be listed, so that not everything was read, and std::bad_alloc if HDF5 or this
+/// program could not allocate memory.
+void read_everything(const std::string& path, bool swmr);
+
+/// Returns why a process must not read a file; empty if it may.
+using ReadCheck = std::function<std::string(const std::string& path, bool swmr)>;
+
+/// Sets the check of the HDF5 files that this process opens and has not written itself. At first there is none. To be
+/// called before files are opened.
+void set_read_check(ReadCheck check);
+
+/// Throws ConfigError if the check refuses a file. Remembers the answer for as long as the size and the time of the
+/// last change of the file stay the same. kind: what the file is, for the message.
+void require_readable(const std::string& path, bool swmr, const std::string& kind);
+
+}  // namespace onebit::sim
