@@ -121,7 +121,7 @@ class Walk {
 };
 
 void read_as_log(const std::string& path) {
-  const LogReader log(path);
+  const LogReader log(path, Damage::tolerated);
   attempt([&] { log.steps(); });
   attempt([&] { log.workers(); });
   attempt([&] { log.tensors(); });
