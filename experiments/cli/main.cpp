@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   using namespace onebit::experiments;
   wait_briefly(argv);
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
+  std::signal(SIGINT, SIG_DFL);   // a shell's background job ignores it; runs do not, so neither does what comes before
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::vector<Command> all = commands();
@@ -111,6 +112,8 @@ int main(int argc, char** argv) {
     return status;
   } catch (const onebit::ConfigError& error) {
     return fail(error, kExitUsage);
+  } catch (const onebit::StopError& error) {
+    return fail(error, kExitStopped);
   } catch (const std::bad_alloc&) {
     return fail(onebit::Error("out of memory", "", "use fewer workers, a smaller model or a smaller --worker-group"),
                 kExitFailed);
