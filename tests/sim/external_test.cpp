@@ -184,6 +184,7 @@ TEST_CASE("external: a program is ended with all that it has started, and nothin
     process.send("go", 60);
     std::vector<std::string> ids;
     while (ids.size() < 4) ids.push_back(process.receive());
+    CAPTURE(ids);
     CHECK(all_run(ids));
     return ids;
   };
