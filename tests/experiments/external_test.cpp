@@ -485,11 +485,13 @@ TEST_CASE("external: a signal ends a program that waits for an answer") {
   CAPTURE(stopped.err);
   CHECK(stopped.status == 130);
   CHECK(bench.all_gone());
-  const sim::LogReader log(bench.folder() / "run.h5");
-  CHECK(log.status() == sim::RunStatus::stopped);
-  CHECK(log.closed());
-  CHECK(log.column("steps/loss").size() == 2);
-  CHECK_THAT(log.events().back().text, Contains("stopped by a signal while the worker program computed an answer"));
+  {
+    const sim::LogReader log(bench.folder() / "run.h5");
+    CHECK(log.status() == sim::RunStatus::stopped);
+    CHECK(log.closed());
+    CHECK(log.column("steps/loss").size() == 2);
+    CHECK_THAT(log.events().back().text, Contains("stopped by a signal while the worker program computed an answer"));
+  }
   const Outcome resumed = run_onebit(
       bench.folder(), joined(run, {"--model.command", bench.command(), "--resume", "--resume.allow", "model.command"}));
   CAPTURE(resumed.err);
