@@ -34,6 +34,11 @@ class WorkerError : public Error {
   using Error::Error;
 };
 
+/// The user asked for a stop, and a user's program that computes for a run did not answer soon. Exit status 130.
+class StopError : public Error {
+  using Error::Error;
+};
+
 /// A call of CUDA or cuBLAS failed. What the GPU held may be lost. Exit status 1.
 class DeviceError : public Error {
   using Error::Error;

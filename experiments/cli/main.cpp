@@ -114,6 +114,8 @@ int run_program(int argc, char** argv) {
     return status;
   } catch (const ConfigError& error) {
     return fail(error, kExitUsage);
+  } catch (const StopError& error) {
+    return fail(error, kExitStopped);
   } catch (const std::bad_alloc&) {
     return fail(Error("out of memory", "", "use fewer workers, a smaller model or a smaller --worker-group"),
                 kExitFailed);
@@ -131,6 +133,7 @@ int main(int argc, char** argv) {
   std::atexit(report_exit_of_library);
   wait_briefly(argv);
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
+  std::signal(SIGINT, SIG_DFL);   // a shell's background job ignores it; runs do not, so neither does what comes before
   check_files_in_readers();
   const int status = run_program(argc, argv);
   is_over = true;

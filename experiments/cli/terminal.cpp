@@ -11,6 +11,7 @@
 
 #include "device/base/error.hpp"
 #include "device/comm/process_group.hpp"
+#include "sim/models/external_process.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -69,6 +70,7 @@ std::string program_version() {
 }
 
 void install_stop_handler() {
+  sim::stop_waits_if(stop_requested);
   struct sigaction action = {};
   action.sa_handler = request_stop;
   sigaction(SIGTERM, &action, nullptr);  // schedulers send it to every process of a job, and sweeps pass it on

@@ -26,7 +26,8 @@ void warn(const std::string& text);
 void warn_of(const std::vector<IdleOption>& options);
 
 /// Makes Ctrl-C and SIGTERM request a stop; a second Ctrl-C ends the program at once. Under mpirun, SIGUSR1 requests a
-/// stop, too, because mpirun forwards it to the ranks.
+/// stop, too, because mpirun forwards it to the ranks. A stop request also ends waits for a user's program that does
+/// not answer soon.
 void install_stop_handler();
 bool stop_requested();
 

@@ -1,6 +1,5 @@
 #include "sim/models/external_layout.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -12,7 +11,7 @@ namespace onebit::sim {
 namespace {
 
 constexpr Index kLargestModel = Index{1} << 40;
-constexpr std::size_t kLongestName = 1024;
+constexpr std::size_t kLongestName = 1024, kMostTensors = 65'536;
 
 template <class Number>
 bool read_number(const std::string& text, Number& value) {
@@ -56,22 +55,24 @@ std::map<std::string, std::string> values_of(const std::string& line) {
   return values;
 }
 
-std::string add_tensor(const std::string& line, std::vector<compress::Tensor>& tensors) {
+std::string TensorList::add(const std::string& line) {
   const std::vector<std::string> words = words_of(line);
   if (words.size() < 2 || words[0] != "tensor") return "it is not a tensor line";
   compress::Tensor tensor{.name = words[1], .size = 1};
-  const Index room = kLargestModel - compress::total_size(tensors);
   if (tensor.name.size() > kLongestName) return "the name is too long";
-  const auto named = [&](const compress::Tensor& other) { return other.name == tensor.name; };
-  if (std::any_of(tensors.begin(), tensors.end(), named)) return "two tensors have the same name";
+  if (names_.contains(tensor.name)) return "two tensors have the same name";
+  if (tensors_.size() == kMostTensors) return "there are more than 65,536 tensors";
   for (std::size_t i = 2; i < words.size(); ++i) {
     Index size = 0;
     if (!read_number(words[i], size) || size < 1) return "a size is not a number above 0";
-    if (size > room / tensor.size) return "the model is implausibly large";
+    if (size > kLargestModel / tensor.size) return "the model is implausibly large";
     tensor.size *= size;
     if (i == 2 && words.size() > 3) tensor.rows = size;
   }
-  tensors.push_back(tensor);
+  if (tensor.size > kLargestModel - parameters_) return "the model is implausibly large";
+  parameters_ += tensor.size;
+  names_.insert(tensor.name);
+  tensors_.push_back(tensor);
   return "";
 }
 

@@ -2,7 +2,9 @@
 // The layout of a worker program's model, and the parsing of the program's answers.
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/models/model.hpp"
@@ -12,7 +14,7 @@ namespace onebit::sim {
 /// The command and what its program is told at the start.
 struct ExternalSpec {
   std::string command;
-  double timeout = 60;  ///< seconds that an answer may take
+  double timeout = 60;  ///< seconds that an answer may take, with all its lines
   std::string facts;    ///< facts about the data and the run, " features=784 ..."
 };
 
@@ -31,8 +33,19 @@ std::vector<std::string> words_of(const std::string& line);
 /// Returns the values of "name=value" words from the second word on; ignores other words.
 std::map<std::string, std::string> values_of(const std::string& line);
 
-/// Adds the tensor of a line "tensor NAME SIZE...". Returns what is wrong with the line; empty if nothing is.
-std::string add_tensor(const std::string& line, std::vector<compress::Tensor>& tensors);
+/// The tensors of a layout, while their lines arrive: at most 65,536 tensors and 2^40 parameters.
+class TensorList {
+ public:
+  /// Adds the tensor of a line "tensor NAME SIZE...". Returns what is wrong with the line; empty if nothing is.
+  std::string add(const std::string& line);
+  std::size_t count() const { return tensors_.size(); }
+  std::vector<compress::Tensor> take() { return std::move(tensors_); }
+
+ private:
+  std::vector<compress::Tensor> tensors_;
+  std::set<std::string> names_;
+  Index parameters_ = 0;
+};
 
 /// Reads the sums of a line "ok loss=L correct=C examples=N". Returns false if they are missing or impossible.
 bool read_evaluation(const std::string& line, Evaluation& evaluation);

@@ -46,11 +46,11 @@ ExternalLayout ExternalProgram::ask_layout() {
   if (!hello.starts_with("hello ") || values["version"] != kVersion || (initial != "yes" && initial != "no")) {
     malformed(hello, "hello version=" + std::string(kVersion) + " initial=yes|no", request);
   }
-  ExternalLayout layout{.tensors = {}, .initial = initial == "yes"};
+  TensorList tensors;
   for (;;) {
-    const std::string line = process_.receive(spec_.timeout);
-    if (line == "ready" && !layout.tensors.empty()) return layout;
-    const std::string wrong = add_tensor(line, layout.tensors);
+    const std::string line = process_.receive();
+    if (line == "ready" && tensors.count() > 0) return {.tensors = tensors.take(), .initial = initial == "yes"};
+    const std::string wrong = tensors.add(line);
     if (!wrong.empty()) malformed(line, "tensor NAME SIZE..., then ready: " + wrong, request);
   }
 }
@@ -108,8 +108,8 @@ void ExternalProgram::reserve(const ExternalArrays& arrays) {
 }
 
 std::string ExternalProgram::ask(const std::string& request) {
-  process_.send(request);
-  const std::string answer = process_.receive(spec_.timeout);
+  process_.send(request, spec_.timeout);
+  const std::string answer = process_.receive();
   if (!answer.starts_with("error")) return answer;
   throw WorkerError("the worker program reports " + shown(answer), where_of(spec_),
                     "add 2>FILE to the command to keep all of its error output");

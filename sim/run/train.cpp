@@ -41,6 +41,8 @@ class Run {
       return end(RunStatus::diverged, error.what(), "divergence");
     } catch (const WorkerError& error) {
       return end(RunStatus::failed, error.what(), "failure");
+    } catch (const StopError& error) {
+      return end(RunStatus::stopped, error.what() + way_on(), "stop");
     } catch (const DeviceError& error) {
       return end(RunStatus::failed, error.what() + way_on(), "failure");
     } catch (const std::bad_alloc&) {

@@ -31,6 +31,12 @@ class Model(numpy_worker.Softmax):
         super().__init__(data)
         if what == "layout" and starts > 1:
             self.tensors["more"] = (2,)
+        if what == "daemon" and os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.closerange(0, 100)
+                time.sleep(1000)
+            os._exit(0)
     def initialize(self, seed):
         print("printed by the model")
         weights = super().initialize(seed)
@@ -47,9 +53,10 @@ class Model(numpy_worker.Softmax):
         if what == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "hang":
+            open("hangs", "w").close()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             time.sleep(1000)
-        if what == "slow":
+        if what in ("slow", "daemon"):
             time.sleep(0.02)
         if what == "raise":
             raise ArithmeticError("no\nidea")
@@ -376,6 +383,8 @@ TEST_CASE("external: a program that is not a worker is refused before the run", 
   check_refused(bench, external("sleep 100 # " + bench.folder().path(), {"--model.timeout", "0.3"}),
                 {"no answer within 0.3 seconds", "--model.timeout"});
   check_refused(bench, external("head -c 2000000 /dev/zero; sleep 100"), {"answer has no end of line"});
+  const std::string endless = "echo hello version=1 initial=yes; i=0; while :; do echo tensor a$i; i=$((i+1)); done # ";
+  check_refused(bench, external(endless + bench.folder().path()), {"there are more than 65,536 tensors"});
   for (const std::string timeout : {"0", "-1", "nan", "inf"}) {
     check_refused(bench, external("cat", {"--model.timeout", timeout}), {"model.timeout"});
   }
@@ -443,9 +452,9 @@ TEST_CASE("external: gradients and losses that are no numbers are a divergence t
 TEST_CASE("external: whatever ends the program, its worker programs end too") {
   const Bench bench;
   NEEDS_NUMPY(bench);
-  // A shell in between, and a worker that does not read its input.
+  // A shell in between, a worker that does not read its input, and one that has started a daemon.
   const std::vector<std::pair<std::string, int>> ends = {
-      {"slow", SIGINT}, {"slow", SIGKILL}, {"hang", SIGKILL}, {"hang", SIGABRT}};
+      {"slow", SIGINT}, {"daemon", SIGINT}, {"daemon", SIGKILL}, {"hang", SIGKILL}, {"hang", SIGABRT}};
   for (const auto& [what, signal] : ends) {
     CAPTURE(what, signal);
     fs::remove(bench.folder() / "run.h5");
@@ -461,4 +470,45 @@ TEST_CASE("external: whatever ends the program, its worker programs end too") {
     CHECK(run.status == (signal == SIGINT ? 130 : 128 + signal));
     CHECK(bench.all_gone());
   }
+}
+
+TEST_CASE("external: a signal ends a program that waits for an answer") {
+  const Bench bench;
+  NEEDS_NUMPY(bench);
+  const Arguments run = {"run",         "--model", "external",           "--data", "synthetic", "--steps", "6",
+                         "--optimizer", "adam",    "--checkpoint.every", "2",      "-o",        "run.h5"};
+  const auto hanging = joined(run, {"--model.command", bench.command("hang")});
+  Process process(bench.folder() / "", onebit_command(hanging));
+  REQUIRE(process.poll([&] { return fs::exists(bench.folder() / "hangs"); }));
+  process.send(SIGTERM);
+  const Outcome stopped = process.finish();
+  CAPTURE(stopped.err);
+  CHECK(stopped.status == 130);
+  CHECK(bench.all_gone());
+  {
+    const sim::LogReader log(bench.folder() / "run.h5");
+    CHECK(log.status() == sim::RunStatus::stopped);
+    CHECK(log.closed());
+    CHECK(log.column("steps/loss").size() == 2);
+    CHECK_THAT(log.events().back().text, Contains("stopped by a signal while the worker program computed an answer"));
+  }
+  const Outcome resumed = run_onebit(
+      bench.folder(), joined(run, {"--model.command", bench.command(), "--resume", "--resume.allow", "model.command"}));
+  CAPTURE(resumed.err);
+  CHECK(resumed.status == 0);
+  CHECK(sim::LogReader(bench.folder() / "run.h5").column("steps/loss").size() == 6);
+}
+
+TEST_CASE("external: Ctrl-C ends a program that waits for the tensors, even a background job") {
+  const Bench bench;
+  const std::string mark = bench.folder() / "waits";
+  Process process(
+      bench.folder() / "",
+      joined({"sh", "-c", "trap '' INT; exec \"$@\"", "sh"},
+             onebit_command({"run", "--model", "external", "--data", "synthetic", "--dry-run", "--model.command",
+                             "setsid sh -c 'sleep 1000; :' " + mark + " & echo > " + mark + "; sleep 1000"})));
+  REQUIRE(process.poll([&] { return fs::exists(mark); }));
+  process.send(SIGINT);
+  CHECK(process.finish().status == 128 + SIGINT);
+  CHECK(bench.all_gone());
 }

@@ -26,7 +26,7 @@ struct Unwind {
 };
 
 /// Kinds of errors that keep their type when they are sent to other ranks.
-enum class Kind : char { other, config, not_compiled, io, numeric, worker, device, memory };
+enum class Kind : char { other, config, not_compiled, io, numeric, worker, stop, device, memory };
 
 template <class T>
 bool is(const std::exception& error) {
@@ -39,6 +39,7 @@ Kind kind_of(const std::exception& error) {
   if (is<IoError>(error)) return Kind::io;
   if (is<NumericError>(error)) return Kind::numeric;
   if (is<WorkerError>(error)) return Kind::worker;
+  if (is<StopError>(error)) return Kind::stop;
   if (is<DeviceError>(error)) return Kind::device;
   return is<std::bad_alloc>(error) ? Kind::memory : Kind::other;
 }
@@ -65,6 +66,8 @@ std::exception_ptr unpacked(const std::string& reason) {
       return std::make_exception_ptr(NumericError(text, ""));
     case Kind::worker:
       return std::make_exception_ptr(WorkerError(text, ""));
+    case Kind::stop:
+      return std::make_exception_ptr(StopError(text, ""));
     case Kind::device:
       return std::make_exception_ptr(DeviceError(text, ""));
     case Kind::memory:
