@@ -47,7 +47,7 @@ struct VerdictSection {
   std::span<const Verdict> verdicts;
 };
 
-/// Returns the verdicts of a comparison in sections; none without verdicts. The comparison outlives them.
+/// Returns the verdicts of a comparison in sections; none without verdicts. The comparison must outlive them.
 std::vector<VerdictSection> sections_of(const Comparison& comparison);
 
 /// Compares arms. Throws ConfigError where runs cannot be compared (require_comparable), no arm has the baseline's name

@@ -257,7 +257,7 @@ struct LogReader::File {
     return rows;
   }
 
-  // Returns the number of committed rows of a group, after checking that the file can hold so many.
+  // Returns the number of committed rows of a group, after checking that the file can hold that many.
   Index plausible_rows(std::string_view group) const {
     const Index rows = rows_of(group);
     if (rows == 0) return 0;
