@@ -8,7 +8,7 @@ namespace onebit::optim {
 
 /// Quirks of Adam, LAMB and the optimizers that are built on them.
 struct AdamQuirks {
-  /// Corrects no bias, neither of the moments nor of 1-bit LAMB's c_avg.
+  /// Applies no bias correction to the moments or to 1-bit LAMB's c_avg.
   bool keeps_bias = false;
 
   static AdamQuirks of(const OptimizerConfig& config);

@@ -79,7 +79,7 @@ std::vector<Row> adaptive_rows(const CommonOptions& common) {
        adam + two_stage},
       {"adam",
        {"adam-naive-ec",
-        "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the first step on",
+        "ablation of 1-bit Adam: Adam on error-compensated compressed gradients from the very first step",
         make<AdamNaiveEc>},
        adam + " granularity"},
       {"adam",

@@ -83,7 +83,7 @@ Interval interval_of(const Runs& runs, double Summary::*figure) {
   return interval_of(runs, [&](const TimedRun& run) { return run.run->summary.*figure; });
 }
 
-/// Returns the evaluation at a step; `guess` is its index if all runs are evaluated alike.
+/// Returns the evaluation at a step; `guess` is its index if all runs are evaluated at the same steps.
 const sim::EvaluationRow* row_at(const TimedRun& run, Index step, std::size_t guess) {
   const std::vector<sim::EvaluationRow>& rows = run.run->evaluations;
   if (guess < rows.size() && rows[guess].step == step) return &rows[guess];

@@ -48,8 +48,8 @@ std::size_t different_arms(std::span<const Options> arms, const std::vector<std:
   return different.size();
 }
 
-/// Returns the differing options that are needed to distinguish the arms: an option is dropped, from the last one on,
-/// as long as the rest distinguishes as many arms.
+/// Returns the differing options that are needed to distinguish the arms: an option is dropped, last one first, as long
+/// as the rest distinguishes as many arms.
 std::vector<std::string> telling_options(std::span<const Options> arms) {
   std::vector<std::string> options = options_in(arms);
   std::erase_if(options, [&](const std::string& option) { return different_arms(arms, {option}) == 1; });

@@ -16,7 +16,7 @@ namespace onebit::analysis {
 std::vector<std::string> arm_names(std::span<const std::map<std::string, std::string>> arms);
 
 /// Whether configuration a comes before b: by the values of their options, the optimizer first, its learning rate
-/// second. Numbers are ordered by size and come before texts.
+/// second. Numbers are ordered by size and come before other values.
 bool options_before(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b);
 
 /// Returns the number if the whole text is one; else NaN.

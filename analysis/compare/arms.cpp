@@ -142,7 +142,7 @@ void require_enough(const Run& run) {
   const std::string& path = run.summary.path;
   if (run.summary.status == sim::RunStatus::diverged || run.summary.status == sim::RunStatus::failed) return;
   if (run.rows == 0) throw ConfigError("the log has no rows yet", path, "its run was killed early, or has just begun");
-  if (run.rows == 1) throw ConfigError("the log has one row only, too few to compare", path);
+  if (run.rows == 1) throw ConfigError("the log has only one row, too few to compare", path);
   const bool any = std::ranges::any_of(run.evaluations, [](const auto& row) { return std::isfinite(row.loss); });
   if (!any) throw ConfigError("the log has no evaluation with a finite loss", path);
 }
@@ -154,7 +154,7 @@ Run read_run(const std::string& path) {
 }
 
 LogSet read_logs(std::span<const std::string> paths) {
-  if (paths.empty()) throw ConfigError("no logs to read", "", "name logs, or folders that hold some");
+  if (paths.empty()) throw ConfigError("no logs to read", "", "name log files, or folders that contain log files");
   LogSet set;
   std::map<std::pair<OptionValues, std::uint32_t>, std::size_t> places;
   for (const std::string& path : log_paths(paths)) {

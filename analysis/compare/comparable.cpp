@@ -18,7 +18,7 @@ std::string pair_text(const std::string& name, const std::string& a, const std::
   return name + " '" + a + "' and '" + b + "'";
 }
 
-/// Whether an option is the noun itself or lies below it: "data", "data.split".
+/// Whether an option is the noun itself or is below it: "data", "data.split".
 bool belongs(std::string_view option, std::string_view noun) {
   return option == noun || (option.starts_with(noun) && option.substr(noun.size()).starts_with('.'));
 }

@@ -15,7 +15,7 @@
 namespace onebit::analysis {
 
 struct ComparisonRequest {
-  std::string baseline = {};       ///< name of the arm with which all others are compared; empty: see References
+  std::string baseline = {};       ///< name of the arm that all others are compared with; empty: see References
   double margin = default_margin;  ///< margin of the verdicts (Criterion); above 0
   double target = std::numeric_limits<double>::quiet_NaN();  ///< loss to reach; NaN: see Comparison
   std::vector<netmodel::Cluster> clusters = {};              ///< clusters to price on, with distinct names
@@ -23,7 +23,7 @@ struct ComparisonRequest {
 };
 
 struct Comparison {
-  std::string baseline;  ///< arm with which arms without a parent among the runs are compared
+  std::string baseline;  ///< arm that arms without a parent among the runs are compared with
   /// The requested loss; by default the lowest loss that every finished run reached, counting the arms at the best
   /// learning rate of their grid (common_target). Arms at other rates, which may learn nothing, need not have reached
   /// it.
@@ -47,7 +47,7 @@ struct VerdictSection {
   std::span<const Verdict> verdicts;
 };
 
-/// Returns the verdicts of a comparison in sections; none without verdicts. The comparison outlives them.
+/// Returns the verdicts of a comparison in sections; none without verdicts. The comparison must outlive them.
 std::vector<VerdictSection> sections_of(const Comparison& comparison);
 
 /// Compares arms. Throws ConfigError where runs cannot be compared (require_comparable), no arm has the baseline's name

@@ -47,7 +47,7 @@ Difference paired_difference(std::span<const double> a, std::span<const double> 
 inline constexpr Index most_seeds = 1'000'000;
 
 /// Returns the number of pairs needed to detect a difference when single pairs scatter with a given standard deviation:
-/// the least n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being quantiles of
+/// the smallest n >= 2 with (t(1 - (1 - level)/2) + t(power)) deviation / sqrt(n) <= difference, t being quantiles of
 /// Student's t with n - 1 degrees of freedom. A true difference of that size then yields an interval of `level` that
 /// excludes 0 in a share `power` of such experiments. Level and power are in (0, 1), difference is above 0. Returns 0
 /// where the deviation is NaN.

@@ -51,9 +51,9 @@ void complete(RateGrid& grid, std::span<const Arm> arms) {
 
 void warn_of_edge(const RateGrid& grid, std::vector<std::string>& warnings) {
   if (!grid.best_at_edge()) return;
-  const std::string which = *grid.best == 0 ? "least" : "largest";
+  const std::string which = *grid.best == 0 ? "smallest" : "largest";
   warnings.push_back(shortest(grid.rates[*grid.best]) + " is the best learning rate of " + grid.name + " and the " +
-                     which + " that was tried: a better one may lie beyond");
+                     which + " that was tried; a better one may be beyond it");
 }
 
 }  // namespace

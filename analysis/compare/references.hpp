@@ -1,5 +1,5 @@
 #pragma once
-// The arm with which each arm is compared: its own parent, at the parent's best learning rate.
+// The arm that each arm is compared with: its own parent, at the parent's best learning rate.
 
 #include <optional>
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace onebit::analysis {
 
-/// The arm with which each arm is compared, as indices in the list of arms.
+/// The arm that each arm is compared with, as indices in the list of arms.
 struct References {
-  std::size_t baseline = 0;  ///< arm with which arms without a parent among the runs are compared
-  /// [arms]: the arm with which it is compared; none for the baseline itself.
+  std::size_t baseline = 0;  ///< arm that arms without a parent among the runs are compared with
+  /// [arms]: the arm that it is compared with; none for the baseline itself.
   std::vector<std::optional<std::size_t>> of;
   std::vector<std::string> notes;  ///< missing parents; a baseline that is not at its best rate
 };
@@ -24,7 +24,7 @@ std::size_t best_arm(const RateGrid& grid);
 /// Returns the grid that contains an arm.
 const RateGrid& grid_with(std::span<const RateGrid> grids, std::size_t arm);
 
-/// Chooses the arm with which each arm is compared. `grids` are rate_grids(arms); there is at least one arm. The parent
+/// Chooses the arm that each arm is compared with. `grids` are rate_grids(arms); there is at least one arm. The parent
 /// of an optimizer comes from its registry row (optim::parent_of). Of several grids of the parent, the one whose other
 /// options differ least from the arm's is used, or the first of several that are equally near. An arm without a parent
 /// among the runs is compared with the first arm of this kind, at the best rate of that arm's grid. If `baseline` names

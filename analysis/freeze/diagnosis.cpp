@@ -257,12 +257,20 @@ Finding divergence(const Facts& facts, const std::string& reason) {
           "lower optimizer.lr, lengthen schedule.warmup, or clip gradients (optimizer.clip)"};
 }
 
+/// Whether a failed run's reason is that it never compressed (TwoStage::failed_expectation). Older logs word it
+/// differently.
+bool says_never_compressed(const std::string& reason) {
+  constexpr const char* wordings[] = {"before its compression stage", "was asked to compress but never did"};
+  return std::ranges::any_of(wordings, [&](const char* words) { return reason.find(words) != std::string::npos; });
+}
+
 void check_end(const Facts& facts, Found& found) {
   const std::string reason = sim::reason_of_end(facts.events);
   const sim::RunStatus status = facts.log.status();
   if (status == sim::RunStatus::diverged) found.push_back(divergence(facts, reason));
   if (status == sim::RunStatus::failed) {
-    const bool never = reason.find("before its compression stage") != std::string::npos;
+    const bool never = says_never_compressed(reason);
+
     found.push_back({Severity::problem, never ? Cause::never_compressed : Cause::not_finished, reason, ""});
   }
   if (status == sim::RunStatus::stopped || status == sim::RunStatus::running) {

@@ -67,7 +67,7 @@ std::string beyond(const FreezeCost& cost, std::span<const std::uint32_t> seeds,
   }
   std::vector<std::string> reasons;
   if (!diverged.empty()) reasons.push_back(seeds_text(diverged) + " diverged or did not reach the target");
-  if (!over.empty()) reasons.push_back(seeds_text(over) + (over.size() == 1 ? " lies" : " lie") + " beyond the margin");
+  if (!over.empty()) reasons.push_back(seeds_text(over) + (over.size() == 1 ? " is" : " are") + " beyond the margin");
   return join(reasons, "; ");
 }
 
@@ -201,7 +201,7 @@ double level_of(const FreezeCriterion& criterion, Index comparisons) {
 }  // namespace
 
 std::string_view name(FreezeVerdict verdict) {
-  constexpr std::string_view names[] = {"safe", "safe, measurably worse", "costs", "unclear"};
+  constexpr std::string_view names[] = {"safe", "safe, measurably worse", "too costly", "unclear"};
   return names[static_cast<std::size_t>(verdict)];
 }
 

@@ -24,7 +24,7 @@ struct FreezeCriterion {
   FreezeMeasure measure = FreezeMeasure::loss;
   double margin = default_margin;  ///< the largest cost that still counts as small; above 0
   double reference = 0;            ///< for the measure loss: the loss above which the excess is counted
-  Index choosing = 1;   ///< number of seeds, from the first one on, that choose a candidate; the others judge it
+  Index choosing = 1;   ///< number of seeds, counted from the first, that choose a candidate; the others judge it
   double level = 0.95;  ///< joint confidence level of all verdicts
 };
 
@@ -115,7 +115,7 @@ FreezeValidation validate_freeze(const std::vector<std::string>& candidates, con
                                  std::span<const DenseTrial> dense, std::span<const FreezeTrial> trials,
                                  const FreezeCriterion& criterion);
 
-/// Returns "safe", "safe, measurably worse", "costs" or "unclear".
+/// Returns "safe", "safe, measurably worse", "too costly" or "unclear".
 std::string_view name(FreezeVerdict verdict);
 
 }  // namespace onebit::analysis

@@ -34,7 +34,7 @@ void require_all_workers(const netmodel::Traffic& exchange, const sim::LogReader
                 log.path() + ": /traffic");
 }
 
-/// Reads ranges from step 1 on, without their stages.
+/// Reads ranges, starting at step 1, without their stages.
 std::vector<StepRange> read_ranges(const sim::LogReader& log) {
   std::vector<StepRange> ranges;
   TrafficList exchanges;

@@ -15,7 +15,7 @@ std::optional<std::string> option_of(const sim::LogHeader& header, const std::st
 /// is not a number, or the log lacks the option and there is no fallback.
 double number_of(const sim::LogHeader& header, const std::string& option, std::optional<double> fallback = {});
 
-/// Whether each tensor freezes by itself (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect
+/// Whether each tensor freezes separately (optim/two_stage/tensor_freeze.hpp). The option freeze.scope has no effect
 /// where no rule freezes.
 bool freezes_by_tensor(const sim::LogHeader& header);
 

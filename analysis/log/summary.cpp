@@ -105,7 +105,7 @@ void add_steps(const sim::LogReader& log, Summary& summary) {
   summary.worker_mean_distance = distance.value();
 }
 
-/// Whether an option decides what is computed and how much of it, not where the data lies or how it is read.
+/// Whether an option decides what is computed and how much of it, not where the data is stored or how it is read.
 bool decides_gradients(const std::string& option) {
   const bool of_problem = option == "model" || option.starts_with("model.") || option == "data" ||
                           option.starts_with("data.") || option == "batch" || option == "accumulation";

@@ -71,12 +71,12 @@ Index freeze_step_of(const std::vector<sim::Event>& events);
 /// Returns the median of at least one value; for an even number of values, the mean of the middle two.
 double median(std::vector<double> values);
 
-/// Summarizes a log. Throws ConfigError and IoError as the reader and exchanges_of do, and ConfigError where a cluster
+/// Summarises a log. Throws ConfigError and IoError as the reader and exchanges_of do, and ConfigError where a cluster
 /// cannot hold the workers.
 Summary summarize(const sim::LogReader& log, std::span<const netmodel::Cluster> clusters,
                   const netmodel::CostModel& model = netmodel::LinkLoad());
 
-/// Summarizes a log whose exchanges have already been read.
+/// Summarises a log whose exchanges have already been read.
 Summary summarize(const sim::LogReader& log, const std::vector<StepRange>& exchanges,
                   std::span<const netmodel::Cluster> clusters, const netmodel::CostModel& model = netmodel::LinkLoad(),
                   const PriceRules& rules = {});

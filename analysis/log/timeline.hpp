@@ -45,7 +45,7 @@ netmodel::Workload workload_of(const RunSize& run, const PriceRules& rules);
 netmodel::ComputeTimes times_on(const netmodel::Cluster& cluster, const netmodel::Workload& workload, Index batch,
                                 Index accumulation, const PriceRules& rules);
 
-/// Prices single steps on one fabric. The arguments outlive it.
+/// Prices single steps on one fabric. The arguments must outlive it.
 class StepPricer {
  public:
   StepPricer(const netmodel::ComputeTimes& compute, const netmodel::Fabric& fabric, const netmodel::CostModel& model,

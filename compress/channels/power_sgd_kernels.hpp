@@ -57,7 +57,7 @@ struct FactorShape {
   Index rows = 0, rank = 0, offset = 0;
 };
 
-/// Item: a factor.
+/// Orthonormalises the columns of each factor. A factor is an item.
 struct OrthonormalKernel {
   const FactorShape* shapes;
   float* factors;
@@ -68,7 +68,7 @@ struct OrthonormalKernel {
   }
 };
 
-/// Replaces columns of zeros by the columns of `fresh`. Item: a factor.
+/// Replaces columns of zeros by the columns of `fresh`. A factor is an item.
 struct ReviveKernel {
   const FactorShape* shapes;
   const float* fresh;

@@ -41,7 +41,7 @@ void ServerMean::renew_payloads() {
   plan_blocks();
 }
 
-/// Where the errors of this device's servers lie in the errors of all servers.
+/// Where the errors of this device's servers are stored within the errors of all servers.
 std::vector<device::Piece> ServerMean::server_pieces() const {
   const Range own = shard_.own();
   std::vector<device::Piece> pieces;
@@ -56,7 +56,7 @@ std::vector<device::Piece> ServerMean::server_pieces() const {
   return pieces;
 }
 
-/// Where the codec memory of this device's servers, one number per chunk, lies in the memory of all servers.
+/// Where the codec memory of this device's servers, one number per chunk, is stored within the memory of all servers.
 std::vector<device::Piece> ServerMean::server_memory_pieces() const {
   const Range own = shard_.own();
   std::vector<device::Piece> pieces;

@@ -88,7 +88,7 @@ struct EstimateKernel {
   }
 };
 
-/// Writes the indices of the k largest of n values in ascending order. One item.
+/// Writes the indices of the k largest of n values in ascending order, as a single item.
 struct LargestIndicesKernel {
   const float* values;
   Index n, k;

@@ -10,7 +10,7 @@ namespace onebit::compress {
 /// `q_start_tensor<K>` [draws, columns, rank].
 class StartFactors {
  public:
-  /// The right factor of a matrix: row-major [columns x rank] from `offset` on.
+  /// The right factor of a matrix: row-major [columns x rank], starting at `offset`.
   struct Place {
     Index tensor = 0, columns = 0, rank = 0, offset = 0;
   };

@@ -85,7 +85,7 @@ constexpr Row kRows[] = {
     {{"random-k", "k random elements, no indices sent (k, shared, scaled)", make_random_k}, "k shared scaled"},
     {{"threshold", "all elements of at least a given magnitude (threshold, packing)", make_threshold},
      "threshold packing"},
-    {{"dct", "all elements from a threshold on, which is periodically reset to the k-th largest (k, renew, packing)",
+    {{"dct", "all elements at or above a threshold that is periodically reset to the k-th largest (k, renew, packing)",
       make_dct},
      "k renew packing"},
     {{"int8", "8-bit integers, one scale per block of elements (block)", make_int8}, "block"},

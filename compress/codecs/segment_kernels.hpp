@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of codecs that treat each segment of each row by itself. These kernels run a method, a plain struct with the
+// Kernels of codecs that treat each segment of each row separately. These kernels run a method, a plain struct with the
 // maths of one segment, over rows and segments.
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 // How a parameter vector is cut for a compressed exchange among n workers: what shares one scale, how it is padded,
-// which chunk each server takes, and where signs and errors lie.
+// which chunk each server takes, and where signs and errors are stored.
 
 #include <numeric>
 #include <span>
@@ -117,8 +117,8 @@ class ExchangeLayout {
   SegmentTable server_;
 };
 
-/// For each tensor, where its signs and scales lie in the row that the servers send with a sign codec (one bit per
-/// element, one scale per server's chunk). `layout` must have been made for the same tensors, with none left out.
+/// For each tensor, where its signs and scales are stored in the row that the servers send with a sign codec (one bit
+/// per element, one scale per server's chunk). `layout` must have been made for the same tensors, with none left out.
 std::vector<device::SignPlace> sign_places(const ExchangeLayout& layout, std::span<const Index> tensor_sizes);
 
 /// The chunks of an exchange that belong to one device's servers, with errors and bytes packed tightly. Together, the

@@ -12,7 +12,7 @@ struct AbsorbJob {
   Index workers = 0;     ///< number of workers of the whole run
   Index first = 0;       ///< first worker of the group
   Index count = 0;       ///< number of workers in the group
-  Index node_count = 0;  ///< closed nodes on the stack before the first worker; any open block lies above them
+  Index node_count = 0;  ///< closed nodes on the stack before the first worker; any open block is above them
   Index columns = 0;
   const float* rows = nullptr;
   Index stride = 0;

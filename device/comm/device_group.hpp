@@ -22,9 +22,9 @@ class DeviceGroup {
   const Shard& shard(Index device) const { return shards_[static_cast<std::size_t>(device)]; }
   ProcessGroup& processes() const { return *processes_; }
 
-  /// Calls work(device) for all devices of this process at once, the first on the calling thread, and returns when the
-  /// calls of all processes have returned. If calls throw, ranks that wait in an exchange give up, and every process
-  /// rethrows the error of the lowest rank that threw. Throws Error if ranks take part in different exchanges.
+  /// Calls work(device) for all devices of this process at the same time, the first on the calling thread, and returns
+  /// when the calls of all processes have returned. If calls throw, ranks that wait in an exchange give up, and every
+  /// process rethrows the error of the lowest rank that threw. Throws Error if ranks take part in different exchanges.
   void run(const std::function<void(Index device)>& work);
 
  private:

@@ -29,9 +29,9 @@ struct Elements {
   void* data = nullptr;
   ElementType type = ElementType::float32;
 
-  /// Copies `count` elements, from element `first` on, to host memory.
+  /// Copies `count` elements, starting at element `first`, to host memory.
   void download(void* target, Index first, Index count) const;
-  /// Copies host memory to `count` elements, from element `first` on.
+  /// Copies host memory to `count` elements, starting at element `first`.
   void upload(const void* source, Index first, Index count) const;
 };
 

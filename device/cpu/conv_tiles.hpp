@@ -59,7 +59,7 @@ template <std::size_t Rows, std::size_t Packets>
   }
 }
 
-/// The pixels that the taps of a tile's pixels read.
+/// Which pixel each tap of each pixel in a tile reads.
 struct Taps {
   /// The pixel that a tap of pixel p reads is reads[tap * pixels + p]; negative for padding.
   const std::int32_t* reads = nullptr;
@@ -104,15 +104,15 @@ void sum_taps(const Taps& taps, const float* image, const float* panel, float* r
 /// Some pixels of some images, and the gradient with respect to their results.
 struct PixelPart {
   Range images, pixels;
-  /// Image 0, from the first channel on. An image has `inputs` numbers.
+  /// Image 0, starting at the first channel. An image has `inputs` numbers.
   const float* input = nullptr;
-  /// Gradient of image 0, from the first column on. An image has `outputs` numbers, a pixel `stride`.
+  /// Gradient of image 0, starting at the first column. An image has `outputs` numbers, a pixel `stride`.
   const float* delta = nullptr;
   Index inputs = 0, outputs = 0, stride = 0;
   Index columns = 0;  ///< columns of delta; a tile's columns beyond them are zero
 };
 
-/// Computes, for Rows channels, the sums over the part's pixels of what the tap reads times the packets of delta.
+/// For each of Rows channels, sums over the part's pixels: the number that the tap reads, times the packets of delta.
 template <std::size_t Rows, std::size_t Packets>
 void sum_pixels(const Taps& taps, Index tap, const PixelPart& part, float* result) {
   constexpr Index width = static_cast<Index>(Packets) * kLanes;

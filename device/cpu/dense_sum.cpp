@@ -35,7 +35,7 @@ void join_top(const Stack& stack, Index top) {
 }
 
 void absorb_tile(const AbsorbJob& job, Index begin, const Stack& stack) {
-  Index open = job.node_count;  // the open block lies above the closed nodes
+  Index open = job.node_count;  // the open block is above the closed nodes
   const Index kept = open + (job.opens(job.first) ? 0 : 1);
   for (Index k = 0; k < kept; ++k) std::copy_n(job.nodes + k * job.columns + begin, stack.width, stack.node(k));
   for (Index worker = job.first; worker < job.first + job.count; ++worker) {

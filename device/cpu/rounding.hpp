@@ -19,7 +19,7 @@ struct Operand {
   Index size() const { return different.count() * rows * columns; }
 };
 
-/// Replaces a product's operands by rounded copies, unless the queue's precision is float32. The copies lie in the
+/// Replaces a product's operands by rounded copies, unless the queue's precision is float32. The copies are in the
 /// queue's workspace: the next launch may overwrite them.
 void round_operands(const Queue& queue, std::initializer_list<Operand> operands);
 

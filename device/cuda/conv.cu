@@ -289,7 +289,7 @@ void conv_input_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& ba
       {plan.backward(), delta, shape.filters, shape.outputs(), input_delta, shape.channels, shape.inputs()});
 }
 
-/// Computes only so many parts at a time that their sums may still be in the GPU's cache when they are added.
+/// Computes few enough parts at a time that their sums may still be in the GPU's cache when they are added.
 void conv_weight_gradient(const Queue& queue, ConvPlan& plan, const ConvBatch& batch, const float* input,
                           const float* delta, const ConvGradient& gradient) {
   constexpr Index most_numbers = Index{1} << 23;

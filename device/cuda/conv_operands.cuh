@@ -32,8 +32,8 @@ struct Reads {
 
   __device__ int at(int tap, int pixel) const { return table[Index{tap} * pixels + pixel]; }
 
-  /// Reads four of the numbers that a pixel's taps read, from this tap and channel on. Returns whether any of them is
-  /// in the image rather than the padding. kWide: the number of channels is a multiple of 4.
+  /// Reads four of the numbers that a pixel's taps read, starting at this tap and channel. Returns whether any of them
+  /// is in the image rather than the padding. kWide: the number of channels is a multiple of 4.
   template <bool kWide>
   __device__ bool quad(const float* image, int tap, int channel, int pixel, Quad& out) const {
     if constexpr (kWide) {

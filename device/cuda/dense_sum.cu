@@ -25,7 +25,7 @@ struct AbsorbKernel {
 
   ONEBIT_HOST_DEVICE void operator()(Index column) const {
     double stack[AbsorbJob::kMostNodes];
-    Index open = job.node_count;  // the open block lies above the closed nodes
+    Index open = job.node_count;  // the open block is above the closed nodes
     for (Index k = 0; k < open; ++k) stack[k] = node(k, column);
     double sum = job.opens(job.first) ? 0.0 : node(open, column);
     const Index end = job.first + job.count;

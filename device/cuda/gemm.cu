@@ -60,7 +60,7 @@ struct StartsKernel {
   }
 };
 
-/// Writes these addresses to the queue's workspace. No operand of a batch that needs them may lie there.
+/// Writes these addresses to the queue's workspace. No operand of a batch that needs them may be there.
 StartsKernel find_starts(const Queue& queue, MatrixIn a, MatrixIn b, MatrixOut c, Batch batch) {
   const Index count = batch.count();
   auto* starts = static_cast<const void**>(queue.context().workspace(3 * count * static_cast<Index>(sizeof(void*))));

@@ -22,7 +22,7 @@ inline dim3 row_blocks(Index rows, Index chunks) {
   return {blocks(chunks), blocks(rows)};
 }
 
-/// Returns the number of blocks of `threads` threads that run at once if the GPU does nothing else.
+/// Returns the number of blocks of `threads` threads that run at the same time if the GPU does nothing else.
 template <class... Parameters>
 Index resident_blocks(const Queue& queue, void (*kernel)(Parameters...), Index threads) {
   queue.context().make_current();

@@ -64,7 +64,7 @@ class GroupMember {
   static constexpr unsigned kAll = 0xFFFFFFFFu;
 
  public:
-  /// Scratch memory, which must lie in the block's shared memory.
+  /// Scratch memory, which must be in the block's shared memory.
   struct Scratch {
     double sums[kWarps];
     float largest[kWarps];
@@ -288,7 +288,7 @@ class GroupMember {
     return place;
   }
 
-  /// Passes on `eights` full groups of eight, without the first `skip` places, which are not this member's.
+  /// Passes on `eights` full groups of eight, except the first `skip` places, which belong to other members.
   template <bool in_order, class Take>
   __device__ void hand_out(Index taken, Index eights, Index skip, const Take& take) const {
     const Index first = in_order ? (lane_ == 0 ? 0 : eights) : Index{lane_};

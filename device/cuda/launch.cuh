@@ -117,7 +117,7 @@ void for_each_item(const Queue& queue, Index n, Kernel kernel) {
   }
 }
 
-/// Members of a group wait for each other, so all groups have to run at once.
+/// Members of a group wait for each other, so all groups have to run at the same time.
 template <class Kernel>
 void for_each_large_item(const Queue& queue, const ItemSizes& sizes, Kernel kernel) {
   using namespace detail;

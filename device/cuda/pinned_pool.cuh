@@ -25,7 +25,8 @@ class PinnedPool {
 
   /// Takes a slot of at least `bytes` bytes, whose event belongs to the current GPU.
   Slot take(Index bytes);
-  /// Returns a slot. A copy to it may still be under way, as long as the next copy follows in the same stream.
+  /// Gives a slot back to the pool. A copy to it may still be under way, as long as the next copy follows in the same
+  /// stream.
   void give_back(const Slot& slot) noexcept;
 
  private:

@@ -220,7 +220,7 @@ class ChunkSigns {
   }
 
  private:
-  /// Limits a length to a chunk's. Longer ones make no difference.
+  /// Limits a length to that of a chunk; the exact length of longer runs makes no difference.
   static __device__ std::uint32_t up_to_chunk(Index elements) {
     return static_cast<std::uint32_t>(elements < kChunk ? elements : kChunk);
   }

@@ -17,7 +17,7 @@ struct alignas(16) Quad {
   float number[4] = {};
 };
 
-/// Returns the four numbers from an aligned address on.
+/// Returns the four numbers that start at an aligned address.
 inline __device__ Quad quad_at(const float* number) {
   return *reinterpret_cast<const Quad*>(number);
 }
@@ -44,7 +44,7 @@ struct Tile {
     static __device__ int right_at(int term, int column) { return term * kPitch + column; }
   };
 
-  /// Returns the tile's row that is this thread's own row i. The quads of a thread lie as far apart as possible.
+  /// Returns the tile's row that is this thread's own row i. The quads of a thread are as far apart as possible.
   static __device__ int row(int i) { return i / 4 * (kRows / 2) + static_cast<int>(threadIdx.x) / kAcross * 4 + i % 4; }
   /// Returns the tile's column that is this thread's own column j.
   static __device__ int column(int j) {

@@ -17,7 +17,7 @@ template <class Key>
 class GraphCache {
  public:
   /// Runs what `work` launches on the device. A new key calls `work` as usual, the second call with it records the
-  /// launches, and later ones only start the recording; they call `work` again only if the recording is no longer
+  /// launches, and later ones only replay the recording; they call `work` again only if the recording is no longer
   /// valid. What `work` launches may neither wait for the device nor copy from or to host memory, and buffers that it
   /// allocates must be released before it returns. Keys beyond the first kMost are never recorded.
   void run(const Device& device, const Key& key, const std::function<void()>& work) {

@@ -1,5 +1,5 @@
 #pragma once
-// Recorded launches, which are started again together.
+// Recorded launches, which are replayed together.
 
 namespace onebit::device {
 
@@ -7,10 +7,10 @@ namespace onebit::device {
 class Recording {
  public:
   virtual ~Recording() = default;
-  /// Whether the recording can still be started. It becomes invalid when the device reallocates its workspace, whose
+  /// Whether the recording can still be replayed. It becomes invalid when the device reallocates its workspace, whose
   /// address the recorded launches hold; then record again.
   virtual bool valid() const = 0;
-  /// Starts all launches again, after everything launched before. Throws DeviceError, std::bad_alloc.
+  /// Replays all launches, after everything launched before. Throws DeviceError, std::bad_alloc.
   virtual void start() const = 0;
 };
 

@@ -16,7 +16,7 @@ void check(const ConvShape& shape) {
   const std::string where = std::to_string(shape.height) + " x " + std::to_string(shape.width) + " x " +
                             std::to_string(shape.channels) + ", kernel " + std::to_string(shape.kernel);
   if (!sizes || shape.height + 2 * shape.padding < shape.kernel || shape.width + 2 * shape.padding < shape.kernel) {
-    throw Error("these sizes do not make a convolution", where);
+    throw Error("these sizes do not define a convolution", where);
   }
   constexpr Index most = Index{1} << 31;
   if (shape.inputs() >= most || shape.outputs() >= most) throw Error("images are too large for a convolution", where);

@@ -51,8 +51,8 @@ struct TapTable {
 /// be used by one thread at a time.
 class ConvPlan {
  public:
-  /// Throws Error for sizes that make no convolution: below 1 (padding: below 0), a result without pixels, an image of
-  /// 2^31 numbers or more.
+  /// Throws Error for sizes that do not define a convolution: below 1 (padding: below 0), a result without pixels, an
+  /// image of at least 2^31 numbers.
   explicit ConvPlan(const ConvShape& shape);
 
   const ConvShape& shape() const { return shape_; }

@@ -16,7 +16,7 @@ ONEBIT_HOST_DEVICE inline bool sent_as_plus(float value) {
   return value >= 0.0f;
 }
 
-/// Where packed signs lie: `rows` payloads of row_bytes bytes; segment s of a payload starts at byte_offset[s].
+/// Where packed signs are stored: `rows` payloads of row_bytes bytes; segment s of a payload starts at byte_offset[s].
 struct SignRows {
   Index rows = 0;
   std::uint8_t* bits = nullptr;
@@ -36,8 +36,8 @@ struct ScaledSignRows {
   Index segments_per_scale = 1;
 };
 
-/// Where a segment lies in a row of packed signs. It is part of a vector whose signs begin at a byte and whose elements
-/// share scales in runs.
+/// Where a segment is stored in a row of packed signs. It is part of a vector whose signs begin at a byte and whose
+/// elements share scales in runs.
 struct SignPlace {
   Index byte = 0;       ///< byte of the vector's first sign
   Index scale = 0;      ///< index of the vector's first scale
@@ -49,7 +49,7 @@ struct SignPlace {
 struct SignVector {
   const std::uint8_t* bits = nullptr;
   const float* scales = nullptr;
-  const SignPlace* places = nullptr;  ///< [segments]: where each segment lies
+  const SignPlace* places = nullptr;  ///< [segments]: where each segment is stored
 };
 
 }  // namespace onebit::device

@@ -1,6 +1,6 @@
 #pragma once
 // Measurements of `onebit bench`. Times are medians over rounds. Each round runs everything that is compared once, so
-// that a slow moment of the machine affects all candidates alike.
+// that a slow moment of the machine affects all candidates equally.
 
 #include <functional>
 #include <memory>

@@ -41,7 +41,8 @@ template <class Options>
 Option<Options> resume_allow_row() {
   return list<Options>(
       "resume.allow",
-      "comma-separated options that may differ from the log's; bits: recomputed rows may differ (other build or CPU)",
+      "comma-separated options that may differ from the log's; add the word 'bits' to also accept recomputed rows that "
+      "differ (different build or CPU)",
       "options", ONEBIT_PLACE(output.resume_allow));
 }
 

@@ -109,7 +109,7 @@ PriceConfig price_config_of(const Settings& settings) {
 void refuse_arguments(const CommandInput& input) {
   if (!input.arguments.empty())
     throw ConfigError("unexpected argument", input.arguments.front(),
-                      "this command takes options only, which begin with --");
+                      "this command takes only options, which start with --");
 }
 
 int exit_status(sim::RunStatus status) {

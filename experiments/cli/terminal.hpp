@@ -25,9 +25,9 @@ void warn(const std::string& text);
 /// Prints a warning about options without effect, if there are any.
 void warn_of(const std::vector<IdleOption>& options);
 
-/// Makes Ctrl-C and SIGTERM request a stop; a second Ctrl-C ends the program at once. Under mpirun, SIGUSR1 requests a
-/// stop, too, because mpirun forwards it to the ranks. A stop request also ends waits for a user's program that does
-/// not answer soon.
+/// Makes Ctrl-C and SIGTERM request a stop; a second Ctrl-C ends the program immediately. Under mpirun, SIGUSR1
+/// requests a stop, too, because mpirun forwards it to the ranks. A stop request also ends waits for a user's program
+/// that does not answer soon.
 void install_stop_handler();
 bool stop_requested();
 

@@ -12,7 +12,7 @@ std::vector<std::pair<std::string, std::string>> waiting_variables() {
     if (std::getenv(given) != nullptr) return {};
   }
   // GOMP_SPINCOUNT counts iterations of libgomp's waiting loop, here a few microseconds in all. KMP_BLOCKTIME is in
-  // milliseconds; LLVM's libomp yields the core meanwhile. Sleeping at once would take as long as a short loop.
+  // milliseconds; LLVM's libomp yields the core meanwhile. Sleeping immediately would take as long as a short loop.
   return {{"GOMP_SPINCOUNT", "1000"}, {"KMP_BLOCKTIME", "1"}};
 }
 

@@ -30,24 +30,23 @@ std::vector<Option<Options>> rows() {
   return joined<Options>(
       {{field<Options>(
             "lags",
-            "lags of the stability ratio in steps, e.g. 10,100,1000; the thresholds use the last one; not given: the "
-            "log's",
+            "lags of the stability ratio in steps, e.g. 10,100,1000; the thresholds use the last one; not given: "
+            "the log's",
             ONEBIT_PLACE(lags)),
         field<Options>("thresholds",
-                       "ratios at which the rule freezes the variance, e.g. 0.9,0.96,0.99; not given: ten values, six "
-                       "with --validate",
+                       "ratios at which the rule freezes the variance, e.g. 0.9,0.96,0.99; not given: ten values, "
+                       "six with --validate",
                        ONEBIT_PLACE(judging.thresholds)),
         field<Options>("fit",
                        "fit the squared gradient as a power of one quantity (steps, workers or errors) over logs that "
-                       "differ in it; "
-                       "-o: stem of the pictures' names",
+                       "differ in it; -o: stem of the pictures' names",
                        ONEBIT_PLACE(fit)),
         field<Options>("baseline", "arm that the others are compared with; not given: each arm's parent",
                        ONEBIT_PLACE(baseline)),
         flag<Options>(
             "validate",
-            "train one dense run per seed, and continue it with a frozen variance, with and without compression; needs "
-            "-o DIR",
+            "train one dense run per seed, and continue it with a frozen variance, with and without compression; "
+            "needs -o DIR",
             ONEBIT_PLACE(validate)),
         field<Options>("freeze-at",
                        "--validate: numbers of dense updates to freeze after, instead of thresholds, e.g. 100,500,1000",
@@ -229,8 +228,8 @@ Command analyze_command() {
   return make_command(
       {.name = "analyze",
        .usage = "LOG.h5|DIR...",
-       .doc = "show what a log says about variance, theory and problems of a run; compare the arms of several logs "
-              "over seeds",
+       .doc = "show what a log says about variance, theory and problems of a run; "
+              "compare the arms of several logs over seeds",
        .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
       rows(), analyze_logs);
 }

@@ -310,14 +310,13 @@ int bench(const Options& options) {
 }  // namespace
 
 Command bench_command() {
-  return make_command(
-      {.name = "bench",
-       .usage = "kernels|step|scaling|price|mpi",
-       .doc =
-           "measure kernels against the copy bandwidth, a step against its least possible time, scaling over numbers "
-           "of workers, the network model itself, or collectives of MPI",
-       .accepts = {.run = true, .config = true, .preset = true, .ranks = true}},
-      rows(), bench);
+  return make_command({.name = "bench",
+                       .usage = "kernels|step|scaling|price|mpi",
+                       .doc = "measure kernels against the copy bandwidth, a step against its shortest possible time, "
+                              "scaling over numbers "
+                              "of workers, the network model itself, or collectives of MPI",
+                       .accepts = {.run = true, .config = true, .preset = true, .ranks = true}},
+                      rows(), bench);
 }
 
 }  // namespace onebit::experiments

@@ -50,7 +50,7 @@ std::vector<std::string> chosen_groups(const sim::LogReader& log, const std::str
 ExportTable table_of(const sim::LogReader& log, const std::string& group) {
   ExportTable table = export_table(log, group);
   for (const std::string& path : columns_left_out(log, table)) {
-    warn("an unknown column is not exported, because it holds texts or lists (" + log.path() + ": " + path + ")");
+    warn("an unknown column is not exported, because it holds strings or lists (" + log.path() + ": " + path + ")");
   }
   return table;
 }

@@ -21,7 +21,7 @@ void check(const SweepOptions& options) {
   if (options.out.empty()) throw ConfigError("no output folder", "sweep", "give -o DIR");
 }
 
-/// Returns the execution's settings: one thread per run unless --threads sets another number.
+/// Returns the execution's settings: one thread per run unless --threads sets a different number.
 Settings execution_with_threads(const SweepOptions& options) {
   Settings execution = {{"threads", "1"}};
   for (auto& setting : execution_of(options.run)) execution.push_back(std::move(setting));
@@ -56,7 +56,7 @@ std::vector<Point> points_asked(const SweepOptions& options) {
   return points_of({definition_of(options)}, {}, [](const std::string&) { return std::optional<double>(); });
 }
 
-/// Returns a text that describes a point except for the value of one option. Points with equal texts differ only there.
+/// Returns a description of a point without the value of one option. Points with equal descriptions differ only there.
 std::string text_without(const Point& point, const std::string& key) {
   std::string text = key + " " + point.arm + " " + std::to_string(point.config.seed);
   for (const auto& [name, value] : point.varied) text += name == key ? "" : "\n" + name + " " + value;

@@ -22,10 +22,10 @@ std::vector<RunOption> common_options() {
            ONEBIT_PLACE(optimizer.no_decay)),
       field("optimizer.bias-correction", "correct the bias of momentum and variance; no effect in deepspeed semantics",
             ONEBIT_PLACE(optimizer.bias_correction)),
-      field(
-          "optimizer.variance-floor",
-          "two-stage optimizers: floor of the frozen variance: a value, or mean:S, S times its tensor's mean; 0: none",
-          ONEBIT_PLACE(optimizer.variance_floor)),
+      field("optimizer.variance-floor",
+            "two-stage optimizers: floor of the frozen variance: an absolute value, or mean:S for S times the tensor's "
+            "mean; 0: no floor",
+            ONEBIT_PLACE(optimizer.variance_floor)),
       field("optimizer.variance-refresh",
             "two-stage optimizers: steps between dense steps that update the variance after the freeze; 0: none",
             ONEBIT_PLACE(optimizer.variance_refresh)),

@@ -124,7 +124,7 @@ Option<Config> bounded(const std::string& name, const std::string& help, Index h
   return between<Config>(name, help, 0, high, place);
 }
 
-/// Returns the row of a list of texts separated by commas. items: what they are, for error messages.
+/// Returns the row of a list of strings separated by commas. items: what they are, for error messages.
 template <class Config = sim::RunConfig, class Place>
 Option<Config> list(const std::string& name, const std::string& help, const std::string& items, Place place) {
   return {name, help,

@@ -172,9 +172,8 @@ std::vector<std::string> theory_lines(const analysis::TheoryView& view) {
     lines.emplace_back("the factor is not positive, so the theorem gives no bound at this learning rate");
   if (!view.bound.empty())
     lines.emplace_back(
-        "the bound's constants 6, 2, 2 and its powers of v are uncertain, because they come from secondary texts: "
-        "compare "
-        "how the two sides grow, not their values");
+        "the bound's constants 6, 2, 2 and its powers of v are uncertain, because they come from secondary sources: "
+        "compare how the two sides grow, not their values");
   const analysis::Telescoping& telescoping = view.telescoping;
   if (telescoping.probes > 0) {
     lines.push_back("telescoping of errors: at most " + number(telescoping.worst, 2) +

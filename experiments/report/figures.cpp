@@ -139,7 +139,7 @@ Figure steps_figure(const std::string& arm, const analysis::StepSizes& sizes) {
                 .caption =
                     "How far one bit at its tensor's scale would move the coordinate with the smallest denominator, in "
                     "learning rates. Large values warn that compressed steps may explode, but do not prove it."};
-  figure.plot = {.title = "Longest steps of one bit, " + arm,
+  figure.plot = {.title = "Longest 1-bit steps, " + arm,
                  .x_label = "step",
                  .y_label = "learning rates",
                  .log_y = true,

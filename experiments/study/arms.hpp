@@ -19,8 +19,8 @@ struct Arm {
 Settings parse_settings(const std::string& text, const std::string& what, const std::string& where,
                         const std::string& form);
 
-/// Returns one arm per optimizer and one per text. Without either, returns one arm for the optimizer that the common
-/// options name, or else the arms adam and onebit-adam. Throws ConfigError for malformed or duplicate arms.
+/// Returns one arm per listed optimizer and one per --arm value. Without either, returns one arm for the optimizer that
+/// the common options name, or else the arms adam and onebit-adam. Throws ConfigError for malformed or duplicate arms.
 std::vector<Arm> arms_of(const RunSettings& common, const ArmTexts& texts);
 
 /// Returns one run per arm, with the names of the options that the arm sets itself.

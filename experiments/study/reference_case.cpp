@@ -55,7 +55,7 @@ ReplayPlan plan_replay(const sim::GradientTrace& trace, const std::string& name,
 CaseDeviation replay_case(const sim::GradientTrace& trace, const ReplayPlan& plan, const std::string& name,
                           const std::string& out, bool overwrite) {
   Replay replay(trace, plan);
-  std::optional<sim::TraceWriter> writer;  // opened only now, so that a failed preparation leaves no file
+  std::optional<sim::TraceWriter> writer;  // opened no earlier, so that a failed preparation leaves no file
   if (!out.empty()) {
     writer.emplace(out, trace.parameters(), overwrite, replay.local_weights() ? trace.workers() : 0, trace.steps());
   }

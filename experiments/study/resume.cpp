@@ -29,7 +29,8 @@ void require_groups(const sim::LogHeader& header, const sim::RunConfig& config, 
   const bool probes = config.probe.every > 0 && !header.probed;
   if (!workers && !tensors && !probes) return;
   const std::string option = workers ? "log.workers-every" : tensors ? "log.tensors-every" : "probe.every";
-  throw ConfigError("the log has no rows of " + option + ", which was 0 when it was created", log,
+  const std::string rows = workers ? "/workers" : tensors ? "/tensors" : "/probes";
+  throw ConfigError("the log was created with " + option + " 0, so it has no " + rows + " rows to continue", log,
                     "resume with --" + option + " 0");
 }
 
@@ -61,7 +62,7 @@ void check_allowed(const std::vector<std::string>& allowed) {
   }
 }
 
-/// Whether a run can continue with another value of an option. It cannot if the option defines the problem.
+/// Whether a run can continue with a different value of an option. It cannot if the option defines the problem.
 bool can_differ(const std::string& option) {
   const std::string kind = option.substr(0, option.find('.'));
   return kind != "model" && kind != "data" && kind != "workers";
@@ -119,7 +120,7 @@ ResumeDecision resume_decision(const OutputPolicy& policy, const sim::RunConfig&
   const auto granted = std::erase_if(list, [&](const Difference& each) { return allowed(each.option); });
   if (!list.empty()) refuse(list, policy, reader);
   if (granted > 0 && sim::checkpoints_of(log).empty()) {
-    throw ConfigError("a run continues with other options only from a checkpoint, and there is none", log,
+    throw ConfigError("a run continues with changed options only from a checkpoint, but it has none", log,
                       "give --overwrite to start the run again");
   }
   const bool changed = granted > 0 || allowed(kBits);

@@ -9,7 +9,7 @@
 namespace onebit::experiments {
 
 /// Returns the command that continues the run of a log, quoted for a shell. It gives every option that would otherwise
-/// have another value than in the log. Empty if this version of the program cannot express the log's options.
+/// have a different value from the log's. Empty if this version of the program cannot express the log's options.
 std::string command_to_resume(const sim::LogReader& log);
 
 /// A run whose log has the status running.

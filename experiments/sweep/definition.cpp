@@ -107,7 +107,7 @@ std::string text_of(const SweepDefinition& definition) {
 std::string difference(const std::string& asked, const std::string& stored) {
   const std::vector<std::string> ours = lines_of(asked), theirs = lines_of(stored);
   const std::string more = first_lacking(ours, theirs), less = first_lacking(theirs, ours);
-  if (more.empty() && less.empty()) return "the same lines in another order";
+  if (more.empty() && less.empty()) return "the same lines in a different order";
   if (more.empty()) return "it also has '" + less + "'";
   return less.empty() ? "it lacks '" + more + "'" : "it has '" + less + "' instead of '" + more + "'";
 }

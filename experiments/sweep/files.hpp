@@ -12,7 +12,7 @@ namespace onebit::experiments {
 /// Returns the whole file; empty if it does not exist. Throws ConfigError if it cannot be read.
 std::string file_text(const std::string& path);
 
-/// Writes a table (sim::write_table) atomically, as files::write() does for texts. Throws IoError.
+/// Writes a table (sim::write_table) atomically, as files::write() does for text. Throws IoError.
 void write_table_file(const std::string& path, std::string_view format, const std::vector<sim::TableColumn>& columns);
 
 /// Creates a file with its whole text atomically. Returns false if a file of that name exists. Throws IoError.

@@ -18,7 +18,7 @@ using sim::TableColumn;
 using Texts = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
-/// Returns the texts as numbers if all of them are numbers.
+/// Returns the values as numbers if all of them are numbers.
 std::optional<Numbers> numbers_in(const Texts& texts) {
   Numbers numbers;
   for (const std::string& text : texts) {

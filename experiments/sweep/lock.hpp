@@ -10,7 +10,7 @@ namespace onebit::experiments {
 class FolderLock {
  public:
   /// Takes the lock of a shard, given as "i/n"; each shard has its own lock. A lock whose process is gone is taken
-  /// over: from this host at once, from another host after kSilence without a heartbeat. Throws ConfigError if
+  /// over: from this host immediately, from another host after kSilence without a heartbeat. Throws ConfigError if
   /// another sweep is running.
   FolderLock(const std::string& folder, const std::string& shard);
   ~FolderLock();

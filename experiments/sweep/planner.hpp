@@ -43,7 +43,7 @@ class PointPlanner {
   std::map<std::string, PointPlan> plans_;     ///< plans by configuration without the seed
   std::map<std::string, std::string> hashes_;  ///< hashes by the options that decide which data are read
   std::string resources_key_;
-  std::optional<sim::RunResources> resources_;  ///< kept for the next point, which mostly reads the same data
+  std::optional<sim::RunResources> resources_;  ///< kept for the next point, which usually reads the same data
 };
 
 }  // namespace onebit::experiments

@@ -89,7 +89,7 @@ void SweepSession::submit_new_points() {
   while (submit_once()) find_points();
 }
 
-/// Returns true if a point failed at once, which may decide the next value to tune.
+/// Returns true if a point failed immediately, which may decide the next value to tune.
 bool SweepSession::submit_once() {
   std::vector<std::size_t> waiting;
   for (std::size_t p = 0; p < points_.size(); ++p) {

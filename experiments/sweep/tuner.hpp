@@ -23,7 +23,7 @@ Tuning parse_tuning(const std::string& text, Index evaluations);
 /// unknown.
 using LossOfValue = std::function<std::optional<double>(const std::string& value)>;
 
-/// Returns the values to try, in order, as far as the known losses determine them: the first two at once, then one at a
+/// Returns the values to try, in order, as many as the known losses determine: the first two together, then one at a
 /// time. They depend only on the losses. Of two equal losses, the one at the lower value counts as better.
 std::vector<std::string> tuned_values(const Tuning& tuning, const LossOfValue& loss);
 

@@ -28,9 +28,9 @@ struct Fit {
 /// fewer than two rows, for rows of one GPU, and for collectives other than all-reduce.
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 
-/// Fits every all-reduce algorithm and the choice of `start`, and sorts the fits by their worst error, left-out rows
-/// included. There is one exception: the choice of `start` comes first if no rows could be left out, or if no other
-/// error is smaller by both more than kNoise and more than a third.
+/// Fits every all-reduce algorithm and the choice of `start`, and sorts the fits by their largest error, including
+/// errors on left-out rows. There is one exception: the choice of `start` comes first if no rows could be left out, and
+/// otherwise unless another fit's error is smaller by more than kNoise and also by more than a third.
 std::vector<Fit> calibrate(const std::vector<Measurement>& rows, const Cluster& start);
 
 /// Relative difference between two runs of one configuration (Table 1 of 1-bit Adam).

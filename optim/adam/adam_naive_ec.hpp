@@ -5,7 +5,7 @@
 
 namespace onebit::optim {
 
-/// "Adam (1-bit Naive)", the ablation of Tang et al. 2021: from the first step on, the workers' gradients go through
+/// "Adam (1-bit Naive)", the ablation of Tang et al. 2021: from the very first step, the workers' gradients go through
 /// the error-compensated exchange, and Adam uses its result as the mean gradient in both moments. The errors telescope
 /// in the momentum but not in the variance, which squares them. This is the paper's argument for freezing the variance.
 ///

@@ -4,10 +4,10 @@
 
 namespace onebit::optim {
 
-/// LAMB (You et al., ICLR 2020, Algorithm 2, phi the identity) on the mean gradient, with weight decay inside the norm
-/// of the direction. The trust ratio is clamped as in DeepSpeed (the paper does not clamp, but says that phi may). Bias
-/// correction is optional, on by default; eps is outside the square root. AdamQuirks lists what deepspeed semantics
-/// change.
+/// LAMB (You et al., ICLR 2020, Algorithm 2, with the paper's scaling function phi taken as the identity) on the mean
+/// gradient, with weight decay inside the norm of the direction. The trust ratio is clamped as in DeepSpeed (the paper
+/// allows phi to clamp, but uses no bounds itself). Bias correction is optional, on by default; eps is outside the
+/// square root. AdamQuirks lists what deepspeed semantics change.
 ///
 ///   g  = clip(mean of the workers' gradients), by its global norm
 ///   m  = beta1 m + (1 - beta1) g

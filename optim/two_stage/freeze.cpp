@@ -22,7 +22,7 @@ Number parse_number(const std::string& policy, const std::string& text) {
   return value;
 }
 
-/// Returns what follows "<kind>:" in a policy; empty if the policy is of another kind.
+/// Returns what follows "<kind>:" in a policy; empty if the policy is of a different kind.
 std::optional<std::string> value_of(const std::string& policy, const std::string& kind) {
   const std::size_t colon = policy.find(':');
   if (policy.substr(0, colon) != kind) return std::nullopt;

@@ -76,6 +76,7 @@ std::string TwoStage::failed_expectation() const {
   const FreezePolicy& policy = core_.freeze_policy();
   const bool compressed = phase_ == Phase::compression && updates_ > frozen_updates_;
   if (policy.kind() == FreezePolicy::Kind::never || compressed) return "";
+  // analysis/freeze/diagnosis.cpp recognises this wording in logs.
   std::string text = "the run ended before its compression stage (freeze " + config_.freeze.policy + ")";
   if (policy.kind() != FreezePolicy::Kind::fixed)
     text += ": the variance ratio reached the threshold too late or never";

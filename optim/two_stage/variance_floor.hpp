@@ -10,7 +10,7 @@
 
 namespace onebit::optim {
 
-/// The least value of a frozen variance. This is ours: neither the papers of 1-bit Adam and 1-bit LAMB nor the released
+/// The minimum of a frozen variance. This is ours: neither the papers of 1-bit Adam and 1-bit LAMB nor the released
 /// code have one.
 struct VarianceFloor {
   double value = 0;      ///< 0: no floor

@@ -37,17 +37,18 @@ struct Replica {
   /// Visits everything that the next step depends on, except its number.
   void visit_state(device::StateVisitor& visitor);
 
-  /// Returns the weights of this device's workers from `worker` on.
+  /// Returns the weights of this device's workers, starting at `worker`.
   Weights weights_from(Index worker) const;
 
   /// Computes the mean of all workers' weights, for workers that have their own. Collective.
   device::Buffer<float> mean_weights() const;
 
-  /// Returns a clause for an error message: "tensor X became non-finite first" if weights of X are not finite or,
-  /// failing that and with_gradients, "the gradient of tensor X ...". Empty if all values are finite.
+  /// Returns a clause for an error message: "tensor X became non-finite first" if weights of X are not finite. If all
+  /// weights are finite and with_gradients is set, checks gradients: "the gradient of tensor X ...". Empty if all
+  /// checked values are finite.
   std::string bad_tensor(bool with_gradients) const;
 
-  /// Returns bad_tensor() or, if all values are finite and so only a product overflowed, the clause "weights are
+  /// Returns bad_tensor(). If all values are finite, only a product overflowed; then returns the clause "weights are
   /// finite, the largest weight is ..." with the tensor of that weight.
   std::string first_bad_tensor(bool with_gradients) const;
 };

@@ -30,7 +30,7 @@ struct Batch {
   Index batch = 0;                      ///< examples per worker
   Index targets = 1;                    ///< labels per example
   bool with_features = true;            ///< for dense data: whether to fill `features` or `examples`
-  std::vector<float> features;          ///< features [rows x feature_count], standardized; empty for token data
+  std::vector<float> features;          ///< features [rows x feature_count], standardised; empty for token data
   std::vector<std::uint32_t> examples;  ///< numbers of the examples in the source's rows(), [rows]
   const float* on_device = nullptr;     ///< features in the device's memory, instead of `features`
   std::vector<std::int32_t> tokens;     ///< tokens [rows x context] in [0, vocabulary), oldest first; empty if dense
@@ -142,9 +142,9 @@ struct DataConfig {
   Index context = 8;                       ///< text, tokens: tokens per example
   Target target = Target::next;
   std::string vocabulary = {};  ///< text: file of word pieces; if empty, tokens are bytes
-  bool lowercase = false;       ///< text with word pieces: whether to put letters to lower case first
+  bool lowercase = false;       ///< text with word pieces: whether to convert letters to lower case first
   Index token_bytes = 0;        ///< tokens: bytes of a token (1, 2 or 4), if files have no header
-  Index features = 0;           ///< synthetic: number of features, 0 for 32; libsvm: least number of features
+  Index features = 0;           ///< synthetic: number of features, 0 for 32; libsvm: minimum number of features
   ImageShape image = {};        ///< synthetic: shape of an example, if it is an image; replaces `features`
   Index classes = 10;           ///< synthetic: number of classes
   Index examples = 10000;       ///< synthetic: number of examples in both splits together

@@ -17,7 +17,7 @@ ONEBIT_HOST_DEVICE inline float normal_cdf(float x) {
   return 0.5f * (1.0f + device::erf(x * 0.70710678f));
 }
 
-// An activation is a type, so that the loops over elements have no branches and vectorize. Some slopes are functions of
+// An activation is a type, so that the loops over elements have no branches and vectorise. Some slopes are functions of
 // the result; the others are kept from the forward pass.
 
 struct Identity {

@@ -7,7 +7,7 @@
 namespace onebit::sim {
 
 /// output[position] = activation(input[position] W + b) with W [inputs x outputs]. Input and output are
-/// [positions][width]. W is initialized from N(0, deviation^2), b as zero.
+/// [positions][width]. W is initialised from N(0, deviation^2), b as zero.
 class Linear final : public Layer {
  public:
   struct Shape {

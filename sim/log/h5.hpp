@@ -112,7 +112,8 @@ Object open_own(const std::string& path, const std::string& kind = "log", bool s
 /// keep other writers away. Throws IoError.
 Object open_again(const std::string& path);
 
-/// Closes an object that was written to; HDF5 writes small datasets and compressed chunks only now. Throws IoError.
+/// Closes an object that was written to; HDF5 does not write small datasets and compressed chunks until this
+/// point. Throws IoError.
 void close(Id& id, const Where& where);
 void close(Object& object);
 void close(Object&& object);
@@ -175,8 +176,8 @@ bool is_plain(hid_t type);
 /// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values
 /// only within their class. Values of variable length are read as pointers, so only in the file's own type.
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where);
-/// Throws IoError if the dataset's file is too small to hold so many bytes, however well it is compressed. To be called
-/// before a size from a file decides how much memory is allocated.
+/// Throws IoError if the dataset's file is too small to hold that many bytes, however well it is compressed. To be
+/// called before a size from a file decides how much memory is allocated.
 void check_plausible(const Object& dataset, double bytes);
 
 void put_attribute(const Object& object, const std::string& name, std::string_view text);

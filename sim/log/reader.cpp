@@ -238,7 +238,7 @@ struct LogReader::File {
     return rows;
   }
 
-  // Returns the number of committed rows of a group, after checking that the file can hold so many.
+  // Returns the number of committed rows of a group, after checking that the file can hold that many.
   Index plausible_rows(std::string_view group) const {
     const Index rows = rows_of(group);
     if (rows == 0 || damage == Damage::tolerated) return rows;  // read_committed() has found them in the file

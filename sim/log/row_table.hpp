@@ -87,7 +87,7 @@ class RowTable {
 
   Index rows() const { return written_ + static_cast<Index>(pending_.size()); }
 
-  /// Adds a row to those in memory. Throws ConfigError if its lists have another length than the columns of the file.
+  /// Adds a row to those in memory. Throws ConfigError if its lists differ in length from the columns of the file.
   void add(Row row) {
     for_each_stored([&](const Column& column, auto member) { check_width(column, row.*member); });
     pending_.push_back(std::move(row));

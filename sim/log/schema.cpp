@@ -83,9 +83,9 @@ constexpr Column table[] = {
     row("steps", "variance_ratio", &StepRow::variance_ratio, "1",
         "min(r, 1/r) with r = norm of the variance divided by its norm `lag` steps earlier (attributes norm, lag); "
         "bias included"),
-    since(1,
-          row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
-              "like variance_ratio, for the variance that preconditions: without its bias if bias correction is on")),
+    since(1, row("steps", "variance_ratio_corrected", &StepRow::variance_ratio_corrected, "1",
+                 "like variance_ratio, for the variance that preconditions the step: without its bias if bias "
+                 "correction is on")),
     row("steps", "lr_drift", &StepRow::lr_drift, "1",
         "rate_drift of the step's row of /probes; only in the compression stage"),
     row("steps", "worker_error_norm", &StepRow::worker_error_norm, "1",
@@ -172,7 +172,7 @@ constexpr Column table[] = {
                           "feedback.dtype bf16 or int8: l2 norm of what rounding changed in the workers' mean error; "
                           "the residuals use the errors before rounding")),
     row("probes", "shadow_l1", &ProbeRow::shadow_l1, "1",
-        "l1 norm of the shadow variance, which is never frozen; until the freeze it equals the variance"),
+        "l1 norm of the shadow variance, which is never frozen; until the freeze it is that of the variance"),
     row("probes", "shadow_l2", &ProbeRow::shadow_l2, "1", "l2 norm of the shadow variance"),
     row("probes", "rate_drift", &ProbeRow::rate_drift, "1",
         "mean over coordinates of the absolute log of the ratio of two rates 1/d: after the freeze from the shadow and "

@@ -34,7 +34,7 @@ class LogWriter {
   LogWriter& operator=(const LogWriter&) = delete;
 
   /// Append a row. Throw IoError if a write is due and fails, and after close() or a failure; ConfigError if the row
-  /// has another number of workers or tensors than the header, or if the log has no rows of this kind.
+  /// has a different number of workers or tensors from the header, or if the log has no rows of this kind.
   void append(const StepRow& row);
   void append(const WorkerRow& row);
   void append(const TensorRow& row);

@@ -60,10 +60,11 @@ class ExternalProgram {
 /// makes its models many times. It then waits for the first take_program. Throws what ExternalProgram throws.
 ExternalLayout external_layout(const ExternalSpec& spec);
 
-/// Returns a program that has computed nothing yet. Throws ConfigError, also if its layout has changed.
+/// Returns a program that has not computed anything yet. Throws what external_layout throws, and ConfigError if its
+/// layout has changed.
 std::unique_ptr<ExternalProgram> take_program(const ExternalSpec& spec);
 
-/// Ends the programs that have only told their layout so far. Their layouts stay known.
+/// Ends the programs that have only reported their layouts and wait to be taken. The layouts stay known.
 void end_idle_programs();
 
 }  // namespace onebit::sim

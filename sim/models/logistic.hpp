@@ -13,7 +13,7 @@ namespace onebit::sim {
 ///   and later work);  none.  lambda = model.lambda.
 ///
 /// y is -1 for class 0 and 1 for class 1. The weights are initially zero. With model.bias there is one more feature,
-/// which is always 1; its weight is penalized like the others.
+/// which is always 1; its weight is penalised like the others.
 class Logistic final : public Model {
  public:
   /// network: has the tensors, and the loss without the penalty.
@@ -28,9 +28,9 @@ class Logistic final : public Model {
 
   /// Returns L = lambda_max(X^T X) / (4 n) plus the penalty's greatest curvature (lambda; nonconvex: 2 lambda), where n
   /// is the number of training examples. This is the curvature at w = 0, where it is greatest. lambda_max is computed
-  /// in double by power iteration: a Rayleigh quotient approaches it from below, until it changes by at most 1e-9 of
-  /// itself or for 200 rounds. mu is the least curvature of the penalty: lambda, 0 for none, -lambda / 2 for nonconvex.
-  /// The other constants are not known.
+  /// in double by power iteration: a Rayleigh quotient approaches it from below. It stops when the relative change is
+  /// at most 1e-9, or after 200 rounds. mu is the smallest curvature of the penalty: lambda, 0 for none, -lambda / 2
+  /// for nonconvex. The other constants are not known.
   std::optional<Constants> constants(const DataSource& data) const override;
 
  private:

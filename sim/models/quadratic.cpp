@@ -28,7 +28,7 @@ void check(const ModelConfig& config) {
                       "at most model.dimension");
   }
   if (config.heterogeneity > 0 && config.workers < 2) {
-    throw ConfigError("one worker cannot differ from the others", "model.heterogeneity, workers 1",
+    throw ConfigError("heterogeneity needs at least two workers", "model.heterogeneity, workers 1",
                       "set it to 0, or use more workers");
   }
 }

@@ -1,6 +1,6 @@
-// Residual networks of basic blocks (He et al. 2015): two 3x3 convolutions, each followed by a normalization, and a
+// Residual networks of basic blocks (He et al. 2015): two 3x3 convolutions, each followed by a normalisation, and a
 // shortcut around them. If a stage begins with a stride, the shortcut of that block is a 1x1 convolution with a
-// normalization (option B). Every network begins with a 3x3 convolution of stride 1, and ends with global average
+// normalisation (option B). Every network begins with a 3x3 convolution of stride 1, and ends with global average
 // pooling and a dense layer.
 //
 // `resnet20` has three stages of three blocks with 16, 32 and 64 channels. It is the paper's network for CIFAR-10,
@@ -87,7 +87,7 @@ class Builder {
 std::unique_ptr<Model> make_resnet(const device::Device& device, const ModelConfig& config, const DataSource& data,
                                    Index channels, Index stages, Index blocks) {
   if (config.norm != "group" && config.norm != "batch") {
-    throw ConfigError("unknown normalization", "model.norm " + config.norm, "group or batch");
+    throw ConfigError("unknown normalisation", "model.norm " + config.norm, "group or batch");
   }
   if (config.norm == "group" && (config.groups < 1 || config.groups > channels || channels % config.groups != 0)) {
     throw ConfigError("option out of range", "model.groups " + std::to_string(config.groups),

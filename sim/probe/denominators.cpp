@@ -11,7 +11,7 @@ constexpr Index kPiece = Index{1} << 20;   ///< elements read at a time, because
 constexpr Index kSample = Index{1} << 16;  ///< most coordinates in the sample of a tensor
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// The least of the values above 0, and a sample of them.
+/// The smallest of the values above 0, and a sample of them.
 struct Positive {
   float least = std::numeric_limits<float>::infinity();
   std::vector<float> sample = {};

@@ -1,6 +1,6 @@
 #pragma once
-// Measures, tensor by tensor, how small the numbers are that an optimizer divides by. The least of them limits how long
-// a step can become.
+// Measures, tensor by tensor, how small the numbers are that an optimizer divides by. The smallest of them limits how
+// long a step can become.
 
 #include <vector>
 

@@ -150,7 +150,7 @@ StepRow measure_step(VirtualCluster& cluster, const StepOutcome& outcome) {
     const Wanted wanted =
         replica.shard.rank() == 0 ? shared_measures(local ? mean : replica.weights, state, outcome) : Wanted{};
     const device::Future<double> measured = measure(replica, wanted);
-    const std::array<double, 2> of_all = {server_error, distance};  // waits only now that all work has been launched
+    const std::array<double, 2> of_all = {server_error, distance};  // waits here, after all work has been launched
     if (replica.shard.rank() > 0) return;
     row.server_error_norm = of_all[0];
     row.replica_distance = of_all[1];

@@ -18,7 +18,7 @@ struct LogConfig {
   Index workers_every = 200;  ///< steps between rows of /workers; they read every worker's errors; 0: none
   Index tensors_every = 10;   ///< steps between rows of /tensors; 0: none
   double flush_seconds = 2;   ///< longest time between flushes
-  Index flush_every = 0;      ///< most steps between flushes; 0: no limit
+  Index flush_every = 0;      ///< maximum number of steps between flushes; 0: no limit
   Index compression = 0;      ///< deflate level of the columns once the run has finished, 1 to 9; 0: none
 };
 
@@ -35,13 +35,13 @@ struct CheckpointConfig {
   Index keep = 2;   ///< how many of the newest to keep, also after the run has finished
 };
 
-/// Most examples that planned_evaluations gives to an evaluation.
+/// Maximum number of examples that planned_evaluations gives to an evaluation.
 inline constexpr Index kMostEvaluated = 8192;
 
 struct EvalConfig {
   Index every = 0;     ///< steps between evaluations; 0: as planned_evaluations chooses
-  Index examples = 0;  ///< most examples, evenly spread over the split and always the same; 0: as planned_evaluations
-                       ///< chooses
+  Index examples = 0;  ///< maximum number, evenly spread over the split and always the same; 0: as
+                       ///< planned_evaluations chooses
   DataSource::Split split = DataSource::Split::holdout;
 };
 

@@ -34,7 +34,7 @@ void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
     throw ConfigError("the model's tensors are not those of the log", log.path(), "resume with the same model");
   }
   if (header.workers != cluster.replicas().front().shard.workers()) {
-    throw ConfigError("the log has another number of workers", log.path(),
+    throw ConfigError("the log has a different number of workers", log.path(),
                       "resume with --workers " + std::to_string(header.workers));
   }
 }

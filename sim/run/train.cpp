@@ -186,7 +186,7 @@ void refuse_stray_checkpoints(const std::string& path, Existing existing) {
   if (existing == Existing::replace || std::filesystem::exists(path)) return;
   const std::vector<CheckpointFile> files = checkpoints_of(path);
   if (files.empty()) return;
-  throw ConfigError("checkpoints of an earlier run are left, but not its log", files.front().path,
+  throw ConfigError("found checkpoints of an earlier run, but its log is missing", files.front().path,
                     "move them away, or remove them with --overwrite");
 }
 

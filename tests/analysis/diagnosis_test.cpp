@@ -268,6 +268,21 @@ TEST_CASE("a run that diverged while it compressed is not said to have had too h
   }
 }
 
+TEST_CASE("a run that never compressed is told from one that failed otherwise, in older logs too") {
+  const auto cause_of = [](const std::string& reason) {
+    const Folder folder;
+    {
+      sim::LogWriter log(folder / "run.h5", sample_header(), false);
+      log.append(sim::Event{2, "failure", reason});
+      log.close(sim::RunStatus::failed);
+    }
+    return diagnose(sim::LogReader(folder / "run.h5")).at(0).cause;
+  };
+  CHECK(cause_of("the run ended before its compression stage (freeze auto)") == Cause::never_compressed);
+  CHECK(cause_of("the run was asked to compress but never did (freeze auto)") == Cause::never_compressed);
+  CHECK(cause_of("the disk is full") == Cause::not_finished);
+}
+
 TEST_CASE("errors that are always zero show without probes, from one exchange on in which something was lost") {
   const auto dropped = [](double codec_error, double error_norm) {
     return has(findings_of({.freeze = 199, .codec_error = codec_error, .feedback = "auto", .error_norm = error_norm}),

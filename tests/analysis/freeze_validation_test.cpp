@@ -88,11 +88,11 @@ TEST_CASE("freeze validation: one seed beyond the margin costs, whatever the mea
   add(trials, 0, {0, 0, -0.10, 0.051, -0.10}, kNothing);
   const FreezeValidation validation = validate({"a"}, trials);
   CHECK(validation.rows[0].freeze.verdict == FreezeVerdict::costs);
-  CHECK(validation.rows[0].freeze.reason == "seed 4 lies beyond the margin");
+  CHECK(validation.rows[0].freeze.reason == "seed 4 is beyond the margin");
   CHECK(validation.rows[0].freeze.more_seeds == 0);
   trials.clear();
   add(trials, 0, {0.051, 0, -0.10, 0, -0.10}, kNothing);
-  CHECK(validate({"a"}, trials).rows[0].freeze.reason == "seed 1 lies beyond the margin");
+  CHECK(validate({"a"}, trials).rows[0].freeze.reason == "seed 1 is beyond the margin");
 }
 
 TEST_CASE("freeze validation: where every seed is inside and the interval is not, it says how many would decide") {

@@ -76,6 +76,6 @@ TEST_CASE("rate grid: warnings") {
         std::vector<std::string>{"a had 5 learning rates to choose from, b had 3"});
   CHECK(warnings_of(grid("a", 2, 0), grid("b", 2, 1)) ==
         std::vector<std::string>{
-            "0.125 is the best learning rate of a and the least that was tried: a better one may lie beyond",
-            "0.25 is the best learning rate of b and the largest that was tried: a better one may lie beyond"});
+            "0.125 is the best learning rate of a and the smallest that was tried; a better one may be beyond it",
+            "0.25 is the best learning rate of b and the largest that was tried; a better one may be beyond it"});
 }

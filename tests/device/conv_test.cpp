@@ -251,5 +251,5 @@ TEST_CASE("convolution: invalid sizes are refused") {
   }
   ConvShape bad = good;
   bad.kernel = 11;
-  CHECK_THROWS_WITH(ConvPlan(bad), "these sizes do not make a convolution (8 x 8 x 16, kernel 11)");
+  CHECK_THROWS_WITH(ConvPlan(bad), "these sizes do not define a convolution (8 x 8 x 16, kernel 11)");
 }

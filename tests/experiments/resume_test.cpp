@@ -133,7 +133,7 @@ TEST_CASE("resume: what is allowed to differ still needs a checkpoint, as many w
   write_file(folder / "run.h5.checkpoint-40", whole.substr(0, whole.size() / 2));
   check_refused(folder, with({"--optimizer.lr", "0.5"}, "optimizer.lr"), {"cannot use checkpoint", "--overwrite"});
   write_file(folder / "run.h5.checkpoint-40", whole);
-  check_refused(folder, with({"--workers", "3"}, "workers"), {"another number of workers", "--workers 2"});
+  check_refused(folder, with({"--workers", "3"}, "workers"), {"a different number of workers", "--workers 2"});
   check_refused(folder, with({"--steps", "35"}, "steps"), {"end before the checkpoint", "checkpoint-40", "--steps 40"});
 }
 

@@ -192,6 +192,6 @@ TEST_CASE("verify: every recorded preset has its arms and seeds, and says where 
       CHECK(std::to_string(seeds) == json_value(outcome.out, "seeds"));
     }
     CHECK(std::count(outcome.out.begin(), outcome.out.end(), '"') == static_cast<long>(4 + 2 * runs.size()));
-    if (name != "verify") CHECK_THAT(ini, Contains("# There: ") && Contains("ere: "));
+    if (name != "verify") CHECK_THAT(ini, Contains("# In the paper: ") && Contains("n this preset: "));
   }
 }

@@ -187,7 +187,7 @@ TEST_CASE("idx: the pair of a folder") {
   const Folder folder;
   refuses(idx({folder.path()}), folder.path(), "no IDX images");
   folder.write("t10k-images-idx3-ubyte", images_file(20));
-  refuses(idx({folder.path()}), folder.path("t10k-labels-idx1-ubyte"), "no file of labels");
+  refuses(idx({folder.path()}), folder.path("t10k-labels-idx1-ubyte"), "no label file");
   folder.write("t10k-labels-idx1-ubyte.gz", gzip(labels_file(20), folder));
   CHECK(make_data(idx({folder.path()}))->provenance().size() == 2);
   folder.write("other.images.idx3-ubyte", images_file(20));
@@ -220,7 +220,7 @@ TEST_CASE("idx: without paths ONEBIT_DATA is read") {
 
   refuses(idx({folder.path("missing"), folder.path("missing")}), "missing", "no such file");
   refuses(idx({folder.path(), folder.path()}), folder.path(), "not a regular file but a folder");
-  refuses(idx({folder.path("mnist/images-idx3-ubyte")}), "images", "not a folder");
+  refuses(idx({folder.path("mnist/images-idx3-ubyte")}), "images", "expected a folder");
   refuses(idx({"a", "b", "c"}), "--data.path", "more than two");
 }
 

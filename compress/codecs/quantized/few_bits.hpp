@@ -90,7 +90,7 @@ struct Natural {
 };
 
 /// 1-bit SGD's quantiser (Seide et al. 2014): negative numbers are replaced by their mean, and the other numbers by
-/// theirs. These are the two values with the least square error for a threshold at 0. The paper does this for each
+/// theirs. These are the two values with the smallest squared error for a threshold at 0. The paper does this for each
 /// column of a weight matrix, this codec for each segment. -0.0 is not negative.
 /// Payload: the mean of the negative numbers and the mean of the others (float32; 0 if there are none), then 1 bit per
 /// element, set for the others.

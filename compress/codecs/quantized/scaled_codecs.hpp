@@ -15,7 +15,7 @@ struct Integer {
   static constexpr int kBits = bits;
   static constexpr double kLargest = (1 << (bits - 1)) - 1;
   static constexpr double kHalfStep = 0.5;
-  static constexpr double kRelativeSquare = 0x1p-21;  // of rounding a decoded number to float32
+  static constexpr double kRelativeSquare = 0x1p-21;  ///< bound on the squared relative error of rounding to float32
 
   ONEBIT_HOST_DEVICE static std::uint32_t code(double x) {
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::rint(x))) & ((1u << bits) - 1u);

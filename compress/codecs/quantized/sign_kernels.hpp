@@ -88,7 +88,7 @@ struct ServeKernel {
       return term(y);
     }
     ONEBIT_HOST_DEVICE double operator()(Index i, double mean) const { return store(i, load(i), mean); }
-    /// Prefetches the 16 elements from i on for writing, on the CPU.
+    /// Prefetches 16 elements, starting at i, for writing, on the CPU.
     void prefetch(Index i) const { __builtin_prefetch(state + i, 1); }
   };
   ONEBIT_HOST_DEVICE Element bind(Index segment) const { return {state + segments[segment].state, term}; }

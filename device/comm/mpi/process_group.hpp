@@ -46,7 +46,8 @@ class MpiProcessGroup final : public ProcessGroup {
   const OnebitMpi& mpi() const { return mpi_; }
 
   /// Shows this rank's note and returns the notes of all ranks. If a rank has failed, or the ranks are about to do
-  /// different things, throws an exception that the innermost call of run() that all ranks are in turns into the error.
+  /// different things, throws. The innermost run() call that all ranks share catches the exception and rethrows it as
+  /// the reported error.
   std::vector<Note> synchronise(const Note& own);
 
   /// Returns the numbers of all ranks, in rank order.

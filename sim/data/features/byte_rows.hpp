@@ -9,8 +9,8 @@
 
 namespace onebit::sim {
 
-/// Records of equal size in one or more files. The features of a record are its bytes from some offset on. A feature's
-/// value is byte / 255, standardized.
+/// Records of equal size in one or more files. The features of a record are its bytes after some offset. A feature's
+/// value is byte / 255, standardised.
 class ByteRows final : public FeatureRows {
  public:
   /// Adds `count` records of `stride` bytes, which the file must have. The features of its first record begin at byte

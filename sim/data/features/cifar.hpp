@@ -16,7 +16,7 @@ namespace onebit::sim {
 /// config.test. If no test files are named, it is test_batch.bin (test.bin) of the folder; if that does not exist, the
 /// share config.holdout of the examples is held out.
 ///
-/// features = byte / 255, standardized with one mean and deviation for each color (see make_dense). They are converted
+/// features = byte / 255, standardised with one mean and deviation for each colour (see make_dense). They are converted
 /// when they are sampled, from the bytes as they were read or mapped. The hash covers the unpacked bytes of all files.
 /// Throws ConfigError naming file, offset and reason for a file that is not a whole number of records, a label out of
 /// range, and more than dense_limit features in a file.

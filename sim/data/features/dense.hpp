@@ -1,5 +1,5 @@
 #pragma once
-// Shared parts of sources of dense features: limits, standardization, splits, copying.
+// Shared parts of sources of dense features: limits, standardisation, splits, copying.
 
 #include <memory>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace onebit::sim {
 
-/// Most feature values that a dense source may hold: 8 GiB of float32.
+/// Maximum number of feature values that a dense source may hold: 8 GiB of float32.
 inline constexpr Index dense_limit = Index{1} << 31;
 
 /// Returns the product of positive `sizes`, without overflow. Throws ConfigError naming `where` if it exceeds
@@ -37,7 +37,7 @@ class FeatureRows {
   /// Writes the bytes of an example.
   virtual void read_bytes(Index, std::span<std::uint8_t>) const {}
 
-  /// Standardizes rows from now on. A row has one channel for each element of `channels`, all of equal size.
+  /// Standardises rows from now on. A row has one channel for each element of `channels`, all of equal size.
   virtual void standardise(std::span<const Standard> channels) = 0;
 };
 
@@ -50,14 +50,14 @@ struct DenseExamples {
   std::unique_ptr<FeatureRows> features;
   std::vector<std::int32_t> labels;  ///< labels of the examples, in [0, facts.classes)
   Index test = 0;                    ///< number of examples at the end that are held out; 0: as config.holdout says
-  bool standardise = true;           ///< whether to standardize if config.standardise is automatic
+  bool standardise = true;           ///< whether to standardise if config.standardise is automatic
 };
 
 /// Makes a source. First splits the examples by fixed_permutation; its last share config.holdout is held out, unless
-/// there is a test set. Then standardizes feature values with ONE mean and standard deviation for each channel of an
-/// image, or for all features if they are not an image, taken over the training split. (Numbers per feature would blow
-/// up pixels that are nearly constant.) If all training values are equal, only subtracts the mean. Last, splits the
-/// training examples among workers.
+/// there is a test set. Then standardises feature values with ONE mean and standard deviation for each channel of an
+/// image, or for all features if they are not an image, taken over the training split. (Separate statistics per feature
+/// would greatly amplify nearly constant pixels.) If all training values are equal, only subtracts the mean. Last,
+/// splits the training examples among workers.
 std::unique_ptr<DataSource> make_dense(DenseExamples examples, const DataConfig& config);
 
 }  // namespace onebit::sim

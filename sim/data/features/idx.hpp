@@ -15,11 +15,10 @@ namespace onebit::sim {
 /// Without paths, the folder is $ONEBIT_DATA or its subfolder mnist/. config.test names images and labels of the same
 /// size.
 ///
-/// features = byte / 255, standardized (see make_dense). They are converted when they are sampled, from the
-/// bytes as they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files,
-/// headers included, so packing does not change it. Throws ConfigError naming file, offset (after unpacking) and reason
-/// for anything damaged, missing, unreadable, ambiguous or beyond dense_limit; IoError if the system refuses to map a
-/// file.
+/// features = byte / 255, standardised (see make_dense). They are converted when they are sampled, from the bytes as
+/// they were read or mapped. classes = largest label + 1. The hash covers the unpacked bytes of all files, headers
+/// included, so packing does not change it. Throws ConfigError naming file, offset (after unpacking) and reason for
+/// anything damaged, missing, unreadable, ambiguous or beyond dense_limit; IoError if the system refuses to map a file.
 std::unique_ptr<DataSource> make_idx(const DataConfig& config);
 
 /// Where the values of a file are.
@@ -32,10 +31,10 @@ constexpr Index idx_header(Index dimensions) {
   return 4 + 4 * dimensions;
 }
 
-/// Checks the header of a file of unsigned bytes with so many dimensions. Returns the size that the file should have.
+/// Checks the header of a file of unsigned bytes with `dimensions` dimensions. Returns the size that the file should have.
 Index idx_size(const Bytes& begin, Index dimensions);
 
-/// Checks a whole file of unsigned bytes with so many dimensions, and returns its layout.
+/// Checks that the whole file holds unsigned bytes with `dimensions` dimensions, and returns its layout.
 IdxLayout parse_idx(const Bytes& bytes, Index dimensions);
 
 }  // namespace onebit::sim

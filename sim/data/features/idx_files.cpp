@@ -35,7 +35,7 @@ std::string plain_or_packed(const fs::path& path) {
   if (fs::exists(path)) return path.string();
   const std::string packed = path.string() + ".gz";
   if (fs::exists(packed)) return packed;
-  throw ConfigError("no file of labels for the images", path.string() + "[.gz]", wanted);
+  throw ConfigError("no label file for these images", path.string() + "[.gz]", wanted);
 }
 
 IdxPair pair_in_folder(const fs::path& folder) {
@@ -60,7 +60,7 @@ IdxPair find_idx_pair(const std::vector<std::string>& paths) try {
   if (paths.size() == 2) return {paths[0], paths[1], ""};
   if (paths.size() == 1) {
     if (fs::is_directory(paths[0])) return pair_in_folder(paths[0]);
-    throw ConfigError("not a folder; one file of a pair is not enough", paths[0], wanted);
+    throw ConfigError("expected a folder, or both an image file and a label file", paths[0], wanted);
   }
   if (!paths.empty()) throw ConfigError("more than two files", "--data.path", wanted);
   const char* variable = std::getenv("ONEBIT_DATA");

@@ -132,7 +132,7 @@ Index LibsvmParser::index_of(std::string_view text) const {
   Index value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size()) refuse("expected index:value, found", text);
-  if (value < 1) refuse("indices begin with 1, found", text);
+  if (value < 1) refuse("indices start at 1, found", text);
   if (value > libsvm_features) refuse("the largest index is " + std::to_string(libsvm_features) + ", found", text);
   return value;
 }

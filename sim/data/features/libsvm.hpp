@@ -14,13 +14,13 @@ namespace onebit::sim {
 /// Largest feature index. It is limited because a batch holds rows with all features.
 inline constexpr Index libsvm_features = Index{1} << 24;
 
-/// Reads lines "label index:value index:value ..." with increasing indices from 1 on, separated by spaces and tabs. '#'
-/// begins a comment, empty lines are skipped, and a line may end with CR LF. Files are plain or gzipped. config.paths
-/// names one file, config.test one or none.
+/// Reads lines "label index:value index:value ..." with increasing indices that start at 1, separated by spaces and
+/// tabs. '#' begins a comment, empty lines are skipped, and a line may end with CR LF. Files are plain or gzipped.
+/// config.paths names one file, config.test one or none.
 ///
 /// Labels are numbers; the classes are the different labels of both files, in ascending order. There are as many
 /// features as the largest index of both files, or config.features if that is larger. Rows are stored sparse. Values
-/// are NOT standardized unless config.standardise is `yes`, because published optima are those of the raw features. The
+/// are NOT standardised unless config.standardise is `yes`, because published optima are those of the raw features. The
 /// hash covers the unpacked bytes of both files. Throws ConfigError naming file, offset, line and reason for anything
 /// damaged, more than 65,536 classes, an index beyond libsvm_features or a file beyond 8 GiB.
 std::unique_ptr<DataSource> make_libsvm(const DataConfig& config);

@@ -11,8 +11,8 @@ namespace onebit::sim {
 /// A regular file, open for reading.
 class InputFile {
  public:
-  /// Opens a file. hint: for the message, what the user should give. Throws ConfigError if the file does not exist or
-  /// cannot be opened.
+  /// Opens a file. hint: what the user should do, for the error message. Throws ConfigError if the file does not exist
+  /// or cannot be opened.
   InputFile(const std::string& path, const std::string& hint) : file_(path, "data", hint) {}
 
   const std::string& path() const { return file_.path(); }

@@ -10,7 +10,7 @@ namespace onebit::sim {
 /// The corpus is the concatenation of all files of config.paths. Paths are read in the order given, folders with
 /// everything below them, sorted by path, without hidden entries and symbolic links. A file with a NUL byte in its
 /// first 8 KiB counts as binary and is skipped, and so is a file that was already read; provenance says so. Without
-/// paths, the corpus is Debian's license texts or, if there are none, the program's own sources if they still exist.
+/// paths, the corpus is Debian's licence texts or, if there are none, the program's own sources if they still exist.
 /// Bytes are used where they were read or mapped; with a vocabulary, only the encoded tokens are kept.
 ///
 /// config.target (objective.hpp) says what is predicted. Tokens are the 256 bytes (257 tokens with the mask) or, with

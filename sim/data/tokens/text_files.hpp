@@ -36,7 +36,7 @@ class TextReader {
   std::vector<std::string> provenance_;
 };
 
-/// Returns the paths of Debian's license texts or, without them, of the program's own sources if they still exist.
+/// Returns the paths of Debian's licence texts or, without them, of the program's own sources if they still exist.
 /// Throws ConfigError if there are none.
 std::vector<std::string> default_texts();
 

@@ -15,7 +15,7 @@ class TokenStore {
   /// Takes a width of 1, 2 or 4.
   explicit TokenStore(Index width) : width_(width) {}
 
-  /// Appends the tokens of `bytes` from byte `first` on; the bytes must be a whole number of tokens.
+  /// Appends the tokens of `bytes` starting at byte `first`; the bytes must be a whole number of tokens.
   void add(Bytes bytes, Index first = 0);
 
   Index width() const { return width_; }

@@ -11,15 +11,16 @@
 namespace onebit::sim {
 
 /// A vocabulary of word pieces like BERT's (Wu et al. 2016; Devlin et al. 2018): a text file with one piece per line.
-/// The token of a piece is its line number, from 0. `##` begins a piece that continues a word. [UNK] must be one of the
-/// pieces.
+/// The token of a piece is its line number, from 0. A piece that continues a word starts with `##`. [UNK] must be one
+/// of the pieces.
 ///
 /// Text is split at white space and control characters; every ASCII punctuation character is a separate word. A word is
-/// cut greedily into the longest pieces from its start. A word that cannot be cut so, or that has more than 200 bytes,
-/// becomes [UNK].
+/// cut greedily into the longest pieces from its start. A word that cannot be split this way, or that has more than 200
+/// bytes, becomes [UNK].
 ///
-/// Deviations from the released code: characters beyond ASCII are neither put to lower case, nor stripped of accents,
-/// nor split. [MASK], if there is one, changes places with the last piece, because masking expects the mask last.
+/// Deviations from the released code: characters beyond ASCII are neither converted to lower case, nor stripped of
+/// accents, nor split. [MASK], if there is one, changes places with the last piece, because masking expects the mask
+/// last.
 class WordPieces {
  public:
   /// Throws ConfigError naming file, offset and reason for an empty or repeated piece, too many, or no [UNK].
@@ -28,7 +29,7 @@ class WordPieces {
   Index size() const { return size_; }
   bool has_mask() const { return has_mask_; }
 
-  /// Appends the tokens of `text`. lowercase: puts ASCII letters to lower case first.
+  /// Appends the tokens of `text`. lowercase: converts ASCII letters to lower case first.
   void encode(std::string_view text, bool lowercase, std::vector<std::int32_t>& tokens) const;
 
   /// Do the same for a text in pieces of any size: `word` begins empty and keeps the begin of an unfinished word;

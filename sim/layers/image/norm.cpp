@@ -57,7 +57,7 @@ void Norm::visit_state(device::StateVisitor& visitor) {
   visitor.rows("running_variance", running_variance_, shape_.channels, own.first * shape_.channels);
 }
 
-/// Returns the running statistics of the workers from `worker` on.
+/// Returns the running statistics of the workers, starting at `worker`.
 RunningRows Norm::running(Index worker) {
   return {running_mean_.data() + worker * shape_.channels, running_variance_.data() + worker * shape_.channels};
 }

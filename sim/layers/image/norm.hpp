@@ -1,5 +1,5 @@
 #pragma once
-// Normalization of images [height][width][channels].
+// Normalisation of images [height][width][channels].
 
 #include "sim/layers/image/norm_kernels.hpp"
 #include "sim/layers/layer.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of normalization over images [pixels][channels]. A set has its own statistics: it is an image (GroupNorm) or
+// Kernels of normalisation over images [pixels][channels]. A set has its own statistics: it is an image (GroupNorm) or
 // all images of a worker (BatchNorm). A group consists of adjacent channels of a set.
 
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Layer normalization (Ba et al. 2016).
+// Layer normalisation (Ba et al. 2016).
 
 #include "sim/layers/layer.hpp"
 

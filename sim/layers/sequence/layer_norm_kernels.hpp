@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of layer normalization, which compute a row at a time. Rows are grouped by worker.
+// Kernels of layer normalisation, which compute a row at a time. Rows are grouped by worker.
 
 #include <cmath>
 
@@ -42,7 +42,7 @@ struct LayerNormKernel {
   }
 };
 
-/// input_delta = rate * (g - mean(g) - h * mean(g h)), where g = output_delta * weight and h is the normalized row.
+/// input_delta = rate * (g - mean(g) - h * mean(g h)), where g = output_delta * weight and h is the normalised row.
 struct LayerNormDeltaKernel {
   Index own_rows;
   Index width;
