@@ -1,6 +1,5 @@
 // The program `onebit`: finds the command and turns errors into one line and an exit status.
 
-#include <algorithm>
 #include <csignal>
 #include <iostream>
 
@@ -8,6 +7,7 @@
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
 #include "experiments/cli/command_line.hpp"
+#include "experiments/cli/printable_output.hpp"
 #include "experiments/cli/ranks.hpp"
 #include "experiments/cli/terminal.hpp"
 #include "experiments/cli/waiting.hpp"
@@ -79,17 +79,9 @@ std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<Command
   return device::processes();
 }
 
-/// Control characters in user input must not break the promise of one-line errors.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
-  return text;
-}
-
 /// Prints an error. An error of one rank is thrown in all, so only rank 0 prints it.
 int fail(const std::exception& error, int status) {
-  if (device::mpi_environment().rank > 0) return status;
-  std::cerr << "onebit: error: " << one_line(error.what()) << "\n";
+  if (device::mpi_environment().rank == 0) print_error(error.what());
   return status;
 }
 
@@ -99,6 +91,7 @@ int fail(const std::exception& error, int status) {
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
   wait_briefly(argv);
+  const PrintableOutput output;
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);

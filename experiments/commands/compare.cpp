@@ -71,7 +71,7 @@ int comparison_status(const ArmResults& results) {
   for (const analysis::Arm& arm : results.arms) {
     for (const auto& [run, header, evaluations, exchanges] : arm.runs) {
       if (run.status != sim::RunStatus::failed) continue;
-      std::cerr << "onebit: error: " << run.reason << " (" << run.path << ")\n";
+      print_error(run.reason + " (" + run.path + ")");
       status = kExitFailed;
     }
   }

@@ -86,7 +86,7 @@ int write_report(const Options& options) {
     files.insert(files.end(), drawn.begin(), drawn.end());
   }
   for (const std::string& file : files) std::cout << file << "\n";
-  for (const std::string& reason : report.left_out) std::cerr << "onebit: warning: left out: " << reason << "\n";
+  for (const std::string& reason : report.left_out) warn("left out: " + reason);
   return kExitDone;
 }
 

@@ -20,6 +20,9 @@ int descriptor(const h5::Object& file) {
   return *static_cast<int*>(handle);
 }
 
+namespace fs = std::filesystem;
+
+constexpr const char* kPart = ".part";  // ends the temporary name of a log
 constexpr const char* kLogHint = "--overwrite replaces it; `onebit run --resume` continues it";
 
 bool names(const std::string& path, int fd) {
@@ -34,10 +37,18 @@ bool lock_refused(int fd, int kind) {
   return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// Holds the lock while the name is replaced, so that no writer can start in between. replace() returns 0, or -1 with
-// errno set.
-template <class Replace>
-void replace_unused(const std::string& path, const Replace& replace) {
+/// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
+bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
+  std::error_code error;  // ignored: if this fails, creating the file fails too
+  if (!fs::exists(files::output_place(path), error)) return false;
+  if (!overwrite) throw ConfigError("log exists", path, hint);
+  return true;
+}
+
+}  // namespace
+
+// Holds the lock while the name is replaced, so that no writer can start in between.
+void replace_unused(const std::string& path, const std::function<int()>& replace) {
   const Descriptor own(path, O_RDWR);
   if (own.get() < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
   if (lock_refused(own.get(), LOCK_EX) || !names(path, own.get())) {
@@ -46,22 +57,14 @@ void replace_unused(const std::string& path, const Replace& replace) {
   if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
 }
 
-/// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
-bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
-  std::error_code error;  // ignored: if this fails, creating the file fails too
-  if (!std::filesystem::exists(files::output_place(path), error)) return false;
-  if (!overwrite) throw ConfigError("log exists", path, hint);
-  return true;
-}
-
-}  // namespace
-
 void check_replaceable(const std::string& path, bool overwrite) {
   if (replaces(path, overwrite)) replace_unused(path, [] { return 0; });
 }
 
-h5::Object create_output(const std::string& path, bool overwrite) {
-  if (replaces(path, overwrite)) replace_unused(path, [&] { return unlink(path.c_str()); });
+h5::Object create_part(const std::string& path) {
+  std::error_code error;  // ignored: if this fails, creating the file fails too
+  if (fs::is_symlink(path, error)) fs::remove(path, error);
+  if (replaces(path, true)) replace_unused(path, [&] { return unlink(path.c_str()); });
   try {
     return h5::create_file(path);
   } catch (const IoError& failure) {
@@ -71,7 +74,7 @@ h5::Object create_output(const std::string& path, bool overwrite) {
 
 h5::Object create_unnamed(const std::string& path, bool overwrite) {
   replaces(path, overwrite, kLogHint);
-  h5::Object file = create_output(path + ".part", true);
+  h5::Object file = create_part(path + kPart);
   file.where.file = path;
   return file;
 }
@@ -79,7 +82,7 @@ h5::Object create_unnamed(const std::string& path, bool overwrite) {
 // Unlike a rename, a link never replaces a file that another program has created in the meantime.
 void give_name(const h5::Object& file, bool overwrite) {
   const std::string& path = file.where.file;
-  const std::string part = path + ".part";
+  const std::string part = path + kPart;
   if (!names(part, descriptor(file))) h5::fail(file.where, "another program has replaced it");
   if (replaces(path, overwrite, kLogHint)) {
     return replace_unused(path, [&] { return rename(part.c_str(), path.c_str()); });
@@ -156,7 +159,7 @@ void remove_output(const h5::Object& file) noexcept {
     return;
   }
   try {
-    for (const std::string& path : {file.where.file, file.where.file + ".part"}) {
+    for (const std::string& path : {file.where.file, file.where.file + kPart}) {
       if (names(path, descriptor(file))) unlink(path.c_str());
     }
   } catch (const IoError&) {
