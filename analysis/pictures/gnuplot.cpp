@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
-#include <initializer_list>
-#include <vector>
+#include <ctime>
 
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -57,41 +58,62 @@ class Memory {
   int descriptor_;
 };
 
-/// Runs a program and returns its exit status; 127 where it cannot be started, 128 where it did not exit by itself.
-int run(std::initializer_list<const char*> words, const Memory& in, const Memory& out) {
-  std::vector<char*> arguments;
-  for (const char* word : words) arguments.push_back(const_cast<char*>(word));
-  arguments.push_back(nullptr);
+/// Starts gnuplot, without a shell. Returns 0 where there is none.
+pid_t start(const char* option, const Memory& in, const Memory& out) {
+  std::string name = "gnuplot", word = option;
+  char* arguments[] = {name.data(), word.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return 127;
+  return error == 0 ? child : 0;
+}
+
+void end(pid_t child) {
+  kill(child, SIGKILL);
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+/// Waits until a child ends, and ends it if the time is over or a signal reaches this program. Returns what is wrong;
+/// empty if it has succeeded. A signal whose handler only asks the program to stop must not wait for a picture.
+std::string wait_for(pid_t child, std::chrono::milliseconds limit) {
+  const auto latest = std::chrono::steady_clock::now() + limit;
+  const timespec pause{0, 1'000'000};  // a picture takes some tens of milliseconds
+  bool interrupted = false;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) fail();
+  while (waitpid(child, &status, WNOHANG) != child) {
+    const bool late = std::chrono::steady_clock::now() > latest;
+    if (late || interrupted) {
+      end(child);
+      if (interrupted) return "it was stopped by a signal";
+      return "it did not end within " + shortest(std::chrono::duration<double>(limit).count()) + " seconds";
+    }
+    interrupted = nanosleep(&pause, nullptr) != 0;
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  if (WIFSIGNALED(status)) return "it was ended by signal " + std::to_string(WTERMSIG(status));
+  return WEXITSTATUS(status) == 0 ? "" : "it ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 }  // namespace
 
 bool has_gnuplot() {
   const Memory nothing, version;
-  return run({"gnuplot", "--version"}, nothing, version) == 0;
+  const pid_t child = start("--version", nothing, version);
+  return child > 0 && wait_for(child, kGnuplotLimit).empty();
 }
 
-std::string gnuplot_picture(const std::string& script) {
+std::string gnuplot_picture(const std::string& script, std::chrono::milliseconds limit) {
   const Memory in, out;
   in.write(script);
-  // -d: ignore the user's startup files, which may set an output.
-  const int status = run({"gnuplot", "-d"}, in, out);
+  const pid_t child = start("-d", in, out);  // -d: ignore the user's startup files, which may set an output
+  std::string problem = child > 0 ? wait_for(child, limit) : "it cannot be started";
   std::string picture = out.read();
-  if (status != 0 || picture.empty()) throw IoError("gnuplot wrote no picture");
+  if (problem.empty() && picture.empty()) problem = "its output is empty";
+  if (!problem.empty()) throw IoError("gnuplot drew no picture: " + problem);
   return picture;
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/pictures/gnuplot.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
+#include "device/base/text.hpp"
 
 namespace onebit::analysis {
 namespace {
@@ -31,16 +32,14 @@ bool has_band(const Curve& curve) {
   return false;
 }
 
-/// Returns a gnuplot string literal in which only letters, digits, spaces and non-ASCII bytes stand for themselves.
-/// Quotes, backquotes (a command in them would run) and all other signs are written as octal codes; line ends become
-/// spaces.
+/// Returns a gnuplot string literal of the printable() text, in which only letters, digits, spaces and non-ASCII
+/// characters stand for themselves. Quotes, backquotes (a command in them would run) and all other signs are written as
+/// octal codes.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) {
-      result += ' ';
-    } else if (code >= 0x80 || c == ' ' || std::isalnum(code) != 0) {
+    if (code >= 0x80 || c == ' ' || std::isalnum(code) != 0) {
       result += c;
     } else {
       result += code < 0100 ? "\\0" : "\\";  // after a leading zero gnuplot reads three more digits, else three in all

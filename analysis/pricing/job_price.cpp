@@ -1,7 +1,7 @@
 #include "analysis/pricing/job_price.hpp"
 
 #include <cmath>
-#include <fstream>
+#include <sstream>
 
 #include "analysis/compare/target.hpp"
 #include "device/base/error.hpp"
@@ -67,12 +67,9 @@ void write_schedule(const Job& job, const Cluster& cluster, const netmodel::Cost
   const auto model = netmodel::make_cost_model(config);
   const ComputeTimes compute = times_on(job, cluster);
   const auto plans = netmodel::step_plans(busiest_step(job.stages.back()), fabric, *model, job.rules.step);
-  const auto write = [&](const std::string& part) {
-    std::ofstream file(part);
-    netmodel::write_goal(file, plans, compute.forward + compute.backward, fabric);
-    if (!file.flush()) throw IoError("cannot write the schedule", path);
-  };
-  files::replace(path, write);
+  std::ostringstream schedule;
+  netmodel::write_goal(schedule, plans, compute.forward + compute.backward, fabric);
+  files::write(path, schedule.view());
 }
 
 /// Returns the speed-up of the whole run. Stages count by their steps in the log; without a log, the stages before the

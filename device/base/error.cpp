@@ -1,6 +1,6 @@
 #include "device/base/error.hpp"
 
-#include <algorithm>
+#include "device/base/text.hpp"
 
 namespace onebit {
 namespace {
@@ -11,17 +11,14 @@ std::size_t between_characters(const std::string& text, std::size_t place) {
   return place;
 }
 
-/// Returns users' text in a form that suits a message: control characters become spaces, and the middle of a very long
-/// text is left out.
+/// Returns users' text in a form that suits a message: printable, and without the middle of a very long text.
 std::string shown(std::string text) {
   constexpr std::size_t head = 3000, tail = 1000;
   if (text.size() > head + tail) {
     const std::size_t begin = between_characters(text, head);
     text.replace(begin, between_characters(text, text.size() - tail) - begin, " ... ");
   }
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20; }, ' ');
-  return text;
+  return printable(text);
 }
 
 std::string one_line(const std::string& what, const std::string& where, const std::string& hint) {

@@ -6,8 +6,8 @@
 
 namespace onebit {
 
-/// Base of all errors thrown by the library. what() is one line "<what> (<where>); <hint>", without empty parts; very
-/// long parts are shortened in the middle.
+/// Base of all errors thrown by the library. what() is one line "<what> (<where>); <hint>", without empty parts; it is
+/// printable(), and very long parts are shortened in the middle.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what, const std::string& where = "", const std::string& hint = "");

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -45,6 +44,17 @@ void require_text(const std::string& path, std::string_view text) {
     throw IoError("reading back failed: " + std::string(error.what()));
   }
   if (there != text) throw IoError("cannot write file: it does not hold what was written", path);
+}
+
+/// Returns false, with errno set, if the system refuses to write.
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
 }
 
 [[noreturn]] void refuse_output(const std::string& path) {
@@ -170,11 +180,19 @@ void write(const std::string& path, std::string_view text) {
   replace(path, [&](const std::string& part) { write_new(part, text); });
 }
 
+int create_new(const std::string& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return -1;
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
 void write_new(const std::string& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) fail(path, "file");
+  const int fd = create_new(path);
+  if (fd < 0) fail(path, "file");
+  const bool written = write_all(fd, text);
+  const int error = errno;
+  const bool closed = close(fd) == 0;
+  if (!written) errno = error;
+  if (!written || !closed) fail(path, "file");
   synchronize_path(path, "file");
   require_text(path, text);
 }

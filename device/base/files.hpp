@@ -72,10 +72,16 @@ void replace(const std::string& path, const std::function<void(const std::string
 /// Replaces an output atomically by a file with this text.
 void write(const std::string& path, std::string_view text);
 
-/// Writes a new file under its own name, and reads it back once it is on the disk. Throws IoError.
+/// Creates an empty file and opens it for writing. What has its name, such as a file that a killed program has left or
+/// a link that somebody has placed there, is removed first; a link is never followed. Returns the descriptor; -1 with
+/// errno set if that fails.
+int create_new(const std::string& path);
+
+/// Writes a file that create_new() creates, and reads it back once it is on the disk. Throws IoError.
 void write_new(const std::string& path, std::string_view text);
 
-/// A name next to `path` that no other program uses: PATH.HOST-PROCESS.part.
+/// A name next to `path` that no other program uses: PATH.HOST-PROCESS.part. Others can foresee it, so the file has to
+/// be created by create_new(), or by sim's create_part() if it is an HDF5 file.
 std::string temporary_name(const std::string& path);
 std::string host_name();
 

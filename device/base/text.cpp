@@ -96,6 +96,41 @@ std::string join(std::span<const std::string> items, std::string_view separator)
   return text;
 }
 
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {1, byte(0), true};
+  constexpr std::array<char32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};  // shorter forms exist for smaller codes
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc0 || byte(0) > 0xf7 || text.size() < length) return {};
+  char32_t code = byte(0) & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80U) return {};
+    code = code << 6 | (byte(i) & 0x3fU);
+  }
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < least[length] || code > 0x10ffff || surrogate) return {};
+  return {length, code, true};
+}
+
+std::string printable(std::string_view text, std::string_view kept) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result;
+  while (!text.empty()) {
+    const Character first = first_character(text);
+    const std::string_view bytes = text.substr(0, first.length);
+    text.remove_prefix(first.length);
+    if (first.valid && (!first.is_control() || kept.find(bytes) != std::string_view::npos)) {
+      result += bytes;
+      continue;
+    }
+    for (const char byte : bytes) {
+      const auto code = static_cast<unsigned char>(byte);
+      result.append("\\x").append(1, digits[code >> 4]).append(1, digits[code & 15]);
+    }
+  }
+  return result;
+}
+
 std::string readable_type(const std::type_info& type) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),

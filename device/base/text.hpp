@@ -1,5 +1,5 @@
 #pragma once
-// Text for people: suggestions for misspelt names, numbers, lists, types.
+// Text for people: suggestions for misspelt names, numbers, lists, types, and texts that are safe to print.
 
 #include <span>
 #include <string>
@@ -29,6 +29,23 @@ std::string bytes_text(double bytes);
 
 /// Items joined by a separator.
 std::string join(std::span<const std::string> items, std::string_view separator);
+
+/// The first character of a text. A byte that begins no valid UTF-8 character counts as one that is not valid.
+struct Character {
+  std::size_t length = 1;  ///< in bytes
+  char32_t code = 0;
+  bool valid = false;
+
+  /// Whether it is one of ASCII's control characters, DEL, or one of U+0080 to U+009F.
+  bool is_control() const { return valid && (code < 0x20 || (code >= 0x7f && code < 0xa0)); }
+};
+
+/// Reads the first character of a text, which must not be empty.
+Character first_character(std::string_view text);
+
+/// A text in a form that cannot control a terminal and is valid UTF-8: each byte of a control character, or of what is
+/// no character, becomes `\xNN`. The control characters in `kept` stay.
+std::string printable(std::string_view text, std::string_view kept = "");
 
 /// The name of a type as it is written in C++.
 std::string readable_type(const std::type_info& type);

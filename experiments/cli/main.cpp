@@ -1,6 +1,5 @@
 // The program `onebit`: finds the command and turns errors into one line and an exit status.
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -9,6 +8,7 @@
 #include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
 #include "experiments/cli/command_line.hpp"
+#include "experiments/cli/printable_output.hpp"
 #include "experiments/cli/ranks.hpp"
 #include "experiments/cli/reader_process.hpp"
 #include "experiments/cli/terminal.hpp"
@@ -81,17 +81,9 @@ std::shared_ptr<device::ProcessGroup> process_group_of(const std::vector<Command
   return device::processes();
 }
 
-/// Control characters in user input must not break the promise of one-line errors.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
-  return text;
-}
-
 /// Prints an error. An error of one rank is thrown in all, so only rank 0 prints it.
 int fail(const std::exception& error, int status) {
-  if (device::mpi_environment().rank > 0) return status;
-  std::cerr << "onebit: error: " << one_line(error.what()) << "\n";
+  if (device::mpi_environment().rank == 0) print_error(error.what());
   return status;
 }
 
@@ -132,6 +124,7 @@ int main(int argc, char** argv) {
   if (is_reader(argc, argv)) return read_for_parent(argv);
   std::atexit(report_exit_of_library);
   wait_briefly(argv);
+  const PrintableOutput output;
   std::signal(SIGCHLD, SIG_DFL);  // an inherited SIG_IGN would hide the end of child processes
   std::signal(SIGINT, SIG_DFL);   // a shell's background job ignores it; runs do not, so neither does what comes before
   check_files_in_readers();

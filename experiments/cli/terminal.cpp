@@ -10,6 +10,7 @@
 #include <set>
 
 #include "device/base/error.hpp"
+#include "device/base/text.hpp"
 #include "device/comm/process_group.hpp"
 #include "sim/models/external_process.hpp"
 
@@ -57,8 +58,12 @@ class ProgressLine {
 
 }  // namespace
 
+void print_error(const std::string& text) {
+  std::fprintf(stderr, "onebit: error: %s\n", printable(text).c_str());
+}
+
 void warn(const std::string& text) {
-  std::fprintf(stderr, "onebit: warning: %s\n", text.c_str());
+  std::fprintf(stderr, "onebit: warning: %s\n", printable(text).c_str());
 }
 
 void warn_of(const std::vector<IdleOption>& options) {

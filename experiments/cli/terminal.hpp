@@ -20,7 +20,9 @@ int exit_status(sim::RunStatus status);
 
 std::string program_version();
 
-/// Prints a warning as one line on stderr.
+/// Prints an error as one printable line on stderr.
+void print_error(const std::string& text);
+/// Prints a warning as one printable line on stderr.
 void warn(const std::string& text);
 /// Prints a warning about options without effect, if there are any.
 void warn_of(const std::vector<IdleOption>& options);

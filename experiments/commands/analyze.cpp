@@ -168,7 +168,7 @@ int validate(const Options& options) {
     print_validation(validation, reference, std::cout);
     print_pictures(pictures, std::cout);
   }
-  if (!problem.empty()) std::cerr << "onebit: error: " << problem << "\n";
+  if (!problem.empty()) print_error(problem);
   if (!complete) return kExitStopped;
   return problem.empty() ? kExitDone : kExitFailed;
 }

@@ -73,7 +73,7 @@ int comparison_status(const ArmResults& results) {
   for (const analysis::Arm& arm : results.arms) {
     for (const analysis::Run& run : arm.runs) {
       if (run.summary.status != sim::RunStatus::failed) continue;
-      std::cerr << "onebit: error: " << run.summary.reason << " (" << run.summary.path << ")\n";
+      print_error(run.summary.reason + " (" + run.summary.path + ")");
       status = kExitFailed;
     }
   }

@@ -35,10 +35,12 @@ void check_output(const Options& options) {
   files::check_output(options.out, options.overwrite);
 }
 
-/// Returns <name of the report>-<figure>, the stem of files next to the report.
+/// Returns <name of the report>-<figure>, the stem of files next to the report. The names of arms come from logs; bytes
+/// that are not printable ASCII become underscores, and a long name is cut.
 std::string stem_of(const Figure& figure, const std::string& out) {
-  std::string name = figure.name;
-  for (char& c : name) c = c == '/' || c == ' ' ? '_' : c;
+  constexpr std::size_t longest = 100;
+  std::string name = figure.name.substr(0, longest);
+  for (char& c : name) c = c > ' ' && c < '\x7f' && c != '/' ? c : '_';
   return std::filesystem::path(out).replace_extension("").string() + "-" + name;
 }
 
@@ -86,7 +88,7 @@ int write_report(const Options& options) {
     files.insert(files.end(), drawn.begin(), drawn.end());
   }
   for (const std::string& file : files) std::cout << file << "\n";
-  for (const std::string& reason : report.left_out) std::cerr << "onebit: warning: left out: " << reason << "\n";
+  for (const std::string& reason : report.left_out) warn("left out: " + reason);
   return kExitDone;
 }
 

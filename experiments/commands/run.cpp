@@ -96,7 +96,7 @@ int report(const Options& options, const TrainedRun& trained, std::vector<std::p
   }
   const sim::RunResult& result = trained.result;
   if (result.status == sim::RunStatus::diverged || result.status == sim::RunStatus::failed) {
-    std::cerr << "onebit: error: " << result.reason << "\n";
+    print_error(result.reason);
   }
   return exit_status(result.status);
 }
@@ -118,7 +118,7 @@ int run(const Options& options) {
   policy.given = options.run.settings;
   const ResumeDecision decision = agreed_decision(policy, config, options.out);
   if (decision.done && !options.dry_run) {
-    return is_root ? report(options, {result_of(options.out), {}}, {})
+    return is_root ? report(options, {completed(options.out, config), {}}, {})
                    : kExitDone;  // the log is on the machine of rank 0
   }
   const sim::PreparedRun run = sim::prepare(continued(config, decision));

@@ -129,8 +129,8 @@ int sweep_status(const std::vector<PointResult>& results, bool complete) {
     return result.status == PointStatus::failed || result.status == PointStatus::timeout;
   });
   if (failed == 0) return kExitDone;
-  std::cerr << "onebit: error: " << failed << " of " << results.size()
-            << " points failed; --retry-failed tries them again\n";
+  print_error(std::to_string(failed) + " of " + std::to_string(results.size()) +
+              " points failed; --retry-failed tries them again");
   return kExitFailed;
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <sstream>
 
 #include "analysis/pictures/plot.hpp"
+#include "device/base/csv.hpp"
 #include "device/base/files.hpp"
 #include "experiments/output/comparison_output.hpp"
 #include "experiments/output/summary_output.hpp"
@@ -120,12 +120,12 @@ void write_csv(const std::vector<Arm>& arms, const std::string& path) {
   for (const Arm& arm : arms) {
     for (const Run& one : arm.runs) {
       const Summary& run = one.summary;
-      file << arm.name << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ',' << run.freeze_step
-           << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ',' << run.accuracy << ','
-           << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ',' << run.up_bytes << ','
-           << run.down_bytes << ',' << run.codec_seconds << ',' << run.worker_codec_error << ','
+      file << csv_text(arm.name) << ',' << run.seed << ',' << status_name(run) << ',' << run.steps << ','
+           << run.freeze_step << ',' << run.masked << ',' << run.final_loss << ',' << run.best_loss << ','
+           << run.accuracy << ',' << run.bytes << ',' << run.dense_step_bytes << ',' << run.compressed_step_bytes << ','
+           << run.up_bytes << ',' << run.down_bytes << ',' << run.codec_seconds << ',' << run.worker_codec_error << ','
            << run.server_codec_error << ',' << run.worker_mean_distance << ',' << run.ratio_fp16 << ','
-           << run.ratio_fp32 << ',' << run.wall_seconds << ',' << std::quoted(run.path, '"', '"') << '\n';
+           << run.ratio_fp32 << ',' << run.wall_seconds << ',' << csv_text(run.path) << '\n';
     }
   }
   files::write(path, file.str());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "device/base/csv.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "experiments/output/output.hpp"

@@ -8,17 +8,21 @@
 namespace onebit::experiments {
 namespace {
 
-std::string escaped(const std::string& text) {
+/// Returns a JSON string. Bytes that are not UTF-8 become U+FFFD.
+std::string escaped(std::string_view text) {
   std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      result += std::string("\\") + c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+  while (!text.empty()) {
+    const Character first = first_character(text);
+    const std::string_view bytes = text.substr(0, first.length);
+    text.remove_prefix(first.length);
+    if (bytes == "\"" || bytes == "\\") {
+      result.append("\\").append(bytes);
+    } else if (first.is_control()) {
       char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(first.code));
       result += code;
     } else {
-      result += c;
+      result += first.valid ? bytes : "\xef\xbf\xbd";
     }
   }
   return result + "\"";
@@ -31,6 +35,12 @@ std::size_t width(const std::string& text) {
 }
 
 }  // namespace
+
+void Table::add(const std::vector<std::string>& row) {
+  std::vector<std::string> cells;
+  for (const std::string& cell : row) cells.push_back(printable(cell));
+  rows_.push_back(std::move(cells));
+}
 
 void Table::print(std::ostream& out) const {
   std::vector<std::size_t> widths;
@@ -90,13 +100,6 @@ std::string seconds_text(double seconds) {
 
 std::string ratio_text(double ratio) {
   return std::isfinite(ratio) ? number(ratio, 3) + "x" : "-";
-}
-
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace onebit::experiments

@@ -14,9 +14,11 @@ namespace onebit::experiments {
 /// A row of one cell is a heading, which may be wider than its column.
 class Table {
  public:
-  explicit Table(std::vector<std::string> header, std::size_t text_columns = 1)
-      : rows_{std::move(header)}, text_columns_(text_columns) {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  explicit Table(const std::vector<std::string>& header, std::size_t text_columns = 1) : text_columns_(text_columns) {
+    add(header);
+  }
+  /// Adds a row; its cells are made printable().
+  void add(const std::vector<std::string>& row);
   void print(std::ostream& out) const;
 
   bool empty() const { return rows_.size() < 2; }                              ///< whether the header is the only row
@@ -51,7 +53,5 @@ class Json {
 std::string seconds_text(double seconds);
 /// Formats a ratio, e.g. "5.66x".
 std::string ratio_text(double ratio);
-/// Returns a field of a CSV file, quoted where necessary.
-std::string csv_text(const std::string& text);
 
 }  // namespace onebit::experiments

@@ -44,7 +44,7 @@ std::string cells(const std::vector<std::string>& row, const std::string& tag, c
 
 std::string text(const std::string& plain) {
   std::string escaped;
-  for (const char c : plain) {
+  for (const char c : printable(plain, "\n")) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -59,7 +59,7 @@ std::string text(const std::string& plain) {
         escaped += "&quot;";
         break;
       default:
-        escaped += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
+        escaped += c;
     }
   }
   return escaped;

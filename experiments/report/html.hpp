@@ -8,7 +8,7 @@
 
 namespace onebit::experiments::html {
 
-/// Escapes characters that are special in HTML; control characters become spaces.
+/// Returns a text that is printable(), except for line ends, and escapes characters that are special in HTML.
 std::string text(const std::string& plain);
 
 std::string heading(int level, const std::string& plain);

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "analysis/pictures/gnuplot.hpp"
+#include "device/base/csv.hpp"
 #include "device/base/error.hpp"
 #include "device/base/text.hpp"
 #include "experiments/output/analyze_output.hpp"

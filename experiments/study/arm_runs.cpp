@@ -37,7 +37,7 @@ bool run_arm(const Study& study, const Arm& arm, Index examples, analysis::Arm& 
     config = continued(config, decision);
     if (config.eval.examples == 0) config.eval.examples = examples;
     const sim::RunResult run = decision.done
-                                   ? result_of(path)
+                                   ? completed(path, config)
                                    : run_and_log(sim::prepare(config), path, decision.existing, study.training,
                                                  arm.name + " seed " + std::to_string(config.seed))
                                          .result;

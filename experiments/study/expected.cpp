@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "device/base/csv.hpp"
 #include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
@@ -50,7 +51,7 @@ class Row {
 };
 
 ExpectedRun run_of(const Row& row) {
-  return {.arm = row.text("arm"),
+  return {.arm = text_of_csv(row.text("arm")),
           .seed = row.number<std::uint32_t>("seed"),
           .status = row.text("status"),
           .steps = row.number<Index>("steps"),

@@ -98,7 +98,7 @@ SeedRuns::SeedRuns(const Study& study, Index seed, double target)
 
 bool SeedRuns::run_dense() {
   const ResumeDecision decision = resume_decision(study_.training.output, config_, dense_);
-  const sim::RunResult result = decision.done ? result_of(dense_)
+  const sim::RunResult result = decision.done ? completed(dense_, config_)
                                               : run_and_log(sim::prepare(continued(config_, decision)), dense_,
                                                             decision.existing, study_.training, label("dense"))
                                                     .result;
@@ -155,7 +155,11 @@ sim::RunConfig SeedRuns::branch_config(const Arm& arm, Index step) const {
 bool SeedRuns::is_done(const Arm& arm, Index step) const {
   const std::string path = path_of(arm, step);
   if (!fs::exists(path)) return false;
-  if (resume_decision(study_.training.output, branch_config(arm, step), path).done) return true;
+  const sim::RunConfig config = branch_config(arm, step);
+  if (resume_decision(study_.training.output, config, path).done) {
+    completed(path, config);
+    return true;
+  }
   fs::remove(path);
   sim::prune_checkpoints(path, 0);
   return false;

@@ -5,6 +5,7 @@
 #include "device/base/error.hpp"
 #include "sim/log/compact.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/run/checkpoint.hpp"
 #include "sim/run/weights_file.hpp"
 
 namespace onebit::experiments {
@@ -69,7 +70,9 @@ TrainedRun run_and_log(const sim::PreparedRun& run, const std::string& path, sim
   return trained;
 }
 
-sim::RunResult result_of(const std::string& log) {
+sim::RunResult completed(const std::string& log, const sim::RunConfig& config) {
+  sim::remove_left_part(log);
+  sim::prune_checkpoints(log, config.checkpoint.keep);
   const sim::LogReader reader(log);
   return {reader.status(), sim::reason_of_end(reader.events())};
 }

@@ -64,7 +64,8 @@ TrainedRun run_and_log(
 sim::RunResult branch_and_log(sim::VirtualCluster& cluster, const sim::RunConfig& config, const std::string& path,
                               const Training& training, const std::string& name, const sim::LogReader& parent);
 
-/// Returns how the run of a log ended.
-sim::RunResult result_of(const std::string& log);
+/// Returns how the run of a complete log ended. Removes what programs that were killed have left next to the log, and
+/// all but the newest `config.checkpoint.keep` checkpoints.
+sim::RunResult completed(const std::string& log, const sim::RunConfig& config);
 
 }  // namespace onebit::experiments

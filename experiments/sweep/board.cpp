@@ -20,13 +20,13 @@ void Board::show(const Standing& standing) {
   if (standing.failed > 0) text += "  " + count(standing.failed) + " failed";
   if (ended > 0) text += "  ETA " + number(each * static_cast<double>(left), 3) + " s";
   if (!standing.best_label.empty()) text += "  best " + number(standing.best, 5) + " (" + standing.best_label + ")";
-  std::fprintf(stderr, "\r\033[K%.119s", text.c_str());  // a line that wraps could not be overwritten
+  std::fprintf(stderr, "\r\033[K%.119s", printable(text).c_str());  // a line that wraps could not be overwritten
   std::fflush(stderr);
 }
 
 void Board::tell(const std::string& line) {
   clear();
-  std::fprintf(stderr, "onebit: %s\n", line.c_str());
+  std::fprintf(stderr, "onebit: %s\n", printable(line).c_str());
 }
 
 void Board::clear() const {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "device/base/error.hpp"
+#include "device/base/files.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -69,7 +70,7 @@ Child::Child(const std::vector<std::string>& arguments, const std::string& outpu
   std::vector<std::string> command = {"onebit"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   const std::vector<char*> argv = pointers(command);
-  const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int out = files::create_new(output);
   const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const pid_t parent = getpid();
   const auto start = [&] {

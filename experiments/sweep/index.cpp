@@ -2,10 +2,10 @@
 
 #include <charconv>
 #include <cmath>
-#include <iomanip>
 #include <optional>
 #include <sstream>
 
+#include "device/base/csv.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
 #include "experiments/sweep/files.hpp"
@@ -86,10 +86,7 @@ std::vector<TableColumn> all_columns(const std::vector<Point>& points, const std
 }
 
 std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::ostringstream quoted;
-  quoted << std::quoted(text, '"', '"');
-  return quoted.str();
+  return csv_text(text);
 }
 std::string cell(Index value) {
   return std::to_string(value);

@@ -55,7 +55,7 @@ Holder parse_holder(const std::string& text) {
 /// file systems differ from those of machines.
 double silence_of(const std::string& path) {
   const std::string probe = path + ".clock-" + host_name() + "-" + std::to_string(getpid());
-  const int fd = open(probe.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  const int fd = files::create_new(probe);
   struct stat now {};
   struct stat then {};
   const bool known = fd >= 0 && fstat(fd, &now) == 0 && stat(path.c_str(), &then) == 0;

@@ -11,6 +11,7 @@
 #include "device/base/files.hpp"
 #include "experiments/sweep/files.hpp"
 #include "experiments/sweep/points.hpp"
+#include "sim/log/compact.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/run/checkpoint.hpp"
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr PointStatus kStatuses[] = {PointStatus::waiting, PointStatus::done, PointStatus::diverged,
                                      PointStatus::failed, PointStatus::timeout};
+constexpr std::string_view kPart = ".part";
 constexpr const char* kCheckpoint = ".h5.checkpoint-";  // after the name of the point, before the step
 constexpr const char* kStatusNames[] = {"waiting", "done", "diverged", "failed", "timeout"};
 
@@ -159,12 +161,13 @@ void Results::remove_checkpoints(const std::string& name) {
   }
 }
 
-void Results::remove_useless_checkpoints() {
+void Results::remove_leftovers() {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string file = entry.path().filename().string();
     const std::size_t end = file.find(kCheckpoint);
     if (end != std::string::npos) names.insert(file.substr(0, end));
+    if (file.ends_with(kPart)) sim::remove_left_part(folder_ + "/" + file.substr(0, file.size() - kPart.size()));
   }
   for (const std::string& name : names) {
     const PointStatus status = of(name).status;

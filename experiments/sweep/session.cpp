@@ -37,7 +37,7 @@ LossOfPoint SweepSession::losses() {
 bool SweepSession::run() {
   FolderLock lock(setup_.folder, setup_.shard.text());
   remove_leftovers(setup_.folder);
-  results_.remove_useless_checkpoints();
+  results_.remove_leftovers();
   if (setup_.retry_failed) {
     for (const Point& point : points_) {
       if (is_own(point)) results_.forgive(point.name);

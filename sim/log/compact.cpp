@@ -1,13 +1,19 @@
 #include "sim/log/compact.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <vector>
 
+#include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "sim/log/contents.hpp"
 #include "sim/log/output_file.hpp"
 
 namespace onebit::sim {
 namespace {
+
+namespace fs = std::filesystem;
 
 void copy_attributes(const h5::Object& from, const h5::Object& to) {
   for (const std::string& name : h5::attribute_names(from)) {
@@ -65,7 +71,7 @@ void copy_group(const h5::Object& from, const h5::Object& to, int level) {
 /// Writes the copy and closes it.
 h5::Object write_copy(const std::string& path, const std::string& part, int level) {
   const h5::Object from = h5::open_own(path);
-  h5::Object to = create_output(part, true);
+  h5::Object to = create_part(part);
   try {
     copy_group(from, to, level);
     h5::close_file(to);
@@ -77,13 +83,28 @@ h5::Object write_copy(const std::string& path, const std::string& part, int leve
   }
 }
 
+std::string part_of(const std::string& path) {
+  return path + ".part";
+}
+
 }  // namespace
 
 void compress_log(const std::string& path, int level) {
   const SharedLock lock(path);  // programs that replace or continue a log ask for an exclusive lock
-  const std::string part = path + ".compressed";
+  const std::string part = part_of(path);
   const h5::Object copy = write_copy(path, part, level);
   files::publish(part, path, "log", [&] { h5::verify(copy); });
+}
+
+void remove_left_part(const std::string& path) {
+  const std::string part = part_of(path);
+  std::error_code error;  // ignored: a file that cannot be removed stays
+  if (!fs::exists(fs::symlink_status(part, error)) || !fs::exists(path, error)) return;
+  try {
+    replace_unused(path, [&] { return unlink(part.c_str()); });
+  } catch (const ConfigError&) {
+    // The file stays, because a program has the log open or the folder cannot be changed.
+  }
 }
 
 }  // namespace onebit::sim

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 32 * 1024;
 constexpr hsize_t chunk_rows = 1024;
-constexpr hsize_t page_bytes = 4096;  // of memory, on all machines that we know; larger pages are multiples of it
-constexpr double most_elements = 0x1p62;         // of a dataset, so that they fit into an Index
+constexpr hsize_t page_bytes = 4096;      // of memory, on all machines that we know; larger pages are multiples of it
+constexpr double most_elements = 0x1p62;  // of a dataset, so that they fit into an Index
 constexpr double most_elements_of_row = 0x1p50;  // so that their bytes fit, too
 
 // A SWMR reader that meets a half-written block tries again after 1, 2, 4, ... ns. With HDF5's default of 100 attempts,

@@ -22,6 +22,9 @@ int descriptor(const h5::Object& file) {
   return *static_cast<int*>(handle);
 }
 
+namespace fs = std::filesystem;
+
+constexpr const char* kPart = ".part";  // ends the temporary name of a log
 constexpr const char* kLogHint = "--overwrite replaces it; `onebit run --resume` continues it";
 
 bool names(const std::string& path, int fd) {
@@ -36,18 +39,6 @@ bool lock_refused(int fd, int kind) {
   return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// Holds the lock while the name is replaced, so that no writer can start in between. replace() returns 0, or -1 with
-// errno set.
-template <class Replace>
-void replace_unused(const std::string& path, const Replace& replace) {
-  const Descriptor own(path, O_RDWR);
-  if (own.get() < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
-  if (lock_refused(own.get(), LOCK_EX) || !names(path, own.get())) {
-    throw ConfigError("cannot overwrite log: another program has it open", path, "choose another output");
-  }
-  if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
-}
-
 /// Gives a log whose writer could not extend it the length that its superblock states, which HDF5 demands.
 void restore_length(int fd, const std::string& path) {
   const Superblock superblock = read_superblock(path);
@@ -59,19 +50,31 @@ void restore_length(int fd, const std::string& path) {
 /// Whether there is a file that may be replaced. Throws ConfigError if there is one that may not.
 bool replaces(const std::string& path, bool overwrite, const char* hint = "--overwrite replaces it") {
   std::error_code error;  // ignored: if this fails, creating the file fails too
-  if (!std::filesystem::exists(files::output_place(path), error)) return false;
+  if (!fs::exists(files::output_place(path), error)) return false;
   if (!overwrite) throw ConfigError("log exists", path, hint);
   return true;
 }
 
 }  // namespace
 
+// Holds the lock while the name is replaced, so that no writer can start in between.
+void replace_unused(const std::string& path, const std::function<int()>& replace) {
+  const Descriptor own(path, O_RDWR);
+  if (own.get() < 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
+  if (lock_refused(own.get(), LOCK_EX) || !names(path, own.get())) {
+    throw ConfigError("cannot overwrite log: another program has it open", path, "choose another output");
+  }
+  if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
+}
+
 void check_replaceable(const std::string& path, bool overwrite) {
   if (replaces(path, overwrite)) replace_unused(path, [] { return 0; });
 }
 
-h5::Object create_output(const std::string& path, bool overwrite, h5::Space space) {
-  if (replaces(path, overwrite)) replace_unused(path, [&] { return unlink(path.c_str()); });
+h5::Object create_part(const std::string& path, h5::Space space) {
+  std::error_code error;  // ignored: if this fails, creating the file fails too
+  if (fs::is_symlink(path, error)) fs::remove(path, error);
+  if (replaces(path, true)) replace_unused(path, [&] { return unlink(path.c_str()); });
   try {
     return h5::create_file(path, "log", 0, space);
   } catch (const IoError& failure) {
@@ -81,7 +84,7 @@ h5::Object create_output(const std::string& path, bool overwrite, h5::Space spac
 
 h5::Object create_unnamed(const std::string& path, bool overwrite) {
   replaces(path, overwrite, kLogHint);
-  h5::Object file = create_output(path + ".part", true, h5::Space::paged);
+  h5::Object file = create_part(path + kPart, h5::Space::paged);
   file.where.file = path;
   return file;
 }
@@ -89,7 +92,7 @@ h5::Object create_unnamed(const std::string& path, bool overwrite) {
 // Unlike a rename, a link never replaces a file that another program has created in the meantime.
 void give_name(const h5::Object& file, bool overwrite) {
   const std::string& path = file.where.file;
-  const std::string part = path + ".part";
+  const std::string part = path + kPart;
   if (!names(part, descriptor(file))) h5::fail(file.where, "another program has replaced it");
   if (replaces(path, overwrite, kLogHint)) {
     return replace_unused(path, [&] { return rename(part.c_str(), path.c_str()); });
@@ -167,7 +170,7 @@ void remove_output(const h5::Object& file) noexcept {
     return;
   }
   try {
-    for (const std::string& path : {file.where.file, file.where.file + ".part"}) {
+    for (const std::string& path : {file.where.file, file.where.file + kPart}) {
       if (names(path, descriptor(file))) unlink(path.c_str());
     }
   } catch (const IoError&) {

@@ -2,6 +2,7 @@
 // The file that a log is written to: creation, replacement, and a lock that keeps other writers away. HDF5 releases its
 // own lock when SWMR starts, and would truncate a file before asking who has it open. Internal to sim/log.
 
+#include <functional>
 #include <string>
 
 #include "sim/log/descriptor.hpp"
@@ -13,8 +14,9 @@ namespace onebit::sim {
 /// has the file open or `path` is anything but a regular file.
 void check_replaceable(const std::string& path, bool overwrite);
 
-/// Creates the file. overwrite: first removes an existing one, unless a program has it open. Throws ConfigError.
-h5::Object create_output(const std::string& path, bool overwrite, h5::Space space = h5::Space::packed);
+/// Creates a file that has a temporary name. An existing one, which a killed program has left, is removed first, unless
+/// a program has it open; so is a link, which is never followed. Throws ConfigError.
+h5::Object create_part(const std::string& path, h5::Space space = h5::Space::packed);
 
 /// Creates the file of a log as PATH.part, so that nobody sees it before its header is complete. Throws ConfigError if
 /// PATH or PATH.part exists and must not be replaced. Messages name PATH.
@@ -22,6 +24,10 @@ h5::Object create_unnamed(const std::string& path, bool overwrite);
 /// Renames the file of create_unnamed() to PATH. overwrite: replaces an existing log, unless a program has it open.
 /// Throws ConfigError, and IoError if PATH.part is no longer that file.
 void give_name(const h5::Object& file, bool overwrite);
+
+/// Calls replace() while no other program can begin to use the file; it returns 0, or -1 with errno set. Throws
+/// ConfigError if that fails or a program has the file open.
+void replace_unused(const std::string& path, const std::function<int()>& replace);
 
 /// Waits until the open file is on the disk. Throws IoError.
 void synchronize_file(const h5::Object& file);

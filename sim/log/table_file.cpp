@@ -36,7 +36,7 @@ h5::Object write_values(const h5::Object& file, const std::string& name, const s
 
 void write_table(const std::string& path, std::string_view format, Index version,
                  const std::vector<TableColumn>& columns) {
-  h5::Object file = create_output(path, /*overwrite=*/true);
+  h5::Object file = create_part(path);
   try {
     h5::put_attribute(file, "format", format);
     h5::put_attribute(file, "format_version", version);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "device/base/error.hpp"
+#include "sim/log/compact.hpp"
 #include "sim/probe/probe.hpp"
 #include "sim/run/branch_log.hpp"
 #include "sim/run/memory_plan.hpp"
@@ -209,8 +210,10 @@ RunResult resume(VirtualCluster& cluster, const RunConfig& config, const std::st
                  const RunIdentity& identity, const RunControl& control) {
   Resumption resumption = prepare_resumption(cluster, path, existing == Existing::resume_replacing);
   for (const std::string& warning : resumption.warnings) control.on_warning(warning);
+  remove_left_part(path);
   LogWriter writer(path, resumption.header, resumption.keep, resumption.seen, resumption.events);
   remove_checkpoints_after(path, cluster.step());
+  prune_checkpoints(path, config.checkpoint.keep);
   control.on_start();
   RunLog log(writer, std::move(resumption.expected));
   const std::string step = std::to_string(cluster.step());

@@ -149,7 +149,7 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
 
 void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights) {
   const std::string part = path + ".part";
-  h5::Object file = create_output(part, /*overwrite=*/true);
+  h5::Object file = create_part(part);
   file.where.kind = "weights";
   try {
     write_all(file, tensors, weights);

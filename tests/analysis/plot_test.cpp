@@ -1,8 +1,10 @@
 #include "analysis/pictures/plot.hpp"
 
 #include <sys/stat.h>
+#include <sys/time.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -155,4 +157,47 @@ TEST_CASE("pictures in one page have names of their own") {
   CHECK(svg.find("id=\"gp") == std::string::npos);
   CHECK(inline_svg(Plot{}, "p-").empty());
   CHECK(inline_svg(HeatMap{}, "p-").empty());
+}
+
+TEST_CASE("plot: a gnuplot that fails, hangs or reads nothing is an error that says so") {
+  const Folder folder;
+  const auto becomes = [&](const std::string& script) {
+    folder.write("gnuplot", "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(folder / "gnuplot", std::filesystem::perms::owner_all);
+  };
+  const Environment path("PATH", folder.path() + ":" + std::getenv("PATH"));
+  const std::string large(1 << 20, '#');  // more than a pipe would hold
+  becomes("exec 0<&-; exit 3");
+  CHECK_THROWS_WITH(gnuplot_picture(large), Contains("no picture") && Contains("status 3"));
+  becomes("kill -9 $$");
+  CHECK_THROWS_WITH(gnuplot_picture(large), Contains("signal 9"));
+  becomes("exit 0");
+  CHECK_THROWS_WITH(gnuplot_picture(large), Contains("its output is empty"));
+  becomes("echo $$ > '" + (folder / "number") + "'; exec sleep 1000");
+  CHECK_THROWS_WITH(gnuplot_picture(large, std::chrono::milliseconds(500)), Contains("did not end within 0.5 seconds"));
+  CHECK_FALSE(std::filesystem::exists("/proc/" + std::to_string(std::stol(read_file(folder / "number")))));
+}
+
+TEST_CASE("plot: a signal that reaches the program ends gnuplot") {
+  const Folder folder;
+  folder.write("gnuplot", "#!/bin/sh\nexec sleep 1000\n");
+  std::filesystem::permissions(folder / "gnuplot", std::filesystem::perms::owner_all);
+  const Environment path("PATH", folder.path() + ":" + std::getenv("PATH"));
+  struct sigaction handler = {}, before = {};
+  handler.sa_handler = [](int) {};
+  sigaction(SIGALRM, &handler, &before);
+  const itimerval often{{0, 50'000}, {0, 50'000}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  CHECK_THROWS_WITH(gnuplot_picture("plot x"), Contains("stopped by a signal"));
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+}
+
+TEST_CASE("plot: controls and invalid characters in a text are drawn as text") {
+  ONEBIT_SKIP_UNLESS(gnuplot, "gnuplot", "no gnuplot");
+  const Folder folder;
+  Plot plot = sample();
+  plot.title = "\x1b[31mred\n\xff";
+  REQUIRE(draw(plot, folder / "p").size() == 2);
+  CHECK_THAT(read_file(folder / "p.svg"), Contains("\\x1b[31mred\\x0a\\xff"));
 }

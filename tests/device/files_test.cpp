@@ -113,3 +113,27 @@ TEST_CASE("files: an output goes where a link says, but not to an open file of a
   check_no_output(folder / "loop");
   close(open_file);
 }
+
+TEST_CASE("files: a link at the name of a temporary file is not followed, and a file that was left is replaced") {
+  const Folder folder;
+  const std::string out = folder / "out", part = files::temporary_name(out);
+  const std::string victim = folder.write("victim", "precious");
+  for (const char* target : {"victim", "absent"}) {
+    std::filesystem::create_symlink(target, part);
+    files::write(out, "text");
+    CHECK(read_file(out) == "text");
+    CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(out)));
+    CHECK_FALSE(std::filesystem::exists(std::filesystem::symlink_status(part)));
+  }
+  CHECK(read_file(victim) == "precious");
+  CHECK_FALSE(std::filesystem::exists(folder / "absent"));
+  std::filesystem::create_hard_link(victim, part);
+  files::write(out, "other");
+  CHECK(read_file(victim) == "precious");
+  write_file(part, "left by a killed program that had the same number");
+  files::write(out, "new");
+  CHECK(read_file(out) == "new");
+  std::filesystem::create_directory(part);
+  CHECK_THROWS_WITH(files::write(out, "text"), Contains("cannot write file") && Contains(part));
+  CHECK(read_file(out) == "new");
+}

@@ -33,3 +33,27 @@ TEST_CASE("items are joined with a separator between them") {
   CHECK(join(std::vector<std::string>{"a"}, ", ") == "a");
   CHECK(join(std::vector<std::string>{}, ", ").empty());
 }
+
+TEST_CASE("printable: controls and what is no UTF-8 are written as bytes, everything else stays") {
+  CHECK(printable("plain h\xc3\xb6st \xe2\x82\xac \xf0\x9f\x98\x80") ==
+        "plain h\xc3\xb6st \xe2\x82\xac \xf0\x9f\x98\x80");
+  CHECK(printable("\x1b[31mred\x7f") == "\\x1b[31mred\\x7f");
+  CHECK(printable("a\nb\tc") == "a\\x0ab\\x09c");
+  CHECK(printable("a\nb\tc", "\n") == "a\nb\\x09c");
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "\\xc2\\x9b31m");  // a C1 control, which some terminals take for ESC [
+  CHECK(printable("\xc2\xa0") == "\xc2\xa0");
+  CHECK(printable(std::string("\0", 1)) == "\\x00");
+  CHECK(printable("").empty());
+}
+
+TEST_CASE("printable: bytes that are no character are shown one by one") {
+  CHECK(printable("\xff"
+                  "a") == "\\xffa");
+  CHECK(printable("\xc3") == "\\xc3");                             // cut
+  CHECK(printable("\xe2\x82") == "\\xe2\\x82");                    // cut
+  CHECK(printable("\xc0\xaf") == "\\xc0\\xaf");                    // longer than necessary
+  CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
+  CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF
+  CHECK(printable(printable("\x1b\xff")) == printable("\x1b\xff"));
+}

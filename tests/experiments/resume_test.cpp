@@ -247,6 +247,25 @@ TEST_CASE("resume: a compressed log is a smaller one with the same rows, and can
   CHECK(losses(folder / "run.h5").size() == 3500);
 }
 
+TEST_CASE("resume: what a kill left next to a finished run is removed") {
+  const Folder folder;
+  REQUIRE(run_onebit(folder, checkpointing({"--checkpoint.keep", "3"})).status == 0);
+  write_file(folder / "run.h5.part", "a copy that was being compressed");
+  CHECK(run_onebit(folder, checkpointing({"--resume"})).status == 0);
+  CHECK(entries(folder) ==
+        std::set<std::string>{folder / "run.h5", folder / "run.h5.checkpoint-30", folder / "run.h5.checkpoint-40"});
+}
+
+TEST_CASE(
+    "resume: a run that is killed between a checkpoint and the removal of an older one ends with as many as asked") {
+  const Folder folder;
+  killed_at(folder, "checkpoint.named:3", checkpointing({"--steps", "35"}));
+  CHECK(fs::exists(folder / "run.h5.checkpoint-10"));
+  CHECK(run_onebit(folder, checkpointing({"--steps", "35", "--resume"})).status == 0);
+  CHECK(entries(folder) ==
+        std::set<std::string>{folder / "run.h5", folder / "run.h5.checkpoint-20", folder / "run.h5.checkpoint-30"});
+}
+
 TEST_CASE("export: rows come out as CSV and as JSON lines") {
   const Folder folder;
   run_onebit(folder, checkpointing());

@@ -201,6 +201,24 @@ TEST_CASE("checkpoint: the newest ones are kept") {
   CHECK(steps == std::vector<Index>{8, 6, 4});
 }
 
+TEST_CASE("checkpoint: a resumed run removes what a kill left, although it writes no other checkpoint") {
+  const Folder folder;
+  RunConfig config = staged_run("adam");
+  config.checkpoint = {.every = 2, .keep = 3};
+  const std::string path = folder / "run.h5";
+  run(config, path, Existing::refuse, 8);
+  CHECK(checkpoints_of(path).size() == 3);
+  write_file(path + ".part", "a copy that was being compressed");
+  write_file(checkpoint_path(path, 9) + ".part", "a checkpoint that was being written");
+  config.checkpoint = {.every = 100, .keep = 2};
+  run(config, path, Existing::resume);
+  std::vector<Index> steps;
+  for (const CheckpointFile& file : checkpoints_of(path)) steps.push_back(file.step);
+  CHECK(steps == std::vector<Index>{8, 6});
+  CHECK_FALSE(fs::exists(path + ".part"));
+  CHECK_FALSE(fs::exists(checkpoint_path(path, 9) + ".part"));
+}
+
 TEST_CASE("checkpoint: one that is truncated or has one wrong byte is refused, and the one before is taken") {
   const Folder folder;
   RunConfig config = staged_run("onebit-adam");

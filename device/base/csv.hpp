@@ -1,0 +1,15 @@
+#pragma once
+// Texts in CSV files.
+
+#include <string>
+
+namespace onebit {
+
+/// Returns a text as a field of a CSV file: printable(), quoted where necessary. A text that a spreadsheet would take
+/// for a formula, because it begins with = + - or @ and is no number, gets an apostrophe in front.
+std::string csv_text(const std::string& text);
+
+/// Returns the printable text that csv_text has made a field of.
+std::string text_of_csv(const std::string& field);
+
+}  // namespace onebit

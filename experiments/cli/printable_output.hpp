@@ -1,0 +1,29 @@
+#pragma once
+// The program's standard output, made safe for a terminal.
+
+#include <streambuf>
+#include <string>
+
+namespace onebit::experiments {
+
+/// Makes everything printable() that goes to std::cout during its lifetime, except line ends: names and texts in the
+/// files that a command reads may contain sequences that control a terminal. Lines are passed on whole, the rest when
+/// std::cout is flushed.
+class PrintableOutput : private std::streambuf {
+ public:
+  PrintableOutput();
+  ~PrintableOutput() override;
+  PrintableOutput(const PrintableOutput&) = delete;
+  PrintableOutput& operator=(const PrintableOutput&) = delete;
+
+ private:
+  int_type overflow(int_type byte) override;
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override;
+  int sync() override;
+  bool pass_on();
+
+  std::streambuf* target_;
+  std::string pending_;
+};
+
+}  // namespace onebit::experiments
