@@ -11,7 +11,7 @@ namespace onebit::compress {
 struct CountSketch {
   SentCount count;
   Index rows;
-  Index columns;  ///< 0: as many as give 10 k numbers over all rows, rounded up
+  Index columns;  ///< 0: enough for 10 * k numbers in all rows together, rounded up
   std::uint32_t seed = 1;
 
   ONEBIT_HOST_DEVICE Index chosen(Index n) const { return count.of(n); }

@@ -34,7 +34,7 @@ class WorkerError : public Error {
   using Error::Error;
 };
 
-/// The user asked for a stop, and a user's program that computes for a run did not answer soon. Exit status 130.
+/// The user asked for a stop, and the worker program did not answer in time. Exit status 130.
 class StopError : public Error {
   using Error::Error;
 };

@@ -133,7 +133,7 @@ class GroupMember {
     return find_bin(counts, rank);
   }
 
-  /// Counts the numbers of(i) in each bin, and adds the counts to `counts`, which all members share.
+  /// Counts how many of the values `of(i)` fall into each bin, and adds that to `counts`, which all members share.
   template <class Of>
   void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     Index own[kBins] = {};
@@ -143,7 +143,7 @@ class GroupMember {
     }
   }
 
-  /// Finds the bin that holds the number of this rank. The rank must not exceed the sum of the counts.
+  /// Finds the bin that holds the value of this rank. The rank must not exceed the sum of the counts.
   Ranked find_bin(const Index* counts, Index rank) const {
     std::uint32_t bin = kBins - 1;
     for (; counts[bin] < rank; --bin) rank -= counts[bin];

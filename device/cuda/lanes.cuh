@@ -128,7 +128,7 @@ class GroupMember {
     return find_bin(scratch_.counts, rank);
   }
 
-  /// Counts the numbers of(i) in each bin, and adds the counts to `counts`, which all members share.
+  /// Counts how many of the values `of(i)` fall into each bin, and adds that to `counts`, which all members share.
   template <class Of>
   __device__ void add_bins(Index first, Index last, const Of& of, Index* counts) const {
     count_bins(first, last, of);

@@ -139,10 +139,11 @@ int status_of(pid_t child) {
 
 std::string why_not(int status, const std::string& said, const Limits& limits) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGXCPU) return "HDF5 does not read it to its end in " + std::to_string(limits.cpu_seconds) + " s";
-  if (signal != 0) return "HDF5 ends by signal " + std::to_string(signal) + " when it reads it";
+  if (signal == SIGXCPU)
+    return "HDF5 did not finish reading it within " + std::to_string(limits.cpu_seconds) + " s of processor time";
+  if (signal != 0) return "HDF5 was ended by signal " + std::to_string(signal) + " while reading it";
   if (!said.empty() || WEXITSTATUS(status) == 0) return said;
-  return "HDF5 ends with status " + std::to_string(WEXITSTATUS(status)) + " when it reads it";
+  return "HDF5 ended with status " + std::to_string(WEXITSTATUS(status)) + " while reading it";
 }
 
 std::string check_in_reader(const std::string& path, bool swmr) {

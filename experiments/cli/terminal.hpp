@@ -28,8 +28,8 @@ void warn(const std::string& text);
 void warn_of(const std::vector<IdleOption>& options);
 
 /// Makes Ctrl-C and SIGTERM request a stop; a second Ctrl-C ends the program immediately. Under mpirun, SIGUSR1
-/// requests a stop, too, because mpirun forwards it to the ranks. A stop request also ends waits for a user's program
-/// that does not answer soon.
+/// requests a stop, too, because mpirun forwards it to the ranks. After a stop request, a worker program that does not
+/// answer in time is no longer waited for.
 void install_stop_handler();
 bool stop_requested();
 

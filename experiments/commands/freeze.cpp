@@ -43,7 +43,7 @@ int answer(const Options& options) {
 Command freeze_command() {
   return make_command(
       {.name = "freeze",
-       .doc = "find by trial runs after how many steps the variance may be frozen, what that costs and what it saves",
+       .doc = "use trial runs to find how soon the variance may be frozen, and what that costs and saves",
        .accepts = {.run = true, .price = Accepts::Price::of_runs, .target = true, .config = true, .preset = true}},
       rows(), answer);
 }

@@ -57,7 +57,7 @@ def write_trace(path):
 # Commands that run first, the command that is tested, and what is added to repeat it.
 CASES = {
     "run": ([], RUN + ["--steps", "8", "--weights-out", "weights.h5"], ["--resume"]),
-    "compressed": ([], RUN + ["--steps", "8", "--log.compression", "4"], ["--resume"]),
+    "compressed": ([], RUN + ["--steps", "8", "--log.compression", "4", "--weights-out", "weights.h5"], ["--resume"]),
     "resume": ([RUN + ["--steps", "4"]], RUN + ["--steps", "8", "--resume", "--resume.allow", "steps"], []),
     "sweep": ([], SWEEP, []),
     "compare": ([], COMPARE, ["--resume"]),

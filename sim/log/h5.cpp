@@ -313,9 +313,9 @@ Object open_rows(const Object& file, std::string_view name, hid_t type, Index wi
   Object dataset = open_dataset(file, name);
   const std::vector<hsize_t> sizes = extents(dataset);
   const bool fits = width < 0 ? sizes.size() == 1 : sizes.size() == 2 && sizes[1] == static_cast<hsize_t>(width);
-  if (!fits) fail(dataset.where, "it has another shape than expected");
+  if (!fits) fail(dataset.where, "it has an unexpected shape");
   const Id stored(check(H5Dget_type(dataset.id.get()), dataset.where), H5Tclose);
-  if (!is_stored_as(stored.get(), type)) fail(dataset.where, "its values have another type than expected");
+  if (!is_stored_as(stored.get(), type)) fail(dataset.where, "its values have an unexpected type");
   const auto row_bytes = static_cast<double>(elements_of_row(dataset)) * static_cast<double>(H5Tget_size(type));
   check_plausible(dataset, static_cast<double>(sizes[0]) * row_bytes);
   return dataset;

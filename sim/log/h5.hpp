@@ -93,11 +93,12 @@ Result check(Result result, const Where& where) {
 /// How HDF5 places what it writes to a new file.
 enum class Space {
   packed,  ///< one thing after the other
-  paged    ///< nothing smaller than a page of memory crosses the border of two pages: see create_file()
+  paged    ///< nothing smaller than a page of memory crosses a page boundary: see create_file()
 };
 
 /// Creates a file in the newest format, as SWMR requires. A file that is written while others read it must be paged:
-/// Linux lets a kill end a write at the border of two pages, and a half-written block of metadata is unreadable.
+/// when a process is killed during a write, Linux stops the write at a page boundary, and a half-written block of
+/// metadata is unreadable.
 /// user_block: bytes at its start that HDF5 leaves alone (0, 512, 1024, ...). Throws IoError, also if the file exists.
 Object create_file(const std::string& path, const std::string& kind = "log", Index user_block = 0,
                    Space space = Space::packed);
@@ -140,8 +141,9 @@ Object create_array(const Object& file, std::string_view name, hid_t type, Index
 Object create_box(const Object& file, std::string_view name, hid_t type, std::span<const Index> sizes);
 /// Creates a chunked dataset with no rows yet. width < 0: one value per row, else `width` values per row.
 Object create_rows(const Object& file, std::string_view name, hid_t type, Index width);
-/// Opens a dataset of create_rows() for writing. Throws IoError if its type or its width is another one, or if it has
-/// more rows than the file can hold: HDF5 would convert into types, and look for chunks, that only damage can make.
+/// Opens a dataset of create_rows() for writing. Throws IoError if its type or width differs, or if it
+/// claims more rows than the file can hold. Only damage can cause this, and HDF5 would then convert to types and look
+/// for chunks that do not exist.
 Object open_rows(const Object& file, std::string_view name, hid_t type, Index width);
 /// Opens a dataset. Throws IoError, also if its values are stored in other files.
 Object open_dataset(const Object& file, std::string_view name);
@@ -150,7 +152,7 @@ Object open_dataset(const Object& file, std::string_view name);
 std::vector<hsize_t> extents(const Object& dataset);
 /// Number of elements at one index of the first dimension; 1 for a scalar.
 Index elements_of_row(const Object& dataset);
-/// Number of rows, at most `rows`, from the first on that are stored within the first `file_bytes` bytes of the file.
+/// Number of leading rows, at most `rows`, that are stored within the first `file_bytes` bytes of the file.
 /// HDF5 reads other rows as zeros if the file is opened with swmr.
 Index stored_rows(const Object& dataset, Index rows, Index file_bytes);
 /// Writes the whole dataset.
@@ -169,8 +171,8 @@ void read_rows(const Object& dataset, hid_t memory_type, Target target, Index ro
 void write_layer(const Object& dataset, hid_t memory_type, const void* data, Index layer);
 void read_layer(const Object& dataset, hid_t memory_type, Target target, Index layer);
 
-/// Whether memory holds the values of a type themselves: none is a pointer, as values of variable length are, or a
-/// reference that only its file explains.
+/// Whether values of this type are stored inline in memory, without pointers (as values of variable length have) or
+/// references that are meaningful only in their file.
 bool is_plain(hid_t type);
 /// Checks that a read is safe. Throws IoError unless `count` values of the file's type `stored` convert to
 /// `memory_type` and fill `target` exactly. Numbers convert to numbers (enumerations count as numbers), other values

@@ -83,8 +83,7 @@ bool is_plain(hid_t type) {
 
 void check_fits(hid_t stored, hssize_t count, hid_t memory_type, const Target& target, const Where& where) {
   const H5T_class_t kind = H5Tget_class(stored), wanted = H5Tget_class(memory_type);
-  if (kind != wanted && !(is_number(kind) && is_number(wanted)))
-    fail(where, "its values have another type than expected");
+  if (kind != wanted && !(is_number(kind) && is_number(wanted))) fail(where, "its values have an unexpected type");
   const bool same = H5Tequal(stored, memory_type) > 0;
   if (!same && (!is_plain(stored) || !is_plain(memory_type))) fail(where, "its values are of variable length");
   const std::size_t size = H5Tget_size(memory_type);
@@ -127,7 +126,7 @@ bool is_text_attribute(const Object& object, const std::string& name) {
 
 std::string text_attribute(const Object& object, const std::string& name) {
   const Open attribute(object, name);
-  if (H5Tget_class(attribute.type.get()) != H5T_STRING) fail(attribute.where, "the attribute is not a text");
+  if (H5Tget_class(attribute.type.get()) != H5T_STRING) fail(attribute.where, "the attribute is not a string");
   if (attribute.count() != 1) fail(attribute.where, "the attribute is not one value");
   if (H5Tis_variable_str(attribute.type.get()) != 0) return variable_text(attribute);
   std::string text(attribute.plausible(1, H5Tget_size(attribute.type.get())), '\0');

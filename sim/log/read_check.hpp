@@ -7,10 +7,10 @@
 namespace onebit::sim {
 
 /// Reads everything in an HDF5 file, in the ways in which the readers of logs, traces, weights and checkpoints do, and
-/// closes it. It reads one value of each chunk, for which HDF5 reads all of it; contiguous values cannot mislead HDF5.
-/// Passes over errors of single objects, which their readers report. swmr: its writer may still be writing.
-/// Throws IoError if a group cannot be listed, so that not everything was read, and std::bad_alloc if HDF5 or this
-/// program could not allocate memory.
+/// closes it. It reads one value of each chunk, which makes HDF5 read the whole chunk. It skips contiguous data, which
+/// cannot make HDF5 misbehave. It passes over errors of single objects, which their readers report. swmr: its writer
+/// may still be writing. Throws IoError if a group cannot be listed, so that not everything was read, and
+/// std::bad_alloc if HDF5 or this program could not allocate memory.
 void read_everything(const std::string& path, bool swmr);
 
 /// Returns why a process must not read a file; empty if it may.

@@ -22,9 +22,10 @@ class LogWriter {
   /// writing fails. On failure it leaves no new file behind.
   LogWriter(const std::string& path, const LogHeader& header, bool overwrite);
 
-  /// Continues a log that has this header and no writer any more. `seen`: its rows when it was read. Cuts off the rows
-  /// beyond `keep` and appends `events` to the events that stay. Throws ConfigError if another program has the log open
-  /// or has written to it since it was read; IoError if the log lacks a column or writing fails.
+  /// Continues a log that has this header and that no program is writing any more. `seen`: its rows when it was read.
+  /// Cuts off the rows beyond `keep` and appends `events` to the events that stay. Throws ConfigError if another
+  /// program has the log open or has written to it since it was read; IoError if the log lacks a column or writing
+  /// fails.
   LogWriter(const std::string& path, const LogHeader& header, const LogRows& keep, const LogRows& seen,
             const std::vector<Event>& events = {});
 

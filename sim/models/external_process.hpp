@@ -25,9 +25,9 @@ class ExternalProcess {
   ExternalProcess(const ExternalProcess&) = delete;
   ExternalProcess& operator=(const ExternalProcess&) = delete;
 
-  /// Writes a request, a line, and starts the time of its answer: all of its lines must come within so many seconds,
-  /// which include those that the command takes to read the request. If the command has ended, the line is lost and the
-  /// next receive() reports it. Throws what receive() throws.
+  /// Writes a one-line request and starts the timer for its answer. All lines of the answer must arrive within the
+  /// given number of seconds, including the time that the command takes to read the request. If the command has ended,
+  /// the line is lost and the next receive() reports it. Throws what receive() throws.
   void send(const std::string& line, double seconds);
 
   /// Returns the next line of the answer, without its end. Throws WorkerError if the command ended, with its exit

@@ -148,7 +148,7 @@ class Waiting {
     std::unique_ptr<ExternalProgram> program = std::move(commands_[key(spec)].idle);
     if (program == nullptr) program = std::make_unique<ExternalProgram>(spec);
     if (program->layout() == expected) return program;
-    throw ConfigError("the worker program reports other tensors than before", where_of(spec),
+    throw ConfigError("the worker program now reports different tensors", where_of(spec),
                       "they must depend only on the words of `hello`");
   }
 

@@ -410,7 +410,7 @@ TEST_CASE("external: a program that fails before the first step is refused") {
   refused("old", {}, {"answers 'hello version=0"});
   refused("uninitialised", {}, {"gives no initial weights", "--model.init"});
   refused("initial", {}, {"initial weights are not all finite"});
-  refused("layout", {"--devices", "cpu:2"}, {"other tensors than before"});
+  refused("layout", {"--devices", "cpu:2"}, {"now reports different tensors"});
   refused("", {"--model.init", "absent.h5"}, {"absent.h5"});
 }
 

@@ -93,14 +93,20 @@ Index play_interrupted(const Folder& folder, const Arguments& sweep, const std::
   return interrupted;
 }
 
-/// Returns the runs of the sweep that holds a lock.
+/// Returns the runs of the sweep that holds a lock, without processes that only read a file for it, are being started,
+/// or have ended.
 std::vector<pid_t> children_of(const std::string& lock) {
   std::istringstream words(read_file(lock));
   std::string host, process;
   words >> host >> process;
   std::ifstream file("/proc/" + process + "/task/" + process + "/children");
   std::vector<pid_t> children;
-  for (pid_t child = 0; file >> child;) children.push_back(child);
+  const std::string own = line_of_process("/proc/" + process + "/cmdline");
+  for (pid_t child = 0; file >> child;) {
+    const std::string command = line_of_process("/proc/" + std::to_string(child) + "/cmdline");
+    if (!command.empty() && command != own && command.find("--read-for-parent") == std::string::npos)
+      children.push_back(child);
+  }
   return children;
 }
 

@@ -308,7 +308,7 @@ TEST_CASE("checkpoint: those of a removed log prevent a new log") {
   fs::remove(path);
   for (const Existing existing : {Existing::refuse, Existing::resume}) {
     CHECK_THROWS_WITH(run(config, path, existing),
-                      Catch::Matchers::Contains("of an earlier run are left, but not its log"));
+                      Catch::Matchers::Contains("found checkpoints of an earlier run, but its log is missing"));
   }
   CHECK(run(config, path, Existing::replace).result.status == RunStatus::finished);
   CHECK(checkpoints_of(path).empty());

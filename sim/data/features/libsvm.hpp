@@ -55,7 +55,7 @@ class LibsvmParser {
   LibsvmExamples& examples_;
   Index first_;                  // number of examples of other files
   Index offset_ = 0, line_ = 1;  // place after the word
-  std::string word_;             // begin of the current word
+  std::string word_;             // beginning of the current word
   bool has_label_ = false, in_comment_ = false;
   Index before_ = 0;  // last index of the line
 };
