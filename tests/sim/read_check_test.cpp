@@ -62,8 +62,9 @@ TEST_CASE("read check: a file that is refused stays refused, and the error names
   Answer refusal("HDF5 was ended by signal 11 while reading it");
   for (int i = 0; i < 2; ++i) {
     CHECK_THROWS_AS(h5::open_file(path, false), ConfigError);
-    CHECK_THROWS_WITH(GradientTrace(path),
-                      StartsWith("cannot read gradient trace: HDF5 was ended by signal 11 while reading it (" + path + ")"));
+    CHECK_THROWS_WITH(
+        GradientTrace(path),
+        StartsWith("cannot read gradient trace: HDF5 was ended by signal 11 while reading it (" + path + ")"));
   }
   CHECK(refusal.paths.size() == 1);
 }

@@ -31,7 +31,8 @@ constexpr Index idx_header(Index dimensions) {
   return 4 + 4 * dimensions;
 }
 
-/// Checks the header of a file of unsigned bytes with `dimensions` dimensions. Returns the size that the file should have.
+/// Checks the header of a file of unsigned bytes with `dimensions` dimensions. Returns the size that the file should
+/// have.
 Index idx_size(const Bytes& begin, Index dimensions);
 
 /// Checks that the whole file holds unsigned bytes with `dimensions` dimensions, and returns its layout.
