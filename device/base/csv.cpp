@@ -22,11 +22,13 @@ bool is_formula(std::string_view text) {
 }  // namespace
 
 std::string csv_text(const std::string& text) {
-  const std::string plain = (is_formula(text) ? "'" : "") + printable(text);
+  std::string plain;
+  if (is_formula(text)) plain += '\'';
+  plain += printable(text);
   if (plain.find_first_of(",\"") == std::string::npos) return plain;
   std::string quoted = "\"";
-  for (const char c : plain) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  for (const char c : plain) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted += '"';
 }
 
 std::string text_of_csv(const std::string& field) {
