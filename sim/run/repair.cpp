@@ -10,6 +10,7 @@
 #include "device/base/text.hpp"
 #include "sim/log/log_state.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/log/superblock.hpp"
 #include "sim/log/writer.hpp"
 #include "sim/run/branch_log.hpp"
 #include "sim/run/checkpoint.hpp"
@@ -65,6 +66,11 @@ void rewrite(const std::string& path, const LogReader& log, Index step, const st
   files::publish(fresh, path, "log", [] {});
 }
 
+/// Cuts off the advice to make the log again: it has just been repaired.
+std::string without_hint(const std::string& error) {
+  return error.substr(0, error.find(std::string("; ") + damaged_log_hint));
+}
+
 std::optional<std::string> repaired(const std::string& path, const Error& error) {
   if (log_is_in_use(path)) return {};
   const LogReader log(path, Damage::tolerated);
@@ -75,7 +81,8 @@ std::optional<std::string> repaired(const std::string& path, const Error& error)
   std::string text = "rows after step " + std::to_string(*step) + " could not be trusted and are computed again";
   if (!lost.empty()) text += "; not readable, and NaN up to that step: " + names_of(lost);
   rewrite(path, log, *step, text);
-  return "the log was damaged: " + text + "; the damaged log is " + path + ".damaged (" + error.what() + ")";
+  return "the log was damaged: " + text + "; the damaged log is " + path + ".damaged (" + without_hint(error.what()) +
+         ")";
 }
 
 }  // namespace
