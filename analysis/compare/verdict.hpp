@@ -62,7 +62,9 @@ struct Verdict {
   std::vector<std::uint32_t> seeds;  ///< seeds that finished in both arms, ascending
   Difference difference;             ///< difference of final losses over these seeds; its interval has level_of_each
   bool equivalent = false;           ///< whether within_margin holds and the arms can be judged
-  double visible = 0;      ///< if unresolved: the margin, or half of it where the seeds resolve the margin; else 0
+  /// If unresolved, the difference that seeds_needed refers to: the margin, or half of it if there are already enough
+  /// seeds to detect the margin. Otherwise 0.
+  double visible = 0;
   Index seeds_needed = 0;  ///< if unresolved: pairs needed to resolve `visible` with verdict_power; else 0
   Rates baseline_rates, arm_rates;
   std::string sentence;  ///< "b against a is not resolved (about 34 seeds would be needed): final loss ...; ..."

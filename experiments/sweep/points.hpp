@@ -22,8 +22,8 @@ struct Point {
 /// backend counts). A run has the same name in every sweep.
 std::string name_of(const Settings& values);
 
-/// Whether a run whose log has these values may have this name. If the options did not set the evaluations, the log
-/// records the values that were chosen.
+/// Whether `name` is a valid point name for a run whose log records these values of options. If the options did not set
+/// the evaluations, the log records the values that were chosen.
 bool is_named(const Settings& values, const std::string& name);
 
 /// Returns the number of examples per evaluation for all points that do not set it: the smallest of their defaults

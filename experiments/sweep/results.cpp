@@ -34,7 +34,7 @@ struct ForeignLog : ConfigError {
 
 void check_identity(const sim::LogReader& log, const std::string& name) {
   if (is_named(log.header().config, name)) return;
-  throw ForeignLog("the log does not belong to the run that its name says", log.path(),
+  throw ForeignLog("the log's contents do not match the run that its file name identifies", log.path(),
                    "it may have been moved, or written by another version; remove it, or give another -o DIR");
 }
 

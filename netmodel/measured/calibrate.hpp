@@ -29,8 +29,8 @@ struct Fit {
 Fit fit_selection(const std::vector<Measurement>& rows, const Cluster& start, Selection selection);
 
 /// Fits every all-reduce algorithm and the choice of `start`, and sorts the fits by their largest error, including
-/// errors on left-out rows. There is one exception: the choice of `start` comes first if no rows could be left out. It
-/// also comes first if no other fit's error is smaller both by more than kNoise and by more than a third.
+/// errors on left-out rows. The choice of `start` nevertheless comes first if no rows could be left out, or if no other
+/// fit's error is smaller both by more than kNoise and by more than a third.
 std::vector<Fit> calibrate(const std::vector<Measurement>& rows, const Cluster& start);
 
 /// Relative difference between two runs of one configuration (Table 1 of 1-bit Adam).

@@ -13,8 +13,9 @@ enum class FreezeScope { run, tensor };
 
 struct FreezeConfig {
   std::string policy = "fraction:0.15";  ///< fixed:K | fraction:F | auto | published | never
-  double threshold = 0.96;               ///< rules: least min(r, 1/r) that is stable, r = ||v_t||_1 / ||v_{t-lag}||_1
-  Index lag = 0;                         ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
+  /// Rules: the variance counts as stable if min(r, 1/r) is at least this, where r = ||v_t||_1 / ||v_{t-lag}||_1.
+  double threshold = 0.96;
+  Index lag = 0;    ///< rules: steps between the two norms; 0 means round(1 / (1 - beta2))
   Index after = 0;  ///< rules: dense updates before which nothing is frozen; at least the learning-rate warm-up
   Index dwell = 0;  ///< auto: steps for which the ratio has to stay at the threshold or above; 0: default_dwell(lag)
   FreezeScope scope = FreezeScope::run;  ///< rules: what is frozen at once

@@ -32,10 +32,10 @@ class PipeEnd {
 /// Shortens a text for a message: one line, not too long.
 std::string shown(const std::string& text);
 
-/// Runs `sh -c command` in its own process group, with no other file of this process open. The command is ended with
-/// its tree: its process group, and every process that has inherited its environment, in which a variable with a random
-/// name marks them. A process of another session or an orphan is thus found, too. Only one that has left the group and
-/// removed the variable from its environment is not.
+/// Runs `sh -c command` in its own process group, with no other file of this process open. Ending the command
+/// also ends its tree: its process group, and every process whose environment contains a marker, a variable with a
+/// random name. This also finds orphans and processes in other sessions. It misses only those that have left the group
+/// and removed the marker from their environment.
 ///
 /// A guard, which is a second shell, ends the tree if this process ends in any way without doing so.
 class ExternalCommand {

@@ -10,15 +10,15 @@
 
 namespace onebit::sim {
 
-/// Makes waits for answers end early once `requested` returns true, in all threads. At the time of a stop request, an
-/// honest program is given time for its answer, so that the step can be finished: two seconds, or twice the time of its
+/// Makes waits for answers end early once `requested` returns true, in all threads. After a stop request, a
+/// program still gets time to answer, so that the step can be finished: two seconds, or twice the time of its
 /// slowest answer so far if that is longer.
 void stop_waits_if(bool (*requested)());
 
 class ExternalProcess {
  public:
-  /// Starts the command. Throws IoError if the system cannot create a process. That a command does not exist shows only
-  /// when its first answer is received.
+  /// Starts the command. Throws IoError if the system cannot create a process. A command
+  /// that does not exist is detected only by the first receive().
   explicit ExternalProcess(std::string command);
   /// Closes the input, waits up to two seconds for the command to end by itself, and kills what is left of its tree.
   ~ExternalProcess();

@@ -146,18 +146,18 @@ TEST_CASE("trace values: values of another kind are refused") {
                   why);
   };
   const hsize_t length = 16;
-  refused(h5::Id(H5Tarray_create2(H5T_NATIVE_DOUBLE, 1, &length), H5Tclose), "another type");
-  refused(h5::Id(H5Tcreate(H5T_OPAQUE, 32), H5Tclose), "another type");
+  refused(h5::Id(H5Tarray_create2(H5T_NATIVE_DOUBLE, 1, &length), H5Tclose), "an unexpected type");
+  refused(h5::Id(H5Tcreate(H5T_OPAQUE, 32), H5Tclose), "an unexpected type");
   h5::Id compound(H5Tcreate(H5T_COMPOUND, 16), H5Tclose);
   REQUIRE(H5Tinsert(compound.get(), "a", 0, H5T_NATIVE_DOUBLE) >= 0);
-  refused(compound, "another type");
+  refused(compound, "an unexpected type");
   check_refused(
       [](const h5::Object& group) {
         std::vector<double> numbers(50);
         const hvl_t list = {numbers.size(), numbers.data()};
         write_attribute(group, h5::Id(H5Tvlen_create(H5T_NATIVE_DOUBLE), H5Tclose).get(), space_of({}), &list);
       },
-      "another type");
+      "an unexpected type");
 }
 
 TEST_CASE("trace values: sizes that the file cannot hold are refused before memory is taken") {

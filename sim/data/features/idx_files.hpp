@@ -9,7 +9,7 @@ namespace onebit::sim {
 struct IdxPair {
   std::string images;
   std::string labels;
-  std::string note;  ///< which pair was chosen among which; empty if there was only one
+  std::string note;  ///< which pair was chosen and what the alternatives were; empty if there was only one
 };
 
 /// Finds the pair of files; see make_idx for the rules. Throws ConfigError if there is no pair, or no way to choose

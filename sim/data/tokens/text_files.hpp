@@ -16,7 +16,8 @@ class TextReader {
   /// Takes a text. ends: whether it is the last of its file.
   using Take = std::function<void(const Bytes& text, bool ends)>;
 
-  /// in_pieces: files are read in small pieces, which are valid until `take` returns; if false, whole and to be kept.
+  /// in_pieces: reads files in small pieces, each valid only until `take` returns; if false, passes each file whole,
+  /// and `take` may keep it.
   TextReader(Switch mapping, bool in_pieces) : mapping_(mapping), in_pieces_(in_pieces) {}
 
   /// Reads the text of all paths, files or folders, in reading order (see make_text). Throws ConfigError if a path is
