@@ -1,5 +1,8 @@
 // The program `onebit`: finds the command and turns errors into one line and an exit status.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -87,6 +90,14 @@ int fail(const std::exception& error, int status) {
   return status;
 }
 
+/// Opens /dev/null for standard streams that are closed. A log would get their number otherwise, and everything that
+/// the program prints would go into the log.
+void open_standard_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream) std::abort();
+  }
+}
+
 bool is_over = false;  // whether main() returns
 
 /// HDF5 calls exit() where it gets no memory for an identifier. Without this, the program would end without a word.
@@ -121,6 +132,7 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace onebit::experiments;
+  open_standard_streams();
   if (is_reader(argc, argv)) return read_for_parent(argv);
   std::atexit(report_exit_of_library);
   wait_briefly(argv);

@@ -11,6 +11,7 @@
 #include "sim/log/reader.hpp"
 #include "sim/run/checkpoint.hpp"
 #include "sim/run/deciding_options.hpp"
+#include "sim/run/run_log.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -93,10 +94,13 @@ void refuse(const std::vector<Difference>& list, const OutputPolicy& policy, con
                     hint_for(list, policy, log));
 }
 
-/// Whether the run is over. A run that was killed while it closed its log is not.
+/// Whether the run is over. A run that was killed while it closed its log is not, nor is one whose log is damaged: a
+/// resumption repairs it.
 bool complete(const sim::LogReader& log) {
-  return log.closed() && log.unreadable_columns().empty() &&
-         (log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged);
+  const bool over = log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged;
+  if (!log.closed() || !over) return false;
+  sim::rows_beyond(log, {}, 0);
+  return log.unreadable_columns().empty();
 }
 
 }  // namespace

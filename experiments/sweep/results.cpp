@@ -146,8 +146,8 @@ void Results::forgive(const std::string& name) {
   try {
     sim::repair_log(log);
     return;
-  } catch (const Error&) {
-    // damaged, and there is no checkpoint to continue from
+  } catch (const sim::NotRepairable&) {
+    // set aside
   }
   fs::rename(log, path(name, ".damaged"));
   for (const sim::CheckpointFile& file : sim::checkpoints_of(log)) {

@@ -143,6 +143,10 @@ class Case:
         refused, defect = self.repetition()
         if defect:
             return "silent", f"{text}; {defect}"
+        if refused and killed:
+            return "silent", f"{text}; after a kill, the repetition refuses: {refused}"
+        if kind == "crashed" and not fault.startswith("alloc:"):
+            return "silent", text
         return ("refused", f"{text}; {refused}") if refused else (kind, text)
 
     def defect(self):

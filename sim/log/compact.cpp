@@ -71,7 +71,7 @@ void copy_group(const h5::Object& from, const h5::Object& to, int level) {
 /// Writes the copy and closes it.
 h5::Object write_copy(const std::string& path, const std::string& part, int level) {
   const h5::Object from = h5::open_own(path);
-  h5::Object to = create_part(part);
+  h5::Object to = create_part(part, h5::Space::paged);  // a run may continue it
   try {
     copy_group(from, to, level);
     h5::close_file(to);

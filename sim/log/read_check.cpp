@@ -46,8 +46,10 @@ std::string answer_for(const std::string& path, bool swmr) {
     if (known != all.answers.end()) return known->second;
   }
   const std::string answer = all.check(place_of(path), swmr);
+  if (!answer.empty()) return answer;  // a lack of time or memory may pass
   const std::lock_guard lock(all.mutex);
-  return all.answers.emplace(state, answer).first->second;
+  all.answers.emplace(state, answer);
+  return answer;
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ void require_readable(const std::string& path, bool swmr, const std::string& kin
   const std::string why = answer_for(path, swmr);
   if (why.empty()) return;
   throw ConfigError("cannot read " + kind + ": " + why, path,
-                    "the file is damaged: restore it from a copy, or make it again");
+                    "the file may be damaged: restore it from a copy, or make it again");
 }
 
 }  // namespace onebit::sim

@@ -1,6 +1,7 @@
 #include "sim/log/reader.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -40,6 +41,14 @@ Index read_count(const h5::Object& file, std::string_view name) {
   Index count = 0;
   h5::read_rows(dataset, H5T_NATIVE_INT64, std::span(&count, 1), 0);
   return count;
+}
+
+/// Whether the program knows the values of all enumerations.
+bool is_known(const TrafficRow& row) {
+  using netmodel::Collective, netmodel::Direction, netmodel::WireType;
+  return row.collective <= static_cast<std::uint8_t>(Collective::tree) &&
+         row.direction <= static_cast<std::uint8_t>(Direction::both) &&
+         row.dtype <= static_cast<std::uint8_t>(WireType::packed);
 }
 
 }  // namespace
@@ -115,7 +124,9 @@ struct LogReader::File {
     if (sizes.empty()) h5::fail(dataset.where, "it is a scalar instead of rows");
     const Index rows = std::min(most, as_index(sizes[0], dataset.where));
     if (damage == Damage::refused && !superblock.is_truncated()) return rows;
-    const Index stored = h5::stored_rows(dataset, rows, static_cast<Index>(superblock.size));
+    std::error_code error;  // a live log has grown since it was opened
+    const std::uintmax_t size = std::filesystem::file_size(object.where.file, error);
+    const Index stored = h5::stored_rows(dataset, rows, error ? 0 : static_cast<Index>(size));
     if (damage == Damage::refused && stored < rows) refuse_truncated(superblock, object.where.file);
     return stored;
   }
@@ -313,24 +324,21 @@ std::vector<Event> LogReader::events() const {
 
 std::vector<StepTraffic> LogReader::traffic() const {
   std::vector<TrafficRow> rows;
-  file_->reads("traffic", [&] {
+  const auto read = [&] {
     file_->read_single(file_->open_column("traffic"), h5::traffic_type(),
                        static_cast<std::size_t>(file_->rows_of("traffic")), rows);
-  });
+    if (std::ranges::all_of(rows, is_known)) return;
+    h5::fail({h5::Access::read, path(), "/traffic"},
+             "it has a collective, direction or dtype that this program does not know");
+  };
+  if (!file_->reads("traffic", read)) return {};
   std::vector<StepTraffic> result;
   result.reserve(rows.size());
   for (const TrafficRow& row : rows) {
-    using netmodel::Collective, netmodel::Direction, netmodel::WireType;
-    const bool known = row.collective <= static_cast<std::uint8_t>(Collective::tree) &&
-                       row.direction <= static_cast<std::uint8_t>(Direction::both) &&
-                       row.dtype <= static_cast<std::uint8_t>(WireType::packed);
-    if (!known)
-      h5::fail({h5::Access::read, path(), "/traffic"},
-               "it has a collective, direction or dtype that this program does not know");
     result.push_back({row.step,
-                      {static_cast<Collective>(row.collective), static_cast<Direction>(row.direction),
-                       static_cast<WireType>(row.dtype), row.group_size, row.messages, row.payload_bytes, row.tensor,
-                       row.overlaps_backward != 0}});
+                      {static_cast<netmodel::Collective>(row.collective),
+                       static_cast<netmodel::Direction>(row.direction), static_cast<netmodel::WireType>(row.dtype),
+                       row.group_size, row.messages, row.payload_bytes, row.tensor, row.overlaps_backward != 0}});
   }
   return result;
 }

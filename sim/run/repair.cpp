@@ -1,14 +1,19 @@
 #include "sim/run/repair.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <vector>
 
-#include "device/base/error.hpp"
 #include "device/base/files.hpp"
 #include "device/base/text.hpp"
+#include "sim/log/descriptor.hpp"
 #include "sim/log/log_state.hpp"
+#include "sim/log/output_file.hpp"
 #include "sim/log/reader.hpp"
 #include "sim/log/superblock.hpp"
 #include "sim/log/writer.hpp"
@@ -19,26 +24,49 @@
 namespace onebit::sim {
 namespace {
 
+/// Reads all rows, so that the log notes the columns that it cannot read.
+void read_all(const LogReader& log) {
+  rows_beyond(log, {}, 0);
+}
+
+/// Whether every row of a log can be read; if not, sets the reason.
+bool is_sound(const std::string& path, std::string& reason) {
+  try {
+    read_all(LogReader(path));
+    return true;
+  } catch (const Error& error) {
+    reason = error.what();
+    return false;
+  }
+}
+
+/// Throws IoError if the system cannot read all bytes of a file, or if HDF5 had no memory: such a failure is no damage,
+/// and may pass.
+void require_damage(const std::string& path, const std::string& reason) {
+  if (reason.find("memory allocation") != std::string::npos) throw IoError(reason);
+  const Descriptor file(path, O_RDONLY);
+  std::vector<char> piece(std::size_t{1} << 20);
+  off_t place = 0;
+  ssize_t count = 0;
+  while ((count = file.read_at(piece.data(), piece.size(), place)) > 0) place += count;
+  if (count < 0) throw IoError("cannot read log: " + std::string(std::strerror(errno)), path);
+}
+
+/// Waits for readers, which hold a log for a moment.
+void wait_until_unused(const std::string& path) {
+  for (int tries = 20; log_is_in_use(path); usleep(100'000)) {
+    if (--tries == 0) {
+      throw ConfigError("cannot repair log: another program has it open", path, "wait until it ends, or stop it");
+    }
+  }
+}
+
 /// Returns the step of the newest intact checkpoint whose rows the log has.
 std::optional<Index> newest_checkpoint(const std::string& path, const LogReader& log) {
   for (const CheckpointFile& file : checkpoints_of(path)) {
     if (defect_of_checkpoint(file.path, log).empty()) return file.step;
   }
   return {};
-}
-
-/// Reads all rows, so that the log notes the columns that it cannot read.
-void read_all(const LogReader& log) {
-  rows_beyond(log, {}, 0);
-}
-
-bool is_sound(const std::string& path) {
-  try {
-    read_all(LogReader(path));
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 /// Whether a column may be lost: its values then read as not applicable.
@@ -54,16 +82,70 @@ std::string names_of(const std::vector<UnreadableColumn>& columns) {
   return join(names, ", ");
 }
 
-/// Writes the rows up to `step` to another file, which then replaces the log.
-void rewrite(const std::string& path, const LogReader& log, Index step, const std::string& text) {
-  const std::string fresh = path + ".repaired", damaged = path + ".damaged";
-  LogWriter writer(fresh, log.header(), /*overwrite=*/true);
-  copy_log(log, step, writer);
-  writer.append(Event{step, "repair", text});
+/// Opens a log and tries all of its columns. Throws NotRepairable if not even its header can be read.
+LogReader readable_part(const std::string& path, const std::string& reason) {
+  try {
+    LogReader log(path, Damage::tolerated);
+    read_all(log);
+    return log;
+  } catch (const Error&) {
+    throw NotRepairable(reason);
+  }
+}
+
+/// Writes the rows up to the newest checkpoint to a new log. Returns what it says about that.
+std::string write_sound_part(const std::string& path, const std::string& fresh, const std::string& reason) {
+  const LogReader log = readable_part(path, reason);
+  const std::vector<UnreadableColumn>& lost = log.unreadable_columns();
+  const std::optional<Index> step = newest_checkpoint(path, log);
+  if (!step || !std::ranges::all_of(lost, is_dispensable)) throw NotRepairable(reason);
+  std::string text = "rows after step " + std::to_string(*step) + " could not be trusted and are computed again";
+  if (!lost.empty()) text += "; not readable, and NaN up to that step: " + names_of(lost);
+  LogWriter writer(fresh, log.header(), /*overwrite=*/false);
+  copy_log(log, *step, writer);
+  if (!holds(writer.rows(), run_state_of(checkpoint_path(path, *step)).rows)) throw NotRepairable(reason);
+  writer.append(Event{*step, "repair", text});
   writer.close(RunStatus::stopped);
-  unlink(damaged.c_str());
-  if (link(path.c_str(), damaged.c_str()) != 0) throw IoError("cannot keep the damaged log", damaged);
-  files::publish(fresh, path, "log", [] {});
+  return text;
+}
+
+/// Gives a file a second name, PATH.damaged or PATH.damaged-2 and so on, or copies it on a file system without links.
+/// Returns the name; empty, with errno set, if that fails.
+std::string keep(const std::string& path) {
+  for (int number = 1;; ++number) {
+    const std::string name = path + ".damaged" + (number == 1 ? "" : "-" + std::to_string(number));
+    if (link(path.c_str(), name.c_str()) == 0) return name;
+    if (errno == EEXIST) continue;
+    std::error_code error;
+    if (std::filesystem::copy_file(path, name, error)) return name;
+    errno = error.value();
+    return "";
+  }
+}
+
+/// Replaces the log by another file, unless a program has opened or changed it since it was `seen`. Returns the name
+/// under which the damaged log is kept.
+std::string put_in_place(const std::string& path, const std::string& fresh, const struct stat& seen) {
+  std::string kept;
+  files::synchronize_path(fresh, "log");
+  replace_unused(path, [&] {
+    struct stat now {};
+    if (stat(path.c_str(), &now) != 0) return -1;
+    errno = EBUSY;
+    if (now.st_ino != seen.st_ino || now.st_size != seen.st_size || now.st_mtim.tv_sec != seen.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != seen.st_mtim.tv_nsec) {
+      return -1;
+    }
+    kept = keep(path);
+    if (kept.empty()) return -1;
+    if (rename(fresh.c_str(), path.c_str()) == 0) return 0;
+    const int error = errno;
+    unlink(kept.c_str());
+    errno = error;
+    return -1;
+  });
+  files::synchronize_folder_of(path);
+  return kept;
 }
 
 /// Cuts off the advice to make the log again: it has just been repaired.
@@ -71,35 +153,22 @@ std::string without_hint(const std::string& error) {
   return error.substr(0, error.find(std::string("; ") + damaged_log_hint));
 }
 
-std::optional<std::string> repaired(const std::string& path, const Error& error) {
-  if (log_is_in_use(path)) return {};
-  const LogReader log(path, Damage::tolerated);
-  read_all(log);
-  const std::vector<UnreadableColumn>& lost = log.unreadable_columns();
-  const std::optional<Index> step = newest_checkpoint(path, log);
-  if (!step || !std::ranges::all_of(lost, is_dispensable)) return {};
-  std::string text = "rows after step " + std::to_string(*step) + " could not be trusted and are computed again";
-  if (!lost.empty()) text += "; not readable, and NaN up to that step: " + names_of(lost);
-  rewrite(path, log, *step, text);
-  return "the log was damaged: " + text + "; the damaged log is " + path + ".damaged (" + without_hint(error.what()) +
-         ")";
-}
-
 }  // namespace
 
 std::optional<std::string> repair_log(const std::string& path) {
-  if (is_sound(path)) return {};
+  std::string reason;
+  if (is_sound(path, reason) || is_sound(path, reason)) return {};  // a disk or a network may fail once
+  require_damage(path, reason);
+  wait_until_unused(path);
+  struct stat seen {};
+  if (stat(path.c_str(), &seen) != 0) throw IoError("cannot read log: " + std::string(std::strerror(errno)), path);
+  const std::string fresh = files::temporary_name(path);
   try {
-    read_all(LogReader(path));
-    return {};  // the first failure was one of the disk or the network
-  } catch (const Error& error) {
-    std::optional<std::string> text;
-    try {
-      text = repaired(path, error);
-    } catch (const ConfigError&) {
-      // not even the header can be read: the first error says why
-    }
-    if (text) return text;
+    const std::string text = write_sound_part(path, fresh, reason);
+    const std::string kept = put_in_place(path, fresh, seen);
+    return "the log was damaged: " + text + "; the damaged log is " + kept + " (" + without_hint(reason) + ")";
+  } catch (...) {
+    unlink(fresh.c_str());
     throw;
   }
 }

@@ -4,13 +4,21 @@
 #include <optional>
 #include <string>
 
+#include "device/base/error.hpp"
+
 namespace onebit::sim {
+
+/// A log is damaged and cannot be repaired. The message says what is wrong with the log.
+class NotRepairable : public ConfigError {
+  using ConfigError::ConfigError;
+};
 
 /// Reads every row of a log. If that fails although a checkpoint of the log is intact (a write was torn by a power
 /// failure, say), replaces the log by one with the rows up to the newest such checkpoint and keeps the damaged one as
-/// PATH.damaged. A floating-point column that cannot be read is NaN in the new log. Returns a sentence that says so,
-/// which is also an event of the new log; nothing if the log is sound. Throws the error of the first attempt if the
-/// log is in use, if there is no such checkpoint, or if its header, its strings or a column of integers cannot be read.
+/// PATH.damaged (PATH.damaged-2 and so on if that exists). A floating-point column that cannot be read is NaN in the
+/// new log. Returns a sentence that says so, which is also an event of the new log; nothing if the log is sound. Throws
+/// NotRepairable if there is no such checkpoint, or if the header, the strings or a column of integers cannot be read;
+/// ConfigError if another program has the log open; IoError if the system refuses to read or write.
 std::optional<std::string> repair_log(const std::string& path);
 
 }  // namespace onebit::sim

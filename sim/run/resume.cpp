@@ -18,12 +18,6 @@ LogRows committed_rows(const LogReader& log) {
           log.committed_rows("probes")};
 }
 
-/// Whether a log has the rows that a checkpoint counts, except events, which may have been replaced.
-bool holds(const LogRows& log, const LogRows& rows) {
-  return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
-         log.probes >= rows.probes && log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
-}
-
 void require_same_problem(const LogReader& log, const VirtualCluster& cluster) {
   const LogHeader& header = log.header();
   if (header.data_hash != cluster.data().hash()) {
@@ -68,6 +62,11 @@ Index identity_of(const LogHeader& header) {
     hash.add(text->c_str(), text->size() + 1);
   }
   return static_cast<Index>(hash.value());
+}
+
+bool holds(const LogRows& log, const LogRows& rows) {
+  return log.steps >= rows.steps && log.workers >= rows.workers && log.tensors >= rows.tensors &&
+         log.probes >= rows.probes && log.evaluations >= rows.evaluations && log.traffic >= rows.traffic;
 }
 
 std::string defect_of_checkpoint(const std::string& path, const LogReader& log) {

@@ -11,6 +11,9 @@ namespace onebit::sim {
 /// Returns a number that identifies a log. A checkpoint stores the number of the log that it belongs to.
 Index identity_of(const LogHeader& header);
 
+/// Whether a log has the rows that a checkpoint counts, except events, which may have been replaced.
+bool holds(const LogRows& log, const LogRows& rows);
+
 /// Returns why a checkpoint of a log cannot be used; empty if it can.
 std::string defect_of_checkpoint(const std::string& path, const LogReader& log);
 

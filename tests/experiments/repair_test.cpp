@@ -12,6 +12,7 @@
 using namespace onebit;
 using namespace onebit::tests;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -91,7 +92,25 @@ TEST_CASE("repair: a log with a torn column is shown, and continues from its che
                    whole.begin() + static_cast<long>(30 * tensors)));
   CHECK(std::ranges::count(sim::LogReader(folder / "run.h5").events(), "repair", &sim::Event::kind) == 1);
   CHECK(fs::exists(folder / "run.h5.damaged"));
-  CHECK_FALSE(fs::exists(folder / "run.h5.repaired"));
+
+  // The finished log is damaged, too: both damaged logs are kept.
+  damage(folder / "run.h5", "tensors/variance_l2");
+  const Outcome again = run_onebit(folder, with_tensors({"--resume"}));
+  CAPTURE(again.err);
+  CHECK(again.status == 0);
+  CHECK_THAT(again.err, Contains("the damaged log is run.h5.damaged-2"));
+  CHECK(same_bits(column(folder / "run.h5", "steps/loss"), column(folder / "whole.h5", "steps/loss")));
+  for (const std::string& name : entries(folder)) CHECK_THAT(name, !EndsWith(".part"));
+}
+
+TEST_CASE("repair: a program without standard streams does not write to its own log") {
+  const Folder folder;
+  for (const char* closed : {">&-", "2>&-", "<&- >&- 2>&-"}) {
+    const Outcome run = run_in(folder, joined({"bash", "-c", "exec \"$@\" " + std::string(closed), "bash"},
+                                              onebit_command(checkpointing({"--overwrite", "--progress"}))));
+    CAPTURE(closed, run.err);
+    CHECK(sim::LogReader(folder / "run.h5").status() == sim::RunStatus::finished);
+  }
 }
 
 TEST_CASE("repair: without a checkpoint, or without the steps, a damaged log is refused as before") {
