@@ -123,7 +123,7 @@ struct LogReader::File {
     const auto sizes = h5::extents(dataset);
     if (sizes.empty()) h5::fail(dataset.where, "it is a scalar instead of rows");
     const Index rows = std::min(most, as_index(sizes[0], dataset.where));
-    if (damage == Damage::refused && !superblock.is_truncated()) return rows;
+    if (!superblock.is_truncated()) return rows;
     std::error_code error;  // a live log has grown since it was opened
     const std::uintmax_t size = std::filesystem::file_size(object.where.file, error);
     const Index stored = h5::stored_rows(dataset, rows, error ? 0 : static_cast<Index>(size));

@@ -113,7 +113,8 @@ std::string write_sound_part(const std::string& path, const std::string& fresh, 
 /// Returns the name; empty, with errno set, if that fails.
 std::string keep(const std::string& path) {
   for (int number = 1;; ++number) {
-    const std::string name = path + ".damaged" + (number == 1 ? "" : "-" + std::to_string(number));
+    std::string name = path + ".damaged";
+    if (number > 1) name.append("-").append(std::to_string(number));
     if (link(path.c_str(), name.c_str()) == 0) return name;
     if (errno == EEXIST) continue;
     std::error_code error;
@@ -150,7 +151,8 @@ std::string put_in_place(const std::string& path, const std::string& fresh, cons
 
 /// Cuts off the advice to make the log again: it has just been repaired.
 std::string without_hint(const std::string& error) {
-  return error.substr(0, error.find(std::string("; ") + damaged_log_hint));
+  const std::size_t hint = error.find(damaged_log_hint);
+  return hint == std::string::npos ? error : error.substr(0, hint - 2);
 }
 
 }  // namespace
