@@ -327,14 +327,20 @@ TEST_CASE("log: truncated at any length is an error") {
   const Folder folder;
   write_closed(folder / "closed.h5");
   write_killed(folder / "killed.h5");
-  for (const std::string name : {"closed.h5", "killed.h5"}) {
-    const std::string content = read_file(folder / name);
-    for (std::size_t size = 0; size < content.size(); size += size < 100 ? 1 : content.size() / 100) {
-      write_file(folder / "cut.h5", content.substr(0, size));
-      INFO(name << " cut to " << size << " of " << content.size());
-      CHECK(complains(folder / "cut.h5"));
+  Child child([&] {
+    for (const std::string name : {"closed.h5", "killed.h5"}) {
+      const std::string content = read_file(folder / name);
+      for (std::size_t size = 0; size < content.size(); size += size < 100 ? 1 : content.size() / 100) {
+        write_file(folder / "cut.h5", content.substr(0, size));
+        if (complains(folder / "cut.h5")) continue;
+        std::fprintf(stderr, "%s cut to %zu of %zu is no error\n", name.c_str(), size, content.size());
+        _exit(1);
+      }
     }
-  }
+    _exit(0);  // at once: on damaged files HDF5 itself leaks memory, and a leak checker would say so
+    return 0;
+  });
+  CHECK(child.wait() == 0);
 }
 
 TEST_CASE("log: flipped bytes never crash the reader") {
