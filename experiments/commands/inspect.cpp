@@ -6,7 +6,6 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/output/summary_output.hpp"
 #include "experiments/study/unfinished.hpp"
-#include "sim/run/run_log.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -64,19 +63,13 @@ Json log_json(const sim::LogReader& log, const std::optional<Unfinished>& unfini
   return unfinished ? json.with("unfinished", unfinished_json(*unfinished)) : json;
 }
 
-/// Opens a log and tries all of its columns.
-sim::LogReader readable_part(const std::string& path) {
-  sim::LogReader log(path, sim::Damage::tolerated);
-  sim::rows_beyond(log, {}, 0);
-  return log;
-}
-
 int inspect(const Options& options) {
   if (options.arguments.empty()) throw ConfigError("no log named", "inspect", "onebit inspect FILE.h5");
   std::vector<Json> objects;
   for (const std::string& path : options.arguments) {
     const std::optional<Unfinished> unfinished = unfinished_run(path);
-    const sim::LogReader log = readable_part(path);
+    const sim::LogReader log(path, sim::Damage::tolerated);
+    log.read_all();  // so that it notes all damage
     if (options.json) {
       objects.push_back(log_json(log, unfinished));
     } else {

@@ -11,7 +11,6 @@
 #include "sim/log/reader.hpp"
 #include "sim/run/checkpoint.hpp"
 #include "sim/run/deciding_options.hpp"
-#include "sim/run/run_log.hpp"
 
 namespace onebit::experiments {
 namespace {
@@ -99,7 +98,7 @@ void refuse(const std::vector<Difference>& list, const OutputPolicy& policy, con
 bool complete(const sim::LogReader& log) {
   const bool over = log.status() == sim::RunStatus::finished || log.status() == sim::RunStatus::diverged;
   if (!log.closed() || !over) return false;
-  sim::rows_beyond(log, {}, 0);
+  log.read_all();
   return log.unreadable_columns().empty();
 }
 

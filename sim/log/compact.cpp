@@ -83,10 +83,6 @@ h5::Object write_copy(const std::string& path, const std::string& part, int leve
   }
 }
 
-std::string part_of(const std::string& path) {
-  return path + ".part";
-}
-
 }  // namespace
 
 void compress_log(const std::string& path, int level) {

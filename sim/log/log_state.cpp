@@ -1,6 +1,7 @@
 #include "sim/log/log_state.hpp"
 
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
@@ -9,6 +10,12 @@
 #include "sim/log/superblock.hpp"
 
 namespace onebit::sim {
+
+std::optional<FileState> state_of(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return {};
+  return FileState{file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+}
 
 bool log_is_closed(const std::string& path) {
   try {

@@ -1,9 +1,27 @@
 #pragma once
 // Finds the state of a log without opening it as HDF5, which would lock it.
 
+#include <sys/types.h>
+
+#include <compare>
+#include <optional>
 #include <string>
 
 namespace onebit::sim {
+
+/// Identifies a file and its contents: they have changed if one of these has.
+struct FileState {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  time_t changed = 0;  ///< time of the last change, in seconds
+  long nanoseconds = 0;
+
+  friend auto operator<=>(const FileState&, const FileState&) = default;
+};
+
+/// Returns the state of a file; nothing, with errno set, if the system does not tell.
+std::optional<FileState> state_of(const std::string& path);
 
 /// Whether the file exists, is not truncated, and was closed by its writer. False if the file is not HDF5.
 bool log_is_closed(const std::string& path);

@@ -24,7 +24,6 @@ int descriptor(const h5::Object& file) {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPart = ".part";  // ends the temporary name of a log
 constexpr const char* kLogHint = "--overwrite replaces it; `onebit run --resume` continues it";
 
 bool names(const std::string& path, int fd) {
@@ -67,6 +66,10 @@ void replace_unused(const std::string& path, const std::function<int()>& replace
   if (replace() != 0) throw ConfigError("cannot overwrite log: " + std::string(std::strerror(errno)), path);
 }
 
+std::string part_of(const std::string& path) {
+  return path + ".part";
+}
+
 void check_replaceable(const std::string& path, bool overwrite) {
   if (replaces(path, overwrite)) replace_unused(path, [] { return 0; });
 }
@@ -84,7 +87,7 @@ h5::Object create_part(const std::string& path, h5::Space space) {
 
 h5::Object create_unnamed(const std::string& path, bool overwrite) {
   replaces(path, overwrite, kLogHint);
-  h5::Object file = create_part(path + kPart, h5::Space::paged);
+  h5::Object file = create_part(part_of(path), h5::Space::paged);
   file.where.file = path;
   return file;
 }
@@ -92,7 +95,7 @@ h5::Object create_unnamed(const std::string& path, bool overwrite) {
 // Unlike a rename, a link never replaces a file that another program has created in the meantime.
 void give_name(const h5::Object& file, bool overwrite) {
   const std::string& path = file.where.file;
-  const std::string part = path + kPart;
+  const std::string part = part_of(path);
   if (!names(part, descriptor(file))) h5::fail(file.where, "another program has replaced it");
   if (replaces(path, overwrite, kLogHint)) {
     return replace_unused(path, [&] { return rename(part.c_str(), path.c_str()); });
@@ -170,7 +173,7 @@ void remove_output(const h5::Object& file) noexcept {
     return;
   }
   try {
-    for (const std::string& path : {file.where.file, file.where.file + kPart}) {
+    for (const std::string& path : {file.where.file, part_of(file.where.file)}) {
       if (names(path, descriptor(file))) unlink(path.c_str());
     }
   } catch (const IoError&) {

@@ -14,6 +14,9 @@ namespace onebit::sim {
 /// has the file open or `path` is anything but a regular file.
 void check_replaceable(const std::string& path, bool overwrite);
 
+/// Returns the temporary name PATH.part, under which a log or another HDF5 output is written.
+std::string part_of(const std::string& path);
+
 /// Creates a file that has a temporary name. An existing one, which a killed program has left, is removed first, unless
 /// a program has it open; so is a link, which is never followed. Throws ConfigError.
 h5::Object create_part(const std::string& path, h5::Space space = h5::Space::packed);

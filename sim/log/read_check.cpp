@@ -1,26 +1,22 @@
 #include "sim/log/read_check.hpp"
 
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "device/base/error.hpp"
+#include "sim/log/log_state.hpp"
 
 namespace onebit::sim {
 namespace {
-
-/// Names one state of a file: device, inode, size, and time of the last change in seconds and nanoseconds.
-using State = std::tuple<dev_t, ino_t, off_t, time_t, long>;
 
 /// The check, and its answers.
 struct Checked {
   ReadCheck check;
   std::mutex mutex;
-  std::map<State, std::string> answers;
+  std::map<FileState, std::string> answers;
 };
 
 Checked& checked() {
@@ -36,18 +32,17 @@ std::string place_of(const std::string& path) {
 }
 
 std::string answer_for(const std::string& path, bool swmr) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return "";  // opening it gives the reason
+  const std::optional<FileState> state = state_of(path);
+  if (!state) return "";  // opening it gives the reason
   Checked& all = checked();
-  const State state{file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
   {
     const std::lock_guard lock(all.mutex);
-    const auto known = all.answers.find(state);
+    const auto known = all.answers.find(*state);
     if (known != all.answers.end()) return known->second;
   }
   const std::string answer = all.check(place_of(path), swmr);
   const std::lock_guard lock(all.mutex);
-  return all.answers.emplace(state, answer).first->second;
+  return all.answers.emplace(*state, answer).first->second;
 }
 
 }  // namespace

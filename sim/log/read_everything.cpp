@@ -8,6 +8,7 @@
 #include "sim/log/h5.hpp"
 #include "sim/log/read_check.hpp"
 #include "sim/log/reader.hpp"
+#include "sim/log/types.hpp"
 
 namespace onebit::sim {
 namespace {
@@ -122,13 +123,18 @@ class Walk {
 
 constexpr double most_bytes_of_rows = 32e6;
 
-/// About the memory that the rows of a log take.
+/// Bytes of the committed rows of a log, not compressed.
 double bytes_of_rows(const LogReader& log) {
-  const auto rows = [&](const char* group) { return static_cast<double>(log.committed_rows(group)); };
-  const auto workers = static_cast<double>(log.header().workers);
-  const auto tensors = static_cast<double>(log.header().tensors.size());
-  return 250 * rows("steps") + 16 * workers * rows("workers") + 100 * tensors * rows("tensors") + 160 * rows("probes") +
-         40 * rows("evaluations") + 400 * rows("events") + 200 * rows("traffic");
+  double bytes = 0;
+  for (const Column& column : log_columns()) {
+    if (column.shape == Shape::scalar || column.type == ColumnType::compound || !has(log.header(), column)) continue;
+    double width = 1;
+    if (column.shape == Shape::rows_by_workers) width = static_cast<double>(log.header().workers);
+    if (column.shape == Shape::rows_by_tensors) width = static_cast<double>(log.header().tensors.size());
+    const auto value = static_cast<double>(H5Tget_size(h5::column_type(column.type).get()));
+    bytes += value * width * static_cast<double>(log.committed_rows(column.group));
+  }
+  return bytes;
 }
 
 void read_as_log(const std::string& path) {

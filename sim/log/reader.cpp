@@ -294,6 +294,16 @@ const std::vector<UnreadableColumn>& LogReader::unreadable_columns() const {
   return file_->unreadable;
 }
 
+void LogReader::read_all() const {
+  steps();
+  if (header().per_worker) workers();
+  if (header().per_tensor) tensors();
+  if (header().probed) probes();
+  evaluations();
+  events();
+  traffic();
+}
+
 std::vector<double> LogReader::column(const std::string& name) const {
   const h5::Object dataset = file_->open_column(name);
   const Index rows = file_->rows_of(name.substr(0, name.find('/')));

@@ -1,6 +1,5 @@
 #include "sim/run/repair.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,15 +23,10 @@
 namespace onebit::sim {
 namespace {
 
-/// Reads all rows, so that the log notes the columns that it cannot read.
-void read_all(const LogReader& log) {
-  rows_beyond(log, {}, 0);
-}
-
 /// Whether every row of a log can be read; if not, sets the reason.
 bool is_sound(const std::string& path, std::string& reason) {
   try {
-    read_all(LogReader(path));
+    LogReader(path).read_all();
     return true;
   } catch (const Error& error) {
     reason = error.what();
@@ -86,7 +80,7 @@ std::string names_of(const std::vector<UnreadableColumn>& columns) {
 LogReader readable_part(const std::string& path, const std::string& reason) {
   try {
     LogReader log(path, Damage::tolerated);
-    read_all(log);
+    log.read_all();
     return log;
   } catch (const Error&) {
     throw NotRepairable(reason);
@@ -126,17 +120,14 @@ std::string keep(const std::string& path) {
 
 /// Replaces the log by another file, unless a program has opened or changed it since it was `seen`. Returns the name
 /// under which the damaged log is kept.
-std::string put_in_place(const std::string& path, const std::string& fresh, const struct stat& seen) {
+std::string put_in_place(const std::string& path, const std::string& fresh, const FileState& seen) {
   std::string kept;
   files::synchronize_path(fresh, "log");
   replace_unused(path, [&] {
-    struct stat now {};
-    if (stat(path.c_str(), &now) != 0) return -1;
+    const std::optional<FileState> now = state_of(path);
+    if (!now) return -1;
     errno = EBUSY;
-    if (now.st_ino != seen.st_ino || now.st_size != seen.st_size || now.st_mtim.tv_sec != seen.st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != seen.st_mtim.tv_nsec) {
-      return -1;
-    }
+    if (*now != seen) return -1;
     kept = keep(path);
     if (kept.empty()) return -1;
     if (rename(fresh.c_str(), path.c_str()) == 0) return 0;
@@ -162,12 +153,12 @@ std::optional<std::string> repair_log(const std::string& path) {
   if (is_sound(path, reason) || is_sound(path, reason)) return {};  // a disk or a network may fail once
   require_damage(path, reason);
   wait_until_unused(path);
-  struct stat seen {};
-  if (stat(path.c_str(), &seen) != 0) throw IoError("cannot read log: " + std::string(std::strerror(errno)), path);
+  const std::optional<FileState> seen = state_of(path);
+  if (!seen) throw IoError("cannot read log: " + std::string(std::strerror(errno)), path);
   const std::string fresh = files::temporary_name(path);
   try {
     const std::string text = write_sound_part(path, fresh, reason);
-    const std::string kept = put_in_place(path, fresh, seen);
+    const std::string kept = put_in_place(path, fresh, *seen);
     return "the log was damaged: " + text + "; the damaged log is " + kept + " (" + without_hint(reason) + ")";
   } catch (...) {
     unlink(fresh.c_str());

@@ -236,7 +236,7 @@ struct TraceWriter::File {
 
 TraceWriter::TraceWriter(const std::string& path, Index parameters, bool overwrite, Index worker_rows, Index steps) {
   check_replaceable(path, overwrite);
-  file_.reset(new File{path, overwrite, create_part(path + ".part")});
+  file_.reset(new File{path, overwrite, create_part(part_of(path))});
   file_->file.where.kind = "parameters";
   file_->params = h5::create_rows(file_->file, "params", H5T_NATIVE_FLOAT, parameters);
   if (worker_rows == 0) return;

@@ -131,15 +131,14 @@ std::vector<float> read_weights(const std::string& path, std::span<const compres
 }
 
 void check_weights_output(const std::string& path, const std::string& log, bool overwrite) {
-  for (const std::string& taken : {path, path + ".part"}) {
+  for (const std::string& taken : {path, part_of(path)}) {
     if (!log.empty() && fs::weakly_canonical(taken) == fs::weakly_canonical(log)) {
       throw ConfigError("the log and the weights would be the same file", "out " + log + ", weights-out " + path,
                         "give them different names");
     }
   }
-  if (fs::exists(path + ".part")) {
-    throw ConfigError("cannot write weights: the temporary file already exists", path + ".part",
-                      "move it or remove it");
+  if (fs::exists(part_of(path))) {
+    throw ConfigError("cannot write weights: the temporary file already exists", part_of(path), "move it or remove it");
   }
   const fs::path folder = fs::absolute(path).parent_path();
   if (!fs::is_directory(folder)) throw ConfigError("cannot write weights: no such folder", path);
@@ -148,7 +147,7 @@ void check_weights_output(const std::string& path, const std::string& log, bool 
 }
 
 void write_weights(const std::string& path, std::span<const compress::Tensor> tensors, std::span<const float> weights) {
-  const std::string part = path + ".part";
+  const std::string part = part_of(path);
   h5::Object file = create_part(part);
   file.where.kind = "weights";
   try {
