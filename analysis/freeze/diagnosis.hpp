@@ -28,7 +28,6 @@ enum class Cause {
   not_finished,
   many_masked,
   no_feedback,
-  damaged,
 };
 
 struct Finding {

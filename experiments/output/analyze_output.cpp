@@ -153,23 +153,13 @@ Json theory_json(const analysis::TheoryView& view) {
                                                      {"input_square", view.error.input_square}})}});
 }
 
-/// Returns the findings on a log. Parts of the log that were not read before may turn out to be damaged, which is then
-/// the only finding.
-std::vector<analysis::Finding> findings_of(const std::string& path) {
-  try {
-    return analysis::diagnose(sim::LogReader(path));
-  } catch (const Error& error) {
-    return {{analysis::Severity::problem, analysis::Cause::damaged, error.what(), ""}};
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> problems_of(const analysis::LogSet& logs) {
   std::map<std::string, std::vector<std::string>> runs;
   std::vector<std::string> order;
   for (const analysis::Run& run : logs.runs) {
-    for (const analysis::Finding& finding : findings_of(run.summary.path)) {
+    for (const analysis::Finding& finding : analysis::diagnose(sim::LogReader(run.summary.path))) {
       if (finding.severity == analysis::Severity::note) continue;
       const std::string text = std::string(analysis::name(finding.severity)) + ": " + finding.text;
       if (!runs.contains(text)) order.push_back(text);

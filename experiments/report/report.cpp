@@ -38,13 +38,13 @@ std::optional<analysis::StepSizes> step_sizes_of(const sim::LogReader& log) {
 
 void add_variances(const analysis::VarianceOptions& options, Report& report) {
   for (const Arm& arm : report.arms) {
+    const sim::LogReader log(example_of(arm).summary.path);
     try {
-      const sim::LogReader log(example_of(arm).summary.path);
       std::optional<analysis::StepSizes> sizes = step_sizes_of(log);
       report.variances.push_back(analysis::view_variance(log, options));
       report.step_sizes.push_back(std::move(sizes));
       report.variance_arms.push_back(arm.name);
-    } catch (const Error& error) {  // no variance, or a damaged part of the log
+    } catch (const ConfigError& error) {  // the run has no variance
       report.without_variance.push_back(arm.name + ": " + error.what());
     }
   }
@@ -54,10 +54,11 @@ void add_theories(Report& report) {
   for (const Arm& arm : report.arms) {
     const Run& run = example_of(arm);
     if (!run.header.probed) continue;
+    const sim::LogReader log(run.summary.path);
     try {
-      report.theories.push_back(analysis::view_theory(sim::LogReader(run.summary.path)));
+      report.theories.push_back(analysis::view_theory(log));
       report.theory_arms.push_back(arm.name);
-    } catch (const Error& error) {
+    } catch (const ConfigError& error) {  // too few rows
       report.without_theory.push_back(arm.name + ": " + error.what());
     }
   }

@@ -44,8 +44,17 @@ def text_of(path):
     return [[cell for i, cell in enumerate(line) if i not in timed] for line in lines]
 
 
+def is_open_log(path):
+    """Whether a file is a log that its writer has not closed."""
+    try:
+        with h5py.File(path, "r", libver="latest", swmr=True) as file:
+            return "status" in file
+    except OSError:
+        return False
+
+
 def held(path):
-    """The contents of a file; None if a reader would not take it for a result."""
+    """The contents of a file; None if it is a log of an unfinished run, "unreadable" if HDF5 cannot read it."""
     if not h5py.is_hdf5(path):
         return text_of(path)
     try:
@@ -53,8 +62,8 @@ def held(path):
             if "status" in file and file["status"].shape == () and file["status"][()] != b"finished":
                 return None
             return contents(file)
-    except OSError:  # a log whose writer has not closed it
-        return None
+    except OSError:
+        return None if is_open_log(path) else "unreadable"
 
 
 def without_events(contents_of_file):
@@ -69,7 +78,7 @@ def same(one, other, resumed):
 
 
 def is_result(name):
-    return name.endswith((".h5", ".csv")) or ".checkpoint-" in name and not name.endswith(".part")
+    return not name.endswith(".part")
 
 
 def results(folder):
@@ -83,7 +92,8 @@ def results(folder):
 
 
 def committed_rows(path):
-    """The committed rows of every column of a log, live or killed, except times: {group: {column: values}}."""
+    """Reads the committed rows of every column of a log, live or killed. Returns them without times, as
+    {group: {column: values}}."""
     rows = {}
     with h5py.File(path, "r", libver="latest", swmr=True) as file:
         for group in GROUPS:
@@ -92,10 +102,11 @@ def committed_rows(path):
                 continue
             number, item = int(file[count][()]), file[group]
             columns = {group: item} if isinstance(item, h5py.Dataset) else dict(item.items())
-            rows[group] = {name: column[:number] for name, column in columns.items() if not is_timed(name, column)}
-            short = [name for name, values in rows[group].items() if len(values) < number]
+            values = {name: column[:number] for name, column in columns.items()}
+            short = [name for name, column in values.items() if len(column) < number]
             if short:
                 raise OSError(f"{group} has {number} committed rows, but fewer in {', '.join(short)}")
+            rows[group] = {name: column for name, column in values.items() if not is_timed(name, columns[name])}
     return rows
 
 

@@ -8,7 +8,7 @@ compression of the log and MPI ranks, or a sweep. It is killed up to six times i
 write at the border of a page, or at a random moment; then it runs to its end. After every kill
 
     readable   another process reads all committed rows of every log with h5py within 20 s, they are the first rows of
-               the undisturbed log, and no committed row is lost; `onebit inspect` shows the log
+               the undisturbed log, and no committed row is lost; `onebit inspect` finds nothing damaged
     resumable  the same command with --resume ends with status 0
     same bits  at the end every column of the log, except times, and every dataset of the last checkpoint are those of
                the undisturbed run, and no other file is left
@@ -17,6 +17,7 @@ The exit status is 1 unless all of that holds. The folder is kept then.
 """
 import argparse
 import collections
+import json
 import os
 import random
 import shutil
@@ -80,16 +81,24 @@ class Victim:
                       for name in files if name.endswith(".h5") and name != "index.h5")
 
     def prepare(self):
-        """Runs undisturbed. Returns False if the program refuses the options."""
+        """Runs undisturbed. Returns False if the program refuses the options or the run diverges."""
         begin = time.monotonic()
         status = self.start(self.whole, resume=False).wait()
         self.seconds = time.monotonic() - begin
         self.total = self.writes()
         if status != 0:
+            self.require_line(status)
             return False
         self.rows = {name: committed_rows(os.path.join(self.whole, name)) for name in self.logs(self.whole)}
         self.files = self.results(self.whole)
         return True
+
+    def require_line(self, status):
+        """Ends the script if a command that nothing disturbs ended by a signal or without its line of error."""
+        with open(os.path.join(self.folder, "output"), "rb") as file:
+            output = file.read().decode(errors="replace")
+        if status < 0 or status >= 128 or "onebit: error: " not in output:
+            sys.exit(f"undisturbed, status {status}: {self.text()}\n{output[-1000:]}")
 
     def results(self, folder):
         """Contents of all files that a finished command leaves, besides those that differ between any two runs."""
@@ -102,7 +111,7 @@ class Victim:
                     found[short] = "index"
                 elif ".checkpoint-" in name or name.endswith(".h5"):
                     found[short] = held(path)
-                elif not short.startswith("sweep/"):
+                else:
                     found[short] = "left"
         return found
 
@@ -147,9 +156,12 @@ class Victim:
                 if counts[group] < count:
                     return f"{name}: {group} had {count} committed rows and has {counts[group]}"
             before[name] = counts
-            shown = subprocess.run([self.args.program, "inspect", path], capture_output=True, timeout=60, check=False)
+            shown = subprocess.run([self.args.program, "inspect", path, "--json"], capture_output=True, timeout=60,
+                                   check=False)
             if shown.returncode != 0:
                 return f"inspect of {name} ended with status {shown.returncode}: {shown.stderr.decode()[-300:]}"
+            if damaged := json.loads(shown.stdout)["damaged"]:
+                return f"inspect of {name} finds damage in {', '.join(damaged)}"
         return ""
 
     def finish(self):

@@ -21,6 +21,7 @@ Times, and other values that differ between any two runs, are not compared.
 import argparse
 import collections
 import os
+import re
 import shutil
 import signal
 import struct
@@ -46,6 +47,10 @@ COMPARE = ["compare"] + MODEL + ["--steps", "6", "--freeze", "fixed:3", "--arm",
                                  "b:optimizer=onebit-adam", "-o", "compared"]
 
 
+# Files of a sweep that tell how it went, and are no results.
+WORKING = re.compile(r"sweep/(index.*|lock-.*|[0-9a-f]*\.out)$")
+
+
 def write_trace(path):
     rng = np.random.default_rng(3)
     with h5py.File(path, "w") as file:
@@ -68,6 +73,10 @@ CASES = {
 }
 
 
+def differing_lines(one, other):
+    return {i for i, (here, there) in enumerate(zip(one, other, strict=True)) if here != there}
+
+
 class Case:
     def __init__(self, args, name):
         self.args, self.name = args, name
@@ -82,13 +91,34 @@ class Case:
         write_trace(os.path.join(self.start, "trace.h5"))
         for command in self.before:
             subprocess.run([self.args.program] + command, cwd=self.start, check=True, stdout=subprocess.DEVNULL)
+        self.earlier = results(self.start)
+        other, _ = self.undisturbed()
+        self.whole, counts = self.undisturbed()
+        self.times = {name: differing_lines(held, other[name]) for name, held in self.whole.items()
+                      if isinstance(held, list) and not WORKING.match(name)}
+        self.whole = self.comparable(self.whole)
+        self.rows = {name: committed_rows(os.path.join(self.work, name)) for name in self.logs()}
+        if missing := [call for call in ("write", "rename", "read", "open", "alloc") if counts[call] == 0]:
+            sys.exit(f"{self.name}: the injector sees no calls of {', '.join(missing)}")
+        return counts
+
+    def undisturbed(self):
         self.begin()
         status, err, counts = self.run("")
         if status != 0:
             sys.exit(f"{self.name}: the undisturbed command ended with status {status}: {err}")
-        self.whole, self.earlier = results(self.work), results(self.start)
-        self.rows = {name: committed_rows(os.path.join(self.work, name)) for name in self.logs()}
-        return dict(zip(CALLS, counts))
+        return results(self.work), dict(zip(CALLS, counts))
+
+    def comparable(self, found):
+        """The files without what differs between two undisturbed commands: contents of working files, lines of text."""
+        def part(name, held):
+            if WORKING.match(name):
+                return "working"
+            if isinstance(held, list) and name in self.times:
+                return [line for i, line in enumerate(held) if i not in self.times[name]]
+            return held
+
+        return {name: part(name, held) for name, held in found.items()}
 
     def begin(self):
         shutil.rmtree(self.work, ignore_errors=True)
@@ -120,14 +150,19 @@ class Case:
         to stop writes a checkpoint of its last step, whatever that is; the repetition shows whether it is right."""
         resumed = resumed or self.command[0] in ("sweep", "compare")  # they resume runs that failed
         known = self.whole.keys() | self.earlier.keys()
-        return sorted(name for name, held in found.items() if not name.startswith("sweep/index")
+        return sorted(name for name, held in found.items() if not WORKING.match(name)
                       and (name in known or ".checkpoint-" not in name)
                       and not any(same(held, files.get(name), resumed) for files in (self.whole, self.earlier)))
+
+    def lost(self):
+        """Files that were there before the command and are gone, besides checkpoints, of which it keeps the newest."""
+        return sorted(name for name in self.earlier if ".checkpoint-" not in name
+                      and not os.path.exists(os.path.join(self.work, name)))
 
     def verdict(self, fault):
         self.begin()
         status, err, _ = self.run(fault)
-        found = results(self.work)
+        found = self.comparable(results(self.work))
         if status == 0:
             resumed = self.command[0] == "sweep"
             different = sorted(name for name in self.whole.keys() | found.keys()
@@ -138,6 +173,8 @@ class Case:
             return "silent", f"status {status}, {len(lines)} lines of error: {err.strip()[-300:]}"
         if wrong := self.wrong(found, False):
             return "silent", f"status {status}, but finished files have different contents: " + ", ".join(wrong)
+        if lost := self.lost():
+            return "silent", f"status {status}, but files are gone: " + ", ".join(lost)
         killed = status == -signal.SIGKILL
         kind = "reported" if status > 0 else "killed" if killed else "crashed"
         text = lines[0] if status > 0 else f"signal {-status}"
@@ -168,7 +205,7 @@ class Case:
         if status != 0:
             text = f"the repetition ended with status {status}: {err.strip()[-300:]}"
             return (text, "") if status == 2 and "damaged" in err else ("", text)
-        found = results(self.work)
+        found = self.comparable(results(self.work))
         different = sorted(name for name in self.whole if not same(self.whole[name], found.get(name), True))
         if different:
             return "", "after the repetition, status 0 but different contents: " + ", ".join(different)

@@ -108,6 +108,10 @@ Resumption prepare_resumption(VirtualCluster& cluster, const std::string& path, 
   resumption.warnings.insert(resumption.warnings.end(), refused.begin(), refused.end());
   cluster.processes().run([&] {
     if (step != kNone) resumption.state = read_checkpoint(checkpoint_path(path, step), cluster);
+    if (step != kNone && cluster.step() != step) {
+      throw ConfigError("cannot use checkpoint: it is of step " + std::to_string(cluster.step()),
+                        checkpoint_path(path, step), "it was renamed or damaged: remove it");
+    }
     if (cluster.step() > cluster.steps()) {
       throw ConfigError("the run would end before the checkpoint that it continues from", checkpoint_path(path, step),
                         "give at least --steps " + std::to_string(step));
