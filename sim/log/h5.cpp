@@ -229,12 +229,24 @@ Object open_group(const Object& file, std::string_view name) {
           file.contents};
 }
 
+static bool link_exists(const Object& file, std::string_view name) {
+  return check(H5Lexists(file.id.get(), std::string(name).c_str(), H5P_DEFAULT), inside(file, name)) > 0;
+}
+
+static bool is_group(const Object& file, std::string_view name) {
+  H5O_info_t info;
+  const herr_t status =
+      H5Oget_info_by_name2(file.id.get(), std::string(name).c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT);
+  check(status, inside(file, name));
+  return info.type == H5O_TYPE_GROUP;
+}
+
 bool exists(const Object& file, std::string_view name) {
   // HDF5 answers only for the last part of a path, so ask for every part.
   for (auto end = name.find('/'); end != name.npos; end = name.find('/', end + 1)) {
-    if (H5Lexists(file.id.get(), std::string(name.substr(0, end)).c_str(), H5P_DEFAULT) <= 0) return false;
+    if (!link_exists(file, name.substr(0, end)) || !is_group(file, name.substr(0, end))) return false;
   }
-  return H5Lexists(file.id.get(), std::string(name).c_str(), H5P_DEFAULT) > 0;
+  return link_exists(file, name);
 }
 
 std::vector<std::string> link_names(const Object& group) {

@@ -123,6 +123,7 @@ void close_file(Object& file);
 
 [[nodiscard]] Object create_group(const Object& file, std::string_view name);
 Object open_group(const Object& file, std::string_view name);
+/// Whether an object has a member of that name, which may be a path. Throws IoError if that cannot be read.
 bool exists(const Object& file, std::string_view name);
 /// Names of a group's links, in alphabetical order.
 std::vector<std::string> link_names(const Object& group);

@@ -84,6 +84,11 @@ struct LogReader::File {
     }
   }
 
+  bool is_there(std::string_view name) const {
+    bool there = false;
+    return reads(std::string(name), [&] { there = h5::exists(object, name); }) && there;
+  }
+
   Index rows_of(std::string_view group) const {
     const auto found = committed.find(group);
     return found == committed.end() ? 0 : found->second;
@@ -100,16 +105,16 @@ struct LogReader::File {
   // Reads each count before its columns: a live writer raises the count after the columns have grown.
   void read_committed() {
     for (const RowGroup& group : row_groups()) {
-      if (group.name == "steps" && !h5::exists(object, group.committed)) {
+      if (!is_there(group.committed)) {
+        if (group.name != "steps") continue;
         throw ConfigError("not a complete run log: /committed_rows is missing", object.where.file, damaged_log_hint);
       }
-      if (!h5::exists(object, group.committed)) continue;
       Index rows = std::numeric_limits<Index>::max();
       reads(std::string(group.committed), [&] { rows = std::max<Index>(read_count(object, group.committed), 0); });
       for (const Column& column : log_columns()) {
         const std::string path = path_of(column);
         const bool counts = column.group == group.name || path == group.name;
-        if (!counts || column.shape == Shape::member || !h5::exists(object, path)) continue;
+        if (!counts || column.shape == Shape::member || !is_there(path)) continue;
         reads(path, [&] { rows = std::min(rows, rows_in(path, rows)); });
       }
       committed.emplace(group.name, rows == std::numeric_limits<Index>::max() ? 0 : rows);
@@ -155,7 +160,7 @@ struct LogReader::File {
     collect(object, "");
     for (const RowGroup& group : row_groups()) {
       const std::string name(group.name);
-      if (name != "traffic" && h5::exists(object, name)) collect(h5::open_group(object, name), name + "/");
+      if (name != "traffic" && is_there(name)) collect(h5::open_group(object, name), name + "/");
     }
   }
 
